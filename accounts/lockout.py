@@ -1,0 +1,29 @@
+"""Whose failed sign-ins are counted together, and what the locked-out person reads.
+
+The counter's key is the e-mail address together with the network address: a stranger's
+guesses lock out the stranger, not the account's owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+
+def person_of(request: HttpRequest, credentials: Mapping[str, Any] | None = None) -> str:
+    """Return the address that somebody tries to sign in with, in one spelling."""
+    # allauth says "email", axes itself says "username"; the form's field is "login".
+    known = credentials or {}
+    typed = known.get("email") or known.get("username") or request.POST.get("login")
+    return str(typed or "").strip().lower()
+
+
+def refuse(
+    request: HttpRequest,
+    original_response: HttpResponse | None = None,
+    credentials: Mapping[str, Any] | None = None,
+) -> HttpResponse:
+    return render(request, "account/locked_out.html", status=429)

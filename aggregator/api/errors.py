@@ -1,0 +1,73 @@
+"""Every error of the API as application/problem+json, from the closed list of reasons."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpResponse
+from rest_framework import exceptions
+from rest_framework.views import set_rollback
+
+from aggregator import problems
+from aggregator.problems import Problem, problem_body
+
+logger = logging.getLogger(__name__)
+RETRY_SECONDS = 5
+
+
+class TooFewResponses(exceptions.APIException):
+    """There is a survey, but nothing of it may be shown."""
+
+    status_code = problems.TOO_FEW_RESPONSES.status
+    default_detail = "Too few responses to show."
+
+
+# First match wins; whatever matches nothing is a failure of ours.
+_PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
+    (TooFewResponses, problems.TOO_FEW_RESPONSES),
+    (exceptions.NotAuthenticated, problems.NOT_SIGNED_IN),
+    (exceptions.AuthenticationFailed, problems.NOT_SIGNED_IN),
+    (exceptions.PermissionDenied, problems.FORBIDDEN),
+    (PermissionDenied, problems.FORBIDDEN),
+    (exceptions.NotFound, problems.NOT_FOUND),
+    (Http404, problems.NOT_FOUND),
+    (exceptions.MethodNotAllowed, problems.METHOD_NOT_ALLOWED),
+    (exceptions.NotAcceptable, problems.NOT_ACCEPTABLE),
+    (exceptions.UnsupportedMediaType, problems.WRONG_CONTENT_TYPE),
+    (exceptions.Throttled, problems.TOO_MANY_REQUESTS),
+    (exceptions.ParseError, problems.INVALID_INPUT),
+    (exceptions.ValidationError, problems.INVALID_INPUT),
+    (OperationalError, problems.UNAVAILABLE),
+    (InterfaceError, problems.UNAVAILABLE),
+)
+_DETAILS: dict[Problem, str] = {
+    problems.NOT_SIGNED_IN: "Sign in, then send the session's cookie.",
+    problems.NOT_FOUND: "There is nothing at this address that you may see.",
+    problems.TOO_FEW_RESPONSES: "Too few responses to show.",
+    problems.UNAVAILABLE: "Try again in a few seconds.",
+    problems.SERVER_ERROR: "The failure was noted. Try again later.",
+}
+
+
+def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse:
+    """Answer for an exception in an API view; free text of exceptions is never sent."""
+    problem = next((p for kind, p in _PROBLEMS if isinstance(exc, kind)), problems.SERVER_ERROR)
+    if problem is problems.SERVER_ERROR:
+        logger.error("an API view failed", exc_info=exc)
+    set_rollback()
+    response = HttpResponse(
+        problem_body(problem, _DETAILS.get(problem, "")),
+        status=problem.status,
+        content_type=problems.CONTENT_TYPE,
+    )
+    if isinstance(exc, exceptions.MethodNotAllowed):
+        response["Allow"] = ", ".join(context["view"].allowed_methods)
+    if isinstance(exc, exceptions.Throttled) and exc.wait is not None:
+        response["Retry-After"] = str(int(exc.wait) + 1)
+    if problem is problems.UNAVAILABLE:
+        response["Retry-After"] = str(RETRY_SECONDS)
+    return response

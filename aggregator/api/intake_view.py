@@ -1,0 +1,71 @@
+"""POST /api/reports for everything that asks Django: schema, permission matrix, test client.
+
+In service the ASGI entry answers this address before Django sees it; both call the same core.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from aggregator.api.serializers import ProblemSerializer, ReceiptSerializer, ReportSerializer
+from aggregator.intake.core import Reply, handle
+from aggregator.problems import CONTENT_TYPE, INTAKE_PROBLEMS
+
+
+def _describe_problems() -> dict[tuple[int, str], OpenApiResponse]:
+    by_status: dict[int, list[str]] = {}
+    for problem in INTAKE_PROBLEMS:
+        by_status.setdefault(problem.status, []).append(problem.slug)
+    return {
+        (status, CONTENT_TYPE): OpenApiResponse(ProblemSerializer, description=" or ".join(slugs))
+        for status, slugs in sorted(by_status.items())
+    }
+
+
+class Intake(APIView):
+    """Take one randomized report. No cookie, no sign-in."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Check nothing here: the core decides everything, as it does behind the ASGI entry."""
+
+    @extend_schema(
+        operation_id="send_report",
+        auth=[],
+        request={"application/json": ReportSerializer},
+        responses={
+            201: OpenApiResponse(ReceiptSerializer, description="recorded"),
+            200: OpenApiResponse(ReceiptSerializer, description="recorded before"),
+            **_describe_problems(),
+        },
+    )
+    def post(self, request: Request) -> HttpResponse:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        return _respond(
+            handle(method=str(request.method), headers=headers, body=request._request.body)
+        )
+
+    def http_method_not_allowed(self, request: Request, *args: Any, **kwargs: Any) -> Any:
+        return _respond(handle(method=str(request.method), headers={}, body=b""))
+
+    def options(self, request: Request, *args: Any, **kwargs: Any) -> Any:
+        return self.http_method_not_allowed(request)
+
+
+def _respond(reply: Reply) -> HttpResponse:
+    response = HttpResponse(reply.body, status=reply.status)
+    for name, value in reply.headers:
+        response[name] = value
+    return response
+
+
+intake = csrf_exempt(Intake.as_view())

@@ -1,0 +1,17 @@
+"""Addresses below /api/."""
+
+from django.urls import path
+from drf_spectacular.views import SpectacularJSONAPIView
+
+from aggregator.api import views
+from aggregator.api.intake_view import intake
+
+urlpatterns = [
+    path("reports", intake, name="intake"),
+    path("schema", SpectacularJSONAPIView.as_view(), name="api_schema"),
+    path("surveys", views.SurveyList.as_view(), name="api_surveys"),
+    path("surveys/<slug:slug>", views.survey, name="api_survey"),
+    path("surveys/<slug:slug>/results", views.results, name="api_results"),
+    path("surveys/<slug:slug>/reports.csv", views.reports_csv, name="api_reports_csv"),
+    path("surveys/<slug:slug>/estimates.csv", views.estimates_csv, name="api_estimates_csv"),
+]

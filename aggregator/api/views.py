@@ -1,0 +1,130 @@
+"""The API: a researcher's own surveys, their results and exports. It only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+from django.db.models import QuerySet
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import generics
+from rest_framework.decorators import api_view, renderer_classes
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.models import User
+from aggregator import exports
+from aggregator.api.errors import TooFewResponses
+from aggregator.api.serializers import (
+    ProblemSerializer,
+    ResultsSerializer,
+    SurveySerializer,
+    describe_results,
+)
+from aggregator.overview import find_surveys, read_line, read_lines
+from aggregator.problems import CONTENT_TYPE as PROBLEM_TYPE
+from aggregator.results import Results, find_view
+from surveys.models import Survey
+
+
+class CsvRenderer(BaseRenderer):
+    """Lets clients ask for text/csv; the views stream, so this never renders."""
+
+    media_type = "text/csv"
+    format = "csv"
+    charset = "utf-8"
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,  # noqa: ARG002
+        renderer_context: Mapping[str, Any] | None = None,  # noqa: ARG002
+    ) -> bytes:
+        return b"" if data is None else bytes(data)
+
+
+def _problem(description: str) -> OpenApiResponse:
+    return OpenApiResponse(ProblemSerializer, description=description)
+
+
+NOT_SIGNED_IN = {(403, PROBLEM_TYPE): _problem("not signed in")}
+NOT_FOUND = {(404, PROBLEM_TYPE): _problem("no such survey of yours")}
+TOO_FEW = {(409, PROBLEM_TYPE): _problem("below the display minimum: nothing is shown")}
+CSV = {(200, "text/csv"): OpenApiTypes.BINARY}
+
+
+class SurveyList(generics.GenericAPIView[Survey]):
+    """Your surveys, newest first."""
+
+    serializer_class = SurveySerializer
+
+    def get_queryset(self) -> QuerySet[Survey]:
+        return find_surveys(owner=cast(User, self.request.user))
+
+    @extend_schema(
+        operation_id="list_surveys", responses={200: SurveySerializer(many=True), **NOT_SIGNED_IN}
+    )
+    def get(self, request: Request) -> Response:
+        page = self.paginate_queryset(self.get_queryset())
+        lines = read_lines(page or [], now=timezone.now())
+        return self.get_paginated_response(SurveySerializer(lines, many=True).data)
+
+
+@extend_schema(
+    operation_id="get_survey", responses={200: SurveySerializer, **NOT_SIGNED_IN, **NOT_FOUND}
+)
+@api_view(["GET"])
+def survey(request: Request, slug: str) -> Response:
+    """One of your surveys."""
+    found = get_object_or_404(find_surveys(owner=cast(User, request.user)), slug=slug)
+    return Response(SurveySerializer(read_line(found, now=timezone.now())).data)
+
+
+@extend_schema(
+    operation_id="get_results",
+    responses={200: ResultsSerializer, **NOT_SIGNED_IN, **NOT_FOUND, **TOO_FEW},
+)
+@api_view(["GET"])
+def results(request: Request, slug: str) -> Response:
+    """The newest snapshot of one of your surveys: every estimate with its interval."""
+    return Response(ResultsSerializer(describe_results(_find_results(request, slug))).data)
+
+
+@extend_schema(
+    operation_id="export_reports", responses={**CSV, **NOT_SIGNED_IN, **NOT_FOUND, **TOO_FEW}
+)
+@api_view(["GET"])
+@renderer_classes([CsvRenderer, JSONRenderer])
+def reports_csv(request: Request, slug: str) -> HttpResponseBase:
+    """One row for every sealed report, as randomized in the browser; streamed."""
+    return _send_csv(request, slug, kind="reports", stream=exports.stream_reports)
+
+
+@extend_schema(
+    operation_id="export_estimates", responses={**CSV, **NOT_SIGNED_IN, **NOT_FOUND, **TOO_FEW}
+)
+@api_view(["GET"])
+@renderer_classes([CsvRenderer, JSONRenderer])
+def estimates_csv(request: Request, slug: str) -> HttpResponseBase:
+    """One row for every option of every question, with design, estimate and interval."""
+    return _send_csv(request, slug, kind="estimates", stream=exports.stream_estimates)
+
+
+def _find_results(request: Request, slug: str) -> Results:
+    own = Survey.objects.owned_by(request.user)
+    found = find_view(get_object_or_404(own, slug=slug)).results
+    if found is None:
+        raise TooFewResponses
+    return found
+
+
+def _send_csv(
+    request: Request, slug: str, *, kind: str, stream: Callable[[Results], Iterator[bytes]]
+) -> HttpResponseBase:
+    found = _find_results(request, slug)
+    return exports.respond_with_csv(results=found, kind=kind, stream=stream)

@@ -1,0 +1,217 @@
+"""One dot-and-whisker chart of a whole survey: one specification for page, SVG and PNG.
+
+Altair and vl-convert are imported inside functions only: vl-convert starts threads, and a
+Celery worker that forked after importing it would hang.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from aggregator.demo import DEMO_TRUTH
+from aggregator.models import Snapshot
+from aggregator.results import CodeResult, QuestionResult, Results, read_results
+from aggregator.wording import describe_interval, describe_share, summarize_share
+from surveys.models import Wave
+
+if TYPE_CHECKING:
+    import altair
+
+WIDTH = 560
+ROW_HEIGHT = 62
+PNG_SCALE = 2
+LABEL_LENGTH = 68
+TITLE_LENGTH = 62
+# Paper in both colour schemes: a picture that was saved must read the same everywhere.
+PAPER, INK, MUTED, LINE, ACCENT, WARM = (
+    "#fffdf9", "#25213a", "#5d5870", "#e6dfd3", "#5a2a63", "#b4571f"
+)
+# vl-convert carries Liberation Sans, so pictures come out alike on a bare machine.
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One line of the chart; shares are fractions cut to [0, 1]."""
+
+    key: str
+    label: str
+    value: str
+    question: str
+    estimate: float
+    low: float | None
+    high: float | None
+    interval: str
+    clipped: bool
+    truth: float | None
+
+
+def draw_chart(wave: Wave, snapshot: Snapshot) -> tuple[dict[str, Any], str, bytes]:
+    """Return the Vega-Lite specification of a snapshot, and its SVG and PNG.
+
+    Raises
+    ------
+    ValueError
+        If the snapshot has fewer reports than the display minimum: no picture of it may exist.
+    """
+    if snapshot.total < wave.display_minimum:
+        raise ValueError(
+            f"snapshot must reach the display minimum {wave.display_minimum}, got {snapshot.total}"
+        )
+    specification = build_specification(
+        read_results(wave=wave, snapshot=snapshot),
+        truths=DEMO_TRUTH if wave.survey.demo else (),
+    )
+    svg, png = render(specification)
+    return specification, svg, png
+
+
+def render(specification: dict[str, Any]) -> tuple[str, bytes]:
+    """Draw a specification without any network access."""
+    import vl_convert
+
+    svg: str = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
+    png: bytes = vl_convert.vegalite_to_png(
+        specification, scale=PNG_SCALE, allowed_base_urls=[]
+    )
+    return svg, png
+
+
+def build_rows(results: Results, *, truths: Sequence[float] = ()) -> list[Row]:
+    return [
+        _build_row(question, code, truth=truths[index] if index < len(truths) else None)
+        for index, question in enumerate(results.questions)
+        for code in question.interest
+    ]
+
+
+def _build_row(question: QuestionResult, code: CodeResult, *, truth: float | None) -> Row:
+    key = f"Q{question.number}"
+    return Row(
+        key=key if len(question.interest) == 1 else f"{key} {code.text}",
+        label=textwrap.shorten(
+            f"{key}  {question.question.text}", width=LABEL_LENGTH, placeholder=" …"
+        ),
+        value=summarize_share(question, code),
+        question=question.question.text,
+        estimate=code.shown,
+        low=None if question.contradiction else code.low,
+        high=None if question.contradiction else code.high,
+        interval=describe_share(question, code),
+        clipped=code.is_clipped,
+        truth=truth,
+    )
+
+
+def build_specification(results: Results, *, truths: Sequence[float] = ()) -> dict[str, Any]:
+    """Describe the chart in Vega-Lite; also what the page draws interactively."""
+    import altair as alt
+
+    rows = build_rows(results, truths=truths)
+    chart = (
+        alt.layer(*_layers(has_truths=any(row.truth is not None for row in rows)))
+        .properties(
+            data=alt.InlineData(values=[vars(row) for row in rows]),
+            width=WIDTH,
+            height=ROW_HEIGHT * len(rows),
+            title=_title(results, has_truths=bool(truths)),
+            background=PAPER,
+            padding=16,
+            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+        )
+        .configure(font=FONT)
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=MUTED, labelFontSize=13, titleColor=MUTED, titleFontSize=13,
+            titleFontWeight="normal", titlePadding=10, gridColor=LINE, domain=False, ticks=False,
+        )
+    )
+    specification: dict[str, Any] = chart.to_dict()
+    return specification
+
+
+def _title(results: Results, *, has_truths: bool) -> altair.TitleParams:
+    import altair as alt
+
+    subtitle = [
+        f"Estimated share of Yes with 95 % intervals, from {results.snapshot.total:,} "
+        "randomized codes.",
+        describe_interval(results.fixed_end, short=True),
+    ]
+    if has_truths:
+        subtitle.append("Orange lines: the known truth of the demo.")
+    return alt.TitleParams(
+        text=textwrap.wrap(results.manifest.title, TITLE_LENGTH, max_lines=2, placeholder=" …"),
+        subtitle=subtitle,
+        anchor="start",
+        fontSize=18,
+        fontWeight=600,
+        color=INK,
+        subtitleFontSize=13,
+        subtitleColor=MUTED,
+        subtitlePadding=8,
+        subtitleLineHeight=18,
+        offset=18,
+    )
+
+
+def _layers(*, has_truths: bool) -> list[altair.Chart]:
+    import altair as alt
+
+    base = alt.Chart()
+    y = alt.Y("key:N", sort=None, axis=None, scale=alt.Scale(paddingInner=0, paddingOuter=0))
+    x = alt.X(
+        "estimate:Q",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(
+            title="Share of everyone (%)",
+            values=[0, 0.2, 0.4, 0.6, 0.8, 1],
+            labelExpr="format(datum.value * 100, '.0f')",
+        ),
+    )
+    tooltip = [alt.Tooltip("question:N", title="Question"), alt.Tooltip("interval:N", title="Yes")]
+    # The line of text stands in the upper part of its row, the whisker in the lower.
+    whisker = base.mark_rule(
+        strokeWidth=3, color=ACCENT, yOffset=12, opacity=0.85, strokeCap="round"
+    ).encode(
+        x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, tooltip=tooltip
+    ).transform_filter("isValid(datum.low) && isValid(datum.high)")
+    dot = base.mark_point(
+        size=130, strokeWidth=2.5, stroke=ACCENT, yOffset=12, opacity=1
+    ).encode(
+        x=x,
+        y=y,
+        fill=alt.condition("datum.clipped", alt.value(PAPER), alt.value(ACCENT)),
+        tooltip=tooltip,
+    )
+    label = base.mark_text(
+        align="left", baseline="middle", yOffset=-12, color=INK, fontSize=14,
+        limit=alt.ExprRef("width - 135"),
+    ).encode(x=alt.value(0), y=y, text="label:N", tooltip=tooltip)
+    value = base.mark_text(
+        align="right", baseline="middle", yOffset=-12, color=ACCENT, fontSize=14, fontWeight="bold"
+    ).encode(x=alt.value("width"), y=y, text="value:N")
+    layers = [whisker, dot, label, value]
+    if has_truths:
+        layers.insert(1, _mark_truths(base, y))
+    return layers
+
+
+def _mark_truths(base: altair.Chart, y: altair.Y) -> altair.Chart:
+    import altair as alt
+
+    return (
+        base.mark_tick(color=WARM, thickness=3, size=24, yOffset=12)
+        .encode(
+            x="truth:Q",
+            y=y,
+            tooltip=[
+                alt.Tooltip("question:N", title="Question"),
+                alt.Tooltip("truth:Q", title="Known truth", format=".1%"),
+            ],
+        )
+        .transform_filter("isValid(datum.truth)")
+    )

@@ -1,0 +1,199 @@
+"""CSV by the conventions of docs/methods: what is sealed, and what was estimated from it.
+
+RFC 4180: CRLF, UTF-8 without a byte order mark, one header row. Text cells and headers that
+a spreadsheet would run as a formula get a leading apostrophe; numeric cells never do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from django.http import StreamingHttpResponse
+from numpy.typing import NDArray
+
+from aggregator.models import Batch
+from aggregator.packing import unpack_reports
+from aggregator.results import CodeResult, QuestionResult, Results
+
+CONTENT_TYPE = "text/csv; charset=utf-8"
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
+_NEEDS_QUOTES = frozenset('",\r\n')
+# Batches are read until this many reports are in hand: memory stays flat however many wait.
+ROWS_AT_ONCE = 65_536
+_ASCII_ZERO, _COMMA, _CR, _LF = b"0,\r\n"
+
+ESTIMATE_COLUMNS = (
+    "survey",
+    "title",
+    "wave",
+    "manifest_sha256",
+    "state",
+    "ending",
+    "through_batch",
+    "method_version",
+    "day",
+    "question",
+    "question_text",
+    "code",
+    "option_text",
+    "k",
+    "threshold",
+    "keep_probability",
+    "other_probability",
+    "slope",
+    "epsilon",
+    "n",
+    "count",
+    "raw_share",
+    "estimate",
+    "standard_error",
+    "interval_low",
+    "interval_high",
+    "interval_method",
+    "interval_level",
+    "effective_n",
+    "status",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchKey:
+    pk: int
+    size: int
+
+
+def name_file(*, results: Results, kind: str) -> str:
+    """Say in the name what it is: which manifest, and that the rows are randomized."""
+    wave, slug = results.wave, results.manifest.survey
+    return f"{slug}_w{wave.number}_{wave.manifest_hash_hex[:8]}_RANDOMIZED_{kind}.csv"
+
+
+def respond_with_csv(
+    *, results: Results, kind: str, stream: Callable[[Results], Iterator[bytes]]
+) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(stream(results), content_type=CONTENT_TYPE)
+    name = name_file(results=results, kind=kind)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def write_text(text: str) -> str:
+    """One text cell or header, harmless in a spreadsheet and quoted where it must be."""
+    if text.startswith(_FORMULA_STARTS):
+        text = f"'{text}"
+    text = text.replace("\0", "")
+    if _NEEDS_QUOTES.intersection(text):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def write_cell(value: str | float | None) -> str:
+    """One cell: numbers in full precision and never prefixed, nothing for what is missing."""
+    if value is None:
+        return ""
+    return write_text(value) if isinstance(value, str) else repr(value)
+
+
+def write_row(cells: Iterable[str | float | None]) -> bytes:
+    return (",".join(write_cell(cell) for cell in cells) + "\r\n").encode("utf-8")
+
+
+# --- estimates.csv ------------------------------------------------------------------------------
+def stream_estimates(results: Results) -> Iterator[bytes]:
+    """One row for every option of every question."""
+    yield write_row(ESTIMATE_COLUMNS)
+    for question in results.questions:
+        for code in question.codes:
+            yield write_row(_estimate_cells(results, question, code))
+
+
+def _estimate_cells(
+    results: Results, question: QuestionResult, code: CodeResult
+) -> Iterator[str | float | None]:
+    wave, snapshot, mechanism = results.wave, results.snapshot, question.question.mechanism
+    yield from (results.manifest.survey, results.manifest.title, wave.number)
+    yield from (wave.manifest_hash_hex, wave.state, wave.ending)
+    yield from (snapshot.through_batch, snapshot.method_version, snapshot.day.isoformat())
+    yield from (question.question.name, question.question.text, code.code, code.text)
+    yield from (mechanism.symbols, mechanism.threshold, mechanism.keep_probability)
+    yield from (mechanism.other_probability, mechanism.slope, mechanism.epsilon)
+    yield from (question.total, code.count, code.raw_share, code.estimate, code.standard_error)
+    yield from (code.low, code.high, question.interval_method, question.interval_level)
+    yield from (code.effective_total, question.status_of(code).value)
+
+
+# --- reports.csv --------------------------------------------------------------------------------
+def stream_reports(results: Results) -> Iterator[bytes]:
+    """One row for every sealed report that the snapshot counts.
+
+    Batches come in the order of their content, rows as sorted in their batch, so the file
+    tells nothing about who came when, and is the same whenever it is made.
+    """
+    names = [question.name for question in results.manifest.questions]
+    ks = [question.k for question in results.manifest.questions]
+    yield write_row(names)
+    for keys in group_batches(find_batches(results), limit=ROWS_AT_ONCE):
+        batches = Batch.objects.in_bulk([key.pk for key in keys])
+        for key in keys:
+            batch = batches.pop(key.pk)
+            yield write_codes(unpack_reports(bytes(batch.packed), size=batch.size, ks=ks))
+
+
+def find_batches(results: Results) -> list[BatchKey]:
+    """The batches behind a snapshot, without their content.
+
+    Read at once and closed again: a cursor held open while somebody downloads slowly would
+    keep SQLite from shortening its log.
+    """
+    rows = (
+        Batch.objects.filter(
+            wave=results.wave, number__lte=results.snapshot.through_batch
+        )
+        .order_by("content_hash", "number")
+        .values_list("pk", "size")
+    )
+    return [BatchKey(pk=pk, size=size) for pk, size in rows]
+
+
+def group_batches(keys: Sequence[BatchKey], *, limit: int) -> Iterator[list[BatchKey]]:
+    """Cut into runs of at most `limit` reports; one larger batch makes a run of its own."""
+    group: list[BatchKey] = []
+    held = 0
+    for key in keys:
+        if group and held + key.size > limit:
+            yield group
+            group, held = [], 0
+        group.append(key)
+        held += key.size
+    if group:
+        yield group
+
+
+def write_codes(codes: NDArray[np.uint8]) -> bytes:
+    """Write a (rows, questions) matrix of codes below 100 as CSV rows, without a loop over rows."""
+    if codes.size == 0:
+        return b""
+    rows, columns = codes.shape
+    if int(codes.max()) < 10:
+        cells = np.empty((rows, columns, 2), dtype=np.uint8)
+        cells[:, :, 0] = codes + _ASCII_ZERO
+        cells[:, :, 1] = _COMMA
+        return _end_rows(cells.reshape(rows, 2 * columns)).tobytes()
+    cells = np.empty((rows, columns, 3), dtype=np.uint8)
+    tens = codes // 10
+    cells[:, :, 0] = np.where(tens > 0, tens + _ASCII_ZERO, 0)
+    cells[:, :, 1] = codes % 10 + _ASCII_ZERO
+    cells[:, :, 2] = _COMMA
+    lines = _end_rows(cells.reshape(rows, 3 * columns)).ravel()
+    return lines[lines != 0].tobytes()  # one-digit codes leave a hole before them
+
+
+def _end_rows(lines: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Replace each row's last comma by CRLF."""
+    ended = np.empty((lines.shape[0], lines.shape[1] + 1), dtype=np.uint8)
+    ended[:, :-2] = lines[:, :-1]
+    ended[:, -2] = _CR
+    ended[:, -1] = _LF
+    return ended

@@ -1,0 +1,48 @@
+"""Reading a request's body under a size cap and a deadline, before anything parses it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from asgiref.typing import ASGIReceiveCallable
+
+DEADLINE_SECONDS = 3.0
+
+
+class BodyError(Exception):
+    """The body could not be read."""
+
+
+class BodyTooLarge(BodyError):
+    """More bytes than any request of this kind has."""
+
+
+class BodyTooSlow(BodyError):
+    """Not complete within the deadline; half-sent bodies must not hold a place."""
+
+
+class Disconnected(BodyError):
+    """The client went away; nobody is left to answer."""
+
+
+async def read_body(
+    receive: ASGIReceiveCallable, *, limit: int, deadline: float = DEADLINE_SECONDS
+) -> bytes:
+    try:
+        async with asyncio.timeout(deadline):
+            return await _read(receive, limit=limit)
+    except TimeoutError:
+        raise BodyTooSlow from None
+
+
+async def _read(receive: ASGIReceiveCallable, *, limit: int) -> bytes:
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Disconnected
+        body += message.get("body", b"")
+        if len(body) > limit:
+            raise BodyTooLarge
+        if not message.get("more_body", False):
+            return bytes(body)

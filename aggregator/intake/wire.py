@@ -1,0 +1,68 @@
+"""The one accepted spelling of a report on the wire, to the byte.
+
+Every respondent of a wave sends the same number of bytes, so the size says nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass
+
+from aggregator import problems
+from aggregator.intake.errors import Refused
+
+MAX_BODY_BYTES = 4096
+ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+_CODES = bytes.maketrans(ALPHABET, bytes(range(64)))
+_BODY = re.compile(
+    rb'\{"format":1,"manifest":"([A-Za-z0-9_-]{43})","id":"([A-Za-z0-9_-]{43})"'
+    rb',"symbols":"([A-Za-z0-9_~-]+)"\}'
+)
+SHAPE = '{"format":1,"manifest":"…","id":"…","symbols":"…"}'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upload:
+    """A report as it arrived: shape checked, not yet compared with any manifest."""
+
+    manifest_hash: bytes
+    report_id: bytes
+    symbols: bytes  # one code a byte
+
+
+def parse_upload(body: bytes) -> Upload:
+    """Read the body or refuse it, saying what is expected."""
+    if len(body) > MAX_BODY_BYTES:
+        raise Refused(problems.TOO_LARGE, f"A report has at most {MAX_BODY_BYTES} bytes.")
+    match = _BODY.fullmatch(body)
+    if match is None:
+        raise Refused(
+            problems.MALFORMED_REPORT,
+            f"The body must be exactly {SHAPE}, without spaces and in this order.",
+        )
+    symbols = match[3]
+    if b"~" in symbols:
+        raise Refused(problems.SYMBOL_OUT_OF_RANGE, "This survey asks every question of everyone.")
+    return Upload(
+        manifest_hash=_decode("manifest", match[1]),
+        report_id=_decode("id", match[2]),
+        symbols=symbols.translate(_CODES),
+    )
+
+
+def _decode(field: str, text: bytes) -> bytes:
+    value = base64.urlsafe_b64decode(text + b"=")
+    # 43 characters carry 258 bits; the last two must be zero, or one id had four spellings.
+    if base64.urlsafe_b64encode(value)[:43] != text:
+        raise Refused(problems.MALFORMED_REPORT, f"{field} is not canonical unpadded base64url.")
+    return value
+
+
+def encode_report(*, manifest_hash: bytes, report_id: bytes, symbols: bytes) -> bytes:
+    """Write a report as the browser does; used by the demo and by tests."""
+    return b'{"format":1,"manifest":"%s","id":"%s","symbols":"%s"}' % (
+        base64.urlsafe_b64encode(manifest_hash).rstrip(b"="),
+        base64.urlsafe_b64encode(report_id).rstrip(b"="),
+        bytes(ALPHABET[code] for code in symbols),
+    )

@@ -1,0 +1,126 @@
+"""What came back. Raw reports live here only until they are sealed.
+
+Raw reports and spent ids have no serial, no time and no address: their only key is the
+random id that the respondent's browser drew, so nothing here tells who came when.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from django.db import models
+from django.utils import timezone
+
+from surveys.models import Wave
+
+ID_BYTES = 32
+
+
+class RawReport(models.Model):
+    """One respondent's randomized codes, one byte each, waiting to be sealed."""
+
+    id = models.BinaryField(primary_key=True, max_length=ID_BYTES)
+    wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="+")
+    symbols = models.BinaryField()
+
+    class Meta:
+        db_table = "aggregator_raw_report"
+
+    def __str__(self) -> str:
+        return "a raw report"  # never its content: this may reach a log
+
+
+class SpentId(models.Model):
+    """An id that was acknowledged once; a second upload of it changes nothing."""
+
+    id = models.BinaryField(primary_key=True, max_length=ID_BYTES)
+    wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        db_table = "aggregator_spent_id"
+
+    def __str__(self) -> str:
+        return "a spent id"
+
+
+class Batch(models.Model):
+    """Reports of one wave sealed together, sorted and packed; never opened again."""
+
+    wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="batches")
+    number = models.PositiveIntegerField()
+    size = models.PositiveIntegerField()
+    packed = models.BinaryField()
+    content_hash = models.BinaryField(max_length=32)
+    # Per question, how many reports show each code: [[no, yes], ...]
+    counts: models.JSONField[list[list[int]]] = models.JSONField()
+
+    class Meta:
+        ordering = ["wave", "number"]
+        verbose_name_plural = "batches"
+        constraints = [
+            models.UniqueConstraint(fields=["wave", "number"], name="aggregator_batch_number"),
+            models.CheckConstraint(
+                condition=models.Q(size__gte=10), name="aggregator_batch_size_floor"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(number__gte=1), name="aggregator_batch_number_from_one"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"batch {self.number}"
+
+
+def today() -> date:
+    return timezone.now().date()
+
+
+class Snapshot(models.Model):
+    """Counts and estimates over batches 1..through_batch; a pure function of them."""
+
+    wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="snapshots")
+    through_batch = models.PositiveIntegerField()
+    method_version = models.PositiveIntegerField()
+    # True once the wave is closed and nothing of it waits to be sealed.
+    final = models.BooleanField(default=False)
+    total = models.PositiveIntegerField()
+    counts: models.JSONField[list[list[int]]] = models.JSONField()
+    estimates: models.JSONField[list[dict[str, Any]]] = models.JSONField()
+    # A day, never a moment: batches must not be datable to the minute.
+    day = models.DateField(default=today)
+
+    class Meta:
+        ordering = ["wave", "through_batch"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["wave", "through_batch"], name="aggregator_snapshot_through_batch"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"snapshot through batch {self.through_batch}"
+
+
+class Chart(models.Model):
+    """The newest snapshot drawn: one specification, and its pictures for download."""
+
+    wave = models.OneToOneField(Wave, on_delete=models.CASCADE, related_name="chart")
+    through_batch = models.PositiveIntegerField()
+    final = models.BooleanField(default=False)
+    specification: models.JSONField[dict[str, Any]] = models.JSONField()
+    svg = models.TextField()
+    png = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"chart through batch {self.through_batch}"
+
+
+class Discard(models.Model):
+    """Acknowledged reports of a wave that closed below its minimum batch: deleted, and said so."""
+
+    wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="discard")
+    size = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.size} discarded"

@@ -1,0 +1,226 @@
+"""What may be said about a survey now: the newest snapshot, or why there is nothing to show.
+
+Pages, API, charts and exports all read results here, so the display minimum is checked in
+one place and a figure means the same everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from aggregator.models import Chart, RawReport, Snapshot
+from surveys.manifest import Manifest, ManifestQuestion, parse_manifest
+from surveys.models import Survey, Wave
+
+YES = 1
+
+
+class Standing(Enum):
+    """How far a survey is on its way to results."""
+
+    DRAFT = "draft"
+    WAITING = "waiting"  # no batch has been sealed and estimated yet
+    EMPTY = "empty"  # closed, and no report ever came
+    DISCARDED = "discarded"  # closed below the minimum batch; the reports were deleted
+    TOO_FEW = "too-few"  # below the display minimum
+    SHOWN = "shown"
+
+
+class Status(Enum):
+    """What to know about one estimate before using it; a column of estimates.csv."""
+
+    OK = "ok"
+    OUTSIDE = "outside_0_1"
+    CONTRADICTION = "contradiction"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeResult:
+    """One option of one question. Shares are fractions and are never clipped here."""
+
+    code: int
+    text: str
+    count: int
+    raw_share: float
+    estimate: float
+    standard_error: float
+    effective_total: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def shown(self) -> float:
+        """The estimate cut to [0, 1], for display only."""
+        return min(max(self.estimate, 0.0), 1.0)
+
+    @property
+    def is_clipped(self) -> bool:
+        return self.shown != self.estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionResult:
+    number: int
+    question: ManifestQuestion
+    total: int
+    codes: tuple[CodeResult, ...]  # in the order of the options
+    interval_method: str
+    interval_level: float
+    contradiction: bool
+
+    @property
+    def interest(self) -> tuple[CodeResult, ...]:
+        """The options that screens and charts show: of yes and no only the yes."""
+        if self.question.type == "yes_no":
+            return tuple(code for code in self.codes if code.code == YES)
+        return self.codes
+
+    def status_of(self, code: CodeResult) -> Status:
+        if self.contradiction:
+            return Status.CONTRADICTION
+        return Status.OUTSIDE if code.is_clipped else Status.OK
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """The newest snapshot of a wave, read beside its manifest."""
+
+    wave: Wave
+    manifest: Manifest
+    snapshot: Snapshot
+    questions: tuple[QuestionResult, ...]
+
+    @property
+    def fixed_end(self) -> bool:
+        return all(q.interval_method == "likelihood_ratio" for q in self.questions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """A survey's standing; `results` and `chart` are set only if they may be shown."""
+
+    survey: Survey
+    wave: Wave | None
+    standing: Standing
+    manifest: Manifest | None = None
+    snapshot: Snapshot | None = None
+    results: Results | None = None
+    chart: Chart | None = None
+
+    @property
+    def seen(self) -> str:
+        """Changes exactly when there is something new to show; part of the panel's address."""
+        if self.snapshot is None:
+            return f"0-0-{self.standing.value}"
+        drawn = "drawn" if self.chart else "undrawn"
+        return f"{self.snapshot.through_batch}-{int(self.snapshot.final)}-{drawn}"
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing will ever change here again."""
+        if self.standing in (Standing.EMPTY, Standing.DISCARDED):
+            return True
+        return (
+            self.snapshot is not None
+            and self.snapshot.final
+            and (self.standing is Standing.TOO_FEW or self.chart is not None)
+        )
+
+
+def find_view(survey: Survey) -> View:
+    """Read what may be shown of a survey's newest wave."""
+    wave = survey.waves.select_related("discard").order_by("-number").first()
+    if wave is None:
+        return View(survey=survey, wave=None, standing=Standing.DRAFT)
+    wave.survey = survey
+    manifest = parse_manifest(bytes(wave.manifest))
+    snapshot = wave.snapshots.order_by("-through_batch").first()
+    if snapshot is None:
+        return View(
+            survey=survey, wave=wave, standing=_standing_without_batches(wave), manifest=manifest
+        )
+    if snapshot.total < wave.display_minimum:
+        return View(
+            survey=survey,
+            wave=wave,
+            standing=Standing.TOO_FEW,
+            manifest=manifest,
+            snapshot=snapshot,
+        )
+    return View(
+        survey=survey,
+        wave=wave,
+        standing=Standing.SHOWN,
+        manifest=manifest,
+        snapshot=snapshot,
+        results=read_results(wave=wave, snapshot=snapshot),
+        chart=_find_chart(wave=wave, snapshot=snapshot),
+    )
+
+
+def _standing_without_batches(wave: Wave) -> Standing:
+    if hasattr(wave, "discard"):
+        return Standing.DISCARDED
+    if wave.is_open or wave.batches.exists() or RawReport.objects.filter(wave=wave).exists():
+        return Standing.WAITING
+    return Standing.EMPTY
+
+
+def _find_chart(*, wave: Wave, snapshot: Snapshot) -> Chart | None:
+    """The chart of exactly this snapshot: figures and picture never disagree on a page."""
+    return Chart.objects.filter(
+        wave=wave, through_batch=snapshot.through_batch, final=snapshot.final
+    ).first()
+
+
+def read_results(*, wave: Wave, snapshot: Snapshot) -> Results:
+    """Join a snapshot's figures with the texts and mechanisms of the manifest."""
+    manifest = parse_manifest(bytes(wave.manifest))
+    return Results(
+        wave=wave,
+        manifest=manifest,
+        snapshot=snapshot,
+        questions=tuple(
+            _read_question(number, question, figures)
+            for number, (question, figures) in enumerate(
+                zip(manifest.questions, snapshot.estimates, strict=True), start=1
+            )
+        ),
+    )
+
+
+def _read_question(
+    number: int, question: ManifestQuestion, figures: Mapping[str, Any]
+) -> QuestionResult:
+    by_code = {row["code"]: row for row in figures["codes"]}
+    return QuestionResult(
+        number=number,
+        question=question,
+        total=figures["total"],
+        codes=tuple(
+            CodeResult(
+                code=option.code,
+                text=option.text,
+                count=by_code[option.code]["count"],
+                raw_share=by_code[option.code]["raw_share"],
+                estimate=by_code[option.code]["estimate"],
+                standard_error=by_code[option.code]["standard_error"],
+                effective_total=_positive(by_code[option.code]["effective_total"]),
+                low=by_code[option.code]["low"],
+                high=by_code[option.code]["high"],
+            )
+            for option in question.options
+        ),
+        interval_method=figures["interval"]["method"],
+        interval_level=figures["interval"]["level"],
+        contradiction=figures["contradiction"],
+    )
+
+
+def _positive(value: float | None) -> float | None:
+    """Outside [0, 1] a share has no effective number of respondents: it is left out."""
+    return value if value is not None and math.isfinite(value) and value > 0 else None

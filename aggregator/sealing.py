@@ -1,0 +1,161 @@
+"""Sealing: raw reports become a batch and cease to exist one by one.
+
+Everything here may run twice, late or at the same time elsewhere: the wave's row lock and
+one transaction make each step happen once or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.db import connection, transaction
+from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.utils import timezone
+
+from aggregator.models import Batch, Discard, RawReport
+from aggregator.packing import count_codes, pack_reports
+from surveys.errors import NotOpen
+from surveys.manifest import parse_manifest
+from surveys.models import Wave
+from surveys.services import close_wave
+
+MAX_BATCH = 65_536
+
+
+class SealingError(Exception):
+    """Fewer rows were taken than counted; the transaction is rolled back, nothing is lost."""
+
+
+def choose_batch_size(*, waiting: int, minimum: int, closed: bool) -> int:
+    """Say how many waiting reports to seal now; 0 for none.
+
+    While the wave is open at least `minimum` stay behind, so that closing always has a
+    full batch left to seal.
+    """
+    if closed and minimum <= waiting <= MAX_BATCH:
+        return waiting
+    if waiting >= 2 * minimum:
+        return min(waiting - minimum, MAX_BATCH)
+    return 0
+
+
+def seal_next_batch(*, wave_id: int) -> Batch | None:
+    """Seal what is due of a wave as its next batch; None if nothing is due."""
+    with transaction.atomic(durable=True):
+        # No-key-update: uploads hold key-share and are not kept waiting; closing and
+        # other sealers are.
+        wave = Wave.objects.select_for_update(no_key=True).get(pk=wave_id)
+        waiting = RawReport.objects.filter(wave=wave).count()
+        size = choose_batch_size(
+            waiting=waiting, minimum=wave.minimum_batch, closed=not wave.is_open
+        )
+        if size:
+            return _seal(wave=wave, size=size)
+        if not wave.is_open and waiting:
+            _discard(wave=wave, waiting=waiting)
+    return None
+
+
+def _seal(*, wave: Wave, size: int) -> Batch:
+    rows = _take_raw_reports(wave_id=wave.pk, size=size)
+    ks = [question.k for question in parse_manifest(bytes(wave.manifest)).questions]
+    packed = pack_reports(rows, ks=ks)
+    newest = wave.batches.aggregate(newest=Max("number"))["newest"] or 0
+    return Batch.objects.create(
+        wave=wave,
+        number=newest + 1,
+        size=size,
+        packed=packed,
+        content_hash=hashlib.sha256(packed).digest(),
+        counts=count_codes(packed, size=size, ks=ks),
+    )
+
+
+def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
+    """Delete exactly `size` raw reports and return their symbols."""
+    # Ids are random, so their order has nothing to do with the order of arrival.
+    lock = "FOR UPDATE SKIP LOCKED" if connection.vendor == "postgresql" else ""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            DELETE FROM aggregator_raw_report WHERE id IN (
+                SELECT id FROM aggregator_raw_report
+                WHERE wave_id = %s ORDER BY id LIMIT %s {lock})
+            RETURNING symbols
+            """,  # noqa: S608
+            [wave_id, size],
+        )
+        rows = [bytes(symbols) for (symbols,) in cursor.fetchall()]
+    if len(rows) != size:
+        raise SealingError(f"expected {size} raw reports, took {len(rows)}")
+    return rows
+
+
+def _discard(*, wave: Wave, waiting: int) -> None:
+    """Delete what a closed wave could not bring to a full batch, and leave a note of it."""
+    deleted, _ = RawReport.objects.filter(wave=wave).delete()
+    if deleted != waiting:
+        raise SealingError(f"expected to discard {waiting} raw reports, deleted {deleted}")
+    Discard.objects.create(wave=wave, size=waiting)
+
+
+def find_waves_to_seal() -> QuerySet[Wave]:
+    """Waves with 2K raw reports waiting, and closed waves with any."""
+    waiting = dict(
+        RawReport.objects.order_by().values_list("wave").annotate(waiting=Count("pk"))
+    )
+    full = [
+        pk
+        for pk, minimum in Wave.objects.open()
+        .filter(pk__in=waiting)
+        .values_list("pk", "minimum_batch")
+        if waiting[pk] >= 2 * minimum
+    ]
+    return Wave.objects.filter(
+        Q(pk__in=full) | Q(pk__in=list(waiting), state=Wave.State.CLOSED)
+    ).order_by("pk")
+
+
+def count_acknowledged(wave: Wave) -> int:
+    """Reports that were acknowledged and neither lost nor doubled: sealed, raw, discarded.
+
+    One statement, so that a batch being sealed at this moment is seen on one side only.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT (SELECT coalesce(sum(size), 0) FROM aggregator_batch WHERE wave_id = %s)
+                 + (SELECT count(*) FROM aggregator_raw_report WHERE wave_id = %s)
+                 + (SELECT coalesce(sum(size), 0) FROM aggregator_discard WHERE wave_id = %s)
+            """,
+            [wave.pk, wave.pk, wave.pk],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def count_sealed(wave: Wave) -> int:
+    return wave.batches.aggregate(total=Sum("size"))["total"] or 0
+
+
+def close_due_waves() -> int:
+    """Close the open waves whose frozen end has come; return how many were closed.
+
+    Reports that arrive between reaching the cap and this call are counted too: how many
+    depends on when people came, not on what they said.
+    """
+    due = [(wave, Wave.Ending.DATE) for wave in Wave.objects.past_closing_date(timezone.now())]
+    due += [
+        (wave, Wave.Ending.CAP)
+        for wave in Wave.objects.open().filter(cap__isnull=False).exclude(
+            pk__in=[wave.pk for wave, _ in due]
+        )
+        if wave.cap is not None and count_acknowledged(wave) >= wave.cap
+    ]
+    closed = 0
+    for wave, ending in due:
+        try:
+            close_wave(wave_id=wave.pk, ending=ending)
+        except NotOpen:  # another sweep was faster
+            continue
+        closed += 1
+    return closed

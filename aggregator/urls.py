@@ -1,0 +1,19 @@
+"""Addresses of home, results, exports and the API."""
+
+from django.urls import include, path
+
+from aggregator.views import exports, home, results
+
+app_name = "aggregator"
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("problems", home.problem_list, name="problems"),
+    path("surveys/<slug:slug>/results", results.results, name="results"),
+    path("surveys/<slug:slug>/results/panel", results.results_panel, name="results_panel"),
+    path("surveys/<slug:slug>/results/chart.svg", results.chart_svg, name="chart_svg"),
+    path("surveys/<slug:slug>/results/chart.png", results.chart_png, name="chart_png"),
+    path("surveys/<slug:slug>/results/reports.csv", exports.reports_csv, name="reports_csv"),
+    path("surveys/<slug:slug>/results/estimates.csv", exports.estimates_csv, name="estimates_csv"),
+    path("api", home.api_guide, name="api_guide"),
+    path("api/", include("aggregator.api.urls")),
+]

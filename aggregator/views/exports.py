@@ -1,0 +1,46 @@
+"""CSV downloads for the owner: sealed reports and estimates, or a page that says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from aggregator import exports
+from aggregator.problems import TOO_FEW_RESPONSES
+from aggregator.results import Results, find_view
+from aggregator.views._access import for_owner
+from surveys.models import Survey
+
+
+@require_safe
+@for_owner
+def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
+    return _download(request, survey, kind="reports", stream=exports.stream_reports)
+
+
+@require_safe
+@for_owner
+def estimates_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
+    return _download(request, survey, kind="estimates", stream=exports.stream_estimates)
+
+
+def _download(
+    request: HttpRequest,
+    survey: Survey,
+    *,
+    kind: str,
+    stream: Callable[[Results], Iterator[bytes]],
+) -> HttpResponseBase:
+    view = find_view(survey)
+    if view.results is None:
+        return render(
+            request,
+            "aggregator/nothing_to_export.html",
+            {"view": view, "survey": survey, "wave": view.wave},
+            status=TOO_FEW_RESPONSES.status,
+        )
+    return exports.respond_with_csv(results=view.results, kind=kind, stream=stream)

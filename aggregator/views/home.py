@@ -1,0 +1,38 @@
+"""The first page: what Murmur is for visitors, their own surveys for researchers."""
+
+from __future__ import annotations
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from aggregator import problems
+from aggregator.overview import find_surveys, read_lines
+
+PAGE_SIZE = 25
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    if not request.user.is_authenticated:
+        return render(request, "aggregator/landing.html")
+    page = Paginator(find_surveys(owner=request.user), PAGE_SIZE).get_page(request.GET.get("page"))
+    lines = read_lines(page.object_list, now=timezone.now())
+    return render(request, "aggregator/home.html", {"page": page, "lines": lines})
+
+
+@require_safe
+def problem_list(request: HttpRequest) -> HttpResponse:
+    """The closed list of reasons that problem+json answers refer to."""
+    return render(
+        request,
+        "aggregator/problems.html",
+        {"intake": problems.INTAKE_PROBLEMS, "api": problems.API_PROBLEMS},
+    )
+
+
+@require_safe
+def api_guide(request: HttpRequest) -> HttpResponse:
+    return render(request, "aggregator/api.html")

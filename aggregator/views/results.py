@@ -1,0 +1,78 @@
+"""A survey's results page, the panel inside it that follows new batches, and its pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from aggregator.demo import DEMO_TRUTH
+from aggregator.models import Chart
+from aggregator.results import View, find_view
+from aggregator.views._access import for_owner
+from surveys.models import Survey
+
+STOP_POLLING = 286  # htmx: swap this in and ask no more
+
+
+def _context(view: View) -> dict[str, Any]:
+    return {
+        "view": view,
+        "survey": view.survey,
+        "wave": view.wave,
+        "manifest": view.manifest,
+        "truths": DEMO_TRUTH if view.survey.demo else (),
+    }
+
+
+@require_safe
+@for_owner
+def results(request: HttpRequest, survey: Survey) -> HttpResponse:
+    return render(request, "aggregator/results.html", _context(find_view(survey)))
+
+
+@require_safe
+@for_owner
+def results_panel(request: HttpRequest, survey: Survey) -> HttpResponse:
+    """Answer 204 while nothing was sealed since `seen`; the new panel when something was."""
+    view = find_view(survey)
+    if request.GET.get("seen") == view.seen and not view.is_settled:
+        return HttpResponse(status=204)
+    status = STOP_POLLING if view.is_settled else 200
+    return render(request, "aggregator/_panel.html", _context(view), status=status)
+
+
+@require_safe
+@for_owner
+def chart_svg(request: HttpRequest, survey: Survey) -> HttpResponseBase:
+    chart = _find_chart(survey)
+    return _picture(request, chart.svg.encode(), "image/svg+xml", f"{_name(chart)}.svg")
+
+
+@require_safe
+@for_owner
+def chart_png(request: HttpRequest, survey: Survey) -> HttpResponseBase:
+    chart = _find_chart(survey)
+    return _picture(request, bytes(chart.png), "image/png", f"{_name(chart)}.png")
+
+
+def _find_chart(survey: Survey) -> Chart:
+    view = find_view(survey)
+    if view.chart is None:
+        raise Http404("There is no chart to show yet.")
+    return view.chart
+
+
+def _name(chart: Chart) -> str:
+    wave = chart.wave
+    return f"{wave.survey.slug}_w{wave.number}_{wave.manifest_hash_hex[:8]}_RANDOMIZED_chart"
+
+
+def _picture(request: HttpRequest, content: bytes, content_type: str, name: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=content_type)
+    kind = "attachment" if "download" in request.GET else "inline"
+    response["Content-Disposition"] = f'{kind}; filename="{name}"'
+    return response

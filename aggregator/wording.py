@@ -1,0 +1,87 @@
+"""Findings in sentences: what an estimate says, how sure it is, and why that may be trusted.
+
+Pages, charts and API use the same words. Shares are cut to 0–100 % here and nowhere before.
+"""
+
+from __future__ import annotations
+
+from aggregator.results import CodeResult, QuestionResult
+from surveys.templatetags.numbers import percent, points, whole
+
+CONTRADICTION = (
+    "The codes contradict the design: no share between 0 and 100 % would plausibly produce them."
+)
+CONTRADICTION_CAUSES = (
+    "Reports that did not come from this survey's page, such as a flood of invented ones, are "
+    "the usual cause. Treat this question's figures as a warning, not as a finding."
+)
+_KINDS = {
+    False: (
+        "Valid while you watch: these intervals hold at every look, however often you look.",
+        "This interval is valid while you watch: it holds at every look, so you may look as often "
+        "as you like and close the survey whenever you like.",
+    ),
+    True: (
+        "Ordinary intervals: the end was fixed before opening, and the survey ended by it.",
+        "This interval is valid because the end was fixed before the survey opened and the survey "
+        "ended by it.",
+    ),
+}
+_NAMES = {
+    "confidence_sequence": "confidence sequence",
+    "likelihood_ratio": "likelihood-ratio interval",
+}
+
+
+def describe_interval(fixed_end: bool, *, short: bool = False) -> str:
+    """Say in one plain sentence which kind of interval is shown and why it may be."""
+    return _KINDS[fixed_end][0 if short else 1]
+
+
+def name_interval(method: str) -> str:
+    return _NAMES[method]
+
+
+def digits_for(code: CodeResult) -> int:
+    """Whole points, unless the interval is so narrow that its ends would fall together."""
+    width = 1.0 if code.low is None or code.high is None else code.high - code.low
+    return 0 if width >= 0.03 else 1
+
+
+def summarize_share(question: QuestionResult, code: CodeResult) -> str:
+    """20 % (15–25), as short as a chart needs it."""
+    if question.contradiction or code.low is None or code.high is None:
+        return "contradiction"
+    digits = digits_for(code)
+    ends = f"{points(code.low, digits)}–{points(code.high, digits)}"
+    return f"{percent(code.shown, digits)} ({ends})"
+
+
+def describe_share(question: QuestionResult, code: CodeResult) -> str:
+    """20 % (95 %: 15 to 25 %)."""
+    if question.contradiction or code.low is None or code.high is None:
+        return CONTRADICTION
+    digits = digits_for(code)
+    low, high = points(code.low, digits), percent(code.high, digits)
+    level = percent(question.interval_level)
+    return f"{percent(code.shown, digits)} ({level}: {low} to {high})."
+
+
+def describe_worth(question: QuestionResult, code: CodeResult) -> str:
+    """1,400 codes inform like about 246 direct answers."""
+    if question.contradiction or code.effective_total is None:
+        return ""
+    codes, direct = whole(question.total), whole(round(code.effective_total))
+    return f"{codes} codes inform like about {direct} direct answers."
+
+
+def describe_clipping(code: CodeResult) -> str:
+    """Why the share shown differs from the estimate; empty where it does not."""
+    if not code.is_clipped:
+        return ""
+    side = "below 0" if code.estimate < 0 else "above 100 %"
+    return (
+        f"The unclipped estimate is {percent(code.estimate, 1)}. Chance in the randomized codes can "
+        f"put it {side}; no share of people can be, so {percent(code.shown)} is shown. Exports "
+        "keep the unclipped figure."
+    )

@@ -1,0 +1,5 @@
+"""Wiring only: settings, addresses, Celery and the one entry for requests."""
+
+from config.celery import app as celery_app
+
+__all__ = ["celery_app"]

@@ -1,0 +1,97 @@
+"""The one entry for requests: headers outermost, then intake in async code or Django in threads.
+
+Django stays WSGI behind a2wsgi, in a bounded pool, with the body read under a cap and a
+deadline first, so that half-sent bodies hold no thread.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from a2wsgi import WSGIMiddleware
+from asgiref.typing import (
+    ASGI3Application,
+    ASGIReceiveCallable,
+    ASGIReceiveEvent,
+    ASGISendCallable,
+    HTTPScope,
+    Scope,
+)
+from django.core.wsgi import get_wsgi_application
+
+django_application = get_wsgi_application()
+
+from aggregator.intake.asgi import IntakeApplication
+from aggregator.intake.body import BodyTooLarge, BodyTooSlow, Disconnected, read_body
+from config.headers import SecurityHeaders
+
+INTAKE_PATH = "/api/reports"
+MAX_PAGE_BODY_BYTES = 1_000_000
+DJANGO_THREADS = 8
+
+
+class Entry:
+    """Sends each request to the intake or to Django."""
+
+    def __init__(self) -> None:
+        self._intake = IntakeApplication()
+        self._django: ASGI3Application = WSGIMiddleware(
+            django_application, workers=DJANGO_THREADS
+        )
+
+    async def __call__(
+        self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable
+    ) -> None:
+        if scope["type"] != "http":
+            await self._django(scope, receive, send)
+        elif scope["path"] == INTAKE_PATH:
+            await self._intake(scope, receive, send)
+        else:
+            await self._to_django(scope, receive, send)
+
+    async def _to_django(
+        self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
+    ) -> None:
+        if not scope["query_string"].isascii():
+            await _send_plain(send, 400, b"The address must be written in ASCII.\n")
+            return
+        try:
+            body = await read_body(receive, limit=MAX_PAGE_BODY_BYTES)
+        except Disconnected:
+            return
+        except BodyTooLarge:
+            await _send_plain(send, 413, b"This is more than a page of Murmur can take.\n")
+            return
+        except BodyTooSlow:
+            await _send_plain(send, 408, b"The request did not arrive in time. Try again.\n")
+            return
+        await self._django(_without_forged_names(scope), _replay(body, receive), send)
+
+
+def _without_forged_names(scope: HTTPScope) -> HTTPScope:
+    """Drop headers with underscores: in WSGI they pass for their namesakes with hyphens."""
+    kept = [(name, value) for name, value in scope["headers"] if b"_" not in name]
+    return {**scope, "headers": kept}
+
+
+def _replay(body: bytes, receive: ASGIReceiveCallable) -> ASGIReceiveCallable:
+    """Hand out the body that was read as one message, then what really follows."""
+    pending: list[ASGIReceiveEvent] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> ASGIReceiveEvent:
+        return pending.pop() if pending else await receive()
+
+    return receive_again
+
+
+async def _send_plain(send: ASGISendCallable, status: int, text: bytes) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8")]
+    await send(
+        {"type": "http.response.start", "status": status, "headers": headers, "trailers": False}
+    )
+    await send({"type": "http.response.body", "body": text, "more_body": False})
+
+
+application = SecurityHeaders(Entry())

@@ -1,0 +1,11 @@
+"""Celery: the workers that seal and estimate. Messages are hints, rows are the work."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("murmur")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()

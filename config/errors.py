@@ -1,0 +1,35 @@
+"""Pages for requests that failed. A database or Redis out of reach is 503, never 500."""
+
+from __future__ import annotations
+
+import sys
+
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.template import loader
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from aggregator import problems
+
+OUT_OF_REACH = (OperationalError, InterfaceError, RedisConnectionError, RedisTimeoutError)
+RETRY_SECONDS = "5"
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer 503 when something we depend on is away, 500 when we failed."""
+    unavailable = isinstance(sys.exc_info()[1], OUT_OF_REACH)
+    problem = problems.UNAVAILABLE if unavailable else problems.SERVER_ERROR
+    if request.path.startswith("/api/"):
+        response = HttpResponse(
+            problems.problem_body(problem, problem.title),
+            status=problem.status,
+            content_type="application/problem+json",
+        )
+    else:
+        # Without a request: context processors would ask the database once more.
+        content = loader.render_to_string(f"{problem.status}.html")
+        response = HttpResponse(content, status=problem.status)
+    if unavailable:
+        response["Retry-After"] = RETRY_SECONDS
+    return response

@@ -1,0 +1,131 @@
+"""The headers of every response, from one table, set by the outermost wrapper.
+
+A response is matched by the path of its request, first row wins; whatever code below set
+for one of these headers is replaced. Only Cache-Control is left alone where set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from asgiref.typing import (
+    ASGI3Application,
+    ASGIReceiveCallable,
+    ASGISendCallable,
+    ASGISendEvent,
+    Scope,
+)
+from django.conf import settings
+
+_CSP = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self'",
+    "connect-src": "'self'",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "'none'",
+    "require-trusted-types-for": "'script'",
+    "trusted-types": "'none'",
+}
+_NOTHING = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What one kind of response carries besides the headers common to all."""
+
+    paths: tuple[str, ...]  # prefixes; a leading * matches an ending instead
+    csp: Mapping[str, str | None] = field(default_factory=lambda: dict(_CSP))
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    def matches(self, path: str) -> bool:
+        return any(
+            path.endswith(rule[1:]) if rule.startswith("*") else path.startswith(rule)
+            for rule in self.paths
+        )
+
+    def content_security_policy(self) -> str:
+        return "; ".join(f"{name} {value}" for name, value in self.csp.items() if value)
+
+
+def _researcher(**changes: str | None) -> dict[str, str | None]:
+    # Forms post to this site; Django's CSRF check needs the referrer within it.
+    return {**_CSP, "form-action": "'self'", **changes}
+
+
+_SAME_ORIGIN = {"Referrer-Policy": "same-origin"}
+# Trusted Types are off only where Vega draws: its bundle builds elements from strings.
+_CHARTS = _researcher(**{"require-trusted-types-for": None, "trusted-types": None})
+# htmx sets the HTML that the server rendered; it has no Trusted Types policy of its own.
+
+TABLE = (
+    Policy(
+        paths=("/s/", "/m/", "/r/"),
+        extra={"Integrity-Policy": "blocked-destinations=(script)"},
+    ),
+    Policy(paths=("/static/", "/api/", "*.svg", "*.png", "*.csv"), csp=_NOTHING),
+    Policy(paths=("*/results", "*/results/panel"), csp=_CHARTS, extra=_SAME_ORIGIN),
+    Policy(paths=("*/preview",), csp=_researcher(**{"form-action": "'none'"}), extra=_SAME_ORIGIN),
+    Policy(paths=("/",), csp=_researcher(), extra=_SAME_ORIGIN),
+)
+COMMON = {
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": (
+        "camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"
+    ),
+}
+STRICT_TRANSPORT = "max-age=63072000; includeSubDomains; preload"
+DEFAULT_CACHE_CONTROL = "no-store"
+
+
+def headers_for(path: str) -> dict[str, str]:
+    """Return every header that a response to this path carries, but Cache-Control."""
+    policy = next(policy for policy in TABLE if policy.matches(path))
+    headers = {
+        **COMMON,
+        "Content-Security-Policy": policy.content_security_policy(),
+        **policy.extra,
+    }
+    if settings.HTTPS:
+        headers["Strict-Transport-Security"] = STRICT_TRANSPORT
+    return headers
+
+
+class SecurityHeaders:
+    """Outermost ASGI wrapper: no response leaves without its row of the table."""
+
+    def __init__(self, application: ASGI3Application) -> None:
+        self._application = application
+
+    async def __call__(
+        self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable
+    ) -> None:
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        wanted = headers_for(scope["path"])
+
+        async def send_with_headers(event: ASGISendEvent) -> None:
+            if event["type"] == "http.response.start":
+                event = {**event, "headers": _apply(list(event["headers"]), wanted)}
+            await send(event)
+
+        await self._application(scope, receive, send_with_headers)
+
+
+def _apply(
+    headers: list[tuple[bytes, bytes]], wanted: Mapping[str, str]
+) -> list[tuple[bytes, bytes]]:
+    encoded = {name.lower().encode(): value.encode() for name, value in wanted.items()}
+    kept = [(name, value) for name, value in headers if name.lower() not in encoded]
+    if not any(name.lower() == b"cache-control" for name, _ in kept):
+        kept.append((b"cache-control", DEFAULT_CACHE_CONTROL.encode()))
+    return kept + list(encoded.items())

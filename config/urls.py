@@ -1,0 +1,11 @@
+"""Every address, app by app."""
+
+from django.urls import include, path
+
+urlpatterns = [
+    path("accounts/", include("accounts.urls")),
+    path("", include("surveys.urls")),
+    path("", include("aggregator.urls")),
+]
+
+handler500 = "config.errors.server_error"

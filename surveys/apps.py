@@ -1,0 +1,7 @@
+"""What is asked: surveys, their frozen manifests and the respondent's pages."""
+
+from django.apps import AppConfig
+
+
+class SurveysConfig(AppConfig):
+    name = "surveys"

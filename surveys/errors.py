@@ -1,0 +1,40 @@
+"""What can go wrong with a survey, each with the sentence its author reads.
+
+SurveyError
+├── NotDraft            a launched survey cannot change
+├── NotOpen             only an open wave can be closed
+├── TooManyQuestions    the author must remove one first
+└── NotLaunchable       something is missing; `problems` lists all of it
+"""
+
+from collections.abc import Sequence
+
+from surveys.models import MAX_QUESTIONS
+
+
+class SurveyError(Exception):
+    """A request that the survey's state does not allow."""
+
+
+class NotDraft(SurveyError):
+    def __init__(self) -> None:
+        super().__init__(
+            "This survey has been opened, so it can no longer change. "
+            "Copy it to make a new draft with other questions."
+        )
+
+
+class NotOpen(SurveyError):
+    def __init__(self) -> None:
+        super().__init__("This survey is not open, so there is nothing to close.")
+
+
+class TooManyQuestions(SurveyError):
+    def __init__(self) -> None:
+        super().__init__(f"A survey can hold {MAX_QUESTIONS} questions at most.")
+
+
+class NotLaunchable(SurveyError):
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(" ".join(self.problems))

@@ -1,0 +1,230 @@
+"""What authors type: shape and range of each input, with errors that say what to do."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from surveys.models import MAX_QUESTION_LENGTH, MIN_BATCH_FLOOR, Question, Survey
+from surveys.strength import OFFERED_FLIPS, TWO_COINS, describe_strength
+
+# A batch holds 65,536 reports at most, and one needs K; far above anything useful.
+MAX_MINIMUM_BATCH = 10_000
+MAX_PEOPLE = 100_000_000
+BROWSER_MOMENT = "%Y-%m-%dT%H:%M"
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cs") and character != "\n"
+
+
+def _shows_something(text: str) -> bool:
+    return any(unicodedata.category(character)[0] not in "CZ" for character in text)
+
+
+class PlainText(forms.CharField):
+    """Text as people write it, shown later exactly as text.
+
+    The browser's maxlength is left out on purpose: it would cut pasted text silently.
+    """
+
+    def __init__(self, *, name: str, missing: str, max_length: int, **kwargs: Any) -> None:
+        self.lines = kwargs.pop("lines", False)
+        super().__init__(
+            max_length=max_length,
+            error_messages={
+                "required": missing,
+                "max_length": f"The {name} has %(show_value)d characters. "
+                "Shorten it to %(limit_value)d or fewer.",
+            },
+            **kwargs,
+        )
+        self._control_error = (
+            f"The {name} contains an invisible control character. "
+            "Delete the text and type it anew, or paste it as plain text."
+        )
+        # Django's own check for NUL would say the same a second time.
+        self.validators = [v for v in self.validators if "Null" not in type(v).__name__]
+
+    def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
+        attrs = super().widget_attrs(widget)
+        attrs.pop("maxlength", None)
+        return attrs
+
+    def to_python(self, value: Any) -> str:
+        text = (super().to_python(value) or "").replace("\r\n", "\n").replace("\r", "\n")
+        text = text.replace("\t", " ")
+        if not self.lines:
+            text = text.replace("\n", " ")
+        return text if _shows_something(text) or any(map(_is_control, text)) else ""
+
+    def validate(self, value: str) -> None:
+        if any(map(_is_control, value)):
+            raise ValidationError(self._control_error, code="control_character")
+        super().validate(value)
+
+
+class SurveyTextForm(forms.Form):
+    title = PlainText(
+        name="title",
+        missing="Enter a title.",
+        max_length=200,
+        help_text="Respondents see it at the top of the first page.",
+    )
+    introduction = PlainText(
+        name="introduction",
+        missing="",
+        max_length=2000,
+        required=False,
+        lines=True,
+        label="Introduction (optional)",
+        help_text="Who asks, what for, and what happens with the results. Plain text.",
+        widget=forms.Textarea(attrs={"rows": 5}),
+    )
+
+
+class BrowserMoment(forms.DateTimeField):
+    """A moment from a datetime-local control, in UTC."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format=BROWSER_MOMENT)
+        super().__init__(
+            required=False,
+            widget=widget,
+            error_messages={
+                "invalid": "Enter a whole date and time, such as 2027-03-31 18:00, or leave it empty."
+            },
+            **kwargs,
+        )
+
+
+def _number_messages(low: int, high: int, why: str = "") -> dict[str, str]:
+    text = f"Enter a whole number from {low:,} to {high:,}.{why}"
+    return {"required": text, "invalid": text, "min_value": text, "max_value": text}
+
+
+class SettingsForm(SurveyTextForm):
+    minimum_batch = forms.IntegerField(
+        label="Minimum batch K",
+        min_value=MIN_BATCH_FLOOR,
+        max_value=MAX_MINIMUM_BATCH,
+        error_messages=_number_messages(
+            MIN_BATCH_FLOOR, MAX_MINIMUM_BATCH, " Fewer than 10 reports are too small a crowd."
+        ),
+        help_text="Reports are counted only in sealed batches of at least K; what comes in "
+        "between changes nothing that anyone can see. K counts reports, not honest people: "
+        "someone who floods the survey with made-up reports shrinks the crowd that a person "
+        "hides in.",
+    )
+    display_minimum = forms.IntegerField(
+        label="Display minimum",
+        min_value=MIN_BATCH_FLOOR,
+        max_value=MAX_PEOPLE,
+        error_messages=_number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE),
+        help_text="Below this number of reports, results say only “too few responses”. "
+        "Never below K.",
+    )
+    opens_at = BrowserMoment(
+        label="Opening date, in UTC (optional)",
+        help_text="Leave it empty to take reports as soon as you open the survey.",
+    )
+    closes_at = BrowserMoment(label="Closing date, in UTC (optional)")
+    cap = forms.IntegerField(
+        label="Close when this many people have answered (optional)",
+        required=False,
+        max_value=MAX_PEOPLE,
+        error_messages=_number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE, " Or leave it empty."),
+    )
+
+    @classmethod
+    def from_survey(cls, survey: Survey) -> SettingsForm:
+        return cls(initial={name: getattr(survey, name) for name in cls.base_fields})
+
+    def clean_opens_at(self) -> datetime | None:
+        return self._in_future(
+            "opens_at",
+            "The opening date has passed. Choose a later one, or leave it empty to take "
+            "reports as soon as you open the survey.",
+        )
+
+    def clean_closes_at(self) -> datetime | None:
+        return self._in_future(
+            "closes_at", "The closing date has passed. Choose a later one or leave it empty."
+        )
+
+    def _in_future(self, name: str, problem: str) -> datetime | None:
+        value: datetime | None = self.cleaned_data[name]
+        if value is not None and value <= timezone.now():
+            raise ValidationError(problem, code="past")
+        return value
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        self._compare(
+            "minimum_batch",
+            "display_minimum",
+            lambda batch, display: display >= batch,
+            "The display minimum cannot be below K ({first:,}): "
+            "results exist only for whole batches.",
+        )
+        self._compare(
+            "display_minimum",
+            "cap",
+            lambda display, cap: cap >= display,
+            "A survey that closes after {second:,} people would never show a result, because "
+            "results need {first:,}. Raise this number or lower the display minimum.",
+        )
+        self._compare(
+            "opens_at",
+            "closes_at",
+            lambda opens, closes: closes > opens,
+            "The closing date must come after the opening date. Choose a later one.",
+        )
+        return cleaned
+
+    def _compare(
+        self, first: str, second: str, agree: Callable[[Any, Any], bool], problem: str
+    ) -> None:
+        """Put the problem at the second field if both are there and do not agree."""
+        one, other = self.cleaned_data.get(first), self.cleaned_data.get(second)
+        if one is not None and other is not None and not agree(one, other):
+            self.add_error(second, problem.format(first=one, second=other))
+
+
+class QuestionForm(forms.Form):
+    text = PlainText(
+        name="question",
+        missing="Enter the question.",
+        max_length=MAX_QUESTION_LENGTH,
+        label="Question",
+        help_text="One that can be answered with yes or no, such as “Have you ever driven "
+        "after drinking?”. Plain text, up to 1,000 characters.",
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    flips = forms.TypedChoiceField(
+        label="How strongly is each answer protected?",
+        coerce=int,
+        initial=TWO_COINS,
+        widget=forms.RadioSelect,
+        error_messages={
+            "required": "Choose how strongly the answers are protected.",
+            "invalid_choice": "Choose one of the strengths in the list.",
+        },
+    )
+
+    def __init__(self, *args: Any, question: Question | None = None, **kwargs: Any) -> None:
+        if question is not None:
+            kwargs["initial"] = {"text": question.text, "flips": question.flips}
+        super().__init__(*args, **kwargs)
+        offered = list(OFFERED_FLIPS)
+        if question is not None and question.flips not in offered:
+            offered.append(question.flips)  # made outside these pages; keep it choosable
+        flips = self.fields["flips"]
+        assert isinstance(flips, forms.TypedChoiceField)
+        flips.choices = [(number, describe_strength(number).name) for number in offered]

@@ -1,0 +1,14 @@
+"""Where a form's error summary links to."""
+
+from django import template
+from django.forms import BoundField, RadioSelect
+
+register = template.Library()
+
+
+@register.filter
+def control_id(field: BoundField) -> str:
+    """The id of the control itself; of the first one in a group of radio buttons."""
+    if isinstance(field.field.widget, RadioSelect):
+        return f"{field.auto_id}_0"
+    return field.id_for_label

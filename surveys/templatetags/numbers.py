@@ -1,0 +1,59 @@
+"""How numbers and moments look on every page; the only place that formats them."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+from django import template
+
+from privacy.mechanisms import round_up_epsilon
+from surveys.strength import Strength, describe_strength
+
+register = template.Library()
+
+
+@register.filter
+def epsilon(value: float) -> str:
+    """ε in nats to two digits, never below the true one."""
+    return str(round_up_epsilon(value))
+
+
+@register.filter
+def odds_factor(value: float) -> str:
+    """By how much the odds of a guess can change at this ε, never below the true factor."""
+    if value > math.log(1_000_000):
+        return "more than a million"
+    return whole(math.ceil(math.exp(value) - 1e-6))
+
+
+@register.filter
+def whole(value: int) -> str:
+    return f"{value:,}"
+
+
+@register.filter
+def moment(value: datetime) -> str:
+    """1 December 2026, 09:00 UTC"""
+    inside = value.astimezone(UTC)
+    return f"{inside.day} {inside:%B %Y, %H:%M} UTC"
+
+
+@register.filter
+def strength(flips: int | str) -> Strength:
+    return describe_strength(int(flips))
+
+
+@register.filter
+def percent(share: float, digits: int = 0) -> str:
+    """0.322 as 32 %, with a space that does not break and a real minus sign."""
+    return f"{points(share, digits)}\N{NO-BREAK SPACE}%"
+
+
+@register.filter
+def points(share: float, digits: int = 0) -> str:
+    """0.322 as 32, for where the % sign stands elsewhere."""
+    text = f"{100 * share:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")  # nothing is minus zero per cent
+    return text.replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,11 @@
+"""Fixtures for all tests: the cast, and static files as the product serves them."""
+
+import pytest
+from django.core.management import call_command
+
+
+@pytest.fixture(scope="session")
+def static_files() -> None:
+    """Chart bundle and collected static files in the tests' own folder."""
+    call_command("build_chart_bundle", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)

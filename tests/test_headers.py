@@ -1,0 +1,152 @@
+"""One table of headers on everything: pages, errors, static files, intake, garbage."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from django.test import override_settings
+from django.urls import reverse
+
+from config import urls
+from config.asgi import application
+from config.headers import DEFAULT_CACHE_CONTROL, TABLE, headers_for
+from tests.aggregator.waves import make_wave
+from tests.routes import Route, all_routes
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("static_files")]
+SAMPLES = {
+    "slug": "nosuchsurvey", "pk": 1, "digest": "0" * 64, "version": "0" * 16, "name": "x.js",
+    "uidb36": "1", "key": "set-password", "direction": "up",
+}  # fmt: skip
+
+
+async def _request(method: str, path: str, **options: object) -> httpx.Response:
+    transport = httpx.ASGITransport(app=application)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        return await client.request(method, path, **options)  # type: ignore[arg-type]
+
+
+def request(method: str, path: str, **options: object) -> httpx.Response:
+    return asyncio.run(_request(method, path, **options))
+
+
+def assert_headers_of_the_table(response: httpx.Response, path: str) -> None:
+    for name, value in headers_for(path).items():
+        assert response.headers.get_list(name) == [value], (path, name)
+    assert len(response.headers.get_list("cache-control")) == 1
+    assert "server" not in response.headers
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("route", all_routes(), ids=lambda route: route.name)
+def test_every_route_carries_the_headers_of_the_table(route: Route, method: str) -> None:
+    path = reverse(route.name, kwargs={name: SAMPLES[name] for name in route.parameters})
+    response = request(method, path)
+    assert response.status_code < 500
+    assert_headers_of_the_table(response, path)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nothing/here", 404),
+        ("GET", "/static/nothing.js", 404),
+        ("GET", "/api/nothing", 404),
+        ("GET", "/s/nosuchsurvey", 404),
+        ("GET", "/api/reports", 405),
+        ("POST", "/api/reports", 415),
+        ("GET", "/?q=%C3%A9", 200),
+        ("GET", "/%00", 404),
+        ("GET", "/..%2f..%2fetc/passwd", 404),
+    ],
+)
+def test_errors_carry_them_too(method: str, path: str, status: int) -> None:
+    response = request(method, path)
+    assert response.status_code == status
+    assert_headers_of_the_table(response, httpx.URL(path).path)
+
+
+def test_static_files_carry_them_and_keep_their_own_caching() -> None:
+    from django.contrib.staticfiles.storage import staticfiles_storage
+
+    path = staticfiles_storage.url("surveys/murmur.css")
+    response = request("GET", path)
+    assert response.status_code == 200
+    assert_headers_of_the_table(response, path)
+    assert "immutable" in response.headers["cache-control"]
+
+
+def test_a_wrong_host_is_refused_with_them() -> None:
+    response = request("GET", "/", headers={"host": "evil.example"})
+    assert response.status_code == 400
+    assert_headers_of_the_table(response, "/")
+
+
+def test_a_server_error_carries_them_and_shows_nothing(
+    monkeypatch: pytest.MonkeyPatch, failing_route: str
+) -> None:
+    response = request("GET", failing_route)
+    assert response.status_code == 500
+    assert_headers_of_the_table(response, failing_route)
+    assert "canary" not in response.text
+
+
+@pytest.fixture
+def failing_route() -> Iterator[str]:
+    from django.urls import path
+
+    def fail(request: object) -> None:
+        raise RuntimeError("canary 8714")
+
+    patched = type("Urls", (), {})()
+    patched.urlpatterns = [path("fails", fail), *urls.urlpatterns]  # type: ignore[arg-type]
+    patched.handler500 = urls.handler500
+    with override_settings(ROOT_URLCONF=patched):
+        yield "/fails"
+
+
+def test_a_recorded_report_carries_them_and_is_not_cached() -> None:
+    wave = make_wave(questions=1)
+    body = '{"format":1,"manifest":"%s","id":"%s","symbols":"B"}' % (
+        wave.manifest_hash_b64,
+        "A" * 43,
+    )
+    response = request(
+        "POST", "/api/reports", content=body, headers={"content-type": "application/json"}
+    )
+    assert response.status_code == 201
+    assert_headers_of_the_table(response, "/api/reports")
+    assert response.headers["cache-control"] == DEFAULT_CACHE_CONTROL
+    assert "set-cookie" not in response.headers
+
+
+def test_strict_transport_security_is_sent_where_https_is_on() -> None:
+    assert "Strict-Transport-Security" not in headers_for("/")
+    with override_settings(HTTPS=True):
+        assert headers_for("/")["Strict-Transport-Security"].startswith("max-age=63072000")
+
+
+def test_trusted_types_are_required_everywhere_but_where_charts_are_drawn() -> None:
+    free = [
+        policy.paths
+        for policy in TABLE
+        if "script-src" in policy.csp and not policy.csp["require-trusted-types-for"]
+    ]
+    assert free == [("*/results", "*/results/panel")]
+
+
+def test_no_policy_allows_inline_or_foreign_code() -> None:
+    for policy in TABLE:
+        text = policy.content_security_policy()
+        assert "unsafe" not in text
+        assert "http" not in text
+        assert text.startswith("default-src 'none'")
+
+
+def test_an_oversized_page_request_is_refused() -> None:
+    response = request("POST", "/surveys/new", content=b"x" * 1_000_001)
+    assert response.status_code == 413
+    assert_headers_of_the_table(response, "/surveys/new")
