@@ -8,6 +8,7 @@ app_name = "aggregator"
 urlpatterns = [
     path("", home.home, name="home"),
     path("problems", home.problem_list, name="problems"),
+    path("problems/<slug:reason>", home.problem, name="problem"),
     path("surveys/<slug:slug>/results", results.results, name="results"),
     path("surveys/<slug:slug>/results/panel", results.results_panel, name="results_panel"),
     path("surveys/<slug:slug>/results/chart.svg", results.chart_svg, name="chart_svg"),

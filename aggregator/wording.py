@@ -5,7 +5,10 @@ Pages, charts and API use the same words. Shares are cut to 0–100 % here and n
 
 from __future__ import annotations
 
-from aggregator.results import CodeResult, QuestionResult
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aggregator.results import CodeResult, QuestionResult, Results
 from surveys.templatetags.numbers import percent, points, whole
 
 CONTRADICTION = (
@@ -67,6 +70,13 @@ def describe_share(question: QuestionResult, code: CodeResult) -> str:
     return f"{percent(code.shown, digits)} ({level}: {low} to {high})."
 
 
+def write_interval(code: CodeResult) -> str:
+    """15.0 to 25.3 %, or a dash where there is none."""
+    if code.low is None or code.high is None:
+        return "–"
+    return f"{points(code.low, 1)} to {percent(code.high, 1)}"
+
+
 def describe_worth(question: QuestionResult, code: CodeResult) -> str:
     """1,400 codes inform like about 246 direct answers."""
     if question.contradiction or code.effective_total is None:
@@ -85,3 +95,49 @@ def describe_clipping(code: CodeResult) -> str:
         f"put it {side}; no share of people can be, so {percent(code.shown)} is shown. Exports "
         "keep the unclipped figure."
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Everything a page says about one share of one question."""
+
+    question: QuestionResult
+    code: CodeResult
+    share: str
+    worth: str
+    clipping: str
+    interval: str
+    kind: str
+    truth: float | None
+
+    @property
+    def head(self) -> str:
+        """The share alone, which pages set larger than the rest of its sentence."""
+        return self.share.partition(" (")[0]
+
+    @property
+    def tail(self) -> str:
+        return "".join(self.share.partition(" (")[1:])
+
+    @property
+    def effective(self) -> str:
+        worth = self.code.effective_total
+        return "–" if worth is None or self.question.contradiction else whole(round(worth))
+
+
+def write_findings(results: Results, *, truths: Sequence[float] = ()) -> list[Finding]:
+    """Put every share that pages show into sentences; `truths` are known for the demo only."""
+    return [
+        Finding(
+            question=question,
+            code=code,
+            share=describe_share(question, code),
+            worth=describe_worth(question, code),
+            clipping="" if question.contradiction else describe_clipping(code),
+            interval="–" if question.contradiction else write_interval(code),
+            kind=name_interval(question.interval_method),
+            truth=truths[index] if index < len(truths) else None,
+        )
+        for index, question in enumerate(results.questions)
+        for code in question.interest
+    ]

@@ -4,6 +4,7 @@ SurveyError
 ├── NotDraft            a launched survey cannot change
 ├── NotOpen             only an open wave can be closed
 ├── TooManyQuestions    the author must remove one first
+├── ChangedMeanwhile    what would be frozen is not what the author was shown
 └── NotLaunchable       something is missing; `problems` lists all of it
 """
 
@@ -32,6 +33,14 @@ class NotOpen(SurveyError):
 class TooManyQuestions(SurveyError):
     def __init__(self) -> None:
         super().__init__(f"A survey can hold {MAX_QUESTIONS} questions at most.")
+
+
+class ChangedMeanwhile(SurveyError):
+    def __init__(self) -> None:
+        super().__init__(
+            "The survey was changed after this page was shown. "
+            "Read once more what would be frozen, then open it."
+        )
 
 
 class NotLaunchable(SurveyError):

@@ -12,7 +12,13 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.errors import NotDraft, NotLaunchable, NotOpen, TooManyQuestions
+from surveys.errors import (
+    ChangedMeanwhile,
+    NotDraft,
+    NotLaunchable,
+    NotOpen,
+    TooManyQuestions,
+)
 from surveys.manifest import (
     Manifest,
     ManifestQuestion,
@@ -181,13 +187,18 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
 
 
 @transaction.atomic
-def launch_survey(*, survey: Survey) -> Wave:
-    """Freeze the draft as a manifest and open its first wave."""
+def launch_survey(*, survey: Survey, expected_hash: str | None = None) -> Wave:
+    """Freeze the draft as a manifest and open its first wave.
+
+    With expected_hash (in hex), only if the manifest is still the one its author was shown.
+    """
     locked = lock_draft(survey=survey)
     problems = find_launch_problems(survey=locked, now=timezone.now())
     if problems:
         raise NotLaunchable(problems)
     content = serialize_manifest(describe(survey=locked, wave_number=1))
+    if expected_hash is not None and expected_hash != hash_manifest(content).hex():
+        raise ChangedMeanwhile
     manifest = parse_manifest(content)  # the bytes are the truth, also for the columns
     return Wave.objects.create(
         survey=locked,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -31,6 +32,14 @@ def problem_list(request: HttpRequest) -> HttpResponse:
         "aggregator/problems.html",
         {"intake": problems.INTAKE_PROBLEMS, "api": problems.API_PROBLEMS},
     )
+
+
+@require_safe
+def problem(request: HttpRequest, reason: str) -> HttpResponse:  # noqa: ARG001
+    """Where the type of a problem leads: to its line of the list."""
+    if not any(known.slug == reason for known in problems.ALL_PROBLEMS):
+        raise Http404
+    return redirect(f"{reverse('aggregator:problems')}#{reason}")
 
 
 @require_safe

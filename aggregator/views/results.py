@@ -7,24 +7,41 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from aggregator.demo import DEMO_TRUTH
 from aggregator.models import Chart
+from aggregator.overview import name_state
 from aggregator.results import View, find_view
 from aggregator.views._access import for_owner
+from aggregator.wording import (
+    CONTRADICTION,
+    CONTRADICTION_CAUSES,
+    describe_interval,
+    write_findings,
+)
 from surveys.models import Survey
 
 STOP_POLLING = 286  # htmx: swap this in and ask no more
 
 
 def _context(view: View) -> dict[str, Any]:
+    survey, wave, found = view.survey, view.wave, view.results
+    truths = DEMO_TRUTH if survey.demo else ()
     return {
         "view": view,
-        "survey": view.survey,
-        "wave": view.wave,
+        "survey": survey,
+        "wave": wave,
         "manifest": view.manifest,
-        "truths": DEMO_TRUTH if view.survey.demo else (),
+        "standing": view.standing.value,
+        "state": name_state(
+            state=wave.state if wave else None, opens_at=survey.opens_at, now=timezone.now()
+        ),
+        "findings": write_findings(found, truths=truths) if found else [],
+        "interval_kind": describe_interval(found.fixed_end) if found else "",
+        "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),
+        "truths": truths,
     }
 
 
@@ -42,7 +59,9 @@ def results_panel(request: HttpRequest, survey: Survey) -> HttpResponse:
     if request.GET.get("seen") == view.seen and not view.is_settled:
         return HttpResponse(status=204)
     status = STOP_POLLING if view.is_settled else 200
-    return render(request, "aggregator/_panel.html", _context(view), status=status)
+    return render(
+        request, "aggregator/panel.html", {**_context(view), "swapped": True}, status=status
+    )
 
 
 @require_safe

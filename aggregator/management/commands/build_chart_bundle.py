@@ -1,0 +1,19 @@
+"""`manage.py build_chart_bundle`: make the chart library for the dashboards, offline."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from aggregator.bundle import STATIC_NAME, build_bundle, hash_bundle
+
+
+class Command(BaseCommand):
+    help = "Build the browser's chart library from the installed vl-convert, unless up to date."
+
+    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002
+        built = build_bundle(folder=settings.CHART_BUNDLE_DIR)
+        if options["verbosity"] > 0:
+            state = "built" if built else "up to date"
+            digest = hash_bundle(folder=settings.CHART_BUNDLE_DIR)
+            self.stdout.write(f"{STATIC_NAME} {state}, sha256 {digest}")

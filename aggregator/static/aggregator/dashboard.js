@@ -1,0 +1,46 @@
+// Draws the chart of a results page from its specification, again whenever a batch was
+// sealed and htmx has put a new panel in place. Without it the picture and the table stay.
+
+/** @type {{finalize: () => void} | null} */
+let drawn = null;
+
+const OPTIONS = {
+  mode: "vega-lite",
+  renderer: "svg",
+  actions: false,
+  ast: true, // expressions are interpreted: the policy forbids making code from strings
+  defaultStyle: false,
+  tooltip: { disableDefaultStyle: true },
+};
+
+/** @param {Element} script */
+const readSpecification = (script) => {
+  const specification = JSON.parse(script.textContent ?? "");
+  // The page has its own heading and width; title and size are for the pictures.
+  delete specification.title;
+  specification.width = "container";
+  return specification;
+};
+
+const draw = async () => {
+  const figure = document.getElementById("chart");
+  const script = document.getElementById("chart-specification");
+  if (!figure?.dataset.bundle || !script || figure.dataset.drawn) return;
+  figure.dataset.drawn = "pending";
+  await import(figure.dataset.bundle);
+  const live = figure.querySelector(".chart-live");
+  live.hidden = false;
+  try {
+    const view = await window.vegaEmbed(live, readSpecification(script), OPTIONS);
+    drawn?.finalize();
+    drawn = view;
+    figure.querySelector(".chart-picture").hidden = true;
+    figure.dataset.drawn = "yes";
+  } catch (error) {
+    live.hidden = true;
+    throw error;
+  }
+};
+
+document.addEventListener("htmx:afterSettle", draw);
+await draw();

@@ -1,0 +1,4 @@
+"""Pure mathematics of local differential privacy: one mechanism, its estimator, its intervals.
+
+Nothing here knows Django or any other part of Murmur; numpy and scipy only.
+"""

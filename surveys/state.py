@@ -1,0 +1,50 @@
+"""In which state a survey is, in the words that its author reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from surveys.models import Wave
+from surveys.templatetags.numbers import moment, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyState:
+    """`key` is also the ending of the CSS class: tag-draft, tag-open and so on."""
+
+    key: str
+    name: str
+    sentence: str
+
+
+def describe_state(*, wave: Wave | None, now: datetime) -> SurveyState:
+    if wave is None:
+        return SurveyState(key="draft", name="Draft", sentence="Only you can see it.")
+    if not wave.is_open:
+        return _describe_closed(wave)
+    if wave.opens_at is not None and now < wave.opens_at:
+        sentence = f"It takes reports from {moment(wave.opens_at)}. {_describe_end(wave)}"
+        return SurveyState(key="scheduled", name="Opens later", sentence=sentence)
+    if not wave.accepts_at(now):
+        sentence = "Its closing date has passed; the last reports are being counted."
+        return SurveyState(key="closed", name="Closing", sentence=sentence)
+    return SurveyState(key="open", name="Open", sentence=_describe_end(wave))
+
+
+def _describe_end(wave: Wave) -> str:
+    date = f"on {moment(wave.closes_at)}" if wave.closes_at else ""
+    cap = f"when {whole(wave.cap)} people have answered" if wave.cap else ""
+    if date and cap:
+        return f"It closes {date}, or earlier {cap}."
+    return f"It closes {date or cap}." if date or cap else "It stays open until you close it."
+
+
+def _describe_closed(wave: Wave) -> SurveyState:
+    when = f" on {moment(wave.closed_at)}" if wave.closed_at else ""
+    how = {
+        Wave.Ending.DATE: "it reached its closing date",
+        Wave.Ending.CAP: f"{whole(wave.cap or 0)} people had answered",
+        Wave.Ending.OWNER: "you closed it",
+    }[Wave.Ending(wave.ending)]
+    return SurveyState(key="closed", name="Closed", sentence=f"Closed{when}, because {how}.")

@@ -1,0 +1,155 @@
+"""What the database refuses by itself, and the manifest as bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+from django.db import DatabaseError, IntegrityError, transaction
+
+from surveys.errors import NotDraft, NotLaunchable, NotOpen, TooManyQuestions
+from surveys.manifest import parse_manifest
+from surveys.models import MAX_QUESTIONS, Survey, Wave
+from surveys.services import (
+    add_question,
+    close_wave,
+    copy_survey,
+    delete_draft,
+    delete_question,
+    edit_question,
+    launch_survey,
+    move_question,
+    save_draft,
+)
+from tests.aggregator.waves import make_wave
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"manifest": b"{}"},
+        {"manifest_hash": bytes(32)},
+        {"minimum_batch": 11},
+        {"display_minimum": 500},
+        {"cap": 100},
+        {"number": 2},
+    ],
+)
+def test_the_database_refuses_to_change_a_launched_wave(change: dict[str, object]) -> None:
+    wave = make_wave()
+    with pytest.raises(DatabaseError, match="a launched wave cannot change"), transaction.atomic():
+        Wave.objects.filter(pk=wave.pk).update(**change)
+
+
+def test_a_wave_may_still_be_closed() -> None:
+    wave = make_wave()
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    wave.refresh_from_db()
+    assert (wave.state, wave.ending) == (Wave.State.CLOSED, Wave.Ending.OWNER)
+    assert wave.closed_at is not None
+    with pytest.raises(NotOpen):
+        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"minimum_batch": 9}, {"display_minimum": 9}, {"cap": 5}],
+)
+def test_the_database_refuses_thresholds_below_their_floors(change: dict[str, int]) -> None:
+    survey = make_wave().survey
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Survey.objects.filter(pk=survey.pk).update(**change)
+
+
+@pytest.mark.parametrize("flips", [0, 50])
+def test_the_database_refuses_a_strength_out_of_range(flips: int) -> None:
+    survey = copy_survey(survey=make_wave().survey)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        survey.questions.update(flips=flips)
+
+
+def test_the_manifest_is_canonical_and_its_hash_is_over_its_bytes() -> None:
+    wave = make_wave(questions=2, cap=1000)
+    content = bytes(wave.manifest)
+    parsed = json.loads(content)
+    canonical = json.dumps(parsed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert content == canonical.encode()
+    assert hashlib.sha256(content).digest() == bytes(wave.manifest_hash)
+    assert hashlib.sha256(content).hexdigest() == wave.manifest_hash_hex
+    assert parsed["questions"][0] == {
+        "flips": 25,
+        "k": 2,
+        "name": "q1",
+        "options": [{"code": 1, "text": "Yes"}, {"code": 0, "text": "No"}],
+        "text": "Question 1?",
+        "threshold": 3221225472,
+        "type": "yes_no",
+    }
+    assert (parsed["cap"], parsed["closes"], parsed["minimum_batch"]) == (1000, None, 10)
+
+
+def test_the_manifest_holds_no_float() -> None:
+    def refuse(text: str) -> float:
+        raise AssertionError(f"a float in the manifest: {text}")
+
+    json.loads(bytes(make_wave().manifest), parse_float=refuse)
+
+
+def test_a_manifest_of_an_unknown_format_is_refused() -> None:
+    content = bytes(make_wave().manifest).replace(b'"format":1', b'"format":2')
+    with pytest.raises(ValueError, match="manifest format must be 1, got 2"):
+        parse_manifest(content)
+
+
+def test_two_surveys_with_the_same_words_have_different_manifests() -> None:
+    assert bytes(make_wave().manifest_hash) != bytes(make_wave().manifest_hash)
+
+
+def test_a_launched_survey_refuses_every_edit() -> None:
+    survey = make_wave().survey
+    question = survey.questions.first()
+    assert question is not None
+    edits = [
+        lambda: save_draft(survey=survey),
+        lambda: add_question(survey=survey, text="More?"),
+        lambda: edit_question(question=question, text="Other?", flips=5),
+        lambda: delete_question(question=question),
+        lambda: move_question(question=question, step=1),
+        lambda: delete_draft(survey=survey),
+        lambda: launch_survey(survey=survey),
+    ]
+    for edit in edits:
+        with pytest.raises(NotDraft):
+            edit()
+    assert [q.text for q in survey.questions.all()] == [f"Question {n}?" for n in (1, 2, 3)]
+
+
+def test_questions_move_and_close_ranks() -> None:
+    survey = copy_survey(survey=make_wave(questions=4).survey)
+    first, second, _, _ = survey.questions.all()
+    assert move_question(question=first, step=1)
+    assert not move_question(question=second, step=-1)  # it is the first one now
+    delete_question(question=first)
+    assert list(survey.questions.values_list("position", "text")) == [
+        (1, "Question 2?"),
+        (2, "Question 3?"),
+        (3, "Question 4?"),
+    ]
+
+
+def test_a_survey_holds_so_many_questions_and_no_more() -> None:
+    survey = copy_survey(survey=make_wave(questions=1).survey)
+    for _ in range(MAX_QUESTIONS - 1):
+        add_question(survey=survey, text="Again?")
+    with pytest.raises(TooManyQuestions, match="100 questions at most"):
+        add_question(survey=survey, text="One more?")
+
+
+def test_a_survey_without_questions_cannot_be_launched() -> None:
+    survey = copy_survey(survey=make_wave(questions=1).survey)
+    survey.questions.all().delete()
+    with pytest.raises(NotLaunchable, match="has no questions"):
+        launch_survey(survey=survey)
