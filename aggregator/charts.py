@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from aggregator.demo import DEMO_TRUTH
+from aggregator.known_truth import known_shares
 from aggregator.models import Snapshot
 from aggregator.results import CodeResult, QuestionResult, Results, read_results
 from aggregator.wording import describe_interval, describe_share, summarize_share
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 WIDTH = 560
 ROW_HEIGHT = 62
+TRACK = 13  # px below the middle of a row
 PNG_SCALE = 2
 LABEL_LENGTH = 68
 TITLE_LENGTH = 62
@@ -63,7 +64,7 @@ def draw_chart(wave: Wave, snapshot: Snapshot) -> tuple[dict[str, Any], str, byt
         )
     specification = build_specification(
         read_results(wave=wave, snapshot=snapshot),
-        truths=DEMO_TRUTH if wave.survey.demo else (),
+        truths=known_shares(wave.survey),
     )
     svg, png = render(specification)
     return specification, svg, png
@@ -74,9 +75,7 @@ def render(specification: dict[str, Any]) -> tuple[str, bytes]:
     import vl_convert
 
     svg: str = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
-    png: bytes = vl_convert.vegalite_to_png(
-        specification, scale=PNG_SCALE, allowed_base_urls=[]
-    )
+    png: bytes = vl_convert.svg_to_png(svg, scale=PNG_SCALE, allowed_base_urls=[])
     return svg, png
 
 
@@ -173,38 +172,48 @@ def _layers(*, has_truths: bool) -> list[altair.Chart]:
         ),
     )
     tooltip = [alt.Tooltip("question:N", title="Question"), alt.Tooltip("interval:N", title="Yes")]
-    # The line of text stands in the upper part of its row, the whisker in the lower.
-    whisker = base.mark_rule(
-        strokeWidth=3, color=ACCENT, yOffset=12, opacity=0.85, strokeCap="round"
-    ).encode(
-        x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, tooltip=tooltip
-    ).transform_filter("isValid(datum.low) && isValid(datum.high)")
-    dot = base.mark_point(
-        size=130, strokeWidth=2.5, stroke=ACCENT, yOffset=12, opacity=1
-    ).encode(
+    # Each row has a line of text above and its whisker, on a track, below.
+    text = base.mark_text(baseline="middle", yOffset=-12, fontSize=14).encode(y=y)
+    track = base.mark_rule(color=LINE, yOffset=TRACK).encode(
+        x=alt.value(0), x2=alt.value("width"), y=y
+    )
+    whisker = (
+        base.mark_rule(strokeWidth=4, color=ACCENT, yOffset=TRACK, opacity=1, strokeCap="round")
+        .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, tooltip=tooltip)
+        .transform_filter("isValid(datum.low) && isValid(datum.high)")
+    )
+    dot = base.mark_point(size=90, strokeWidth=2.5, stroke=ACCENT, yOffset=TRACK, opacity=1).encode(
         x=x,
         y=y,
         fill=alt.condition("datum.clipped", alt.value(PAPER), alt.value(ACCENT)),
         tooltip=tooltip,
     )
-    label = base.mark_text(
-        align="left", baseline="middle", yOffset=-12, color=INK, fontSize=14,
-        limit=alt.ExprRef("width - 135"),
-    ).encode(x=alt.value(0), y=y, text="label:N", tooltip=tooltip)
-    value = base.mark_text(
-        align="right", baseline="middle", yOffset=-12, color=ACCENT, fontSize=14, fontWeight="bold"
-    ).encode(x=alt.value("width"), y=y, text="value:N")
-    layers = [whisker, dot, label, value]
+    # A rim of paper keeps the text clear of the grid.
+    rim = {"stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round"}
+    label = {"align": "left", "limit": alt.ExprRef("width - 135"), "color": INK}
+    value = {"align": "right", "color": ACCENT, "fontWeight": "bold"}
+    layers = [track, whisker, dot]
+    for look in ({**label, **rim}, label):
+        layers.append(_restyle(text, look).encode(x=alt.value(0), text="label:N"))
+    for look in ({**value, **rim}, value):
+        layers.append(_restyle(text, look).encode(x=alt.value("width"), text="value:N"))
     if has_truths:
-        layers.insert(1, _mark_truths(base, y))
+        layers.insert(2, _mark_truths(base, y))
     return layers
+
+
+def _restyle(text: altair.Chart, look: dict[str, Any]) -> altair.Chart:
+    copy: altair.Chart = text.copy()
+    for name, setting in look.items():
+        copy.mark[name] = setting
+    return copy
 
 
 def _mark_truths(base: altair.Chart, y: altair.Y) -> altair.Chart:
     import altair as alt
 
     return (
-        base.mark_tick(color=WARM, thickness=3, size=24, yOffset=12)
+        base.mark_tick(color=WARM, thickness=3, size=26, yOffset=TRACK, opacity=1)
         .encode(
             x="truth:Q",
             y=y,

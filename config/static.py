@@ -3,8 +3,20 @@
 The respondent's modules are not among them: surveys serves those byte for byte.
 """
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+# htmx's extensions: not used, and a comment in one of them passes for an import.
+UNUSED = "django_htmx/ext/"
 
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):
     support_js_module_import_aggregation = True
+
+    def post_process(
+        self, paths: Mapping[str, Any], dry_run: bool = False, **options: Any
+    ) -> Iterator[tuple[str, str | None, bool | Exception]]:
+        used = {name: source for name, source in paths.items() if not name.startswith(UNUSED)}
+        yield from super().post_process(used, dry_run, **options)

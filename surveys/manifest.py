@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import fsum, inf, nextafter
 from typing import Any
 
 from privacy.mechanisms import RandomizedResponse
@@ -58,8 +59,10 @@ class Manifest:
 
     @property
     def epsilon(self) -> float:
-        """Basic sum over all questions, in nats: the headline."""
-        return sum(question.mechanism.epsilon for question in self.questions)
+        """Basic sum over all questions, in nats, never below the true sum: the headline."""
+        if not self.questions:
+            return 0.0
+        return nextafter(fsum(question.mechanism.epsilon for question in self.questions), inf)
 
 
 def _format_moment(moment: datetime | None) -> str | None:

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from aggregator.demo import DEMO_TRUTH
+from aggregator.known_truth import describe_known_truth, known_shares
 from aggregator.models import Chart
 from aggregator.overview import name_state
 from aggregator.results import View, find_view
@@ -28,7 +28,6 @@ STOP_POLLING = 286  # htmx: swap this in and ask no more
 
 def _context(view: View) -> dict[str, Any]:
     survey, wave, found = view.survey, view.wave, view.results
-    truths = DEMO_TRUTH if survey.demo else ()
     return {
         "view": view,
         "survey": survey,
@@ -38,10 +37,10 @@ def _context(view: View) -> dict[str, Any]:
         "state": name_state(
             state=wave.state if wave else None, opens_at=survey.opens_at, now=timezone.now()
         ),
-        "findings": write_findings(found, truths=truths) if found else [],
+        "findings": write_findings(found, truths=known_shares(survey)) if found else [],
         "interval_kind": describe_interval(found.fixed_end) if found else "",
         "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),
-        "truths": truths,
+        "known_truth": describe_known_truth(survey),
     }
 
 
