@@ -21,9 +21,6 @@ def person_of(request: HttpRequest, credentials: Mapping[str, Any] | None = None
     return str(typed or "").strip().lower()
 
 
-def refuse(
-    request: HttpRequest,
-    original_response: HttpResponse | None = None,
-    credentials: Mapping[str, Any] | None = None,
-) -> HttpResponse:
+def refuse(request: HttpRequest, *_details: object) -> HttpResponse:
+    """Answer for axes, which also passes its own response and the credentials."""
     return render(request, "account/locked_out.html", status=429)

@@ -2,23 +2,31 @@
 
 from allauth.account import views
 from django.urls import path, re_path
+from django.views.decorators.http import require_http_methods
+
+from accounts.views import ChangePasswordView
+
+# allauth's views take PUT for POST; a page needs no more than these.
+page = require_http_methods(["GET", "HEAD", "POST"])
 
 urlpatterns = [
-    path("login/", views.login, name="account_login"),
-    path("logout/", views.logout, name="account_logout"),
-    path("inactive/", views.account_inactive, name="account_inactive"),
-    path("reauthenticate/", views.reauthenticate, name="account_reauthenticate"),
-    path("password/change/", views.password_change, name="account_change_password"),
-    path("password/reset/", views.password_reset, name="account_reset_password"),
-    path("password/reset/done/", views.password_reset_done, name="account_reset_password_done"),
+    path("login/", page(views.login), name="account_login"),
+    path("logout/", page(views.logout), name="account_logout"),
+    path("inactive/", page(views.account_inactive), name="account_inactive"),
+    path("reauthenticate/", page(views.reauthenticate), name="account_reauthenticate"),
+    path("password/change/", page(ChangePasswordView.as_view()), name="account_change_password"),
+    path("password/reset/", page(views.password_reset), name="account_reset_password"),
+    path(
+        "password/reset/done/", page(views.password_reset_done), name="account_reset_password_done"
+    ),
     re_path(
         r"^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
-        views.password_reset_from_key,
+        page(views.password_reset_from_key),
         name="account_reset_password_from_key",
     ),
     path(
         "password/reset/key/done/",
-        views.password_reset_from_key_done,
+        page(views.password_reset_from_key_done),
         name="account_reset_password_from_key_done",
     ),
 ]

@@ -16,19 +16,26 @@ from aggregator.models import Snapshot
 from aggregator.results import CodeResult, QuestionResult, Results, read_results
 from aggregator.wording import describe_interval, describe_share, summarize_share
 from surveys.models import Wave
+from surveys.templatetags.numbers import whole
 
 if TYPE_CHECKING:
     import altair
 
 WIDTH = 560
 ROW_HEIGHT = 62
-TRACK = 13  # px below the middle of a row
+TRACK = 17  # px below the middle of a row
+PHONE_WIDTH = 420  # px: below, the figures stand under the question
 PNG_SCALE = 2
 LABEL_LENGTH = 68
 TITLE_LENGTH = 62
 # Paper in both colour schemes: a picture that was saved must read the same everywhere.
 PAPER, INK, MUTED, LINE, ACCENT, WARM = (
-    "#fffdf9", "#25213a", "#5d5870", "#e6dfd3", "#5a2a63", "#b4571f"
+    "#fffdf9",
+    "#25213a",
+    "#5d5870",
+    "#e6dfd3",
+    "#5a2a63",
+    "#b4571f",
 )
 # vl-convert carries Liberation Sans, so pictures come out alike on a bare machine.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
@@ -42,7 +49,7 @@ class Row:
     label: str
     value: str
     question: str
-    estimate: float
+    estimate: float | None  # none where the codes contradict the design
     low: float | None
     high: float | None
     interval: str
@@ -75,7 +82,7 @@ def render(specification: dict[str, Any]) -> tuple[str, bytes]:
     import vl_convert
 
     svg: str = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
-    png: bytes = vl_convert.svg_to_png(svg, scale=PNG_SCALE, allowed_base_urls=[])
+    png: bytes = vl_convert.svg_to_png(svg, scale=PNG_SCALE)
     return svg, png
 
 
@@ -96,7 +103,7 @@ def _build_row(question: QuestionResult, code: CodeResult, *, truth: float | Non
         ),
         value=summarize_share(question, code),
         question=question.question.text,
-        estimate=code.shown,
+        estimate=None if question.contradiction else code.shown,
         low=None if question.contradiction else code.low,
         high=None if question.contradiction else code.high,
         interval=describe_share(question, code),
@@ -124,8 +131,16 @@ def build_specification(results: Results, *, truths: Sequence[float] = ()) -> di
         .configure(font=FONT)
         .configure_view(stroke=None)
         .configure_axis(
-            labelColor=MUTED, labelFontSize=13, titleColor=MUTED, titleFontSize=13,
-            titleFontWeight="normal", titlePadding=10, gridColor=LINE, domain=False, ticks=False,
+            labelColor=MUTED,
+            labelFontSize=13,
+            titleColor=MUTED,
+            titleFontSize=13,
+            titleFontWeight="normal",
+            titlePadding=10,
+            gridColor=LINE,
+            domain=False,
+            ticks=False,
+            labelFlush=False,
         )
     )
     specification: dict[str, Any] = chart.to_dict()
@@ -135,9 +150,9 @@ def build_specification(results: Results, *, truths: Sequence[float] = ()) -> di
 def _title(results: Results, *, has_truths: bool) -> altair.TitleParams:
     import altair as alt
 
+    total = whole(results.snapshot.total)
     subtitle = [
-        f"Estimated share of Yes with 95 % intervals, from {results.snapshot.total:,} "
-        "randomized codes.",
+        f"Estimated share of Yes with 95 % intervals, from {total} randomized codes.",
         describe_interval(results.fixed_end, short=True),
     ]
     if has_truths:
@@ -173,7 +188,6 @@ def _layers(*, has_truths: bool) -> list[altair.Chart]:
     )
     tooltip = [alt.Tooltip("question:N", title="Question"), alt.Tooltip("interval:N", title="Yes")]
     # Each row has a line of text above and its whisker, on a track, below.
-    text = base.mark_text(baseline="middle", yOffset=-12, fontSize=14).encode(y=y)
     track = base.mark_rule(color=LINE, yOffset=TRACK).encode(
         x=alt.value(0), x2=alt.value("width"), y=y
     )
@@ -182,31 +196,50 @@ def _layers(*, has_truths: bool) -> list[altair.Chart]:
         .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, tooltip=tooltip)
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
     )
-    dot = base.mark_point(size=90, strokeWidth=2.5, stroke=ACCENT, yOffset=TRACK, opacity=1).encode(
-        x=x,
-        y=y,
-        fill=alt.condition("datum.clipped", alt.value(PAPER), alt.value(ACCENT)),
-        tooltip=tooltip,
+    dot = (
+        base.mark_point(size=90, strokeWidth=2.5, stroke=ACCENT, yOffset=TRACK, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            fill=alt.condition("datum.clipped", alt.value(PAPER), alt.value(ACCENT)),
+            tooltip=tooltip,
+        )
+        .transform_filter("isValid(datum.estimate)")
     )
-    # A rim of paper keeps the text clear of the grid.
-    rim = {"stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round"}
-    label = {"align": "left", "limit": alt.ExprRef("width - 135"), "color": INK}
-    value = {"align": "right", "color": ACCENT, "fontWeight": "bold"}
     layers = [track, whisker, dot]
-    for look in ({**label, **rim}, label):
-        layers.append(_restyle(text, look).encode(x=alt.value(0), text="label:N"))
-    for look in ({**value, **rim}, value):
-        layers.append(_restyle(text, look).encode(x=alt.value("width"), text="value:N"))
     if has_truths:
         layers.insert(2, _mark_truths(base, y))
-    return layers
+    return [*layers, *_texts(base, y)]
 
 
-def _restyle(text: altair.Chart, look: dict[str, Any]) -> altair.Chart:
-    copy: altair.Chart = text.copy()
-    for name, setting in look.items():
-        copy.mark[name] = setting
-    return copy
+def _texts(base: altair.Chart, y: altair.Y) -> list[altair.Chart]:
+    """Question and figures of each row: side by side, or one above the other on a phone."""
+    import altair as alt
+
+    def on_phone(narrow: str, wide: str) -> altair.ExprRef:
+        return alt.ExprRef(f"width < {PHONE_WIDTH} ? {narrow} : {wide}")
+
+    question = base.encode(x=alt.value(0), y=y, text="label:N")
+    figures = base.encode(x=alt.value(on_phone("0", "width")), y=y, text="value:N")
+    label: dict[str, Any] = {
+        "align": "left",
+        "limit": on_phone("width", "width - 135"),
+        "yOffset": on_phone("-21", "-12"),
+        "color": INK,
+    }
+    value: dict[str, Any] = {
+        "align": on_phone("'left'", "'right'"),
+        "yOffset": on_phone("-3", "-12"),
+        "color": ACCENT,
+        "fontWeight": "bold",
+    }
+    # Each text is drawn twice: first its rim of paper, which keeps it clear of the grid.
+    rim = {"stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round"}
+    return [
+        chart.mark_text(baseline="middle", fontSize=14, **look)
+        for chart, style in ((question, label), (figures, value))
+        for look in ({**style, **rim}, style)
+    ]
 
 
 def _mark_truths(base: altair.Chart, y: altair.Y) -> altair.Chart:

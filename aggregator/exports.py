@@ -148,9 +148,7 @@ def find_batches(results: Results) -> list[BatchKey]:
     keep SQLite from shortening its log.
     """
     rows = (
-        Batch.objects.filter(
-            wave=results.wave, number__lte=results.snapshot.through_batch
-        )
+        Batch.objects.filter(wave=results.wave, number__lte=results.snapshot.through_batch)
         .order_by("content_hash", "number")
         .values_list("pk", "size")
     )

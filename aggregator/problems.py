@@ -60,12 +60,17 @@ ID_ALREADY_USED = Problem(
 WAVE_CLOSED = Problem(
     "wave-closed", 410, "The survey is closed", "It takes no more reports; nothing was recorded."
 )
-TOO_LARGE = Problem("too-large", 413, "The request is too large", "A report is a few hundred bytes.")
+TOO_LARGE = Problem(
+    "too-large", 413, "The request is too large", "A report is a few hundred bytes."
+)
 WRONG_CONTENT_TYPE = Problem(
     "wrong-content-type", 415, "Only application/json is accepted", "Set Content-Type."
 )
 METHOD_NOT_ALLOWED = Problem(
-    "method-not-allowed", 405, "This method is not allowed here", "The Allow header names those are."
+    "method-not-allowed",
+    405,
+    "This method is not allowed here",
+    "The Allow header names those are.",
 )
 CROSS_SITE = Problem(
     "cross-site", 403, "Reports are taken from this site's own pages only", "Open the survey here."
@@ -77,7 +82,10 @@ BODY_TOO_SLOW = Problem(
 
 # --- a report that may be sent again, unchanged, later ------------------------------------------
 WAVE_NOT_OPEN_YET = Problem(
-    "wave-not-open-yet", 425, "The survey has not opened yet", "Send it again after the opening date."
+    "wave-not-open-yet",
+    425,
+    "The survey has not opened yet",
+    "Send it again after the opening date.",
 )
 TOO_MANY_REQUESTS = Problem(
     "too-many-requests", 429, "Too many requests", "Wait as long as Retry-After says."

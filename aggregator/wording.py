@@ -18,31 +18,23 @@ CONTRADICTION_CAUSES = (
     "Reports that did not come from this survey's page, such as a flood of invented ones, are "
     "the usual cause. Treat this question's figures as a warning, not as a finding."
 )
-_KINDS = {
-    False: (
-        "Valid while you watch: these intervals hold at every look, however often you look.",
-        "This interval is valid while you watch: it holds at every look, so you may look as often "
-        "as you like and close the survey whenever you like.",
-    ),
-    True: (
-        "Ordinary intervals: the end was fixed before opening, and the survey ended by it.",
-        "This interval is valid because the end was fixed before the survey opened and the survey "
-        "ended by it.",
-    ),
-}
-_NAMES = {
-    "confidence_sequence": "confidence sequence",
-    "likelihood_ratio": "likelihood-ratio interval",
-}
+WATCHED = (
+    "This interval is valid while you watch: it holds at every look, so you may look as often "
+    "as you like and close the survey whenever you like."
+)
+FIXED_END = (
+    "This interval is valid because the end was fixed before the survey opened and the survey "
+    "ended by it."
+)
+WATCHED_SHORT = "Valid while you watch: these intervals hold at every look, however often you look."
+FIXED_END_SHORT = "Valid because the end was fixed before opening and the survey ended by it."
 
 
 def describe_interval(fixed_end: bool, *, short: bool = False) -> str:
     """Say in one plain sentence which kind of interval is shown and why it may be."""
-    return _KINDS[fixed_end][0 if short else 1]
-
-
-def name_interval(method: str) -> str:
-    return _NAMES[method]
+    if short:
+        return FIXED_END_SHORT if fixed_end else WATCHED_SHORT
+    return FIXED_END if fixed_end else WATCHED
 
 
 def digits_for(code: CodeResult) -> int:
@@ -91,9 +83,9 @@ def describe_clipping(code: CodeResult) -> str:
         return ""
     side = "below 0" if code.estimate < 0 else "above 100 %"
     return (
-        f"The unclipped estimate is {percent(code.estimate, 1)}. Chance in the randomized codes can "
-        f"put it {side}; no share of people can be, so {percent(code.shown)} is shown. Exports "
-        "keep the unclipped figure."
+        f"The unclipped estimate is {percent(code.estimate, 1)}. Chance in the randomized codes "
+        f"can put it {side}; no share of people can be, so {percent(code.shown)} is shown. "
+        "Exports keep the unclipped figure."
     )
 
 
@@ -107,7 +99,6 @@ class Finding:
     worth: str
     clipping: str
     interval: str
-    kind: str
     truth: float | None
 
     @property
@@ -135,7 +126,6 @@ def write_findings(results: Results, *, truths: Sequence[float] = ()) -> list[Fi
             worth=describe_worth(question, code),
             clipping="" if question.contradiction else describe_clipping(code),
             interval="–" if question.contradiction else write_interval(code),
-            kind=name_interval(question.interval_method),
             truth=truths[index] if index < len(truths) else None,
         )
         for index, question in enumerate(results.questions)

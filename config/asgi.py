@@ -7,10 +7,12 @@ deadline first, so that half-sent bodies hold no thread.
 from __future__ import annotations
 
 import os
+from typing import cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from a2wsgi import WSGIMiddleware
+from a2wsgi.wsgi_typing import WSGIApp
 from asgiref.typing import (
     ASGI3Application,
     ASGIReceiveCallable,
@@ -37,9 +39,9 @@ class Entry:
 
     def __init__(self) -> None:
         self._intake = IntakeApplication()
-        self._django: ASGI3Application = WSGIMiddleware(
-            django_application, workers=DJANGO_THREADS
-        )
+        # a2wsgi types WSGI and ASGI by its own protocols, narrower than Django's and asgiref's.
+        wsgi = cast(WSGIApp, django_application)
+        self._django = cast(ASGI3Application, WSGIMiddleware(wsgi, workers=DJANGO_THREADS))
 
     async def __call__(
         self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable

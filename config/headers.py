@@ -66,7 +66,13 @@ TABLE = (
         paths=("/s/", "/m/", "/r/"),
         extra={"Integrity-Policy": "blocked-destinations=(script)"},
     ),
-    Policy(paths=("/static/", "/api/", "*.svg", "*.png", "*.csv"), csp=_NOTHING),
+    Policy(paths=("/static/", "/api/"), csp=_NOTHING),
+    # Downloads: no code at all, but what is refused there is a page with the common look.
+    Policy(
+        paths=("*.svg", "*.png", "*.csv"),
+        csp=_researcher(**{"script-src": None, "connect-src": None}),
+        extra=_SAME_ORIGIN,
+    ),
     Policy(paths=("*/results", "*/results/panel"), csp=_CHARTS, extra=_SAME_ORIGIN),
     Policy(paths=("*/preview",), csp=_researcher(**{"form-action": "'none'"}), extra=_SAME_ORIGIN),
     Policy(paths=("/",), csp=_researcher(), extra=_SAME_ORIGIN),

@@ -79,7 +79,8 @@ TEMPLATES = [
 ]
 
 # --- database -------------------------------------------------------------------------------
-DATABASES = {"default": env.db_url("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'murmur.sqlite3'}")}
+_OWN_DATABASE = f"sqlite:///{VAR_DIR / 'murmur.sqlite3'}"
+DATABASES = {"default": env.db_url("DATABASE_URL", default=_OWN_DATABASE)}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
@@ -223,6 +224,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.PageNumberPagination",
     "PAGE_SIZE": 50,
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS answers 405; the schema describes the API
     "EXCEPTION_HANDLER": "aggregator.api.errors.problem_response",
 }
 SPECTACULAR_SETTINGS = {

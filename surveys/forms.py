@@ -98,7 +98,7 @@ class BrowserMoment(forms.DateTimeField):
             required=False,
             widget=widget,
             error_messages={
-                "invalid": "Enter a whole date and time, such as 2027-03-31 18:00, or leave it empty."
+                "invalid": "Enter a date and a time, such as 2027-03-31 18:00, or leave it empty."
             },
             **kwargs,
         )

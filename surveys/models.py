@@ -11,6 +11,8 @@ import secrets
 from datetime import datetime
 
 from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.utils import timezone
 
@@ -28,8 +30,8 @@ def new_slug() -> str:
 
 
 class SurveyQuerySet(models.QuerySet["Survey"]):
-    def owned_by(self, user: object) -> SurveyQuerySet:
-        return self.filter(owner=user)
+    def owned_by(self, user: AbstractBaseUser | AnonymousUser) -> SurveyQuerySet:
+        return self.filter(owner_id=user.pk)
 
 
 class Survey(models.Model):
@@ -62,8 +64,7 @@ class Survey(models.Model):
                 name="surveys_survey_display_minimum_at_least_batch",
             ),
             models.CheckConstraint(
-                condition=models.Q(cap__isnull=True)
-                | models.Q(cap__gte=models.F("minimum_batch")),
+                condition=models.Q(cap__isnull=True) | models.Q(cap__gte=models.F("minimum_batch")),
                 name="surveys_survey_cap_reaches_a_batch",
             ),
         ]

@@ -10,9 +10,7 @@ urlpatterns = [
     path("surveys/<slug:slug>/", authoring.edit, name="edit"),
     path("surveys/<slug:slug>/settings", authoring.settings, name="settings"),
     path("surveys/<slug:slug>/questions/new", authoring.question_create, name="question_create"),
-    path(
-        "surveys/<slug:slug>/questions/<int:pk>/", authoring.question_edit, name="question_edit"
-    ),
+    path("surveys/<slug:slug>/questions/<int:pk>/", authoring.question_edit, name="question_edit"),
     path(
         "surveys/<slug:slug>/questions/<int:pk>/move",
         authoring.question_move,

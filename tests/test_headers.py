@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -24,7 +25,7 @@ SAMPLES = {
 
 
 async def _request(method: str, path: str, **options: object) -> httpx.Response:
-    transport = httpx.ASGITransport(app=application)
+    transport = httpx.ASGITransport(app=cast(Any, application))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         return await client.request(method, path, **options)  # type: ignore[arg-type]
 

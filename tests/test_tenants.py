@@ -6,39 +6,41 @@ cannot be forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from aggregator.models import Chart
 from aggregator.sealing import seal_next_batch
 from aggregator.snapshots import update_snapshot
-from surveys.models import Survey
-from surveys.services import add_question, create_survey
+from surveys import client_files
+from surveys.models import Question, Survey, Wave
+from surveys.services import copy_survey
 from tests.aggregator.waves import make_wave, send_many
 from tests.routes import Route, all_routes
 
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+# POST comes last: it may change what the others look at.
+METHODS = ("GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "POST")
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+OWNED = ("surveys:", "aggregator:")
 Statuses = tuple[int, int, int]  # owner, stranger, visitor
 TO_SIGN_IN = 302
+CAST = ("owner", "stranger", "visitor")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """What the three get; `other` holds for every method that is not named."""
 
     get: Statuses
     post: Statuses | None = None
-    other: Statuses = (405, 404, TO_SIGN_IN)
+    other: Statuses
     survey: str = "draft"
-    named: dict[str, Statuses] = field(default_factory=dict)
 
     def expected(self, method: str) -> Statuses:
-        if method in self.named:
-            return self.named[method]
         if method in ("GET", "HEAD"):
             return self.get
         if method == "POST" and self.post is not None:
@@ -55,14 +57,141 @@ def own(status: int) -> Statuses:
     return (status, 404, TO_SIGN_IN)
 
 
-def own_api(status: int) -> Statuses:
-    return (status, 404, 403)
-
-
 PUBLIC = Row(get=everyone(200), other=everyone(405))
-API = Row(get=own_api(200), other=(405, 405, 403), survey="launched")
-RESULTS = Row(get=own(200), survey="launched", other=own(405))
-PAGE = Row(get=own(200), post=own(200), other=own(405))
-ALLAUTH = {"PUT": everyone(405), "PATCH": everyone(405), "DELETE": everyone(405)}
+RESULTS = Row(get=own(200), other=own(405), survey="launched")
+API = Row(get=(200, 404, 403), other=(405, 405, 403), survey="launched")
 
-TABLE: dict[str, Row] = {}
+TABLE: dict[str, Row] = {
+    # accounts: the same for owner and stranger, both of whom are signed in
+    "account_login": Row(get=(302, 302, 200), post=(302, 302, 200), other=everyone(405)),
+    "account_logout": Row(get=(200, 200, 302), post=everyone(302), other=everyone(405)),
+    "account_inactive": Row(get=everyone(200), other=everyone(405)),
+    "account_reauthenticate": Row(get=(200, 200, 302), post=(200, 200, 302), other=everyone(405)),
+    "account_change_password": Row(get=(200, 200, 302), post=(200, 200, 302), other=everyone(405)),
+    "account_reset_password": Row(get=everyone(200), post=everyone(200), other=everyone(405)),
+    "account_reset_password_done": Row(get=everyone(200), other=everyone(405)),
+    "account_reset_password_from_key": Row(
+        get=everyone(200), post=everyone(200), other=everyone(405)
+    ),
+    "account_reset_password_from_key_done": Row(get=everyone(200), other=everyone(405)),
+    # authoring: the owner only
+    "surveys:create": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
+    "surveys:edit": Row(get=own(200), other=everyone(405)),
+    "surveys:settings": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:question_create": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:question_edit": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:question_move": Row(get=everyone(405), post=own(400), other=everyone(405)),
+    "surveys:question_delete": Row(get=own(200), post=own(302), other=everyone(405)),
+    "surveys:preview": Row(get=own(200), other=everyone(405)),
+    "surveys:preview_manifest": Row(get=own(200), other=everyone(405)),
+    "surveys:launch": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:close": Row(get=own(200), post=own(302), other=everyone(405), survey="launched"),
+    "surveys:copy": Row(get=everyone(405), post=own(302), other=everyone(405)),
+    "surveys:delete": Row(get=own(200), post=own(302), other=everyone(405)),
+    # the respondent's side: the same for everybody
+    "surveys:respond": Row(get=everyone(200), other=everyone(405), survey="launched"),
+    "surveys:manifest": Row(get=everyone(200), other=everyone(405), survey="launched"),
+    "surveys:client_file": Row(get=everyone(200), other=everyone(405)),
+    "aggregator:intake": Row(get=everyone(405), post=everyone(415), other=everyone(405)),
+    # results: the owner only
+    "aggregator:home": PUBLIC,
+    "aggregator:problems": PUBLIC,
+    "aggregator:problem": Row(get=everyone(302), other=everyone(405)),
+    "aggregator:api_guide": PUBLIC,
+    "aggregator:results": RESULTS,
+    "aggregator:results_panel": RESULTS,
+    "aggregator:chart_svg": RESULTS,
+    "aggregator:chart_png": RESULTS,
+    "aggregator:reports_csv": RESULTS,
+    "aggregator:estimates_csv": RESULTS,
+    # the API
+    "aggregator:api_schema": PUBLIC,
+    "aggregator:api_surveys": Row(get=(200, 200, 403), other=(405, 405, 403)),
+    "aggregator:api_survey": API,
+    "aggregator:api_results": API,
+    "aggregator:api_reports_csv": API,
+    "aggregator:api_estimates_csv": API,
+}
+
+
+@pytest.fixture
+def surveys() -> dict[str, Survey]:
+    """One person's draft and her launched survey with results."""
+    wave = make_wave(minimum_batch=10, display_minimum=10)
+    send_many(wave, [bytes([i % 2, 0, 1]) for i in range(40)])
+    seal_next_batch(wave_id=wave.pk)
+    update_snapshot(wave_id=wave.pk)
+    Chart.objects.create(wave=wave, through_batch=1, specification={}, svg="<svg/>", png=b"png")
+    draft = copy_survey(survey=wave.survey)
+    return {"draft": draft, "launched": wave.survey}
+
+
+def make_client(role: str, owner: User) -> Client:
+    client = Client(raise_request_exception=False, headers={"host": "localhost"})
+    if role == "owner":
+        client.force_login(owner, backend=BACKEND)
+    if role == "stranger":
+        stranger = User.objects.create_user(email="stranger@example.org", password="a stranger's")
+        client.force_login(stranger, backend=BACKEND)
+    return client
+
+
+def address(route: Route, survey: Survey) -> str:
+    wave, question = survey.wave, survey.questions.first()
+    values = {
+        "slug": survey.slug,
+        "pk": question.pk if question else 0,
+        "digest": wave.manifest_hash_hex if wave else "",
+        "version": client_files.client_version(),
+        "name": "randomize.js",
+        "uidb36": "1",
+        "key": "no-such-key",
+    }
+    if route.name == "aggregator:problem":
+        values["slug"] = "wave-closed"
+    return reverse(route.name, kwargs={name: values[name] for name in route.parameters})
+
+
+def test_every_route_is_listed_and_every_listed_one_exists() -> None:
+    assert {route.name for route in all_routes()} == set(TABLE)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("static_files")
+@pytest.mark.parametrize("role", CAST)
+@pytest.mark.parametrize("route", all_routes(), ids=lambda route: route.name)
+def test_the_matrix(route: Route, role: str, surveys: dict[str, Survey]) -> None:
+    row = TABLE[route.name]
+    survey = surveys[row.survey]
+    client = make_client(role, survey.owner)
+    path = address(route, survey)
+    for method in METHODS:
+        response = client.generic(method, path)
+        expected = row.expected(method)[CAST.index(role)]
+        assert response.status_code == expected, (route.name, method, role)
+        if role == "visitor" and row.expected(method) in (own(200), own(302), own(422)):
+            assert response["Location"].startswith("/accounts/login/?next=")
+
+
+@pytest.mark.django_db
+def test_what_a_stranger_tried_changed_nothing(surveys: dict[str, Survey]) -> None:
+    owner = surveys["draft"].owner
+    before = _describe(owner)
+    for role in ("stranger", "visitor"):
+        client = make_client(role, owner)
+        for route in all_routes():
+            for survey in surveys.values():
+                if route.name.startswith(OWNED) and (
+                    survey.wave or "digest" not in route.parameters
+                ):
+                    for method in METHODS:
+                        client.generic(method, address(route, survey))
+    assert _describe(owner) == before
+
+
+def _describe(owner: User) -> list[object]:
+    return [
+        list(Survey.objects.filter(owner=owner).order_by("pk").values()),
+        list(Question.objects.filter(survey__owner=owner).order_by("pk").values()),
+        list(Wave.objects.filter(survey__owner=owner).order_by("pk").values()),
+    ]

@@ -19,7 +19,7 @@ class SurveySerializer(serializers.Serializer[SurveyLine]):
 
     slug = serializers.CharField()
     title = serializers.CharField()
-    state = serializers.ChoiceField(choices=STATES)
+    state = serializers.ChoiceField(choices=STATES, source="state.key")
     ending = serializers.CharField(help_text="date, cap or owner once closed; empty before")
     questions = serializers.IntegerField(help_text="number of questions")
     sealed = serializers.IntegerField(help_text="sealed reports")

@@ -26,7 +26,7 @@ from aggregator.api.serializers import (
     SurveySerializer,
     describe_results,
 )
-from aggregator.overview import find_surveys, read_line, read_lines
+from aggregator.overview import find_surveys, read_lines
 from aggregator.problems import CONTENT_TYPE as PROBLEM_TYPE
 from aggregator.results import Results, find_view
 from surveys.models import Survey
@@ -42,8 +42,8 @@ class CsvRenderer(BaseRenderer):
     def render(
         self,
         data: Any,
-        accepted_media_type: str | None = None,  # noqa: ARG002
-        renderer_context: Mapping[str, Any] | None = None,  # noqa: ARG002
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
         return b"" if data is None else bytes(data)
 
@@ -78,18 +78,19 @@ class SurveyList(generics.GenericAPIView[Survey]):
 @extend_schema(
     operation_id="get_survey", responses={200: SurveySerializer, **NOT_SIGNED_IN, **NOT_FOUND}
 )
-@api_view(["GET"])
+@api_view(["GET", "HEAD"])
 def survey(request: Request, slug: str) -> Response:
     """One of your surveys."""
     found = get_object_or_404(find_surveys(owner=cast(User, request.user)), slug=slug)
-    return Response(SurveySerializer(read_line(found, now=timezone.now())).data)
+    [line] = read_lines([found], now=timezone.now())
+    return Response(SurveySerializer(line).data)
 
 
 @extend_schema(
     operation_id="get_results",
     responses={200: ResultsSerializer, **NOT_SIGNED_IN, **NOT_FOUND, **TOO_FEW},
 )
-@api_view(["GET"])
+@api_view(["GET", "HEAD"])
 def results(request: Request, slug: str) -> Response:
     """The newest snapshot of one of your surveys: every estimate with its interval."""
     return Response(ResultsSerializer(describe_results(_find_results(request, slug))).data)
@@ -98,7 +99,7 @@ def results(request: Request, slug: str) -> Response:
 @extend_schema(
     operation_id="export_reports", responses={**CSV, **NOT_SIGNED_IN, **NOT_FOUND, **TOO_FEW}
 )
-@api_view(["GET"])
+@api_view(["GET", "HEAD"])
 @renderer_classes([CsvRenderer, JSONRenderer])
 def reports_csv(request: Request, slug: str) -> HttpResponseBase:
     """One row for every sealed report, as randomized in the browser; streamed."""
@@ -108,7 +109,7 @@ def reports_csv(request: Request, slug: str) -> HttpResponseBase:
 @extend_schema(
     operation_id="export_estimates", responses={**CSV, **NOT_SIGNED_IN, **NOT_FOUND, **TOO_FEW}
 )
-@api_view(["GET"])
+@api_view(["GET", "HEAD"])
 @renderer_classes([CsvRenderer, JSONRenderer])
 def estimates_csv(request: Request, slug: str) -> HttpResponseBase:
     """One row for every option of every question, with design, estimate and interval."""

@@ -16,14 +16,14 @@ from aggregator.views._access import for_owner
 from surveys.models import Survey
 
 
-@require_safe
 @for_owner
+@require_safe
 def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     return _download(request, survey, kind="reports", stream=exports.stream_reports)
 
 
-@require_safe
 @for_owner
+@require_safe
 def estimates_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     return _download(request, survey, kind="estimates", stream=exports.stream_estimates)
 

@@ -35,11 +35,11 @@ def problem_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def problem(request: HttpRequest, reason: str) -> HttpResponse:  # noqa: ARG001
+def problem(request: HttpRequest, slug: str) -> HttpResponse:  # noqa: ARG001
     """Where the type of a problem leads: to its line of the list."""
-    if not any(known.slug == reason for known in problems.ALL_PROBLEMS):
+    if not any(known.slug == slug for known in problems.ALL_PROBLEMS):
         raise Http404
-    return redirect(f"{reverse('aggregator:problems')}#{reason}")
+    return redirect(f"{reverse('aggregator:problems')}#{slug}")
 
 
 @require_safe

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_safe
 
 from aggregator.known_truth import describe_known_truth, known_shares
 from aggregator.models import Chart
-from aggregator.overview import name_state
 from aggregator.results import View, find_view
 from aggregator.views._access import for_owner
 from aggregator.wording import (
@@ -22,6 +21,7 @@ from aggregator.wording import (
     write_findings,
 )
 from surveys.models import Survey
+from surveys.state import describe_state
 
 STOP_POLLING = 286  # htmx: swap this in and ask no more
 
@@ -34,24 +34,23 @@ def _context(view: View) -> dict[str, Any]:
         "wave": wave,
         "manifest": view.manifest,
         "standing": view.standing.value,
-        "state": name_state(
-            state=wave.state if wave else None, opens_at=survey.opens_at, now=timezone.now()
-        ),
+        "state": describe_state(wave=wave, now=timezone.now()),
         "findings": write_findings(found, truths=known_shares(survey)) if found else [],
         "interval_kind": describe_interval(found.fixed_end) if found else "",
+        "chart_note": describe_interval(found.fixed_end, short=True) if found else "",
         "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),
         "known_truth": describe_known_truth(survey),
     }
 
 
-@require_safe
 @for_owner
+@require_safe
 def results(request: HttpRequest, survey: Survey) -> HttpResponse:
     return render(request, "aggregator/results.html", _context(find_view(survey)))
 
 
-@require_safe
 @for_owner
+@require_safe
 def results_panel(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Answer 204 while nothing was sealed since `seen`; the new panel when something was."""
     view = find_view(survey)
@@ -63,15 +62,15 @@ def results_panel(request: HttpRequest, survey: Survey) -> HttpResponse:
     )
 
 
-@require_safe
 @for_owner
+@require_safe
 def chart_svg(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     chart = _find_chart(survey)
     return _picture(request, chart.svg.encode(), "image/svg+xml", f"{_name(chart)}.svg")
 
 
-@require_safe
 @for_owner
+@require_safe
 def chart_png(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     chart = _find_chart(survey)
     return _picture(request, bytes(chart.png), "image/png", f"{_name(chart)}.png")

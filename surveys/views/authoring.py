@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from surveys import services
 from surveys.errors import ChangedMeanwhile, NotDraft, NotLaunchable, NotOpen, TooManyQuestions
@@ -62,7 +62,7 @@ def _status(form: SurveyTextForm | QuestionForm) -> int:
     return REFUSED if form.errors else 200
 
 
-@require_GET
+@require_safe
 @authoring
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
     """The survey's home: a workbench while it is a draft, a record once it was opened."""

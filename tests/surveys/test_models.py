@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 
 import pytest
 from django.db import DatabaseError, IntegrityError, transaction
@@ -112,7 +113,7 @@ def test_a_launched_survey_refuses_every_edit() -> None:
     survey = make_wave().survey
     question = survey.questions.first()
     assert question is not None
-    edits = [
+    edits: list[Callable[[], object]] = [
         lambda: save_draft(survey=survey),
         lambda: add_question(survey=survey, text="More?"),
         lambda: edit_question(question=question, text="Other?", flips=5),

@@ -11,7 +11,7 @@ from aggregator.bundle import STATIC_NAME, build_bundle, hash_bundle
 class Command(BaseCommand):
     help = "Build the browser's chart library from the installed vl-convert, unless up to date."
 
-    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002
+    def handle(self, *args: Any, **options: Any) -> None:
         built = build_bundle(folder=settings.CHART_BUNDLE_DIR)
         if options["verbosity"] > 0:
             state = "built" if built else "up to date"

@@ -1,0 +1,91 @@
+/**
+ * Keeps the sealed envelope: the code, drawn once, until the server has acknowledged it.
+ * No answer ever comes here. When the code was sent, only a mark without it remains.
+ */
+const STORE = "envelopes";
+
+/**
+ * Opens the place for one survey. Without storage or locks it is only this page's memory.
+ * @param {string} hash  the manifest's
+ * @returns {Promise<Keeper>}
+ */
+export async function openKeeper(hash) {
+  /** @type {Envelope | Mark | undefined} */
+  let kept;
+  /** @type {IDBDatabase | undefined} */
+  let database;
+  if (navigator.locks) database = await openDatabase().catch(() => undefined);
+
+  const read = async () => {
+    try {
+      if (database) kept = await settled(database.transaction(STORE).objectStore(STORE).get(hash));
+    } catch {
+      database = undefined; // taken away, as when a person clears the browser's data
+    }
+    return kept;
+  };
+
+  /** @param {Envelope | Mark} value */
+  const write = async (value) => {
+    kept = value;
+    try {
+      if (database) await put(database, hash, value);
+    } catch {
+      database = undefined; // a full disk: go on from memory, with the same envelope
+    }
+  };
+
+  /** @param {() => Envelope} draw */
+  const sealAlone = async (draw) => {
+    if (await read()) return false;
+    await write(draw());
+    return true;
+  };
+
+  return {
+    read,
+    write,
+    // Of many tabs one draws, and the others find what it has kept.
+    seal: async (draw) =>
+      database
+        ? navigator.locks.request(`murmur ${hash}`, () => sealAlone(draw))
+        : sealAlone(draw),
+    isLasting: () => database !== undefined,
+    isAtRisk: () => !database && kept !== undefined && !("over" in kept),
+  };
+}
+
+/** @returns {Promise<IDBDatabase>} */
+async function openDatabase() {
+  const opening = indexedDB.open("murmur", 1);
+  opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
+  return settled(opening);
+}
+
+/**
+ * @template T
+ * @param {IDBRequest<T>} request
+ * @returns {Promise<T>}
+ */
+function settled(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+/**
+ * Done when the disk has it, not before: the first try to send waits for this.
+ * @param {IDBDatabase} database
+ * @param {string} hash
+ * @param {Envelope | Mark} value
+ * @returns {Promise<void>}
+ */
+function put(database, hash, value) {
+  return new Promise((resolve, reject) => {
+    const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
+    transaction.objectStore(STORE).put(value, hash);
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error);
+  });
+}

@@ -1,0 +1,145 @@
+/**
+ * Builds what is shown: one question, the check before sending, and how the sending went.
+ * It decides nothing and keeps nothing.
+ */
+
+/**
+ * Words only ever become text here, never markup.
+ * @param {string} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {...(Node | string)} children
+ */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, `${value}`);
+  element.append(...children);
+  return element;
+}
+
+/**
+ * A link or button that leads to another step, not to another address.
+ * @param {HTMLElement} element
+ * @param {() => void} act
+ */
+function when(element, act) {
+  element.addEventListener("click", (event) => {
+    event.preventDefault();
+    act();
+  });
+  return element;
+}
+
+/** @param {string} text @param {() => void} act @param {string} name */
+const link = (text, act, name) => when(make("a", { href: "#", class: name }, text), act);
+
+/** @param {string} text @param {() => void} act */
+const button = (text, act) => when(make("button", { type: "button", class: "button" }, text), act);
+
+/** The author's words keep their own language and direction. @param {Manifest} manifest */
+const authored = (manifest) => ({ lang: manifest.language, dir: "auto" });
+
+/**
+ * @param {{ manifest: Manifest, index: number, code: number | undefined, back: () => void,
+ *   proceed: (code: number) => void }} step
+ * @returns {HTMLElement[]}
+ */
+export function questionStep({ manifest, index, code, back, proceed }) {
+  const { text, options } = manifest.questions[index];
+  const own = authored(manifest);
+  const radios = options.map((option, i) => {
+    const radio = document.createElement("input");
+    Object.assign(radio, { type: "radio", name: "choice", id: `choice-${i}`, autocomplete: "off" });
+    radio.checked = option.code === code;
+    return radio;
+  });
+  const rows = options.map((option, i) =>
+    make("label", { class: "choice", ...own }, radios[i], make("span", {}, option.text)),
+  );
+  const legend = make("legend", {}, make("h1", { tabindex: -1, ...own }, text));
+  const group = make("fieldset", {}, legend, ...rows);
+  const submit = () => {
+    const chosen = radios.findIndex((radio) => radio.checked);
+    if (chosen < 0) showError(group, radios[0], options);
+    else proceed(options[chosen].code);
+  };
+  group.addEventListener("keydown", (event) => event.key === "Enter" && submit());
+  const progress = `Question ${index + 1} of ${manifest.questions.length}`;
+  return [
+    link("Back", back, "back"),
+    make("p", { class: "eyebrow" }, progress),
+    group,
+    button("Continue", submit),
+  ];
+}
+
+/**
+ * @param {HTMLElement} group
+ * @param {HTMLElement} first
+ * @param {{ text: string }[]} options
+ */
+function showError(group, first, options) {
+  const [one, other] = options.map((option) => option.text);
+  const text = options.length === 2 ? `Choose ${one} or ${other}.` : "Choose one of the rows.";
+  for (const old of document.querySelectorAll(".error-summary, .error")) old.remove();
+  const summary = make(
+    "div",
+    { class: "error-summary", role: "group", "aria-labelledby": "problem", tabindex: -1 },
+    make("h2", { id: "problem" }, "There is a problem"),
+    make("p", {}, link(text, () => first.focus(), "fix")),
+  );
+  group.firstElementChild?.after(make("p", { class: "error", id: "error" }, text));
+  group.setAttribute("aria-describedby", "error");
+  group.parentElement?.prepend(summary);
+  if (!document.title.startsWith("Error: ")) document.title = `Error: ${document.title}`;
+  summary.focus();
+}
+
+/**
+ * @param {{ manifest: Manifest, codes: number[], back: () => void, submit: () => void,
+ *   change: (index: number) => void }} step
+ * @returns {HTMLElement[]}
+ */
+export function checkStep({ manifest, codes, back, change, submit }) {
+  const own = authored(manifest);
+  const rows = manifest.questions.map(({ text, options }, i) => {
+    const chosen = options.find((option) => option.code === codes[i])?.text ?? "Not provided";
+    const again = link("Change", () => change(i), "again");
+    again.append(make("span", { class: "visually-hidden" }, ` the answer to: ${text}`));
+    return make(
+      "div",
+      {},
+      make("dt", own, text),
+      make("dd", own, chosen),
+      make("dd", { class: "change" }, again),
+    );
+  });
+  return [
+    link("Back", back, "back"),
+    make("h1", { tabindex: -1 }, "Check your answers"),
+    make("dl", { class: "checks" }, ...rows),
+    make("p", {}, "When you press Submit, this page scrambles your answers. Only the code is sent."),
+    button("Submit", submit),
+  ];
+}
+
+/** A page that reports on the sending; `tell` changes its words, and screen readers say them. */
+export function outcomeStep() {
+  const heading = make("h1", { tabindex: -1 });
+  const sentence = make("p", { role: "status", class: "outcome" });
+  const act = make("div");
+  /** @type {Tell} */
+  const tell = (title, text, again) => {
+    heading.textContent = title;
+    sentence.textContent = text;
+    act.replaceChildren(...(again ? [button("Try again", again)] : []));
+  };
+  return { nodes: [heading, sentence, act], tell };
+}
+
+/** The privacy label once more, folded. @param {HTMLElement} label */
+export function fold(label) {
+  const copy = /** @type {HTMLElement} */ (label.cloneNode(true));
+  const heading = /** @type {HTMLElement} */ (copy.querySelector("h2"));
+  heading.remove();
+  return make("details", {}, make("summary", {}, `${heading.textContent}`), copy);
+}

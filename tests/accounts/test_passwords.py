@@ -1,0 +1,162 @@
+"""Changing and resetting passwords, and how they are stored."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.contrib.auth import get_user
+from django.core import mail
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from tests.factories import PASSWORD, make_user
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+NEW = "an even longer passphrase"
+CHANGE = "/accounts/password/change/"
+RESET = "/accounts/password/reset/"
+
+
+@pytest.fixture(autouse=True)
+def _fresh_counters() -> None:
+    cache.clear()
+
+
+@pytest.fixture
+def person() -> User:
+    return make_user("rosa@example.org")
+
+
+def reset_link(client: Client, email: str) -> str:
+    """Ask for a link and return its path, as it stands in the message."""
+    client.post(RESET, {"email": email})
+    found = re.search(
+        r"http://testserver(/accounts/password/reset/key/\S+)", str(mail.outbox[-1].body)
+    )
+    assert found is not None
+    return found[1]
+
+
+def test_passwords_are_stored_as_argon2(person: User) -> None:
+    assert person.password.startswith("argon2")
+    assert PASSWORD not in person.password
+
+
+def test_a_password_is_changed_by_whoever_knows_it(client: Client, person: User) -> None:
+    client.force_login(person)
+    answer = client.post(CHANGE, {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW})
+    assert answer["Location"] == reverse("aggregator:home")
+    person.refresh_from_db()
+    assert person.check_password(NEW)
+    assert person.password.startswith("argon2")
+    assert get_user(client) == person  # still signed in here
+    assert "Your password was changed." in client.get(reverse("surveys:create")).text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "again", "field", "message"),
+    [
+        ("wrong", NEW, NEW, "id_oldpassword", "current password"),
+        (PASSWORD, NEW, "different", "id_password2", "same password"),
+        (PASSWORD, "short", "short", "id_password1", "too short"),
+        (PASSWORD, "rosa@example.org", "rosa@example.org", "id_password1", "too similar"),
+        (PASSWORD, "", "", "id_password1", "Enter a new password."),
+    ],
+)
+def test_a_bad_change_is_explained_at_its_field(
+    client: Client, person: User, old: str, new: str, again: str, field: str, message: str
+) -> None:
+    client.force_login(person)
+    page = client.post(CHANGE, {"oldpassword": old, "password1": new, "password2": again}).text
+    assert re.search(rf'<a href="#{field}">[^<]*{message}', page)
+    person.refresh_from_db()
+    assert person.check_password(PASSWORD)
+
+
+def test_an_account_without_a_password_gets_its_first_one_by_mail(client: Client) -> None:
+    person = User.objects.create_user("new@example.org")
+    client.force_login(person)
+    assert client.get(CHANGE)["Location"] == RESET
+
+
+def test_a_forgotten_password_is_replaced_through_the_mailed_link(
+    client: Client, person: User
+) -> None:
+    link = reset_link(client, person.email)
+    form = client.get(link, follow=True)
+    assert "Choose a new password" in form.text
+    assert link not in form.text  # the key has left the address bar and the page
+    path = form.redirect_chain[-1][0]
+    done = client.post(path, {"password1": NEW, "password2": NEW}, follow=True)
+    assert "Your password was changed" in done.text
+    person.refresh_from_db()
+    assert person.check_password(NEW)
+    assert "no longer works" in client.get(link, follow=True).text  # once only
+
+
+def test_a_bad_new_password_is_explained_and_the_link_lives_on(
+    client: Client, person: User
+) -> None:
+    form = client.get(reset_link(client, person.email), follow=True)
+    path = form.redirect_chain[-1][0]
+    page = client.post(path, {"password1": "short", "password2": "short"})
+    assert "There is a problem" in page.text
+    assert client.post(path, {"password1": NEW, "password2": NEW}).status_code == 302
+
+
+def test_the_message_is_plain_and_ours(client: Client, person: User) -> None:
+    reset_link(client, person.email)
+    (message,) = mail.outbox
+    assert message.subject == "Reset your Murmur password"
+    assert message.to == [person.email]
+    assert message.from_email == "murmur@localhost"
+    assert "example.com" not in str(message.body)
+    assert "192.0.2" not in str(message.body)
+    assert "Hello from" not in str(message.body)
+
+
+def test_an_unknown_address_gets_the_same_page_and_no_message(client: Client, person: User) -> None:
+    known = client.post(RESET, {"email": person.email}, follow=True)
+    unknown = client.post(RESET, {"email": "nobody@example.org"}, follow=True)
+    assert known.redirect_chain == unknown.redirect_chain
+    assert known.status_code == unknown.status_code == 200
+    assert [message.to for message in mail.outbox] == [[person.email]]
+
+
+def test_a_switched_off_account_gets_no_link(client: Client) -> None:
+    person = make_user("off@example.org", is_active=False)
+    assert client.post(RESET, {"email": person.email}).status_code == 302
+    assert mail.outbox == []
+
+
+@pytest.mark.parametrize(
+    "key", ["1-abc", "zzzzzzzzzzzzz-abc", "zzzzzzzzzzzzzzzzzzzz-x", "0-set-password"]
+)
+def test_a_broken_link_is_explained(client: Client, person: User, key: str) -> None:
+    response = client.get(f"{RESET}key/{key}/")
+    assert response.status_code == 200
+    assert "This link no longer works" in response.text
+
+
+def test_a_mistyped_address_is_explained(client: Client) -> None:
+    page = client.post(RESET, {"email": "not an address"}).text
+    assert '<a href="#id_email">Enter a valid email address.</a>' in page
+
+
+def test_too_many_requests_for_links_are_slowed_down(client: Client, person: User) -> None:
+    statuses = [client.post(RESET, {"email": person.email}).status_code for _ in range(6)]
+    assert statuses == [302] * 5 + [429]
+    assert len(mail.outbox) == 5
+    assert "Too many attempts" in client.post(RESET, {"email": person.email}).text
+
+
+def test_a_researcher_can_confirm_that_it_is_them(client: Client, person: User) -> None:
+    client.post("/accounts/login/", {"login": person.email, "password": PASSWORD})
+    assert "Confirm that it is you" in client.get("/accounts/reauthenticate/").text
+    wrong = client.post("/accounts/reauthenticate/", {"password": "not this one"})
+    assert "There is a problem" in wrong.text
+    right = client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    assert right.status_code == 302

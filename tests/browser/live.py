@@ -1,0 +1,58 @@
+"""The real application on a free port, over the test database, for tests in a browser.
+
+Server threads and tests share one SQLite file, so tests read with the ORM what the browser
+has sent. Use with transactional_db: the server's own connections see committed rows only.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+import uvicorn
+
+# Playwright's synchronous interface runs an event loop in the thread of the test; the ORM
+# would refuse to work beside it, although nothing here is asynchronous.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveApplication:
+    url: str  # without a slash at the end
+
+
+@pytest.fixture(scope="session")
+def live_server_process(django_db_setup: None, static_files: None) -> Iterator[LiveApplication]:
+    """Run config.asgi:application by uvicorn in a thread, once for all tests."""
+    from config.asgi import application
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application,
+            log_level="warning",
+            lifespan="off",
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=2,
+        )
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    yield LiveApplication(url=f"http://127.0.0.1:{port}")
+    server.should_exit = True
+    thread.join(timeout=10)
+    listener.close()
+
+
+@pytest.fixture
+def live(
+    live_server_process: LiveApplication, transactional_db: None
+) -> LiveApplication:
+    """The application, with an empty database for this test."""
+    return live_server_process
