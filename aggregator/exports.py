@@ -185,7 +185,8 @@ def write_codes(codes: NDArray[np.uint8]) -> bytes:
     cells[:, :, 1] = codes % 10 + _ASCII_ZERO
     cells[:, :, 2] = _COMMA
     lines = _end_rows(cells.reshape(rows, 3 * columns)).ravel()
-    return lines[lines != 0].tobytes()  # one-digit codes leave a hole before them
+    kept: NDArray[np.uint8] = lines[lines != 0]  # one-digit codes leave a hole before them
+    return kept.tobytes()
 
 
 def _end_rows(lines: NDArray[np.uint8]) -> NDArray[np.uint8]:

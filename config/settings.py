@@ -244,6 +244,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        "httpx": {"level": "WARNING"},
         "axes": {"level": "ERROR"},  # its warnings carry addresses
     },
 }

@@ -7,8 +7,9 @@ from pathlib import Path
 os.environ["MURMUR_VAR"] = tempfile.mkdtemp(prefix="murmur-test-")
 os.environ["MURMUR_HTTPS"] = "false"
 os.environ.pop("DATABASE_URL", None)
-# Chart bundle and static files land here; settings look for the folder when they load.
-Path(os.environ["MURMUR_VAR"], "charts").mkdir()
+# Chart bundle and static files land here; settings and WhiteNoise look when they load.
+for folder in ("charts", "static"):
+    Path(os.environ["MURMUR_VAR"], folder).mkdir()
 
 from config.settings import *  # noqa: E402, F403
 
@@ -16,3 +17,5 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"
 # Nothing may reach a broker from a unit test; system tests start a real one.
 CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+# WhiteNoise lists its folder when it starts; here files are collected after that.
+WHITENOISE_AUTOREFRESH = True

@@ -38,7 +38,6 @@ _PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
     (exceptions.MethodNotAllowed, problems.METHOD_NOT_ALLOWED),
     (exceptions.NotAcceptable, problems.NOT_ACCEPTABLE),
     (exceptions.UnsupportedMediaType, problems.WRONG_CONTENT_TYPE),
-    (exceptions.Throttled, problems.TOO_MANY_REQUESTS),
     (exceptions.ParseError, problems.INVALID_INPUT),
     (exceptions.ValidationError, problems.INVALID_INPUT),
     (OperationalError, problems.UNAVAILABLE),
@@ -66,8 +65,6 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse
     )
     if isinstance(exc, exceptions.MethodNotAllowed):
         response["Allow"] = ", ".join(context["view"].allowed_methods)
-    if isinstance(exc, exceptions.Throttled) and exc.wait is not None:
-        response["Retry-After"] = str(int(exc.wait) + 1)
     if problem is problems.UNAVAILABLE:
         response["Retry-After"] = str(RETRY_SECONDS)
     return response

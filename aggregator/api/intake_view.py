@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.permissions import AllowAny
@@ -34,6 +34,7 @@ class Intake(APIView):
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
+    http_method_names = ("post",)  # whatever else arrives, the core refuses
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check nothing here: the core decides everything, as it does behind the ASGI entry."""
@@ -54,11 +55,10 @@ class Intake(APIView):
             handle(method=str(request.method), headers=headers, body=request._request.body)
         )
 
-    def http_method_not_allowed(self, request: Request, *args: Any, **kwargs: Any) -> Any:
+    def http_method_not_allowed(
+        self, request: HttpRequest | Request, *args: Any, **kwargs: Any
+    ) -> Any:
         return _respond(handle(method=str(request.method), headers={}, body=b""))
-
-    def options(self, request: Request, *args: Any, **kwargs: Any) -> Any:
-        return self.http_method_not_allowed(request)
 
 
 def _respond(reply: Reply) -> HttpResponse:

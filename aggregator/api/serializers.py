@@ -6,7 +6,6 @@ from typing import Any
 
 from rest_framework import serializers
 
-from aggregator.overview import SurveyLine
 from aggregator.results import QuestionResult, Results
 from aggregator.wording import describe_share
 
@@ -14,8 +13,8 @@ from aggregator.wording import describe_share
 STATES = ("draft", "scheduled", "open", "closed")
 
 
-class SurveySerializer(serializers.Serializer[SurveyLine]):
-    """A survey with its state; `sealed` grows only when a batch is sealed."""
+class SurveySerializer(serializers.Serializer[Any]):
+    """A SurveyLine; `sealed` grows only when a batch is sealed."""
 
     slug = serializers.CharField()
     title = serializers.CharField()

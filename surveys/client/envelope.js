@@ -10,11 +10,9 @@ const STORE = "envelopes";
  * @returns {Promise<Keeper>}
  */
 export async function openKeeper(hash) {
-  /** @type {Envelope | Mark | undefined} */
+  /** @type {Kept | undefined} */
   let kept;
-  /** @type {IDBDatabase | undefined} */
-  let database;
-  if (navigator.locks) database = await openDatabase().catch(() => undefined);
+  let database = navigator.locks && (await openDatabase().catch(() => undefined));
 
   const read = async () => {
     try {
@@ -25,7 +23,7 @@ export async function openKeeper(hash) {
     return kept;
   };
 
-  /** @param {Envelope | Mark} value */
+  /** @param {Kept} value */
   const write = async (value) => {
     kept = value;
     try {
@@ -55,18 +53,14 @@ export async function openKeeper(hash) {
   };
 }
 
-/** @returns {Promise<IDBDatabase>} */
+/** @returns {Promise<IDBDatabase | undefined>} */
 async function openDatabase() {
   const opening = indexedDB.open("murmur", 1);
   opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
   return settled(opening);
 }
 
-/**
- * @template T
- * @param {IDBRequest<T>} request
- * @returns {Promise<T>}
- */
+/** @param {IDBRequest} request @returns {Promise<any>} */
 function settled(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
@@ -76,16 +70,13 @@ function settled(request) {
 
 /**
  * Done when the disk has it, not before: the first try to send waits for this.
- * @param {IDBDatabase} database
- * @param {string} hash
- * @param {Envelope | Mark} value
- * @returns {Promise<void>}
+ * @param {IDBDatabase} database @param {string} hash @param {Kept} value
  */
 function put(database, hash, value) {
   return new Promise((resolve, reject) => {
     const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
     transaction.objectStore(STORE).put(value, hash);
-    transaction.oncomplete = () => resolve();
+    transaction.oncomplete = resolve;
     transaction.onabort = () => reject(transaction.error);
   });
 }

@@ -21,8 +21,7 @@ export function toBase64url(bytes) {
 }
 
 /**
- * @param {string} url
- * @param {string} promised  SHA-256 of the bytes, in base64url
+ * @param {string} url @param {string} promised  SHA-256 of the bytes, in base64url
  * @returns {Promise<Manifest>}
  */
 export async function loadManifest(url, promised) {
@@ -49,10 +48,7 @@ export function checkManifest({ format, minimum_batch, display_minimum, question
   demand(questions.reduce((sum, question) => sum + measure(question), 0) <= LARGEST_TOTAL);
 }
 
-/**
- * How much a question's code can tell: the logarithm of the odds.
- * @param {Question} question
- */
+/** How much a code can tell: the logarithm of the odds. @param {Question} question */
 function measure(question) {
   const { type, k, threshold, options } = question;
   checkChannel(question);

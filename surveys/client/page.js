@@ -73,8 +73,8 @@ function drop() {
 }
 
 function openOutcome() {
-  const { nodes, tell } = outcomeStep();
-  show(nodes, title);
+  const { card, tell } = outcomeStep();
+  show([card], title);
   /** @type {Tell} */
   return (...words) => {
     document.title = `${words[0]} · ${title}`;

@@ -9,8 +9,7 @@ const PATIENCE = 20_000; // milliseconds for one try
 
 /**
  * Tries a few times, waiting in between as long as the server asks for.
- * @param {string} url
- * @param {Envelope} envelope
+ * @param {string} url @param {Envelope} envelope
  * @param {() => void} onWaiting  called when a try failed and another one follows
  * @returns {Promise<Outcome>}
  */
@@ -28,11 +27,7 @@ export async function deliver(url, { manifest, id, symbols }, onWaiting) {
   return "later";
 }
 
-/**
- * @param {string} url
- * @param {string} body
- * @returns {Promise<{ outcome: Outcome, seconds: number }>}
- */
+/** @param {string} url @param {string} body @returns {Promise<Reply>} */
 async function post(url, body) {
   try {
     const response = await fetch(url, {
@@ -53,10 +48,7 @@ async function post(url, body) {
   }
 }
 
-/**
- * @param {Response} response
- * @returns {Promise<Outcome>}
- */
+/** @param {Response} response @returns {Promise<Outcome>} */
 async function interpret(response) {
   const { ok, status } = response;
   if (ok) {

@@ -5,9 +5,7 @@
 
 /**
  * Words only ever become text here, never markup.
- * @param {string} tag
- * @param {Record<string, string | number>} attributes
- * @param {...(Node | string)} children
+ * @param {string} tag @param {object} attributes @param {...(Node | string)} children
  */
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -16,11 +14,7 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/**
- * A link or button that leads to another step, not to another address.
- * @param {HTMLElement} element
- * @param {() => void} act
- */
+/** Leads to another step, not another address. @param {HTMLElement} element @param {() => void} act */
 function when(element, act) {
   element.addEventListener("click", (event) => {
     event.preventDefault();
@@ -38,11 +32,7 @@ const button = (text, act) => when(make("button", { type: "button", class: "butt
 /** The author's words keep their own language and direction. @param {Manifest} manifest */
 const authored = (manifest) => ({ lang: manifest.language, dir: "auto" });
 
-/**
- * @param {{ manifest: Manifest, index: number, code: number | undefined, back: () => void,
- *   proceed: (code: number) => void }} step
- * @returns {HTMLElement[]}
- */
+/** @param {Step} step */
 export function questionStep({ manifest, index, code, back, proceed }) {
   const { text, options } = manifest.questions[index];
   const own = authored(manifest);
@@ -72,11 +62,7 @@ export function questionStep({ manifest, index, code, back, proceed }) {
   ];
 }
 
-/**
- * @param {HTMLElement} group
- * @param {HTMLElement} first
- * @param {{ text: string }[]} options
- */
+/** @param {HTMLElement} group @param {HTMLElement} first @param {Option[]} options */
 function showError(group, first, options) {
   const [one, other] = options.map((option) => option.text);
   const text = options.length === 2 ? `Choose ${one} or ${other}.` : "Choose one of the rows.";
@@ -89,29 +75,19 @@ function showError(group, first, options) {
   );
   group.firstElementChild?.after(make("p", { class: "error", id: "error" }, text));
   group.setAttribute("aria-describedby", "error");
-  group.parentElement?.prepend(summary);
+  document.querySelector(".back")?.after(summary);
   if (!document.title.startsWith("Error: ")) document.title = `Error: ${document.title}`;
   summary.focus();
 }
 
-/**
- * @param {{ manifest: Manifest, codes: number[], back: () => void, submit: () => void,
- *   change: (index: number) => void }} step
- * @returns {HTMLElement[]}
- */
+/** @param {Check} step */
 export function checkStep({ manifest, codes, back, change, submit }) {
   const own = authored(manifest);
   const rows = manifest.questions.map(({ text, options }, i) => {
     const chosen = options.find((option) => option.code === codes[i])?.text ?? "Not provided";
     const again = link("Change", () => change(i), "again");
     again.append(make("span", { class: "visually-hidden" }, ` the answer to: ${text}`));
-    return make(
-      "div",
-      {},
-      make("dt", own, text),
-      make("dd", own, chosen),
-      make("dd", { class: "change" }, again),
-    );
+    return make("div", {}, make("dt", own, text), make("dd", own, chosen), make("dd", {}, again));
   });
   return [
     link("Back", back, "back"),
@@ -133,7 +109,7 @@ export function outcomeStep() {
     sentence.textContent = text;
     act.replaceChildren(...(again ? [button("Try again", again)] : []));
   };
-  return { nodes: [heading, sentence, act], tell };
+  return { card: make("section", { class: "label over" }, heading, sentence, act), tell };
 }
 
 /** The privacy label once more, folded. @param {HTMLElement} label */

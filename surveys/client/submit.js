@@ -25,23 +25,14 @@ const WORDS = {
   unfit: ["This survey could not take your code", REFUSED],
 };
 
-/**
- * @param {string} hash
- * @param {number[]} codes  the answers
- * @param {Question[]} questions
- * @returns {Envelope}
- */
+/** @param {string} hash @param {number[]} codes  the answers @param {Question[]} questions */
 export function drawEnvelope(hash, codes, questions) {
   const id = toBase64url(crypto.getRandomValues(new Uint8Array(32)));
   const drawn = randomizeReport(codes, questions, cryptoUint32);
   return { manifest: hash, id, symbols: drawn.map((symbol) => ALPHABET[symbol]).join("") };
 }
 
-/**
- * Sends what is kept, unless that is over; erases it when the server has acknowledged it.
- * @param {{ keeper: Keeper, intake: string, tell: Tell, other?: boolean }} visit
- *   other: the code is of another tab, not of what was chosen in this one
- */
+/** Sends what is kept, and erases it when it is acknowledged. @param {Visit} visit */
 export async function send(visit) {
   const { keeper, intake, tell, other } = visit;
   const kept = await keeper.read();
@@ -56,14 +47,14 @@ export async function send(visit) {
     ? "You can also close this page and come back to it later."
     : "Keep this page open.";
   const outcome = await deliver(intake, kept, () =>
-    tell("Not sent yet", `${NOT_SENT} This page tries again by itself. ${stay}`),
+    tell("Still trying", `${NOT_SENT} This page tries again by itself. ${stay}`),
   );
   if (outcome === "sent" || outcome === "closed" || outcome === "refused") {
     await keeper.write({ over: outcome });
   }
   if (outcome === "later" || outcome === "early") {
     const why = outcome === "early" ? "This survey is not open yet." : "Try again.";
-    tell("Not sent yet", `${NOT_SENT} ${why} ${stay}`, () => void send(visit));
+    tell("Your code is waiting", `${NOT_SENT} ${why} ${stay}`, () => void send(visit));
   } else {
     tell(...WORDS[outcome === "sent" && other ? "other" : outcome]);
   }

@@ -43,7 +43,7 @@ class TestSpecification:
         assert scale["domain"] == [0, 1]
 
     def test_rows_show_what_the_page_shows(self) -> None:
-        survey = field(make_launched_survey(), yes=[240, 490], total=1400, drawn=False)
+        survey = field(make_launched_survey(), yes=[240, 350], total=1000, drawn=False)
         first, second = build_rows(results_of(survey))
         assert first.clipped
         assert first.estimate == 0
@@ -66,7 +66,7 @@ class TestSpecification:
         row = build_rows(results_of(field(wave, yes=[80], total=200, drawn=False)))[0]
         assert row.label.startswith("Q1 word")
         assert len(row.label) <= 70
-        assert row.question == ("word " * 199).strip() or row.question == "word " * 199
+        assert row.question.startswith("word " * 100)
 
     def test_only_the_demo_marks_a_truth(self) -> None:
         wave = make_launched_survey(questions=["a?", "b?", "c?", "d?"])
