@@ -130,22 +130,26 @@ def draw_envelopes(
 
 def load_or_draw_envelopes(*, wave: Wave, path: Path) -> list[Envelope]:
     """Read the wave's envelopes from the file, or draw them and store them first."""
-    manifest = wave.manifest_hash_hex
     if path.exists():
         content = json.loads(path.read_text())
-        if content["manifest"] == manifest:
+        if content["manifest"] == wave.manifest_hash_hex:
             return [
                 Envelope(report_id=base64.b64decode(i), symbols=base64.b64decode(s))
                 for i, s in content["envelopes"]
             ]
     questions = parse_manifest(bytes(wave.manifest)).questions
     envelopes = draw_envelopes(mechanisms=[question.mechanism for question in questions])
+    store_envelopes(envelopes, wave=wave, path=path)
+    return envelopes
+
+
+def store_envelopes(envelopes: Sequence[Envelope], *, wave: Wave, path: Path) -> None:
     rows = [
         [base64.b64encode(e.report_id).decode(), base64.b64encode(e.symbols).decode()]
         for e in envelopes
     ]
-    _write_durably(path, json.dumps({"manifest": manifest, "envelopes": rows}))
-    return envelopes
+    content = {"manifest": wave.manifest_hash_hex, "envelopes": rows}
+    _write_durably(path, json.dumps(content))
 
 
 def _write_durably(path: Path, text: str) -> None:

@@ -71,6 +71,7 @@ class Stack:
         self.limiter_url = limiter_url or self._redis_url("limiter")
         self.environment = {
             **os.environ,
+            "DJANGO_SETTINGS_MODULE": "config.settings",
             "MURMUR_VAR": str(var),
             "MURMUR_HTTPS": "false",
             "PYTHONUNBUFFERED": "1",

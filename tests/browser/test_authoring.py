@@ -1,0 +1,174 @@
+"""A survey is authored by keyboard alone, from sign-in to the open survey, in Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import ConsoleMessage, Page, expect, sync_playwright
+
+from accounts.models import User
+from surveys.models import Survey, Wave
+from tests.browser.live import LiveApplication, live, live_server_process  # noqa: F401
+from tests.factories import PASSWORD, make_survey, make_user
+
+CHROMIUM = "/usr/bin/chromium"
+COLLECT_VIOLATIONS = """
+    document.addEventListener("securitypolicyviolation", (event) => {
+      console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
+    });
+"""
+FOCUSED = """() => {
+    const focused = document.activeElement;
+    const label = focused.labels?.[0] ?? focused;
+    return (label.innerText || "").replace(/\\s+/g, " ").trim();
+}"""
+MANY_TABS = 60
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    """A page of a fresh browser; whatever the policy blocked there fails the test."""
+    blocked: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if "policy" in message.text.lower():
+            blocked.append(message.text)
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        context = browser.new_context(viewport={"width": 390, "height": 800})
+        context.add_init_script(COLLECT_VIOLATIONS)
+        context.on("console", note)
+        yield context.new_page()
+        browser.close()
+    assert blocked == []
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until the control with this name has the focus."""
+    for _ in range(MANY_TABS):
+        page.keyboard.press("Tab")
+        if page.evaluate(FOCUSED).startswith(name):
+            return
+    raise AssertionError(f"no way to {name!r} with Tab on {page.url}")
+
+
+def press(page: Page, name: str, *, then: str) -> None:
+    """Go to a link or button by Tab, press Enter and wait for the page with this heading."""
+    tab_to(page, name)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(then)
+
+
+def type_into(page: Page, label: str, text: str) -> None:
+    tab_to(page, label)
+    page.keyboard.type(text)
+
+
+def sign_in(page: Page, live: LiveApplication) -> User:  # noqa: F811
+    person = make_user("rosa@example.org")
+    page.goto(f"{live.url}/accounts/login/")
+    type_into(page, "E-mail address", "rosa@example.org")
+    type_into(page, "Password", PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your surveys")
+    return person
+
+
+def test_a_survey_is_authored_and_opened_by_keyboard(
+    page: Page,
+    live: LiveApplication,  # noqa: F811
+) -> None:
+    sign_in(page, live)
+    press(page, "Create your first survey", then="New survey")
+    type_into(page, "Title", "On the road")
+    type_into(page, "Introduction", "We ask everybody.")
+    press(page, "Create the draft", then="On the road")
+
+    press(page, "Add the first question", then="New question")
+    type_into(page, "Question", "Have you ever driven after drinking?")
+    press(page, "Add the question", then="On the road")
+    press(page, "Add a question", then="New question")
+    type_into(page, "Question", "Do you have children?")
+    tab_to(page, "Two coins")
+    page.keyboard.press("ArrowDown")  # 40 of 100
+    press(page, "Add the question", then="On the road")
+    press(page, "Up : move question 2", then="On the road")
+
+    press(page, "Change settings", then="Settings")
+    type_into(page, "Close when this many people", "200")
+    press(page, "Save the settings", then="On the road")
+    expect(page.get_by_role("status")).to_have_text("The settings were saved.")
+    press(page, "Open the survey", then="Open this survey?")
+    press(page, "Freeze and open", then="On the road")
+
+    wave = Wave.objects.get()
+    expect(page.get_by_role("link", name=f"/s/{wave.survey.slug}")).to_be_visible()
+    expect(page.get_by_text(wave.manifest_hash_hex)).to_be_visible()
+    assert (wave.is_open, wave.cap) == (True, 200)
+    assert list(wave.survey.questions.values_list("text", "flips")) == [
+        ("Do you have children?", 40),
+        ("Have you ever driven after drinking?", 25),
+    ]
+
+
+def test_an_error_takes_the_focus_and_leads_to_its_field(
+    page: Page,
+    live: LiveApplication,  # noqa: F811
+) -> None:
+    sign_in(page, live)
+    page.goto(f"{live.url}/surveys/new")
+    type_into(page, "Introduction", "Typed and kept")
+    tab_to(page, "Create the draft")
+    page.keyboard.press("Enter")
+    summary = page.get_by_role("alert")
+    expect(summary).to_be_focused()
+    expect(page).to_have_title("Error: New survey · Murmur")
+    tab_to(page, "Enter a title.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Title")).to_be_focused()
+    expect(page.get_by_label("Introduction")).to_have_value("Typed and kept")
+    assert not Survey.objects.exists()
+
+
+def test_one_signs_out_from_the_account_menu_by_keyboard(
+    page: Page,
+    live: LiveApplication,  # noqa: F811
+) -> None:
+    sign_in(page, live)
+    tab_to(page, "Account")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("rosa@example.org")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("rosa@example.org")).to_be_hidden()
+    page.keyboard.press("Enter")
+    press(page, "Sign out", then="Sign in")
+
+
+def test_html_in_a_survey_runs_nowhere(page: Page, live: LiveApplication) -> None:  # noqa: F811
+    owner = sign_in(page, live)
+    page.on("dialog", lambda dialog: pytest.fail(f"ran: {dialog.message}"))
+    text = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+    survey = make_survey(owner=owner, title=text, introduction=text, questions=(text,))
+    for path in ("", "settings", "launch", "delete"):
+        page.goto(f"{live.url}/surveys/{survey.slug}/{path}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        assert page.locator("main img, main script").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_scrolls_sideways_at_320_pixels(
+    page: Page,
+    live: LiveApplication,  # noqa: F811
+    scheme: str,
+) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.set_viewport_size({"width": 320, "height": 800})
+    owner = sign_in(page, live)
+    survey = make_survey(owner=owner, title="Verylongword" * 8, questions=("w" * 900, "Short?"))
+    for path in ("", "settings", "launch", "questions/new"):
+        page.goto(f"{live.url}/surveys/{survey.slug}/{path}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path

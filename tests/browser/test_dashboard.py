@@ -1,0 +1,226 @@
+"""The results page in real Chromium, under the policy that the product sends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from surveys.models import Survey, Wave
+from surveys.services import close_wave
+from tests.aggregator.fielding import field, process, send_codes, sign_in
+from tests.browser.live import LiveApplication
+from tests.factories import make_launched_survey
+
+# Collected by the page itself, so that reports from before our listeners count too.
+WATCH_VIOLATIONS = """
+    window.violations = [];
+    document.addEventListener("securitypolicyviolation", (event) => {
+        window.violations.push(`${event.violatedDirective} ${event.blockedURI}`);
+    });
+"""
+PHONE = {"width": 390, "height": 844}
+DESK = {"width": 1280, "height": 900}
+
+
+class Reader:
+    """A researcher's browser tab, with everything that went wrong in it."""
+
+    def __init__(self, page: Page, live: LiveApplication) -> None:
+        self.page = page
+        self.live = live
+        self.messages: list[str] = []
+        self.foreign: list[str] = []
+        page.add_init_script(WATCH_VIOLATIONS)
+        page.on("console", lambda message: self._note(message.type, message.text))
+        page.on("pageerror", lambda error: self._note("error", str(error)))
+        page.on("request", lambda request: self._note_request(request.url))
+
+    def _note(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.messages.append(text)
+
+    def _note_request(self, url: str) -> None:
+        if not url.startswith((self.live.url, "data:")):
+            self.foreign.append(url)
+
+    def open(self, survey: Survey) -> Page:
+        self.page.goto(f"{self.live.url}/surveys/{survey.slug}/results")
+        return self.page
+
+    def assert_nothing_went_wrong(self) -> None:
+        assert self.page.evaluate("window.violations") == []
+        assert self.messages == []
+        assert self.foreign == []
+
+
+def make_context(
+    browser: Browser, live: LiveApplication, survey: Survey, **options: object
+) -> BrowserContext:
+    """A browser in which the owner of the survey is signed in."""
+    context = browser.new_context(**{"viewport": DESK, **options})  # type: ignore[arg-type]
+    session = sign_in(survey.owner).cookies["session"].value
+    context.add_cookies([{"name": "session", "value": session, "url": live.url}])
+    return context
+
+
+@pytest.fixture
+def survey(live: LiveApplication) -> Survey:
+    """A closed survey of two questions, all of it final."""
+    wave = make_launched_survey(cap=1400, title="Two questions")
+    return field(wave, yes=[490, 700], total=1400, ending=Wave.Ending.CAP)
+
+
+@pytest.fixture
+def reader(browser: Browser, live: LiveApplication, survey: Survey) -> Iterator[Reader]:
+    context = make_context(browser, live, survey)
+    yield Reader(context.new_page(), live)
+    context.close()
+
+
+def live_chart(page: Page) -> str:
+    """Wait until the chart is drawn; return its words."""
+    expect(page.locator(".chart-live svg")).to_be_visible()
+    expect(page.locator(".chart-picture")).to_be_hidden()
+    return page.locator(".chart-live svg").text_content() or ""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_chart_is_drawn_without_a_single_violation(
+    browser: Browser, live: LiveApplication, survey: Survey, scheme: str, size: dict[str, int]
+) -> None:
+    context = make_context(browser, live, survey, viewport=size, color_scheme=scheme)
+    reader = Reader(context.new_page(), live)
+    page = reader.open(survey)
+    words = live_chart(page)
+    assert "Q1" in words
+    assert re.search(r"20\s%", words)
+    # Nothing sticks out sideways, on a phone either.
+    assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
+    drawn = page.locator(".chart-live svg").bounding_box()
+    assert drawn is not None
+    assert drawn["width"] <= size["width"]
+    reader.assert_nothing_went_wrong()
+    context.close()
+
+
+def test_pointing_at_a_dot_tells_its_question(reader: Reader, survey: Survey) -> None:
+    page = reader.open(survey)
+    live_chart(page)
+    page.locator(".chart-live .mark-symbol path").first.hover()
+    tooltip = page.locator("#vg-tooltip-element")
+    expect(tooltip).to_be_visible()
+    expect(tooltip).to_contain_text("Have you ever driven after drinking?")
+    assert tooltip.evaluate("element => getComputedStyle(element).position") == "fixed"
+    reader.assert_nothing_went_wrong()
+
+
+def test_a_sealed_batch_reaches_the_open_page(browser: Browser, live: LiveApplication) -> None:
+    wave = make_launched_survey()
+    send_codes(wave, yes=[50, 50], total=110)
+    process(wave)
+    context = make_context(browser, live, wave.survey)
+    reader = Reader(context.new_page(), live)
+    page = reader.open(wave.survey)
+    assert re.search(r"4\d\s%|5\d\s%", live_chart(page))
+    expect(page.locator("#panel")).to_contain_text("cover the same 100 sealed reports")
+
+    send_codes(wave, yes=[300, 100], total=400)
+    with page.expect_response(lambda response: "/panel" in response.url) as polled:
+        pass
+    assert polled.value.status == 204  # waiting reports change nothing
+    expect(page.locator("#panel")).to_contain_text("cover the same 100 sealed reports")
+
+    process(wave)
+    expect(page.locator("#panel")).to_contain_text("cover the same 500 sealed reports")
+    expect(page.locator("#update")).to_contain_text("500 reports are counted")
+    assert re.search(r"[89]\d\s%", live_chart(page))
+
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave)
+    expect(page.locator("#state")).to_contain_text("Closed")
+    expect(page.locator("#panel")).to_contain_text("cover the same 510 sealed reports")
+    assert page.locator("#panel").get_attribute("hx-get") is None  # and asks no more
+    live_chart(page)
+    reader.assert_nothing_went_wrong()
+    context.close()
+
+
+def test_the_first_batch_ends_the_waiting(browser: Browser, live: LiveApplication) -> None:
+    wave = make_launched_survey()
+    context = make_context(browser, live, wave.survey)
+    reader = Reader(context.new_page(), live)
+    page = reader.open(wave.survey)
+    expect(page.locator("#panel")).to_contain_text("Listening")
+    send_codes(wave, yes=[50, 50], total=110)
+    process(wave)
+    assert "Q1" in live_chart(page)
+    reader.assert_nothing_went_wrong()
+    context.close()
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_pictures_download_whole(reader: Reader, survey: Survey, kind: str, tmp_path: Path) -> None:
+    page = reader.open(survey)
+    with page.expect_download() as started:
+        page.locator(f"#download-{kind}").click()
+    assert started.value.suggested_filename.endswith(f"_RANDOMIZED_chart.{kind}")
+    target = tmp_path / f"chart.{kind}"
+    started.value.save_as(target)
+    if kind == "svg":
+        root = ElementTree.parse(target).getroot()
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "Two questions" in "".join(root.itertext())
+    else:
+        size = page.evaluate(
+            """async (bytes) => {
+                const picture = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
+                return [picture.width, picture.height];
+            }""",
+            list(target.read_bytes()),
+        )
+        assert size[0] > 1000
+
+
+def test_files_download(reader: Reader, survey: Survey) -> None:
+    page = reader.open(survey)
+    for kind, first in (("reports", b"q1,q2\r\n"), ("estimates", b"survey,title,wave,")):
+        with page.expect_download() as started:
+            page.locator(f"#download-{kind}").click()
+        assert started.value.path().read_bytes().startswith(first)
+
+
+def test_without_scripts_the_picture_and_all_figures_are_there(
+    browser: Browser, live: LiveApplication, survey: Survey
+) -> None:
+    context = make_context(browser, live, survey, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{live.url}/surveys/{survey.slug}/results")
+    picture = page.locator(".chart-picture img")
+    expect(picture).to_be_visible()
+    box = picture.bounding_box()
+    assert box is not None
+    assert box["height"] > 100
+    expect(page.locator(".table-figures tbody tr")).to_have_count(2)
+    expect(page.locator("article.finding")).to_have_count(2)
+    context.close()
+
+
+def test_the_picture_stays_if_the_bundle_fails(reader: Reader, survey: Survey) -> None:
+    reader.page.route("**/vega-bundle*", lambda route: route.abort())
+    page = reader.open(survey)
+    page.wait_for_load_state("networkidle")
+    expect(page.locator(".chart-picture img")).to_be_visible()
+    assert page.locator(".chart-picture img").evaluate("image => image.naturalWidth") > 0
+
+
+def test_every_page_of_ours_obeys_its_policy(reader: Reader, survey: Survey) -> None:
+    for path in ("/", "/api", "/problems"):
+        reader.page.goto(f"{reader.live.url}{path}")
+        assert reader.page.locator("h1").count() == 1
+        reader.assert_nothing_went_wrong()

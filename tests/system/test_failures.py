@@ -1,0 +1,121 @@
+"""kill -9 of each part in the middle of the demo: a result may be late, never wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import redis
+
+from aggregator.demo import PEOPLE
+from aggregator.intake.wire import encode_report
+from tests.system.postgres import Postgres
+from tests.system.world import Tally, World, make_world
+
+ONE_BATCH_IS_DUE = 100  # 2K raw reports
+
+
+def due(tally: Tally) -> bool:
+    return tally.raw >= ONE_BATCH_IS_DUE
+
+
+def test_kill_9_of_worker_beat_and_redis_in_the_middle_of_the_demo(world: World) -> None:
+    demo = world.start_demo(connections=2)
+    world.wait_for(lambda tally: tally.sealed > 0)
+    for victim in ("worker", "beat", "broker"):
+        # Work is in flight: a batch is due, and reports keep coming.
+        at_the_kill = world.wait_for(due)
+        world.stack.kill(victim)
+        assert demo.poll() is None, "the demo was over before the kill"
+        assert at_the_kill.acknowledged < PEOPLE
+        after = world.wait_for(lambda t, k=at_the_kill: t.acknowledged >= k.acknowledged + 100)  # type: ignore[misc]
+        # Respondents notice nothing, and nobody seals: the work waits in its rows.
+        waiting = world.wait_for(due)
+        assert waiting.acknowledged >= after.acknowledged
+        world.stack.start(victim)
+        world.wait_for(lambda t, k=waiting: t.sealed > k.sealed)  # type: ignore[misc]
+    printed, _ = demo.communicate(timeout=240)
+    assert demo.returncode == 0, printed
+    world.assert_counted_exactly_once()
+
+
+def test_an_emptied_redis_loses_nothing(world: World) -> None:
+    demo = world.start_demo(connections=4)
+    broker = redis.Redis.from_url(world.stack.redis_url)
+    for _ in range(5):
+        before = world.wait_for(due)
+        assert demo.poll() is None
+        broker.flushall()
+        world.wait_for(lambda t, k=before: t.sealed > k.sealed)  # type: ignore[misc]
+    printed, _ = demo.communicate(timeout=240)
+    assert demo.returncode == 0, printed
+    world.assert_counted_exactly_once()
+
+
+@pytest.fixture
+def fragile(own_postgres: Postgres, tmp_path: Path) -> Iterator[World]:
+    world = make_world(var=tmp_path, database_url=own_postgres.create_database())
+    try:
+        world.begin()
+        world.stack.manage("shell", "-v", "0", "-c", OPEN_SURVEY)
+        yield world
+    finally:
+        world.stack.stop()
+
+
+OPEN_SURVEY = """
+from accounts.models import User
+from surveys.services import add_question, create_survey, launch_survey
+survey = create_survey(owner=User.objects.get(), title="One")
+add_question(survey=survey, text="One?")
+launch_survey(survey=survey)
+"""
+
+
+def test_without_a_database_everything_answers_503_and_recovers(
+    fragile: World, own_postgres: Postgres
+) -> None:
+    (manifest_hash, slug) = fragile.query(
+        "SELECT manifest_hash, slug FROM surveys_wave JOIN surveys_survey s ON s.id = survey_id"
+    )[0]
+    body = encode_report(manifest_hash=manifest_hash, report_id=bytes(32), symbols=b"\1")
+    pages = ("/", "/accounts/login/", f"/s/{slug}", "/surveys/new", "/api/surveys")
+    with fragile.signed_in() as client:
+        own_postgres.stop()
+        refused = send(client, body)
+        assert refused.status_code == 503
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert int(refused.headers["retry-after"]) > 0
+        # A visitor's front page needs no database; every other page does and says so.
+        statuses = {path: client.get(path).status_code for path in pages}
+        assert all(status in (200, 503) for status in statuses.values()), statuses
+        assert statuses[f"/s/{slug}"] == statuses["/surveys/new"] == 503
+        own_postgres.start()
+        deadline = time.monotonic() + 30
+        while (reply := send(client, body)).status_code != 201:
+            assert reply.status_code == 503
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        assert send(client, body).status_code == 200
+        assert client.get(f"/s/{slug}").status_code == 200
+    assert fragile.tally() == Tally(acknowledged=1, raw=1, sealed=0)
+
+
+def send(client: httpx.Client, body: bytes) -> httpx.Response:
+    return client.post("/api/reports", content=body, headers={"content-type": "application/json"})
+
+
+def test_without_the_limiter_sign_in_says_so_and_reports_are_taken(fragile: World) -> None:
+    fragile.stack.kill("limiter")
+    with pytest.raises(AssertionError, match="503"), fragile.signed_in():
+        pass
+    (manifest_hash,) = fragile.query("SELECT manifest_hash FROM surveys_wave")[0]
+    body = encode_report(manifest_hash=manifest_hash, report_id=bytes(32), symbols=b"\1")
+    with httpx.Client(base_url=fragile.stack.url, trust_env=False) as client:
+        assert send(client, body).status_code == 201
+    fragile.stack.start("limiter")
+    with fragile.signed_in() as client:
+        assert client.get("/surveys/new").status_code == 200
