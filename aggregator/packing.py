@@ -22,9 +22,7 @@ def _bit_column_bytes(size: int) -> int:
 def pack_reports(rows: Sequence[bytes], *, ks: Sequence[int]) -> bytes:
     """Sort rows (one byte a question) and pack them column by column."""
     matrix = np.frombuffer(b"".join(sorted(rows)), dtype=np.uint8).reshape(len(rows), len(ks))
-    return b"".join(
-        _pack_column(column, k=k) for column, k in zip(matrix.T, ks, strict=True)
-    )
+    return b"".join(_pack_column(column, k=k) for column, k in zip(matrix.T, ks, strict=True))
 
 
 def _pack_column(column: NDArray[np.uint8], *, k: int) -> bytes:

@@ -101,9 +101,7 @@ def _discard(*, wave: Wave, waiting: int) -> None:
 
 def find_waves_to_seal() -> QuerySet[Wave]:
     """Waves with 2K raw reports waiting, and closed waves with any."""
-    waiting = dict(
-        RawReport.objects.order_by().values_list("wave").annotate(waiting=Count("pk"))
-    )
+    waiting = dict(RawReport.objects.order_by().values_list("wave").annotate(waiting=Count("pk")))
     full = [
         pk
         for pk, minimum in Wave.objects.open()
@@ -146,9 +144,9 @@ def close_due_waves() -> int:
     due = [(wave, Wave.Ending.DATE) for wave in Wave.objects.past_closing_date(timezone.now())]
     due += [
         (wave, Wave.Ending.CAP)
-        for wave in Wave.objects.open().filter(cap__isnull=False).exclude(
-            pk__in=[wave.pk for wave, _ in due]
-        )
+        for wave in Wave.objects.open()
+        .filter(cap__isnull=False)
+        .exclude(pk__in=[wave.pk for wave, _ in due])
         if wave.cap is not None and count_acknowledged(wave) >= wave.cap
     ]
     closed = 0

@@ -25,7 +25,7 @@ def send_reports(
     url: str,
     connections: int,
     seconds: float,
-    on_acknowledged: Callable[[int], object] = lambda index: None,
+    on_acknowledged: Callable[[int], object],
 ) -> None:
     """Send every body until it is acknowledged; `on_acknowledged` gets its index, once each."""
     asyncio.run(

@@ -118,9 +118,7 @@ def estimate_shares(*, counts: Sequence[int], mechanism: RandomizedResponse) -> 
     )
 
 
-def _fit_joint_shares(
-    counts: NDArray[np.int64], *, c: float, d: float
-) -> NDArray[np.float64]:
+def _fit_joint_shares(counts: NDArray[np.int64], *, c: float, d: float) -> NDArray[np.float64]:
     """Constrained maximum likelihood: l_j = max(c, S_j / mu) with mu making them sum to one."""
     k = len(counts)
     free = np.ones(k, dtype=bool)

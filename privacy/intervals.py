@@ -158,9 +158,7 @@ def confidence_sequence(
     (0.18893, 0.414617)
     """
     _check(successes=successes, total=total, level=level)
-    mixture = float(
-        betaln(_PRIOR + successes, _PRIOR + total - successes) - betaln(_PRIOR, _PRIOR)
-    )
+    mixture = float(betaln(_PRIOR + successes, _PRIOR + total - successes) - betaln(_PRIOR, _PRIOR))
     limit = -log1p(-level)  # ln(1 / (1 - level))
 
     def keeps(share: float) -> bool:

@@ -214,9 +214,7 @@ class RandomizedResponse:
         np.fill_diagonal(matrix, self.keep_probability)
         return matrix
 
-    def randomize(
-        self, symbol: int, *, random_uint32: Callable[[], int] = secure_uint32
-    ) -> int:
+    def randomize(self, symbol: int, *, random_uint32: Callable[[], int] = secure_uint32) -> int:
         """Draw the report for one true symbol.
 
         Parameters

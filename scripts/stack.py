@@ -16,6 +16,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -160,10 +161,8 @@ class Stack:
 
     @staticmethod
     def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
-        except ProcessLookupError:
-            pass
 
     # --- all of them ---------------------------------------------------------------------------
 
@@ -224,10 +223,8 @@ class Stack:
         deadline = time.monotonic() + STOP_SECONDS
         for name in names:
             process = self.processes.pop(name)
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                pass
             # Also after a graceful end: a pool child may have outlived its parent.
             self._signal(process, signal.SIGKILL)
             process.wait()

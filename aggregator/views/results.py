@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from aggregator.known_truth import describe_known_truth, known_shares
 from aggregator.models import Chart
-from aggregator.results import View, find_view
+from aggregator.results import Standing, View, find_view
 from aggregator.views._access import for_owner
 from aggregator.wording import (
     CONTRADICTION,
@@ -77,10 +77,14 @@ def chart_png(request: HttpRequest, survey: Survey) -> HttpResponseBase:
 
 
 def _find_chart(survey: Survey) -> Chart:
+    """The chart that a page shown a moment ago refers to, even if a batch was sealed since."""
     view = find_view(survey)
-    if view.chart is None:
+    chart = view.chart
+    if chart is None and view.standing is Standing.SHOWN:
+        chart = Chart.objects.filter(wave=view.wave).first()
+    if chart is None:
         raise Http404("There is no chart to show yet.")
-    return view.chart
+    return chart
 
 
 def _name(chart: Chart) -> str:

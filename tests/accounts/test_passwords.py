@@ -7,7 +7,6 @@ import re
 import pytest
 from django.contrib.auth import get_user
 from django.core import mail
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
@@ -18,11 +17,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 NEW = "an even longer passphrase"
 CHANGE = "/accounts/password/change/"
 RESET = "/accounts/password/reset/"
-
-
-@pytest.fixture(autouse=True)
-def _fresh_counters() -> None:
-    cache.clear()
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 from django.contrib.auth import get_user
@@ -26,13 +26,6 @@ UNREACHABLE = {
     }
 }
 HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
-
-
-@pytest.fixture(autouse=True)
-def _fresh_counters() -> Iterator[None]:
-    cache.clear()
-    yield
-    cache.clear()
 
 
 @pytest.fixture
@@ -121,6 +114,17 @@ def test_the_sixth_failed_attempt_locks(client: Client, person: User) -> None:
     assert "Sign-in is paused" in locked.text
     assert "one hour" in locked.text
     assert not get_user(client).is_authenticated
+
+
+def test_the_pause_ends_even_for_who_keeps_knocking(client: Client, person: User) -> None:
+    guess_wrongly(client, 6)
+    set_again: list[object] = []
+    with (
+        patch.object(cache, "incr", lambda *args, **kwargs: set_again.append(args)),
+        patch.object(cache, "touch", lambda *args, **kwargs: set_again.append(args)),
+    ):
+        assert sign_in(client).status_code == 429
+    assert set_again == []  # the counter's hour was not started anew
 
 
 def test_a_stranger_cannot_lock_out_the_owner(client: Client, person: User) -> None:

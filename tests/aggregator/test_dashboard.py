@@ -89,6 +89,15 @@ def test_a_stale_chart_below_the_minimum_is_not_served() -> None:
     assert read(survey, "chart_svg").status_code == 404
 
 
+def test_a_page_from_before_a_seal_still_finds_its_picture() -> None:
+    wave = make_launched_survey()
+    send_codes(wave, yes=[40, 50], total=100)
+    process(wave)
+    send_codes(wave, yes=[40, 50], total=100)
+    process(wave, drawn=False)
+    assert read(wave.survey, "chart_svg").status_code == 200
+
+
 def test_what_was_frozen_is_on_the_page() -> None:
     wave = make_launched_survey(cap=200, display_minimum=123)
     survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.CAP)

@@ -29,7 +29,8 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
     for task in (tasks.seal_wave, tasks.estimate_wave, tasks.draw_wave):
         monkeypatch.setattr(task, "apply_async", keep(task))
     monkeypatch.setattr(
-        "aggregator.drawing.draw_chart", lambda wave, snapshot: ({"n": snapshot.total}, "<svg/>", b"")
+        "aggregator.drawing.draw_chart",
+        lambda wave, snapshot: ({"n": snapshot.total}, "<svg/>", b""),
     )
     return messages
 

@@ -9,7 +9,7 @@ from playwright.sync_api import ConsoleMessage, Page, expect, sync_playwright
 
 from accounts.models import User
 from surveys.models import Survey, Wave
-from tests.browser.live import LiveApplication, live, live_server_process  # noqa: F401
+from tests.browser.live import LiveApplication
 from tests.factories import PASSWORD, make_survey, make_user
 
 CHROMIUM = "/usr/bin/chromium"
@@ -68,7 +68,7 @@ def type_into(page: Page, label: str, text: str) -> None:
     page.keyboard.type(text)
 
 
-def sign_in(page: Page, live: LiveApplication) -> User:  # noqa: F811
+def sign_in(page: Page, live: LiveApplication) -> User:
     person = make_user("rosa@example.org")
     page.goto(f"{live.url}/accounts/login/")
     type_into(page, "E-mail address", "rosa@example.org")
@@ -80,7 +80,7 @@ def sign_in(page: Page, live: LiveApplication) -> User:  # noqa: F811
 
 def test_a_survey_is_authored_and_opened_by_keyboard(
     page: Page,
-    live: LiveApplication,  # noqa: F811
+    live: LiveApplication,
 ) -> None:
     sign_in(page, live)
     press(page, "Create your first survey", then="New survey")
@@ -117,7 +117,7 @@ def test_a_survey_is_authored_and_opened_by_keyboard(
 
 def test_an_error_takes_the_focus_and_leads_to_its_field(
     page: Page,
-    live: LiveApplication,  # noqa: F811
+    live: LiveApplication,
 ) -> None:
     sign_in(page, live)
     page.goto(f"{live.url}/surveys/new")
@@ -136,7 +136,7 @@ def test_an_error_takes_the_focus_and_leads_to_its_field(
 
 def test_one_signs_out_from_the_account_menu_by_keyboard(
     page: Page,
-    live: LiveApplication,  # noqa: F811
+    live: LiveApplication,
 ) -> None:
     sign_in(page, live)
     tab_to(page, "Account")
@@ -148,7 +148,7 @@ def test_one_signs_out_from_the_account_menu_by_keyboard(
     press(page, "Sign out", then="Sign in")
 
 
-def test_html_in_a_survey_runs_nowhere(page: Page, live: LiveApplication) -> None:  # noqa: F811
+def test_html_in_a_survey_runs_nowhere(page: Page, live: LiveApplication) -> None:
     owner = sign_in(page, live)
     page.on("dialog", lambda dialog: pytest.fail(f"ran: {dialog.message}"))
     text = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -162,7 +162,7 @@ def test_html_in_a_survey_runs_nowhere(page: Page, live: LiveApplication) -> Non
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_scrolls_sideways_at_320_pixels(
     page: Page,
-    live: LiveApplication,  # noqa: F811
+    live: LiveApplication,
     scheme: str,
 ) -> None:
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from surveys.models import Survey, Wave
 from surveys.services import close_wave
@@ -23,6 +23,7 @@ WATCH_VIOLATIONS = """
         window.violations.push(`${event.violatedDirective} ${event.blockedURI}`);
     });
 """
+CHROMIUM = "/usr/bin/chromium"
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
 
@@ -66,6 +67,16 @@ def make_context(
     session = sign_in(survey.owner).cookies["session"].value
     context.add_cookies([{"name": "session", "value": session, "url": live.url}])
     return context
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

@@ -41,10 +41,13 @@ class Postgres:
     def _step_down(self) -> None:
         nobody = pwd.getpwnam("nobody")
         self._user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        # The virtual environment may lie where only root can look.
-        copied = self.folder / "pginstall"
-        shutil.copytree(self._install, copied, symlinks=True)
-        self._install = copied
+        # The virtual environment may lie where only root can look. The wheel keeps shared
+        # libraries in a folder beside its package, found by relative paths.
+        package = self._install.parent
+        for source in (package, package.with_name(package.name + ".libs")):
+            if source.is_dir():
+                shutil.copytree(source, self.folder / source.name, symlinks=True)
+        self._install = self.folder / package.name / "pginstall"
         (self.folder / "data").mkdir(mode=0o700)
         os.chown(self.folder / "data", nobody.pw_uid, nobody.pw_gid)
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,11 +76,8 @@ class World:
         if self.database_url:
             with psycopg.connect(self.database_url) as connection:
                 return connection.execute(sql.encode()).fetchall()
-        connection = sqlite3.connect(self.stack.var / "murmur.sqlite3", timeout=20)
-        try:
-            return connection.execute(sql).fetchall()
-        finally:
-            connection.close()
+        with closing(sqlite3.connect(self.stack.var / "murmur.sqlite3", timeout=20)) as file:
+            return file.execute(sql).fetchall()
 
     def tally(self) -> Tally:
         """Count, and hold every count against the invariant."""

@@ -68,9 +68,7 @@ class Command(BaseCommand):
                 f"The demo was begun, but its envelopes are not at {path}: drawing them again "
                 "would count people twice. Close the survey by hand, or start with a new database."
             )
-        bodies = encode_envelopes(
-            wave=wave, envelopes=load_or_draw_envelopes(wave=wave, path=path)
-        )
+        bodies = encode_envelopes(wave=wave, envelopes=load_or_draw_envelopes(wave=wave, path=path))
         with tqdm(total=PEOPLE, desc="Demo", unit=" reports", mininterval=0.5) as bar:
             try:
                 send_reports(
@@ -81,7 +79,8 @@ class Command(BaseCommand):
                     on_acknowledged=lambda _: bar.update(),
                 )
             except SendingError as error:
-                raise CommandError(f"{error} Run the demo again to go on with the same reports.") from error
+                advice = "Run the demo again to go on with the same reports."
+                raise CommandError(f"{error} {advice}") from error
             except KeyboardInterrupt:
                 raise CommandError("Stopped. Run the demo again to go on.") from None
 
