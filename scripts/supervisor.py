@@ -25,31 +25,49 @@ class Stopped(Exception):
     """Somebody pressed Ctrl-C, or the system asked us to end."""
 
 
+class StopRequest:
+    """Remembers the first request until a safe point; a second one does not wait.
+
+    An exception out of a signal handler could strike while a process is being started, and
+    that process would be nobody's.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self.asked:
+            raise Stopped
+        self.asked = True
+
+    def check(self) -> None:
+        if self.asked:
+            raise Stopped
+
+
 def main() -> int:
+    request = StopRequest()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
-    stack: Stack | None = None
+        signal.signal(number, request)
     try:
         var = Path(os.environ.get("MURMUR_VAR", ROOT / "var")).resolve()
         with _claim(var):
             stack = _make_stack(var)
-            _run(stack)
+            try:
+                _run(stack, request)
+            finally:
+                # Another Ctrl-C must not leave anything behind.
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    signal.signal(number, signal.SIG_IGN)
+                stack.stop()
     except StackError as error:
-        print(error, file=sys.stderr)
-        return 1
+        if not request.asked:  # a Ctrl-C also ends the command that was running
+            print(error, file=sys.stderr)
+            return 1
     except Stopped:
-        print("\nStopping …")
-        return 0
-    finally:
-        # A second Ctrl-C must not leave anything behind.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        if stack is not None:
-            stack.stop()
+        pass
+    print("\nStopped.")
     return 0
-
-
-def _stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    raise Stopped
 
 
 def _claim(var: Path) -> IO[str]:
@@ -93,11 +111,12 @@ def _check_port(host: str, port: int) -> None:
             ) from error
 
 
-def _run(stack: Stack) -> None:
+def _run(stack: Stack, request: StopRequest) -> None:
     started = time.monotonic()
     print("Preparing database and static files …", flush=True)
     stack.prepare()
     account = stack.manage("create_first_account", "--email", FIRST_ACCOUNT)
+    request.check()
     stack.start_all()
     print(f"\nMurmur is running: http://localhost:{stack.port}", flush=True)
     print(account, end="", flush=True)
@@ -110,18 +129,18 @@ def _run(stack: Stack) -> None:
         start_new_session=True,
     )
     try:
-        _keep_up(stack)
+        _keep_up(stack, request)
     finally:
-        if demo.poll() is None:
-            demo.terminate()
-            demo.wait()
+        demo.kill()  # it goes on with the same reports next time
+        demo.wait()
 
 
-def _keep_up(stack: Stack) -> None:
+def _keep_up(stack: Stack, request: StopRequest) -> None:
     """Start again what died; give up on what keeps dying."""
     deaths: dict[str, list[float]] = {name: [] for name in stack.names}
     while True:
         time.sleep(LOOK_EVERY_SECONDS)
+        request.check()
         for name in stack.names:
             if stack.is_running(name):
                 continue

@@ -1,8 +1,19 @@
 /**
- * Keeps the sealed envelope: the code, drawn once, until the server has acknowledged it.
- * No answer ever comes here. When the code was sent, only a mark without it remains.
+ * Draws the code once, and keeps it sealed until the server has acknowledged it. Then only
+ * a mark without the code remains. Answers are never kept.
  */
+import { toBase64url } from "./manifest.js";
+import { cryptoUint32, randomizeReport } from "./randomize.js";
+
 const STORE = "envelopes";
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/** @param {string} hash @param {number[]} codes  the answers @param {Question[]} questions */
+export function drawEnvelope(hash, codes, questions) {
+  const id = toBase64url(crypto.getRandomValues(new Uint8Array(32)));
+  const drawn = randomizeReport(codes, questions, cryptoUint32);
+  return { manifest: hash, id, symbols: drawn.map((symbol) => ALPHABET[symbol]).join("") };
+}
 
 /**
  * Opens the place for one survey. Without storage or locks it is only this page's memory.

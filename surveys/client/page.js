@@ -2,16 +2,18 @@
  * The visit, step by step. Answers live in `codes`, in this page's memory and nowhere else;
  * they are dropped as soon as they are scrambled, or when the page is left.
  */
-import { openKeeper } from "./envelope.js";
+import { drawEnvelope, openKeeper } from "./envelope.js";
 import { Refusal, loadManifest } from "./manifest.js";
+import { send } from "./sending.js";
 import { checkStep, fold, outcomeStep, questionStep } from "./steps.js";
-import { drawEnvelope, send } from "./submit.js";
 
 const main = /** @type {HTMLElement} */ (document.getElementById("survey"));
 const { mode, title = "", hash = "", manifest: url = "", intake = "" } = main.dataset;
 const status = document.getElementById("status");
 const start = document.getElementById("start");
-const label = document.getElementById("label");
+const label = /** @type {HTMLElement} */ (document.getElementById("label"));
+const KEEP_OPEN =
+  "This browser cannot keep your code. At the end, keep this page open until it was sent.";
 const opening = { nodes: [...main.childNodes], title: document.title };
 
 /** @type {number[]} */
@@ -67,35 +69,23 @@ function go(step) {
   open(step);
 }
 
-function drop() {
-  codes.fill(0);
-  codes.length = 0;
-}
-
-function openOutcome() {
-  const { card, tell } = outcomeStep();
-  show([card], title);
-  /** @type {Tell} */
-  return (...words) => {
-    document.title = `${words[0]} · ${title}`;
-    tell(...words);
-  };
-}
-
 const keeper = mode === "preview" ? null : await openKeeper(hash);
 
-async function submit() {
+/** From here on there is one page, and no way back. */
+function openOutcome() {
   phase = "submitted";
+  const { card, tell } = outcomeStep(title);
+  show([card], title);
+  return tell;
+}
+
+async function submit() {
   const tell = openOutcome();
-  if (!keeper) {
-    drop();
-    tell("End of the preview", "A person’s code would be sent now. Nothing was sent or stored.");
-    return;
-  }
   tell("Sending your code", "One moment.");
-  const fresh = await keeper.seal(() => drawEnvelope(hash, codes, manifest.questions));
-  drop();
-  await send({ keeper, intake, tell, other: !fresh });
+  const drawn = await keeper?.seal(() => drawEnvelope(hash, codes, manifest.questions));
+  codes.length = 0;
+  if (keeper) await send({ keeper, intake, tell, other: !drawn });
+  else tell("End of the preview", "A person’s code would be sent now. Nothing was sent or stored.");
 }
 
 /** @param {unknown} error */
@@ -106,23 +96,16 @@ function explain(error) {
 }
 
 async function prepare() {
-  if (keeper && (await keeper.read())) {
-    phase = "submitted";
-    await send({ keeper, intake, tell: openOutcome() });
-    return;
-  }
-  if (!status || !start || !label) return; // a closed survey asks nothing
+  if (keeper && (await keeper.read())) return send({ keeper, intake, tell: openOutcome() });
+  if (!status || !start) return; // a closed survey asks nothing
   try {
     manifest = await loadManifest(url, hash);
+    const lasting = !keeper || keeper.isLasting();
+    status.textContent = lasting ? "" : KEEP_OPEN;
+    start.hidden = false;
   } catch (error) {
     status.textContent = explain(error);
-    return;
   }
-  status.textContent =
-    !keeper || keeper.isLasting()
-      ? ""
-      : "This browser cannot keep your code. At the end, keep this page open until it was sent.";
-  start.hidden = false;
   start.addEventListener("click", () => {
     phase = "answering";
     go(1);
@@ -135,7 +118,7 @@ addEventListener("popstate", (event) => {
 addEventListener("pagehide", () => {
   if (phase !== "answering") return;
   // The browser may keep the page to show it again: it must not keep the answers.
-  drop();
+  codes.length = 0;
   phase = "reading";
   open(0);
 });

@@ -98,13 +98,14 @@ export function checkStep({ manifest, codes, back, change, submit }) {
   ];
 }
 
-/** A page that reports on the sending; `tell` changes its words, and screen readers say them. */
-export function outcomeStep() {
+/** Reports on the sending: screen readers say what `tell` changes. @param {string} survey */
+export function outcomeStep(survey) {
   const heading = make("h1", { tabindex: -1 });
   const sentence = make("p", { role: "status", class: "outcome" });
   const act = make("div");
   /** @type {Tell} */
   const tell = (title, text, again) => {
+    document.title = `${title} · ${survey}`;
     heading.textContent = title;
     sentence.textContent = text;
     act.replaceChildren(...(again ? [button("Try again", again)] : []));
