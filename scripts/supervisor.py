@@ -35,7 +35,7 @@ class StopRequest:
     def __init__(self) -> None:
         self.asked = False
 
-    def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+    def __call__(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
             raise Stopped
         self.asked = True

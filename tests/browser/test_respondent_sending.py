@@ -1,0 +1,277 @@
+"""One envelope, identical bytes at every try, one report: whatever happens to the line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.db import OperationalError
+from playwright.sync_api import Page, Route, expect
+
+from aggregator.models import RawReport, SpentId
+from surveys.models import Wave
+from surveys.services import close_wave
+from tests.browser.visit import DUMP, SENT, Visitor, answer, press, status
+from tests.factories import make_launched_survey
+
+REPORTS = "**/api/reports"
+TWO = ("Yes", "No")
+NOT_SENT = "Not sent yet. Your answer is still scrambled the same way."
+
+
+def kept(page: Page) -> list[dict[str, str]]:
+    dump: dict[str, list[dict[str, str]]] = page.evaluate(DUMP)["databases"]
+    return dump["murmur/envelopes"]
+
+
+def submit(page: Page) -> None:
+    answer(page, TWO)
+    press(page, "Submit")
+
+
+def lose_acknowledgement(route: Route) -> None:
+    """Let the server commit, then cut the line."""
+    assert route.fetch().status in (200, 201)
+    route.abort()
+
+
+def test_a_lost_acknowledgement_is_repeated_with_the_same_bytes(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    visitor.context.route(REPORTS, lose_acknowledgement, times=2)
+    submit(page)
+    expect(status(page)).to_have_text(
+        f"{NOT_SENT} This page tries again by itself. "
+        "You can also close this page and come back to it later."
+    )
+    expect(status(page)).to_have_text(SENT, timeout=20_000)
+    assert len(visitor.bodies()) == 3
+    assert len(set(visitor.bodies())) == 1
+    assert (RawReport.objects.count(), SpentId.objects.count()) == (1, 1)
+    assert kept(page) == [{"over": "sent"}]
+
+
+def test_a_reload_after_a_lost_acknowledgement_sends_the_same_bytes(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    visitor.context.route(REPORTS, lose_acknowledgement, times=1)
+    submit(page)
+    expect(status(page)).to_contain_text(NOT_SENT)
+    page.reload()
+    expect(status(page)).to_have_text(SENT)
+    assert len(visitor.bodies()) == 2
+    assert len(set(visitor.bodies())) == 1
+    assert RawReport.objects.count() == 1
+
+
+def test_eight_tabs_send_one_report(visitor: Visitor) -> None:
+    wave = make_launched_survey()
+    pages = [visitor.open(wave) for _ in range(8)]
+    for number, page in enumerate(pages):
+        answer(page, TWO if number % 2 else ("No", "Yes"))
+    lost: list[str] = []
+
+    def lose_the_first_eight(route: Route) -> None:
+        if len(lost) < 8:
+            lost.append(route.request.post_data or "")
+            lose_acknowledgement(route)
+        else:
+            route.continue_()
+
+    visitor.context.route(REPORTS, lose_the_first_eight)
+    for page in pages:
+        page.get_by_role("button", name="Submit").dispatch_event("click")
+    for page in pages:
+        expect(status(page)).to_contain_text("You can close this page.", timeout=30_000)
+    assert len(visitor.bodies()) > 8
+    assert len(set(visitor.bodies())) == 1
+    assert (RawReport.objects.count(), SpentId.objects.count()) == (1, 1)
+    headings = [page.get_by_role("heading", level=1).inner_text() for page in pages]
+    assert headings.count("Thank you") == 1
+    assert headings.count("Your code was sent from another tab") == 7
+    assert kept(pages[0]) == [{"over": "sent"}]
+
+
+def test_a_later_visit_hears_that_a_code_was_sent(visitor: Visitor) -> None:
+    wave = make_launched_survey()
+    submit(page := visitor.open(wave))
+    expect(status(page)).to_have_text(SENT)
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "A code was already sent from this browser"
+    )
+    assert len(visitor.bodies()) == 1
+    # Another survey is another matter.
+    other = visitor.open(make_launched_survey(title="Another one"))
+    expect(other.get_by_role("button", name="Start")).to_be_visible()
+
+
+def test_the_browser_waits_as_long_as_the_server_asks(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    visitor.context.route(
+        REPORTS, lambda route: route.fulfill(status=503, headers={"Retry-After": "3"}), times=1
+    )
+    submit(page)
+    expect(status(page)).to_have_text(SENT, timeout=15_000)
+    first, second = (request.timing["startTime"] for request in visitor.reports())
+    assert 3000 <= second - first <= 8000
+    assert len(set(visitor.bodies())) == 1
+
+
+def test_an_unreachable_database_costs_nothing(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = visitor.open(make_launched_survey())
+
+    def fail(upload: object) -> None:
+        raise OperationalError("canary")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("aggregator.intake.core.record_report", fail)
+        submit(page)
+        expect(status(page)).to_contain_text(NOT_SENT)
+        envelope = kept(page)[0]
+        assert envelope["symbols"]
+        assert RawReport.objects.count() == 0
+    page.reload()
+    expect(status(page)).to_have_text(SENT)
+    assert len(set(visitor.bodies())) == 1
+    assert json.loads(visitor.bodies()[0])["id"] == envelope["id"]
+    assert RawReport.objects.count() == 1
+
+
+def test_after_a_bounded_number_of_tries_the_person_decides(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    visitor.context.route(REPORTS, lambda route: route.abort())
+    page.clock.install()
+    submit(page)
+    for _ in range(5):
+        expect(status(page)).to_contain_text("This page tries again by itself.")
+        page.clock.fast_forward(60_000)
+        page.wait_for_timeout(200)
+    expect(status(page)).to_contain_text(f"{NOT_SENT} Try again.")
+    assert len(visitor.bodies()) == 6
+    visitor.context.unroute(REPORTS)
+    press(page, "Try again")
+    expect(status(page)).to_have_text(SENT)
+    assert len(set(visitor.bodies())) == 1
+    assert RawReport.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence", "left"),
+    [
+        (409, "It was not counted.", "refused"),
+        (410, "Your code came too late, so it was not counted.", "closed"),
+        (413, "It was not counted.", None),
+        (415, "It was not counted.", None),
+        (422, "It was not counted.", None),
+        (403, "It was not counted.", None),
+    ],
+)
+def test_a_refusal_is_final_and_said_clearly(
+    visitor: Visitor, code: int, sentence: str, left: str | None
+) -> None:
+    page = visitor.open(make_launched_survey())
+    visitor.context.route(REPORTS, lambda route: route.fulfill(status=code))
+    submit(page)
+    expect(status(page)).to_contain_text(sentence)
+    page.wait_for_timeout(1800)
+    assert len(visitor.bodies()) == 1
+    assert page.get_by_role("button").count() == 0
+    # A code that was refused for its circumstances is kept: it is never drawn again.
+    envelope = kept(page)[0]
+    assert envelope == {"over": left} if left else envelope["symbols"]
+
+
+def test_a_reply_that_is_not_the_intakes_own_acknowledges_nothing(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    visitor.context.route(
+        REPORTS, lambda route: route.fulfill(status=200, body="<p>Welcome to this hotel"), times=1
+    )
+    submit(page)
+    expect(status(page)).to_contain_text(NOT_SENT)
+    expect(status(page)).to_have_text(SENT, timeout=10_000)
+    assert RawReport.objects.count() == 1
+
+
+def test_too_early_keeps_the_code_and_offers_to_try_again(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    visitor.context.route(
+        REPORTS,
+        lambda route: route.fulfill(status=425, headers={"Retry-After": "3600"}),
+        times=1,
+    )
+    submit(page)
+    expect(status(page)).to_contain_text("This survey is not open yet.")
+    press(page, "Try again")
+    expect(status(page)).to_have_text(SENT)
+
+
+def test_a_survey_that_closed_meanwhile_says_so(visitor: Visitor) -> None:
+    wave = make_launched_survey()
+    page = visitor.open(wave)
+    answer(page, TWO)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    press(page, "Submit")
+    expect(page.get_by_role("heading", level=1)).to_have_text("This survey is closed")
+    expect(status(page)).to_have_text("Your code came too late, so it was not counted.")
+    assert RawReport.objects.count() == 0
+    page.reload()
+    expect(status(page)).to_have_text("Your code came too late, so it was not counted.")
+
+
+def test_a_closed_survey_still_answers_for_a_report_it_has(visitor: Visitor) -> None:
+    """The report was committed, the acknowledgement got lost, the survey closed."""
+    wave = make_launched_survey()
+    page = visitor.open(wave)
+    visitor.context.route(REPORTS, lose_acknowledgement, times=1)
+    submit(page)
+    expect(status(page)).to_contain_text(NOT_SENT)
+    page.goto("about:blank")
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    page.goto(f"{visitor.url}/s/{wave.survey.slug}")
+    expect(status(page)).to_have_text(SENT)
+    assert kept(page) == [{"over": "sent"}]
+    assert RawReport.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        "delete Window.prototype.indexedDB; delete window.indexedDB;",
+        "Object.defineProperty(Navigator.prototype, 'locks', { value: undefined });",
+        "IDBFactory.prototype.open = () => { throw new Error('private window'); };",
+    ],
+    ids=["no IndexedDB", "no Web Locks", "storage switched off"],
+)
+def test_without_storage_the_page_says_so_and_sends_from_memory(
+    visitor: Visitor, missing: str
+) -> None:
+    visitor.context.add_init_script(missing)
+    page = visitor.open(make_launched_survey())
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    expect(page.locator("#status")).to_have_text(
+        "This browser cannot keep your code. At the end, keep this page open until it was sent."
+    )
+    visitor.context.route(REPORTS, lambda route: route.abort(), times=1)
+    submit(page)
+    expect(status(page)).to_contain_text("Keep this page open.")
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.close(run_before_unload=True)
+    expect(status(page)).to_have_text(SENT, timeout=10_000)
+    assert asked == ["beforeunload"]
+    assert len(set(visitor.bodies())) == 1
+    assert RawReport.objects.count() == 1
+
+
+def test_a_full_disk_does_not_draw_a_second_code(visitor: Visitor) -> None:
+    visitor.context.add_init_script(
+        "IDBObjectStore.prototype.put = () => { throw new Error('full'); };"
+    )
+    page = visitor.open(make_launched_survey())
+    visitor.context.route(REPORTS, lambda route: route.abort(), times=1)
+    submit(page)
+    expect(status(page)).to_contain_text("Keep this page open.")
+    expect(status(page)).to_have_text(SENT, timeout=10_000)
+    assert len(visitor.bodies()) == 2
+    assert len(set(visitor.bodies())) == 1
