@@ -28,6 +28,7 @@ from surveys.manifest import (
     serialize_manifest,
 )
 from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
+from surveys.strength import LARGEST_TOTAL_EPSILON
 
 YES_NO = (Option(code=1, text="Yes"), Option(code=0, text="No"))
 # Keeps (survey, position) unique while two questions trade places.
@@ -175,6 +176,11 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
     problems = []
     if not survey.questions.exists():
         problems.append("The survey has no questions. Add at least one.")
+    if describe(survey=survey, wave_number=1).epsilon > LARGEST_TOTAL_EPSILON:
+        problems.append(
+            f"The questions together exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, at which "
+            "respondents’ browsers refuse. Protect them more strongly or ask fewer."
+        )
     if survey.closes_at is not None and survey.closes_at <= now:
         problems.append("The closing date has passed. Choose a later one or remove it.")
     if (

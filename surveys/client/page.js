@@ -12,8 +12,6 @@ const { mode, title = "", hash = "", manifest: url = "", intake = "" } = main.da
 const status = document.getElementById("status");
 const start = document.getElementById("start");
 const label = /** @type {HTMLElement} */ (document.getElementById("label"));
-const KEEP_OPEN =
-  "This browser cannot keep your code. At the end, keep this page open until it was sent.";
 const opening = { nodes: [...main.childNodes], title: document.title };
 
 /** @type {number[]} */
@@ -22,7 +20,7 @@ const codes = [];
 let manifest;
 let phase = "reading"; // then "answering", then "submitted"
 
-/** @param {Node[]} nodes @param {string} name  the page's title: another one for each step */
+/** @param {Node[]} nodes @param {string} name  for the title */
 function show(nodes, name) {
   main.replaceChildren(...nodes);
   document.title = name;
@@ -37,8 +35,8 @@ function countAnswers() {
 }
 
 /**
- * Shows a step: 0 is the opening, then one for each question, then the check. A step that
- * cannot be reached, as one that the browser remembers after a reload, gives way.
+ * Shows a step: 0 is the opening, then come the questions, then the check. A step out of
+ * reach, as the browser may remember one after a reload, gives way.
  * @param {number} wanted
  */
 function open(wanted) {
@@ -100,8 +98,10 @@ async function prepare() {
   if (!status || !start) return; // a closed survey asks nothing
   try {
     manifest = await loadManifest(url, hash);
-    const lasting = !keeper || keeper.isLasting();
-    status.textContent = lasting ? "" : KEEP_OPEN;
+    status.textContent =
+      keeper && !keeper.isLasting()
+        ? "This browser cannot keep your code. At the end, keep this page open until it was sent."
+        : "";
     start.hidden = false;
   } catch (error) {
     status.textContent = explain(error);

@@ -1,6 +1,5 @@
 /**
- * Builds what is shown: one question, the check before sending, and how the sending went.
- * It decides nothing and keeps nothing.
+ * Builds what is shown: a question, the check before sending, and how the sending went.
  */
 
 /**
@@ -14,7 +13,7 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Leads to another step, not another address. @param {HTMLElement} element @param {() => void} act */
+/** @param {HTMLElement} element @param {() => void} act  instead of following an address */
 function when(element, act) {
   element.addEventListener("click", (event) => {
     event.preventDefault();
@@ -29,7 +28,7 @@ const link = (text, act, name) => when(make("a", { href: "#", class: name }, tex
 /** @param {string} text @param {() => void} act */
 const button = (text, act) => when(make("button", { type: "button", class: "button" }, text), act);
 
-/** The author's words keep their own language and direction. @param {Manifest} manifest */
+/** Of the author's words, not of ours. @param {Manifest} manifest */
 const authored = (manifest) => ({ lang: manifest.language, dir: "auto" });
 
 /** @param {Step} step */
@@ -64,8 +63,8 @@ export function questionStep({ manifest, index, code, back, proceed }) {
 
 /** @param {HTMLElement} group @param {HTMLElement} first @param {Option[]} options */
 function showError(group, first, options) {
-  const [one, other] = options.map((option) => option.text);
-  const text = options.length === 2 ? `Choose ${one} or ${other}.` : "Choose one of the rows.";
+  const [one, other, more] = options.map((option) => option.text);
+  const text = more ? "Choose one of the rows." : `Choose ${one} or ${other}.`;
   for (const old of document.querySelectorAll(".error-summary, .error")) old.remove();
   const summary = make(
     "div",
@@ -76,7 +75,7 @@ function showError(group, first, options) {
   group.firstElementChild?.after(make("p", { class: "error", id: "error" }, text));
   group.setAttribute("aria-describedby", "error");
   document.querySelector(".back")?.after(summary);
-  if (!document.title.startsWith("Error: ")) document.title = `Error: ${document.title}`;
+  document.title = `Error: ${document.title.replace("Error: ", "")}`;
   summary.focus();
 }
 
@@ -113,10 +112,8 @@ export function outcomeStep(survey) {
   return { card: make("section", { class: "label over" }, heading, sentence, act), tell };
 }
 
-/** The privacy label once more, folded. @param {HTMLElement} label */
+/** The privacy label once more, folded. @param {Node} label */
 export function fold(label) {
-  const copy = /** @type {HTMLElement} */ (label.cloneNode(true));
-  const heading = /** @type {HTMLElement} */ (copy.querySelector("h2"));
-  heading.remove();
-  return make("details", {}, make("summary", {}, `${heading.textContent}`), copy);
+  const summary = make("summary", {}, "How your answers are protected");
+  return make("details", {}, summary, label.cloneNode(true));
 }

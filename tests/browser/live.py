@@ -51,8 +51,6 @@ def live_server_process(django_db_setup: None, static_files: None) -> Iterator[L
 
 
 @pytest.fixture
-def live(
-    live_server_process: LiveApplication, transactional_db: None
-) -> LiveApplication:
+def live(live_server_process: LiveApplication, transactional_db: None) -> LiveApplication:
     """The application, with an empty database for this test."""
     return live_server_process

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from django.db import OperationalError
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Dialog, Page, Route, expect
 
 from aggregator.models import RawReport, SpentId
 from surveys.models import Wave
@@ -256,7 +256,12 @@ def test_without_storage_the_page_says_so_and_sends_from_memory(
     submit(page)
     expect(status(page)).to_contain_text("Keep this page open.")
     asked: list[str] = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
     page.close(run_before_unload=True)
     expect(status(page)).to_have_text(SENT, timeout=10_000)
     assert asked == ["beforeunload"]

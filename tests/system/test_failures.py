@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -119,3 +121,24 @@ def test_without_the_limiter_sign_in_says_so_and_reports_are_taken(fragile: Worl
     fragile.stack.start("limiter")
     with fragile.signed_in() as client:
         assert client.get("/surveys/new").status_code == 200
+
+
+def test_one_report_sent_many_times_at_once_counts_once(world: World) -> None:
+    world.stack.manage("shell", "-v", "0", "-c", OPEN_SURVEY)
+    (manifest_hash,) = world.query("SELECT manifest_hash FROM surveys_wave")[0]
+    same = encode_report(manifest_hash=manifest_hash, report_id=bytes(32), symbols=b"\1")
+    other = encode_report(manifest_hash=manifest_hash, report_id=bytes(32), symbols=b"\0")
+
+    async def send_all() -> list[int]:
+        async with httpx.AsyncClient(base_url=world.stack.url, trust_env=False) as client:
+            headers = {"content-type": "application/json"}
+            posts = [
+                client.post("/api/reports", content=body, headers=headers)
+                for body in (same, other) * 32
+            ]
+            return [reply.status_code for reply in await asyncio.gather(*posts)]
+
+    statuses = Counter(asyncio.run(send_all()))
+    # Whichever came first was recorded; its copies are known, the other content is refused.
+    assert statuses == {201: 1, 200: 31, 409: 32}
+    assert world.tally() == Tally(acknowledged=1, raw=1, sealed=0)
