@@ -127,7 +127,8 @@ def print_table(rows: list[tuple[str, int, int, int]]) -> None:
     for path, read, travelled, headers in rows:
         name = path if len(path) < 44 else f"{path[:20]}…{path[-20:]}"
         print(f"{name:<44}{read:>8,}{travelled:>13,}{headers:>9,}")
-    read, travelled, headers = (sum(row[i] for row in rows) for i in (1, 2, 3))
+    read, travelled = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    headers = sum(row[3] for row in rows)
     print(f"{'in all':<44}{read:>8,}{travelled:>13,}{headers:>9,}")
     print(f"The limit for bodies on the wire is {LIMIT_KB} kB; headers are listed beside it.")
 

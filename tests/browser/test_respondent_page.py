@@ -355,7 +355,7 @@ def test_the_protection_can_be_read_again_at_every_question(visitor: Visitor) ->
     press(page, "Start")
     sentence = page.get_by_text("25 send the same code as a Yes")
     expect(sentence).to_be_hidden()
-    page.get_by_text("How your answers are protected").click()
+    page.locator("summary").click()
     expect(sentence).to_be_visible()
 
 
