@@ -36,8 +36,9 @@ def seal_wave(wave_id: int) -> None:
 
 @shared_task
 def estimate_wave(wave_id: int) -> None:
-    if update_snapshot(wave_id=wave_id) is not None:
-        draw_wave.apply_async([wave_id], expires=EXPIRES_SECONDS)
+    # Drawing costs far more than estimating: that waits for a sweep, and so skips snapshots
+    # that are old by then.
+    update_snapshot(wave_id=wave_id)
 
 
 @shared_task

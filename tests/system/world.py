@@ -164,6 +164,6 @@ def make_world(*, var: Path, database_url: str) -> World:
         var=var,
         port=free_port(),
         database_url=database_url,
-        settings={"MURMUR_SWEEP_SECONDS": "0.5"},
+        settings={"MURMUR_SWEEP_SECONDS": "1"},
     )
     return World(stack=stack, database_url=database_url)
