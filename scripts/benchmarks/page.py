@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
+from scripts.chromium import launch_chromium
 from scripts.stack import Stack, free_port
 
-CHROMIUM = "/usr/bin/chromium"
 LIMIT_KB = 15
 MAKE_SURVEY = """
 from accounts.models import User
@@ -86,9 +86,7 @@ def main() -> None:
 
 def report(base: str, slug: str) -> None:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
+        browser = launch_chromium(playwright.chromium)
         visit = make_visit(browser, base, slug)
         rows = visit.rows()
         print_table(rows)

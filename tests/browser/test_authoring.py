@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from accounts.models import User
 from surveys.models import Survey, Wave
 from tests.browser.live import LiveApplication
 from tests.factories import PASSWORD, make_survey, make_user
 
-CHROMIUM = "/usr/bin/chromium"
 COLLECT_VIOLATIONS = """
     document.addEventListener("securitypolicyviolation", (event) => {
       console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
@@ -27,23 +26,19 @@ MANY_TABS = 60
 
 
 @pytest.fixture
-def page() -> Iterator[Page]:
-    """A page of a fresh browser; whatever the policy blocked there fails the test."""
+def page(chromium: Browser) -> Iterator[Page]:
+    """A page of a fresh profile; whatever the policy blocked there fails the test."""
     blocked: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
         if "policy" in message.text.lower():
             blocked.append(message.text)
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-        context = browser.new_context(viewport={"width": 390, "height": 800})
-        context.add_init_script(COLLECT_VIOLATIONS)
-        context.on("console", note)
-        yield context.new_page()
-        browser.close()
+    context = chromium.new_context(viewport={"width": 390, "height": 800})
+    context.add_init_script(COLLECT_VIOLATIONS)
+    context.on("console", note)
+    yield context.new_page()
+    context.close()
     assert blocked == []
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from surveys.models import Survey, Wave
 from surveys.services import close_wave
@@ -23,7 +23,6 @@ WATCH_VIOLATIONS = """
         window.violations.push(`${event.violatedDirective} ${event.blockedURI}`);
     });
 """
-CHROMIUM = "/usr/bin/chromium"
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
 
@@ -60,23 +59,13 @@ class Reader:
 
 
 def make_context(
-    browser: Browser, live: LiveApplication, survey: Survey, **options: object
+    chromium: Browser, live: LiveApplication, survey: Survey, **options: object
 ) -> BrowserContext:
     """A browser in which the owner of the survey is signed in."""
-    context = browser.new_context(**{"viewport": DESK, **options})  # type: ignore[arg-type]
+    context = chromium.new_context(**{"viewport": DESK, **options})  # type: ignore[arg-type]
     session = sign_in(survey.owner).cookies["session"].value
     context.add_cookies([{"name": "session", "value": session, "url": live.url}])
     return context
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -87,8 +76,8 @@ def survey(live: LiveApplication) -> Survey:
 
 
 @pytest.fixture
-def reader(browser: Browser, live: LiveApplication, survey: Survey) -> Iterator[Reader]:
-    context = make_context(browser, live, survey)
+def reader(chromium: Browser, live: LiveApplication, survey: Survey) -> Iterator[Reader]:
+    context = make_context(chromium, live, survey)
     yield Reader(context.new_page(), live)
     context.close()
 
@@ -103,9 +92,9 @@ def live_chart(page: Page) -> str:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_the_chart_is_drawn_without_a_single_violation(
-    browser: Browser, live: LiveApplication, survey: Survey, scheme: str, size: dict[str, int]
+    chromium: Browser, live: LiveApplication, survey: Survey, scheme: str, size: dict[str, int]
 ) -> None:
-    context = make_context(browser, live, survey, viewport=size, color_scheme=scheme)
+    context = make_context(chromium, live, survey, viewport=size, color_scheme=scheme)
     reader = Reader(context.new_page(), live)
     page = reader.open(survey)
     words = live_chart(page)
@@ -131,11 +120,11 @@ def test_pointing_at_a_dot_tells_its_question(reader: Reader, survey: Survey) ->
     reader.assert_nothing_went_wrong()
 
 
-def test_a_sealed_batch_reaches_the_open_page(browser: Browser, live: LiveApplication) -> None:
+def test_a_sealed_batch_reaches_the_open_page(chromium: Browser, live: LiveApplication) -> None:
     wave = make_launched_survey()
     send_codes(wave, yes=[50, 50], total=110)
     process(wave)
-    context = make_context(browser, live, wave.survey)
+    context = make_context(chromium, live, wave.survey)
     reader = Reader(context.new_page(), live)
     page = reader.open(wave.survey)
     assert re.search(r"4\d\s%|5\d\s%", live_chart(page))
@@ -162,9 +151,9 @@ def test_a_sealed_batch_reaches_the_open_page(browser: Browser, live: LiveApplic
     context.close()
 
 
-def test_the_first_batch_ends_the_waiting(browser: Browser, live: LiveApplication) -> None:
+def test_the_first_batch_ends_the_waiting(chromium: Browser, live: LiveApplication) -> None:
     wave = make_launched_survey()
-    context = make_context(browser, live, wave.survey)
+    context = make_context(chromium, live, wave.survey)
     reader = Reader(context.new_page(), live)
     page = reader.open(wave.survey)
     expect(page.locator("#panel")).to_contain_text("Listening")
@@ -207,9 +196,9 @@ def test_files_download(reader: Reader, survey: Survey) -> None:
 
 
 def test_without_scripts_the_picture_and_all_figures_are_there(
-    browser: Browser, live: LiveApplication, survey: Survey
+    chromium: Browser, live: LiveApplication, survey: Survey
 ) -> None:
-    context = make_context(browser, live, survey, java_script_enabled=False)
+    context = make_context(chromium, live, survey, java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{live.url}/surveys/{survey.slug}/results")
     picture = page.locator(".chart-picture img")

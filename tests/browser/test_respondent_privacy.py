@@ -12,11 +12,10 @@ import pytest
 from playwright.sync_api import Browser, Request, Route, expect
 
 from aggregator.models import RawReport, SpentId
+from scripts.chromium import launch_chromium
 from surveys.models import Wave
 from tests.browser.live import LiveApplication
 from tests.browser.visit import (
-    ARGUMENTS,
-    CHROMIUM,
     DUMP,
     FIXED_RANDOMNESS,
     SENT,
@@ -157,9 +156,7 @@ def test_with_scripts_off_the_page_can_be_read_and_nothing_can_be_sent(
     chromium: Browser, live: LiveApplication
 ) -> None:
     wave = make_launched_survey(title="On the road", questions=THREE)
-    browser = chromium.browser_type.launch(
-        executable_path=CHROMIUM, args=[*ARGUMENTS, "--blink-settings=scriptEnabled=false"]
-    )
+    browser = launch_chromium(chromium.browser_type, "--blink-settings=scriptEnabled=false")
     with visiting(browser, live) as visitor:
         page = visitor.open(wave)
         expect(page.get_by_role("heading", level=1)).to_have_text("On the road")

@@ -18,11 +18,10 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from scripts.chromium import launch_chromium
 from surveys.models import Wave
 from tests.browser.live import LiveApplication
 
-CHROMIUM = "/usr/bin/chromium"
-ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage"]
 PHONE = {"width": 390, "height": 844}
 NEXT = "Continue"
 SENT = "Your code was sent. You can close this page."
@@ -93,7 +92,7 @@ class Visitor:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = launch_chromium(playwright.chromium)
         yield browser
         browser.close()
 

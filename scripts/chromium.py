@@ -1,0 +1,28 @@
+"""Debian's Chromium, driven by Playwright: for the browser tests and the page benchmark."""
+
+from __future__ import annotations
+
+import shutil
+
+from playwright.sync_api import Browser, BrowserType
+
+ARGUMENTS = (
+    # In containers there is neither a user namespace nor much shared memory.
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    # Nothing but the pages under test may talk to anybody.
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def launch_chromium(kind: BrowserType, *more: str) -> Browser:
+    """Start a headless Chromium; `kind` is Playwright's `playwright.chromium`."""
+    path = shutil.which("chromium")
+    if path is None:
+        raise RuntimeError("Chromium is missing: install the package chromium.")
+    return kind.launch(executable_path=path, args=[*ARGUMENTS, *more])
