@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.hashers import make_password
 
@@ -56,30 +57,6 @@ def make_survey(
     return survey
 
 
-def make_launched_survey(
-    *,
-    owner: User | None = None,
-    title: str = "On the road",
-    introduction: str = "",
-    questions: Sequence[str] = QUESTIONS,
-    flips: int = 25,
-    minimum_batch: int = 10,
-    display_minimum: int = 10,
-    opens_at: datetime | None = None,
-    closes_at: datetime | None = None,
-    cap: int | None = None,
-) -> Wave:
-    """Make a survey and open it; return its wave."""
-    survey = make_survey(
-        owner=owner,
-        title=title,
-        introduction=introduction,
-        questions=questions,
-        flips=flips,
-        minimum_batch=minimum_batch,
-        display_minimum=display_minimum,
-        opens_at=opens_at,
-        closes_at=closes_at,
-        cap=cap,
-    )
-    return launch_survey(survey=survey)
+def make_launched_survey(**settings: Any) -> Wave:
+    """Make a survey as above and open it; return its wave."""
+    return launch_survey(survey=make_survey(**settings))

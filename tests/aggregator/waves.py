@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from datetime import datetime
+from typing import Any
 
-from accounts.models import User
 from aggregator.intake.store import record_report
 from aggregator.intake.wire import Upload
 from surveys.models import Wave
-from surveys.services import add_question, create_survey, launch_survey
+from tests.factories import make_launched_survey
 
 
-def make_wave(
-    *,
-    questions: int = 3,
-    minimum_batch: int = 10,
-    display_minimum: int = 10,
-    opens_at: datetime | None = None,
-    closes_at: datetime | None = None,
-    cap: int | None = None,
-) -> Wave:
-    owner, _ = User.objects.get_or_create(email="waves@example.org")
-    survey = create_survey(
-        owner=owner,
-        title="Three questions",
-        minimum_batch=minimum_batch,
-        display_minimum=display_minimum,
-        opens_at=opens_at,
-        closes_at=closes_at,
-        cap=cap,
-    )
-    for number in range(questions):
-        add_question(survey=survey, text=f"Question {number + 1}?")
-    return launch_survey(survey=survey)
+def make_wave(*, questions: int = 3, **settings: Any) -> Wave:
+    """Open a survey of so many questions, called "Question 1?" and so on."""
+    texts = [f"Question {number}?" for number in range(1, questions + 1)]
+    return make_launched_survey(questions=texts, **settings)
 
 
 def send(wave: Wave, symbols: bytes, *, report_id: bytes | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ from tests.system.postgres import Postgres
 from tests.system.world import World, make_world
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
+@contextmanager
+def running_postgres() -> Iterator[Postgres]:
     server = Postgres()
     try:
         server.initialize()
@@ -20,18 +21,19 @@ def postgres() -> Iterator[Postgres]:
         yield server
     finally:
         server.remove()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    with running_postgres() as server:
+        yield server
 
 
 @pytest.fixture
 def own_postgres() -> Iterator[Postgres]:
     """One that a test may stop without taking it from others."""
-    server = Postgres()
-    try:
-        server.initialize()
-        server.start()
+    with running_postgres() as server:
         yield server
-    finally:
-        server.remove()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
