@@ -1,4 +1,4 @@
-"""CSV by the conventions of docs/methods: what is sealed, and what was estimated from it.
+"""Exports as CSV: what is sealed, and what was estimated from it.
 
 RFC 4180: CRLF, UTF-8 without a byte order mark, one header row. Text cells and headers that
 a spreadsheet would run as a formula get a leading apostrophe; numeric cells never do.
