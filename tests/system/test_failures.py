@@ -25,7 +25,7 @@ def due(tally: Tally) -> bool:
 
 
 def test_kill_9_of_worker_beat_and_redis_in_the_middle_of_the_demo(world: World) -> None:
-    demo = world.start_demo(connections=2)
+    demo = world.start_demo(connections=1)  # slow enough to be in its middle three times
     world.wait_for(lambda tally: tally.sealed > 0)
     for victim in ("worker", "beat", "broker"):
         # Work is in flight: a batch is due, and reports keep coming.
@@ -45,9 +45,9 @@ def test_kill_9_of_worker_beat_and_redis_in_the_middle_of_the_demo(world: World)
 
 
 def test_an_emptied_redis_loses_nothing(world: World) -> None:
-    demo = world.start_demo(connections=4)
+    demo = world.start_demo(connections=2)
     broker = redis.Redis.from_url(world.stack.redis_url)
-    for _ in range(5):
+    for _ in range(3):
         before = world.wait_for(due)
         assert demo.poll() is None
         broker.flushall()
