@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from aggregator.known_truth import known_shares
 from aggregator.models import Snapshot
 from aggregator.results import CodeResult, QuestionResult, Results, read_results
-from aggregator.wording import describe_interval, describe_share, summarize_share
+from aggregator.wording import GUIDES, describe_intervals, describe_share, summarize_share
 from surveys.models import Wave
 from surveys.templatetags.numbers import whole
 
@@ -37,6 +37,8 @@ PAPER, INK, MUTED, LINE, ACCENT, WARM = (
     "#5a2a63",
     "#b4571f",
 )
+# 95, 80 and 50 %: the surer, the thinner and the paler.
+WHISKERS = (("", 3, "#a98fb0"), ("_80", 6, "#815b8a"), ("_50", 9, ACCENT))
 # vl-convert carries Liberation Sans, so pictures come out alike on a bare machine.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
@@ -52,6 +54,10 @@ class Row:
     estimate: float | None  # none where the codes contradict the design
     low: float | None
     high: float | None
+    low_80: float | None
+    high_80: float | None
+    low_50: float | None
+    high_50: float | None
     interval: str
     clipped: bool
     truth: float | None
@@ -96,6 +102,8 @@ def build_rows(results: Results, *, truths: Sequence[float] = ()) -> list[Row]:
 
 def _build_row(question: QuestionResult, code: CodeResult, *, truth: float | None) -> Row:
     key = f"Q{question.number}"
+    half, most = code.guides
+    hidden = question.contradiction
     return Row(
         key=key if len(question.interest) == 1 else f"{key} {code.text}",
         label=textwrap.shorten(
@@ -103,9 +111,13 @@ def _build_row(question: QuestionResult, code: CodeResult, *, truth: float | Non
         ),
         value=summarize_share(question, code),
         question=question.question.text,
-        estimate=None if question.contradiction else code.shown,
-        low=None if question.contradiction else code.low,
-        high=None if question.contradiction else code.high,
+        estimate=None if hidden else code.shown,
+        low=None if hidden else code.low,
+        high=None if hidden else code.high,
+        low_80=None if hidden else most.low,
+        high_80=None if hidden else most.high,
+        low_50=None if hidden else half.low,
+        high_50=None if hidden else half.high,
         interval=describe_share(question, code),
         clipped=code.is_clipped,
         truth=truth,
@@ -153,7 +165,8 @@ def _title(results: Results, *, has_truths: bool) -> altair.TitleParams:
     total = whole(results.snapshot.total)
     subtitle = [
         f"Estimated share of Yes with 95 % intervals, from {total} randomized codes.",
-        describe_interval(results.fixed_end, short=True),
+        describe_intervals(results.fixed_end),
+        GUIDES,
     ]
     if has_truths:
         subtitle.append("Orange lines: the known truth of the demo.")
@@ -191,13 +204,14 @@ def _layers(*, has_truths: bool) -> list[altair.Chart]:
     track = base.mark_rule(color=LINE, yOffset=TRACK).encode(
         x=alt.value(0), x2=alt.value("width"), y=y
     )
-    whisker = (
-        base.mark_rule(strokeWidth=4, color=ACCENT, yOffset=TRACK, opacity=1, strokeCap="round")
-        .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, tooltip=tooltip)
-        .transform_filter("isValid(datum.low) && isValid(datum.high)")
-    )
+    whiskers = [
+        base.mark_rule(strokeWidth=width, color=color, yOffset=TRACK, opacity=1, strokeCap="round")
+        .encode(x=alt.X(f"low{end}:Q"), x2=alt.X2(f"high{end}:Q"), y=y, tooltip=tooltip)
+        .transform_filter("isValid(datum.low)")
+        for end, width, color in WHISKERS
+    ]
     dot = (
-        base.mark_point(size=90, strokeWidth=2.5, stroke=ACCENT, yOffset=TRACK, opacity=1)
+        base.mark_point(size=110, strokeWidth=2.5, stroke=ACCENT, yOffset=TRACK, opacity=1)
         .encode(
             x=x,
             y=y,
@@ -206,9 +220,9 @@ def _layers(*, has_truths: bool) -> list[altair.Chart]:
         )
         .transform_filter("isValid(datum.estimate)")
     )
-    layers = [track, whisker, dot]
+    layers = [track, *whiskers, dot]
     if has_truths:
-        layers.insert(2, _mark_truths(base, y))
+        layers.insert(-1, _mark_truths(base, y))
     return [*layers, *_texts(base, y)]
 
 

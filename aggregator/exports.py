@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from aggregator.models import Batch
 from aggregator.packing import unpack_reports
 from aggregator.results import CodeResult, QuestionResult, Results
+from aggregator.wording import FAKE_SHARE
 
 CONTENT_TYPE = "text/csv; charset=utf-8"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
@@ -48,11 +49,22 @@ ESTIMATE_COLUMNS = (
     "count",
     "raw_share",
     "estimate",
+    "joint_estimate",
     "standard_error",
     "interval_low",
     "interval_high",
     "interval_method",
     "interval_level",
+    "guide_50_low",
+    "guide_50_high",
+    "guide_80_low",
+    "guide_80_high",
+    "together_low",
+    "together_high",
+    "together_method",
+    "together_level",
+    "fake_2_percent_low",
+    "fake_2_percent_high",
     "effective_n",
     "status",
 )
@@ -119,8 +131,15 @@ def _estimate_cells(
     yield from (question.question.name, question.question.text, code.code, code.text)
     yield from (mechanism.symbols, mechanism.threshold, mechanism.keep_probability)
     yield from (mechanism.other_probability, mechanism.slope, mechanism.epsilon)
-    yield from (question.total, code.count, code.raw_share, code.estimate, code.standard_error)
-    yield from (code.low, code.high, question.interval_method, question.interval_level)
+    yield from (question.total, code.count, code.raw_share, code.estimate, code.joint_estimate)
+    yield from (code.standard_error, code.low, code.high)
+    yield from (question.interval_method, question.interval_level)
+    for guide in code.guides:
+        yield from (guide.low, guide.high)
+    yield from (code.together_low, code.together_high)
+    yield from (question.together_method, question.together_level)
+    band = question.band(code, fake_share=FAKE_SHARE)
+    yield from (band.low, band.high)
     yield from (code.effective_total, question.status_of(code).value)
 
 

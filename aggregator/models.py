@@ -124,3 +124,60 @@ class Discard(models.Model):
 
     def __str__(self) -> str:
         return f"{self.size} discarded"
+
+
+class Comparison(models.Model):
+    """A question about several questions: asked on a page, answered by a worker, kept.
+
+    A pure function of the batches it names, so it may be computed twice without harm.
+    """
+
+    class Kind(models.TextChoices):
+        TABLE = "table", "Two questions"
+        REGRESSION = "regression", "Outcome and predictors"
+        PAIRS = "pairs", "All pairs"
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "Waiting"
+        RUNNING = "running", "Being computed"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+
+    wave = models.ForeignKey(Wave, on_delete=models.CASCADE, related_name="comparisons")
+    through_batch = models.PositiveIntegerField()
+    method_version = models.PositiveIntegerField()
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    # Names of questions, the outcome first, joined by commas; empty for all pairs.
+    questions = models.CharField(max_length=200, blank=True)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
+    batches_counted = models.PositiveIntegerField(default=0)
+    # Until then a worker is at it; later it is due again.
+    leased_until = models.DateTimeField(null=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    result: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
+    problem = models.TextField(blank=True)  # a sentence for the researcher
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["wave", "through_batch", "method_version", "kind", "questions"],
+                name="aggregator_comparison_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state="done", result__isnull=False)
+                | (~models.Q(state="done") & models.Q(result__isnull=True)),
+                name="aggregator_comparison_done_with_result",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.questions or 'all'}"
+
+    @property
+    def names(self) -> list[str]:
+        return self.questions.split(",") if self.questions else []
+
+    @property
+    def is_settled(self) -> bool:
+        return self.state in (self.State.DONE, self.State.FAILED)

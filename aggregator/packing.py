@@ -35,7 +35,9 @@ def _pack_column(column: NDArray[np.uint8], *, k: int) -> bytes:
 def unpack_reports(packed: bytes, *, size: int, ks: Sequence[int]) -> NDArray[np.uint8]:
     """Return the reports as a (size, questions) matrix of codes, rows in sorted order."""
     matrix = np.empty((size, len(ks)), dtype=np.uint8)
-    for index, (k, column) in enumerate(zip(ks, _columns(packed, size=size, ks=ks), strict=True)):
+    for index, (k, column) in enumerate(
+        zip(ks, split_columns(packed, size=size, ks=ks), strict=True)
+    ):
         matrix[:, index] = (
             np.unpackbits(column, count=size, bitorder="little") if k == 2 else column
         )
@@ -45,7 +47,7 @@ def unpack_reports(packed: bytes, *, size: int, ks: Sequence[int]) -> NDArray[np
 def count_codes(packed: bytes, *, size: int, ks: Sequence[int]) -> list[list[int]]:
     """For each question, count how many reports show each code."""
     counts = []
-    for k, column in zip(ks, _columns(packed, size=size, ks=ks), strict=True):
+    for k, column in zip(ks, split_columns(packed, size=size, ks=ks), strict=True):
         if k == 2:
             ones = int(np.bitwise_count(column.view(np.uint64)).sum())
             counts.append([size - ones, ones])
@@ -54,7 +56,8 @@ def count_codes(packed: bytes, *, size: int, ks: Sequence[int]) -> list[list[int
     return counts
 
 
-def _columns(packed: bytes, *, size: int, ks: Sequence[int]) -> list[NDArray[np.uint8]]:
+def split_columns(packed: bytes, *, size: int, ks: Sequence[int]) -> list[NDArray[np.uint8]]:
+    """Return each question's column as it lies: bits of whole words, or one byte a report."""
     lengths = [_bit_column_bytes(size) if k == 2 else size for k in ks]
     if len(packed) != sum(lengths):
         raise ValueError(f"packed must hold {sum(lengths)} bytes, got {len(packed)}")

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from aggregator.estimates import codes_shown
 from aggregator.models import Chart, RawReport, Snapshot
-from surveys.manifest import Manifest, ManifestQuestion, parse_manifest
+from aggregator.snapshots import newest_snapshot
+from privacy.attacks import Band, robustness_band
+from surveys.manifest import Manifest, ManifestQuestion, Option, parse_manifest
 from surveys.models import Survey, Wave
-
-YES = 1
 
 
 class Standing(Enum):
@@ -39,6 +40,15 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Guide:
+    """A narrower interval inside the main one; it covers less reliably at small n."""
+
+    level: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class CodeResult:
     """One option of one question. Shares are fractions and are never clipped here."""
 
@@ -47,10 +57,14 @@ class CodeResult:
     count: int
     raw_share: float
     estimate: float
+    joint_estimate: float
     standard_error: float
     effective_total: float | None
-    low: float | None
-    high: float | None
+    low: float
+    high: float
+    guides: tuple[Guide, ...]
+    together_low: float
+    together_high: float
 
     @property
     def shown(self) -> float:
@@ -70,14 +84,25 @@ class QuestionResult:
     codes: tuple[CodeResult, ...]  # in the order of the options
     interval_method: str
     interval_level: float
+    together_method: str
+    together_level: float
     contradiction: bool
+    alarm: bool
 
     @property
     def interest(self) -> tuple[CodeResult, ...]:
         """The options that screens and charts show: of yes and no only the yes."""
-        if self.question.type == "yes_no":
-            return tuple(code for code in self.codes if code.code == YES)
-        return self.codes
+        shown = codes_shown(self.question)
+        return tuple(code for code in self.codes if code.code in shown)
+
+    def band(self, code: CodeResult, *, fake_share: float) -> Band:
+        """The interval if so many of the reports were invented, whatever they say."""
+        return robustness_band(
+            low=code.low,
+            high=code.high,
+            fake_share=fake_share,
+            mechanism=self.question.mechanism,
+        )
 
     def status_of(self, code: CodeResult) -> Status:
         if self.contradiction:
@@ -96,7 +121,13 @@ class Results:
 
     @property
     def fixed_end(self) -> bool:
-        return all(q.interval_method == "likelihood_ratio" for q in self.questions)
+        """Whether the wave ended as frozen, so that intervals for one look are honest."""
+        return all(q.interval_method != "confidence_sequence" for q in self.questions)
+
+    @property
+    def alarms(self) -> tuple[QuestionResult, ...]:
+        """Questions whose codes the design could not plausibly have produced."""
+        return tuple(question for question in self.questions if question.alarm)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +169,7 @@ def find_view(survey: Survey) -> View:
         return View(survey=survey, wave=None, standing=Standing.DRAFT)
     wave.survey = survey
     manifest = parse_manifest(bytes(wave.manifest))
-    snapshot = wave.snapshots.order_by("-through_batch").first()
+    snapshot = newest_snapshot(wave)
     if snapshot is None:
         return View(
             survey=survey, wave=wave, standing=_standing_without_batches(wave), manifest=manifest
@@ -201,23 +232,34 @@ def _read_question(
         number=number,
         question=question,
         total=figures["total"],
-        codes=tuple(
-            CodeResult(
-                code=option.code,
-                text=option.text,
-                count=by_code[option.code]["count"],
-                raw_share=by_code[option.code]["raw_share"],
-                estimate=by_code[option.code]["estimate"],
-                standard_error=by_code[option.code]["standard_error"],
-                effective_total=_positive(by_code[option.code]["effective_total"]),
-                low=by_code[option.code]["low"],
-                high=by_code[option.code]["high"],
-            )
-            for option in question.options
-        ),
+        codes=tuple(_read_code(option, by_code[option.code]) for option in question.options),
         interval_method=figures["interval"]["method"],
         interval_level=figures["interval"]["level"],
+        together_method=figures["together"]["method"],
+        together_level=figures["together"]["level"],
         contradiction=figures["contradiction"],
+        alarm=figures["alarm"],
+    )
+
+
+def _read_code(option: Option, figures: Mapping[str, Any]) -> CodeResult:
+    together_low, together_high = figures["together"]
+    return CodeResult(
+        code=option.code,
+        text=option.text,
+        count=figures["count"],
+        raw_share=figures["raw_share"],
+        estimate=figures["estimate"],
+        joint_estimate=figures["joint_estimate"],
+        standard_error=figures["standard_error"],
+        effective_total=_positive(figures["effective_total"]),
+        low=figures["low"],
+        high=figures["high"],
+        guides=tuple(
+            Guide(level=level, low=low, high=high) for level, low, high in figures["guides"]
+        ),
+        together_low=together_low,
+        together_high=together_high,
     )
 
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from aggregator.estimates import compute_estimates
 from aggregator.models import Batch, RawReport, Snapshot
-from privacy.estimation import estimate_shares
-from privacy.intervals import Interval, confidence_sequence, likelihood_ratio_interval
-from privacy.mechanisms import RandomizedResponse
-from surveys.manifest import Manifest, parse_manifest
+from surveys.manifest import parse_manifest
 from surveys.models import Wave
 
 # Raised whenever the same batches would give other figures than before.
-METHOD_VERSION = 1
-LEVEL = 0.95
+METHOD_VERSION = 2
 KEPT_PER_WAVE = 200
 _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
 
@@ -64,7 +58,7 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
 
 def add_up_batches(*, wave: Wave) -> tuple[list[list[int]], int]:
     """Return the counts over all batches and the number of the newest one."""
-    newest = wave.snapshots.order_by("-through_batch").first()
+    newest = wave.snapshots.order_by("-through_batch").first()  # counts are of no method
     counts, through_batch = (newest.counts, newest.through_batch) if newest else ([], 0)
     return add_counts(
         counts, through_batch, wave.batches.filter(number__gt=through_batch).order_by("number")
@@ -84,53 +78,13 @@ def add_counts(
     return counts, through_batch
 
 
-def compute_estimates(
-    *, manifest: Manifest, counts: Sequence[Sequence[int]], fixed_end: bool
-) -> list[dict[str, Any]]:
-    """Estimate every share of every question, unclipped, with the interval that is allowed."""
-    return [
-        {"name": question.name, **_estimate_question(question.mechanism, cells, fixed_end)}
-        for question, cells in zip(manifest.questions, counts, strict=True)
-    ]
-
-
-def _estimate_question(
-    mechanism: RandomizedResponse, counts: Sequence[int], fixed_end: bool
-) -> dict[str, Any]:
-    estimates = estimate_shares(counts=counts, mechanism=mechanism)
-    find_interval = likelihood_ratio_interval if fixed_end else confidence_sequence
-    total = sum(counts)
-    intervals: list[Interval] = [
-        find_interval(successes=count, total=total, mechanism=mechanism, level=LEVEL)
-        for count in counts
-    ]
-    return {
-        "total": total,
-        "codes": [
-            {
-                "code": code,
-                "count": count,
-                "raw_share": count / total,
-                "estimate": float(estimates.shares[code]),
-                "standard_error": float(estimates.standard_errors[code]),
-                "effective_total": float(estimates.effective_totals[code]),
-                "low": interval.low,
-                "high": interval.high,
-            }
-            for code, (count, interval) in enumerate(zip(counts, intervals, strict=True))
-        ],
-        "interval": {"method": intervals[0].method, "level": LEVEL},
-        "contradiction": any(interval.contradiction for interval in intervals),
-    }
-
-
 def _drop_old_snapshots(*, wave: Wave) -> None:
     kept = wave.snapshots.order_by("-through_batch").values("pk")[:KEPT_PER_WAVE]
     wave.snapshots.exclude(pk__in=list(kept.values_list("pk", flat=True))).delete()
 
 
 def find_waves_to_estimate() -> QuerySet[Wave]:
-    """Waves with a batch past their newest snapshot, or whose last snapshot is not yet final."""
+    """Waves whose newest snapshot is behind: in batches, in method, or not yet final."""
     newest = Snapshot.objects.filter(wave=OuterRef("pk")).order_by("-through_batch")
     raw = RawReport.objects.filter(wave=OuterRef("pk"))
     return (
@@ -138,10 +92,12 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
             newest_batch=Max("batches__number"),
             seen_batch=Coalesce(Subquery(newest.values("through_batch")[:1]), 0),
             seen_final=Subquery(newest.values("final")[:1]),
+            seen_version=Subquery(newest.values("method_version")[:1]),
         )
         .filter(newest_batch__isnull=False)
         .filter(
             Q(newest_batch__gt=F("seen_batch"))
+            | Q(seen_version__lt=METHOD_VERSION)
             | (Q(state=Wave.State.CLOSED, seen_final=False) & ~Exists(raw))
         )
         .order_by("pk")
@@ -149,4 +105,6 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
 
 
 def newest_snapshot(wave: Wave) -> Snapshot | None:
-    return wave.snapshots.order_by("-through_batch").first()
+    """The newest snapshot, unless it was made by an older method and waits to be made again."""
+    newest = wave.snapshots.order_by("-through_batch").first()
+    return newest if newest and newest.method_version == METHOD_VERSION else None

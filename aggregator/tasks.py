@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
+from aggregator.comparisons import find_comparisons_to_run, run_comparison
 from aggregator.drawing import find_waves_to_draw, update_chart
 from aggregator.sealing import close_due_waves, find_waves_to_seal, seal_next_batch
 from aggregator.snapshots import find_waves_to_estimate, update_snapshot
@@ -25,6 +26,8 @@ def sweep() -> None:
         estimate_wave.apply_async([wave.pk], expires=EXPIRES_SECONDS)
     for wave in find_waves_to_draw():
         draw_wave.apply_async([wave.pk], expires=EXPIRES_SECONDS)
+    for comparison in find_comparisons_to_run():
+        compare.apply_async([comparison.pk], expires=EXPIRES_SECONDS)
 
 
 @shared_task
@@ -44,3 +47,8 @@ def estimate_wave(wave_id: int) -> None:
 @shared_task
 def draw_wave(wave_id: int) -> None:
     update_chart(wave_id=wave_id)
+
+
+@shared_task
+def compare(comparison_id: int) -> None:
+    run_comparison(comparison_id=comparison_id)

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from aggregator.views import exports, home, results
+from aggregator.views import compare, exports, home, methods, results
 
 app_name = "aggregator"
 urlpatterns = [
@@ -15,6 +15,20 @@ urlpatterns = [
     path("surveys/<slug:slug>/results/chart.png", results.chart_png, name="chart_png"),
     path("surveys/<slug:slug>/results/reports.csv", exports.reports_csv, name="reports_csv"),
     path("surveys/<slug:slug>/results/estimates.csv", exports.estimates_csv, name="estimates_csv"),
+    path("surveys/<slug:slug>/compare", compare.compare, name="compare"),
+    path("surveys/<slug:slug>/compare/<int:pk>/result", compare.comparison, name="comparison"),
+    path(
+        "surveys/<slug:slug>/compare/<int:pk>/result/panel",
+        compare.comparison_panel,
+        name="comparison_panel",
+    ),
+    path(
+        "surveys/<slug:slug>/compare/<int:pk>/result.csv",
+        compare.comparison_csv,
+        name="comparison_csv",
+    ),
+    path("methods", methods.methods, name="methods"),
+    path("methods/figures/<str:name>", methods.methods_figure, name="methods_figure"),
     path("api", home.api_guide, name="api_guide"),
     path("api/", include("aggregator.api.urls")),
 ]

@@ -18,34 +18,65 @@ CONTRADICTION_CAUSES = (
     "Reports that did not come from this survey's page, such as a flood of invented ones, are "
     "the usual cause. Treat this question's figures as a warning, not as a finding."
 )
-WATCHED = (
-    "This interval is valid while you watch: it holds at every look, so you may look as often "
-    "as you like and close the survey whenever you like."
-)
-FIXED_END = (
-    "This interval is valid because the end was fixed before the survey opened and the survey "
-    "ended by it."
-)
+INTERVAL_SENTENCES: dict[str, str] = {
+    "confidence_sequence": (
+        "This interval is valid while you watch: it holds at every look, so you may look as often "
+        "as you like and close the survey whenever you like."
+    ),
+    "likelihood_ratio": (
+        "This interval is valid because the end was fixed before the survey opened and the survey "
+        "ended by it."
+    ),
+    "clopper_pearson": (
+        "This interval is valid because the end was fixed before the survey opened and the survey "
+        "ended by it. It is the guaranteed kind: with this many codes a shorter one would miss "
+        "the truth too often."
+    ),
+}
+# Where the methods page explains each kind.
+INTERVAL_ANCHORS = {
+    "confidence_sequence": "valid-while-you-watch",
+    "likelihood_ratio": "likelihood-ratio-interval",
+    "clopper_pearson": "guaranteed-interval",
+}
 WATCHED_SHORT = "Valid while you watch: these intervals hold at every look, however often you look."
 FIXED_END_SHORT = "Valid because the end was fixed before opening and the survey ended by it."
+GUIDES = "The inner, thicker lines are 50 % and 80 % intervals of the same kind, as guides."
+# Of the reports, for the statement about invented ones.
+FAKE_SHARE = 0.02
 
 
-def describe_interval(fixed_end: bool, *, short: bool = False) -> str:
-    """Say in one plain sentence which kind of interval is shown and why it may be."""
-    if short:
-        return FIXED_END_SHORT if fixed_end else WATCHED_SHORT
-    return FIXED_END if fixed_end else WATCHED
+def describe_interval(method: str) -> str:
+    """Say in plain words which kind of interval is shown and why it may be."""
+    return INTERVAL_SENTENCES[method]
+
+
+def describe_intervals(fixed_end: bool) -> str:
+    """The same for all intervals of a survey, as short as a chart needs it."""
+    return FIXED_END_SHORT if fixed_end else WATCHED_SHORT
+
+
+def describe_alarm(results: Results) -> str:
+    """Name the questions whose codes the design could not have produced; empty if none."""
+    numbers = [f"Q{question.number}" for question in results.alarms]
+    if not numbers:
+        return ""
+    listed = numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
+    return (
+        f"The codes of {listed} cannot have come from this survey's page alone: under its design "
+        "a pattern like this turns up in fewer than 1 of 100 surveys, however often one looks. "
+        "Invented reports are the usual cause."
+    )
 
 
 def digits_for(code: CodeResult) -> int:
     """Whole points, unless the interval is so narrow that its ends would fall together."""
-    width = 1.0 if code.low is None or code.high is None else code.high - code.low
-    return 0 if width >= 0.03 else 1
+    return 0 if code.high - code.low >= 0.03 else 1
 
 
 def summarize_share(question: QuestionResult, code: CodeResult) -> str:
     """20 % (15–25), as short as a chart needs it."""
-    if question.contradiction or code.low is None or code.high is None:
+    if question.contradiction:
         return "contradiction"
     digits = digits_for(code)
     ends = f"{points(code.low, digits)}–{points(code.high, digits)}"
@@ -54,7 +85,7 @@ def summarize_share(question: QuestionResult, code: CodeResult) -> str:
 
 def describe_share(question: QuestionResult, code: CodeResult) -> str:
     """20 % (95 %: 15 to 25 %)."""
-    if question.contradiction or code.low is None or code.high is None:
+    if question.contradiction:
         return CONTRADICTION
     digits = digits_for(code)
     low, high = points(code.low, digits), percent(code.high, digits)
@@ -62,11 +93,20 @@ def describe_share(question: QuestionResult, code: CodeResult) -> str:
     return f"{percent(code.shown, digits)} ({level}: {low} to {high})."
 
 
-def write_interval(code: CodeResult) -> str:
-    """15.0 to 25.3 %, or a dash where there is none."""
-    if code.low is None or code.high is None:
-        return "–"
-    return f"{points(code.low, 1)} to {percent(code.high, 1)}"
+def write_interval(low: float, high: float) -> str:
+    """15.0 to 25.3 %"""
+    return f"{points(low, 1)} to {percent(high, 1)}"
+
+
+def describe_fakes(question: QuestionResult, code: CodeResult) -> str:
+    """If 2 % of the reports were invented, the interval would be 13 to 28 %."""
+    if question.contradiction:
+        return ""
+    band = question.band(code, fake_share=FAKE_SHARE)
+    return (
+        f"If {percent(FAKE_SHARE)} of the reports were invented, whatever they say, "
+        f"the interval would be {write_interval(band.low, band.high)}."
+    )
 
 
 def describe_worth(question: QuestionResult, code: CodeResult) -> str:
@@ -98,7 +138,12 @@ class Finding:
     share: str
     worth: str
     clipping: str
+    fakes: str
+    kind: str
+    kind_anchor: str
     interval: str
+    guides: tuple[str, ...]
+    together: str
     truth: float | None
 
     @property
@@ -119,15 +164,27 @@ class Finding:
 def write_findings(results: Results, *, truths: Sequence[float] = ()) -> list[Finding]:
     """Put every share that pages show into sentences; `truths` are known for the demo only."""
     return [
-        Finding(
-            question=question,
-            code=code,
-            share=describe_share(question, code),
-            worth=describe_worth(question, code),
-            clipping="" if question.contradiction else describe_clipping(code),
-            interval="–" if question.contradiction else write_interval(code),
-            truth=truths[index] if index < len(truths) else None,
-        )
+        _write_finding(question, code, truth=truths[index] if index < len(truths) else None)
         for index, question in enumerate(results.questions)
         for code in question.interest
     ]
+
+
+def _write_finding(question: QuestionResult, code: CodeResult, *, truth: float | None) -> Finding:
+    def ends(low: float, high: float) -> str:
+        return "–" if question.contradiction else write_interval(low, high)
+
+    return Finding(
+        question=question,
+        code=code,
+        share=describe_share(question, code),
+        worth=describe_worth(question, code),
+        clipping="" if question.contradiction else describe_clipping(code),
+        fakes=describe_fakes(question, code),
+        kind=describe_interval(question.interval_method),
+        kind_anchor=INTERVAL_ANCHORS[question.interval_method],
+        interval=ends(code.low, code.high),
+        guides=tuple(ends(guide.low, guide.high) for guide in code.guides),
+        together=ends(code.together_low, code.together_high),
+        truth=truth,
+    )

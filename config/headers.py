@@ -57,9 +57,9 @@ def _researcher(**changes: str | None) -> dict[str, str | None]:
 
 
 _SAME_ORIGIN = {"Referrer-Policy": "same-origin"}
-# Trusted Types are off only where Vega draws: its bundle builds elements from strings.
+# Trusted Types are off only where Vega draws, whose bundle builds elements from strings,
+# and where htmx swaps in what the server rendered.
 _CHARTS = _researcher(**{"require-trusted-types-for": None, "trusted-types": None})
-# htmx sets the HTML that the server rendered; it has no Trusted Types policy of its own.
 
 TABLE = (
     Policy(
@@ -73,7 +73,11 @@ TABLE = (
         csp=_researcher(**{"script-src": None, "connect-src": None}),
         extra=_SAME_ORIGIN,
     ),
-    Policy(paths=("*/results", "*/results/panel"), csp=_CHARTS, extra=_SAME_ORIGIN),
+    Policy(
+        paths=("*/results", "*/results/panel", "*/result", "*/result/panel"),
+        csp=_CHARTS,
+        extra=_SAME_ORIGIN,
+    ),
     Policy(paths=("*/preview",), csp=_researcher(**{"form-action": "'none'"}), extra=_SAME_ORIGIN),
     Policy(paths=("/",), csp=_researcher(), extra=_SAME_ORIGIN),
 )

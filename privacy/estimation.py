@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from privacy.mechanisms import RandomizedResponse
 
@@ -47,6 +47,21 @@ class ShareEstimates:
     def clipped_shares(self) -> NDArray[np.float64]:
         """Each share cut to [0, 1] by itself: what a screen shows beside its own interval."""
         return np.clip(self.shares, 0.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MarginalEstimates:
+    """Estimates of many shares, each by itself.
+
+    Attributes
+    ----------
+    shares, standard_errors, effective_totals : ndarray of float64
+        As in `ShareEstimates`, one for every symbol that was asked for.
+    """
+
+    shares: NDArray[np.float64]
+    standard_errors: NDArray[np.float64]
+    effective_totals: NDArray[np.float64]
 
 
 def estimate_shares(*, counts: Sequence[int], mechanism: RandomizedResponse) -> ShareEstimates:
@@ -103,38 +118,115 @@ def estimate_shares(*, counts: Sequence[int], mechanism: RandomizedResponse) -> 
     total = int(cells.sum())
     if total == 0:
         raise ValueError("counts must hold at least one report, got none")
+    channel = {"other_probability": mechanism.other_probability, "slope": mechanism.slope}
     reported = cells / total
-    c, d = mechanism.other_probability, mechanism.slope
-    covariance = (np.diag(reported) - np.outer(reported, reported)) / (total * d**2)
-    shares = (reported - c) / d
+    spread = np.diag(reported) - np.outer(reported, reported)
+    marginal = estimate_marginal_shares(successes=cells, total=total, **channel)
     return ShareEstimates(
         total=total,
         counts=tuple(int(count) for count in cells),
-        shares=shares,
-        standard_errors=np.sqrt(reported * (1 - reported) / total) / d,
-        covariance=covariance,
-        joint_shares=_fit_joint_shares(cells, c=c, d=d),
-        effective_totals=_effective_totals(shares, total=total, c=c, d=d),
+        shares=marginal.shares,
+        standard_errors=marginal.standard_errors,
+        covariance=spread / (total * mechanism.slope**2),
+        joint_shares=fit_joint_shares(counts=cells, **channel),
+        effective_totals=marginal.effective_totals,
     )
 
 
-def _fit_joint_shares(counts: NDArray[np.int64], *, c: float, d: float) -> NDArray[np.float64]:
-    """Constrained maximum likelihood: l_j = max(c, S_j / mu) with mu making them sum to one."""
-    k = len(counts)
-    free = np.ones(k, dtype=bool)
+def estimate_marginal_shares(
+    *, successes: ArrayLike, total: ArrayLike, other_probability: ArrayLike, slope: ArrayLike
+) -> MarginalEstimates:
+    """Estimate the true shares of many symbols, each by itself, at once.
+
+    Parameters
+    ----------
+    successes : array_like of int
+        Reports S showing the symbol, 0 <= S <= total.
+    total : array_like of int
+        Reports n, at least 1.
+    other_probability, slope : array_like of float
+        c and d of the channel. All four broadcast against each other.
+
+    Returns
+    -------
+    MarginalEstimates
+        Of the broadcast shape: what `estimate_shares` finds for each symbol.
+
+    Raises
+    ------
+    ValueError
+        If total is below 1 or successes do not lie from 0 to total.
+
+    Examples
+    --------
+    >>> found = estimate_marginal_shares(
+    ...     successes=[400, 250], total=1000, other_probability=.25, slope=.5
+    ... )
+    >>> found.shares.round(6).tolist()
+    [0.3, 0.0]
+    """
+    s, n = np.asarray(successes, dtype=np.float64), np.asarray(total, dtype=np.float64)
+    if not (n >= 1).all():
+        raise ValueError(f"total must be at least 1, got {total!r}")
+    if not ((s >= 0) & (s <= n)).all():
+        raise ValueError(f"successes must lie from 0 to total, got {successes!r}")
+    c, d = np.asarray(other_probability, np.float64), np.asarray(slope, np.float64)
+    reported = s / n
+    shares = (reported - c) / d
+    truth = np.clip(shares, 0.0, 1.0)
+    expected = c + d * truth
+    return MarginalEstimates(
+        shares=shares,
+        standard_errors=np.sqrt(reported * (1 - reported) / n) / d,
+        effective_totals=n * truth * (1 - truth) * d**2 / (expected * (1 - expected)),
+    )
+
+
+def fit_joint_shares(
+    *, counts: ArrayLike, other_probability: ArrayLike, slope: ArrayLike
+) -> NDArray[np.float64]:
+    """Find the most likely shares that lie in [0, 1] and sum to one, for many questions.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (..., k)
+        Reports showing each symbol; at least one for each question.
+    other_probability, slope : array_like of float, shape (...)
+        c and d of each question's channel.
+
+    Returns
+    -------
+    ndarray of float64, shape (..., k)
+        Constrained maximum-likelihood shares.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative or a question has no report.
+
+    Notes
+    -----
+    l_j = max(c, S_j / mu), with mu making them sum to one: the lowest cells are put to their
+    floor c until none falls below it; at most k rounds.
+
+    Examples
+    --------
+    >>> fit_joint_shares(counts=[50, 30, 20], other_probability=.2, slope=.4).round(6).tolist()
+    [0.75, 0.25, 0.0]
+    """
+    cells = np.asarray(counts, dtype=np.float64)
+    if not (cells >= 0).all() or not (cells.sum(axis=-1) > 0).all():
+        raise ValueError(f"counts must not be negative, nor all zero, got {counts!r}")
+    c = np.asarray(other_probability, dtype=np.float64)[..., None]
+    d = np.asarray(slope, dtype=np.float64)[..., None]
+    free = np.ones(cells.shape, dtype=bool)
     while True:
         # The cells at their floor take c each; the others share the rest by their counts.
-        room = 1 - c * (k - int(free.sum()))
-        reported = np.where(free, counts * (room / counts[free].sum()), c)
+        room = 1 - c * (~free).sum(axis=-1, keepdims=True)
+        shared = np.where(free, cells, 0.0).sum(axis=-1, keepdims=True)
+        reported = np.where(free, cells * (room / shared), c)
         below = free & (reported < c)
         if not below.any():
-            return (reported - c) / d
+            joint: NDArray[np.float64] = (reported - c) / d
+            return joint
         free &= ~below
-
-
-def _effective_totals(
-    shares: NDArray[np.float64], *, total: int, c: float, d: float
-) -> NDArray[np.float64]:
-    truth = np.clip(shares, 0.0, 1.0)
-    reported = c + d * truth
-    return total * truth * (1 - truth) * d**2 / (reported * (1 - reported))

@@ -1,82 +1,112 @@
-"""Intervals for one true share, as named methods on one result.
+"""Intervals for true shares, as named methods on one result, for many shares at once.
 
 Each symbol by itself is binomial: a report shows it with probability l = c + d p, where p is
-its true share. Both methods work on the count S of such reports among n.
+its true share. Every method works on the count S of such reports among n, for arrays of any
+shape, so one call serves all questions, options and levels of a survey.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import log, log1p
 from typing import Literal
 
-from scipy.special import betaln
-from scipy.stats import chi2
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv, betaln, chdtri, xlog1py, xlogy
 
-from privacy.mechanisms import RandomizedResponse
-
-Method = Literal["likelihood_ratio", "confidence_sequence"]
+Method = Literal["likelihood_ratio", "clopper_pearson", "confidence_sequence"]
+Floats = NDArray[np.float64]
 _PRIOR = 0.5  # of the beta mixture: Beta(1/2, 1/2)
+_HALVINGS = 48  # of [0, 1]: to 4e-15
 
 
-@dataclass(frozen=True, kw_only=True)
-class Interval:
-    """A set of plausible true shares.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Intervals:
+    """Sets of plausible true shares, one for every entry of the data they were found from.
 
     Attributes
     ----------
-    low, high : float
-        Ends of the interval, 0 <= low <= high <= 1, as fractions.
-    level : float
-        Confidence level, in (0, 1).
+    low, high : ndarray of float64
+        Ends, 0 <= low <= high <= 1, as fractions.
+    contradiction : ndarray of bool
+        True where no true share in [0, 1] agrees with the reports: then something other than
+        the stated mechanism produced them, and low = high is merely the nearest share.
+    level : ndarray of float64
+        Confidence level of each interval, in (0, 1).
     method : str
-        "likelihood_ratio": holds once, if the end of the survey did not depend on the data.
-        "confidence_sequence": holds at every look at once.
-    contradiction : bool
-        True if no true share in [0, 1] agrees with the reports: then something other than the
-        stated mechanism produced them, and low = high is merely the nearest share.
+        "likelihood_ratio" and "clopper_pearson" (guaranteed): hold once, if the end of the
+        survey did not depend on the data. "confidence_sequence": holds at every look at once.
     """
 
-    low: float
-    high: float
-    level: float
+    low: Floats
+    high: Floats
+    contradiction: NDArray[np.bool_]
+    level: Floats
     method: Method
-    contradiction: bool = False
 
 
-def likelihood_ratio_interval(
-    *, successes: int, total: int, mechanism: RandomizedResponse, level: float = 0.95
-) -> Interval:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Data:
+    """Checked input, broadcast to one shape."""
+
+    successes: Floats
+    total: Floats
+    c: Floats
+    d: Floats
+    level: Floats
+
+    def reported(self, share: Floats) -> Floats:
+        """l = c + d p, strictly between 0 and 1 because T is."""
+        return self.c + self.d * share
+
+    @property
+    def closest(self) -> Floats:
+        """The maximum-likelihood share in [0, 1]; 1/2 without reports, where all are alike."""
+        reported = self.successes / np.maximum(self.total, 1)
+        return np.where(self.total > 0, np.clip((reported - self.c) / self.d, 0.0, 1.0), 0.5)
+
+
+def likelihood_ratio(
+    *,
+    successes: ArrayLike,
+    total: ArrayLike,
+    other_probability: ArrayLike,
+    slope: ArrayLike,
+    level: ArrayLike = 0.95,
+) -> Intervals:
     """Find the shares in [0, 1] that a likelihood-ratio test does not reject.
 
     Parameters
     ----------
-    successes : int
+    successes : array_like of int
         Reports S showing the symbol, 0 <= S <= total.
-    total : int
+    total : array_like of int
         Reports n, at least 0.
-    mechanism : RandomizedResponse
-        The mechanism that produced the reports.
-    level : float, optional
-        Confidence level, in (0, 1).
+    other_probability, slope : array_like of float
+        c and d of the channel: a report shows the symbol with probability c + d p.
+    level : array_like of float, optional
+        Confidence level, in (0, 1). All five broadcast against each other.
 
     Returns
     -------
-    Interval
-        Never empty and, for n >= 1, never of zero width; [0, 1] for n = 0.
+    Intervals
+        Of the broadcast shape. Never empty and, for n >= 1, never of zero width; [0, 1] for
+        n = 0.
 
     Raises
     ------
     ValueError
-        If successes, total or level is out of range.
+        If successes, total, the channel or level is out of range.
 
     Notes
     -----
     Keeps p if 2 (L(p*) - L(p)) <= the level's quantile of chi-square with one degree of
     freedom, L(p) = S ln l + (n - S) ln(1 - l), l = c + d p, p* the maximum over [0, 1].
-    Valid for one look at data whose amount was fixed beforehand. Least coverage of a 95 %
-    interval at two coins over true shares 0, .001, ..., .5: .935 (n = 50), .941 (n = 200).
+    Valid for one look at data whose amount was fixed beforehand. Approximate: least coverage
+    of a 95 % interval at two coins over true shares 0, .001, ..., 1 is .935 (n = 50) and .941
+    (n = 200); it is lower where few answers are swapped and n is small, which is what
+    `privacy.coverage.choose_method` looks at.
 
     References
     ----------
@@ -84,57 +114,122 @@ def likelihood_ratio_interval(
 
     Examples
     --------
-    >>> coins = RandomizedResponse(symbols=2, threshold=3 * 2**30)
-    >>> interval = likelihood_ratio_interval(successes=400, total=1000, mechanism=coins)
-    >>> round(interval.low, 4), round(interval.high, 4)
+    >>> found = likelihood_ratio(successes=400, total=1000, other_probability=.25, slope=.5)
+    >>> round(float(found.low), 4), round(float(found.high), 4)
     (0.2398, 0.3612)
     """
-    _check(successes=successes, total=total, level=level)
-    if total == 0:
-        return Interval(low=0.0, high=1.0, level=level, method="likelihood_ratio")
-    best = _closest_share(successes, total, mechanism)
-    best_l = _reported(best, mechanism)
-    limit = float(chi2.ppf(level, df=1))
+    data = _check(successes, total, other_probability, slope, level)
+    best = data.closest
+    best_l = data.reported(best)
+    limit = chdtri(1, 1 - data.level)
 
-    def keeps(share: float) -> bool:
-        reported = _reported(share, mechanism)
+    def keeps(share: Floats) -> NDArray[np.bool_]:
+        l = data.reported(share)  # noqa: E741
         # Differences of logarithms by log1p: sums of them would cancel for large n.
-        drop = 0.0
-        if successes:
-            drop += successes * log1p((best_l - reported) / reported)
-        if successes < total:
-            drop += (total - successes) * log1p((reported - best_l) / (1 - reported))
-        return 2 * drop <= limit
+        drop = xlog1py(data.successes, (best_l - l) / l)
+        drop += xlog1py(data.total - data.successes, (l - best_l) / (1 - l))
+        kept: NDArray[np.bool_] = 2 * drop <= limit
+        return kept
 
     low, high = _search(keeps, inside=best)
-    return Interval(low=low, high=high, level=level, method="likelihood_ratio")
+    return Intervals(
+        low=low,
+        high=high,
+        contradiction=np.zeros(low.shape, dtype=bool),
+        level=data.level,
+        method="likelihood_ratio",
+    )
 
 
-def confidence_sequence(
-    *, successes: int, total: int, mechanism: RandomizedResponse, level: float = 0.95
-) -> Interval:
-    """Find the shares in [0, 1] that no look so far, nor this one, has ruled out.
+def clopper_pearson(
+    *,
+    successes: ArrayLike,
+    total: ArrayLike,
+    other_probability: ArrayLike,
+    slope: ArrayLike,
+    level: ArrayLike = 0.95,
+) -> Intervals:
+    """Find the guaranteed interval: it covers with at least its level at every share and n.
 
     Parameters
     ----------
-    successes : int
-        Reports S showing the symbol, 0 <= S <= total.
-    total : int
-        Reports n, at least 0.
-    mechanism : RandomizedResponse
-        The mechanism that produced the reports.
-    level : float, optional
-        Confidence level, in (0, 1).
+    successes, total, other_probability, slope, level : array_like
+        As for `likelihood_ratio`.
 
     Returns
     -------
-    Interval
-        [0, 1] for n = 0. If nothing in [0, 1] survives, `contradiction` is True.
+    Intervals
+        [0, 1] for n = 0. Where nothing in [0, 1] remains, `contradiction` is True.
 
     Raises
     ------
     ValueError
-        If successes, total or level is out of range.
+        If successes, total, the channel or level is out of range.
+
+    Notes
+    -----
+    Beta quantiles for l, mapped by (. - c) / d and cut to [0, 1]. Valid for one look at data
+    whose amount was fixed beforehand. Wider than the likelihood-ratio interval. The chance of
+    a contradiction under the stated mechanism is at most 1 - level.
+
+    References
+    ----------
+    Clopper, C. J. and Pearson, E. S. (1934), Biometrika 26(4), section 4.
+
+    Examples
+    --------
+    >>> found = clopper_pearson(successes=400, total=1000, other_probability=.25, slope=.5)
+    >>> round(float(found.low), 4), round(float(found.high), 4)
+    (0.2389, 0.3622)
+    """
+    data = _check(successes, total, other_probability, slope, level)
+    misses = data.total - data.successes
+    tail = (1 - data.level) / 2
+    # Of 0 successes the low end is 0, of n the high end 1: there the quantile is not defined.
+    lowest = np.where(
+        data.successes > 0,
+        betaincinv(np.where(data.successes > 0, data.successes, 1), misses + 1, tail),
+        0.0,
+    )
+    highest = np.where(
+        misses > 0,
+        1 - betaincinv(np.where(misses > 0, misses, 1), data.successes + 1, tail),
+        1.0,
+    )
+    low, high = (lowest - data.c) / data.d, (highest - data.c) / data.d
+    return Intervals(
+        low=np.clip(low, 0.0, 1.0),
+        high=np.clip(high, 0.0, 1.0),
+        contradiction=(high < 0) | (low > 1),
+        level=data.level,
+        method="clopper_pearson",
+    )
+
+
+def confidence_sequence(
+    *,
+    successes: ArrayLike,
+    total: ArrayLike,
+    other_probability: ArrayLike,
+    slope: ArrayLike,
+    level: ArrayLike = 0.95,
+) -> Intervals:
+    """Find the shares in [0, 1] that this look does not rule out, however often one looks.
+
+    Parameters
+    ----------
+    successes, total, other_probability, slope, level : array_like
+        As for `likelihood_ratio`.
+
+    Returns
+    -------
+    Intervals
+        [0, 1] for n = 0. Where nothing in [0, 1] survives, `contradiction` is True.
+
+    Raises
+    ------
+    ValueError
+        If successes, total, the channel or level is out of range.
 
     Notes
     -----
@@ -142,7 +237,8 @@ def confidence_sequence(
     level)), with a = 1/2 and l = c + d p: a beta mixture of likelihood ratios is a
     nonnegative martingale under p, so by Ville's inequality the true share is ever rejected
     with probability at most 1 - level, however often one looks. Depends on (S, n) only, not on
-    the order of reports. Not valid with weights.
+    the order of reports. Intervals of different looks are not to be intersected. Not valid
+    with weights.
 
     References
     ----------
@@ -152,66 +248,135 @@ def confidence_sequence(
 
     Examples
     --------
-    >>> coins = RandomizedResponse(symbols=2, threshold=3 * 2**30)
-    >>> interval = confidence_sequence(successes=400, total=1000, mechanism=coins)
-    >>> round(interval.low, 6), round(interval.high, 6)
+    >>> found = confidence_sequence(successes=400, total=1000, other_probability=.25, slope=.5)
+    >>> round(float(found.low), 6), round(float(found.high), 6)
     (0.18893, 0.414617)
     """
-    _check(successes=successes, total=total, level=level)
-    mixture = float(betaln(_PRIOR + successes, _PRIOR + total - successes) - betaln(_PRIOR, _PRIOR))
-    limit = -log1p(-level)  # ln(1 / (1 - level))
+    data = _check(successes, total, other_probability, slope, level)
+    misses = data.total - data.successes
+    mixture = betaln(_PRIOR + data.successes, _PRIOR + misses) - betaln(_PRIOR, _PRIOR)
+    limit = mixture + np.log1p(-data.level)  # less ln(1 / (1 - level))
 
-    def keeps(share: float) -> bool:
-        reported = _reported(share, mechanism)
-        likelihood = 0.0
-        if successes:
-            likelihood += successes * log(reported)
-        if successes < total:
-            likelihood += (total - successes) * log1p(-reported)
-        return mixture - likelihood < limit
+    def keeps(share: Floats) -> NDArray[np.bool_]:
+        l = data.reported(share)  # noqa: E741
+        likelihood = xlogy(data.successes, l) + xlog1py(misses, -l)
+        kept: NDArray[np.bool_] = likelihood > limit
+        return kept
 
     # The likelihood is highest here: if even this share is rejected, all are.
-    best = _closest_share(successes, total, mechanism) if total else 0.0
-    if not keeps(best):
-        return Interval(
-            low=best, high=best, level=level, method="confidence_sequence", contradiction=True
-        )
+    best = data.closest
+    contradiction = ~keeps(best)
     low, high = _search(keeps, inside=best)
-    return Interval(low=low, high=high, level=level, method="confidence_sequence")
+    return Intervals(
+        low=np.where(contradiction, best, low),
+        high=np.where(contradiction, best, high),
+        contradiction=contradiction,
+        level=data.level,
+        method="confidence_sequence",
+    )
 
 
-def _reported(share: float, mechanism: RandomizedResponse) -> float:
-    """l = c + d p, for p in [0, 1]; strictly between 0 and 1 because T is."""
-    return mechanism.other_probability + mechanism.slope * share
+METHODS: dict[Method, Callable[..., Intervals]] = {
+    "likelihood_ratio": likelihood_ratio,
+    "clopper_pearson": clopper_pearson,
+    "confidence_sequence": confidence_sequence,
+}
 
 
-def _closest_share(successes: int, total: int, mechanism: RandomizedResponse) -> float:
-    """Return the maximum-likelihood share in [0, 1]."""
-    share = (successes / total - mechanism.other_probability) / mechanism.slope
-    return min(1.0, max(0.0, share))
+def simultaneous_level(level: float, *, shares: int) -> float:
+    """Find the level of each interval so that all of them hold at once with `level`.
+
+    Parameters
+    ----------
+    level : float
+        Wanted for all intervals together, in (0, 1).
+    shares : int
+        Number of intervals shown, at least 1.
+
+    Returns
+    -------
+    float
+        1 - (1 - level) / shares.
+
+    Raises
+    ------
+    ValueError
+        If level or shares is out of range.
+
+    Notes
+    -----
+    Bonferroni's inequality: holds however the intervals depend on each other and at every n,
+    for every method as far as each single interval has its level.
+
+    References
+    ----------
+    Dunn, O. J. (1961), Multiple comparisons among means, JASA 56(293), section 3.
+
+    Examples
+    --------
+    >>> simultaneous_level(0.95, shares=5)
+    0.99
+    """
+    check_level(level)
+    if shares < 1:
+        raise ValueError(f"shares must be at least 1, got {shares!r}")
+    return 1 - (1 - level) / shares
 
 
-def _search(keeps: Callable[[float], bool], *, inside: float) -> tuple[float, float]:
-    """Find the ends of the interval around a kept share; the kept set is an interval."""
-    low = 0.0 if keeps(0.0) else _bisect(keeps, kept=inside, dropped=0.0)
-    high = 1.0 if keeps(1.0) else _bisect(keeps, kept=inside, dropped=1.0)
+def check_level(level: float) -> None:
+    """Refuse a confidence level outside of (0, 1) with a ValueError that names it."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie in (0, 1), got {level!r}")
+
+
+def _search(
+    keeps: Callable[[Floats], NDArray[np.bool_]], *, inside: Floats
+) -> tuple[Floats, Floats]:
+    """Find the ends of the kept set around a kept share; the kept set is an interval.
+
+    Halves between kept and dropped shares, both ends at once, and returns the outer one, so
+    that nothing is cut off.
+    """
+    dropped = np.stack([np.zeros_like(inside), np.ones_like(inside)])
+    kept = np.stack([inside, inside])
+    whole = keeps(dropped)
+    ends = dropped
+    for _ in range(_HALVINGS):
+        middle = (kept + dropped) / 2
+        held = keeps(middle)
+        kept = np.where(held, middle, kept)
+        dropped = np.where(held, dropped, middle)
+    low, high = np.where(whole, ends, dropped)
     return low, high
 
 
-def _bisect(keeps: Callable[[float], bool], *, kept: float, dropped: float) -> float:
-    """Narrow down to neighbouring floats and return the outer one, so nothing kept is cut off."""
-    while True:
-        middle = (kept + dropped) / 2
-        if middle in (kept, dropped):
-            return dropped
-        if keeps(middle):
-            kept = middle
-        else:
-            dropped = middle
-
-
-def _check(*, successes: int, total: int, level: float) -> None:
-    if not 0 <= successes <= total:
-        raise ValueError(f"successes must lie from 0 to total = {total!r}, got {successes!r}")
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie in (0, 1), got {level!r}")
+def _check(
+    successes: ArrayLike,
+    total: ArrayLike,
+    other_probability: ArrayLike,
+    slope: ArrayLike,
+    level: ArrayLike,
+) -> _Data:
+    arrays = np.broadcast_arrays(
+        *(
+            np.asarray(value, dtype=np.float64)
+            for value in (successes, total, other_probability, slope, level)
+        )
+    )
+    data = _Data(**dict(zip(("successes", "total", "c", "d", "level"), arrays, strict=True)))
+    ranges = (
+        ("total", total, (data.total >= 0) & (data.total < np.inf), "be at least 0"),
+        (
+            "successes",
+            successes,
+            (data.successes >= 0) & (data.successes <= data.total),
+            "lie from 0 to total",
+        ),
+        ("other_probability", other_probability, (data.c > 0) & (data.c < 1), "lie in (0, 1)"),
+        ("slope", slope, (data.d > 0) & (data.c + data.d < 1), "be positive, with c + d below 1"),
+        ("level", level, (data.level > 0) & (data.level < 1), "lie in (0, 1)"),
+    )
+    for name, value, fits, rule in ranges:
+        if not fits.all():
+            raise ValueError(f"{name} must {rule}, got {value!r}")
+    return data

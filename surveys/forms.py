@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from surveys.models import MAX_QUESTION_LENGTH, MIN_BATCH_FLOOR, Question, Survey
+from privacy.mechanisms import MAX_SYMBOLS
+from surveys.models import (
+    MAX_QUESTION_LENGTH,
+    MAX_QUESTIONS,
+    MIN_BATCH_FLOOR,
+    Question,
+    Survey,
+)
+from surveys.planner import PlanInput
 from surveys.strength import OFFERED_FLIPS, TWO_COINS, describe_strength
 
 # A batch holds 65,536 reports at most, and one needs K; far above anything useful.
@@ -109,6 +118,29 @@ def _number_messages(low: int, high: int, why: str = "") -> dict[str, str]:
     return {"required": text, "invalid": text, "min_value": text, "max_value": text}
 
 
+def _decimal_range(low: str, high: str) -> dict[str, Any]:
+    text = f"Enter a number from {low} to {high}."
+    return {
+        "min_value": Decimal(low),
+        "max_value": Decimal(high),
+        "max_digits": 6,
+        "decimal_places": 2,
+        "widget": forms.NumberInput(attrs={"step": "any"}),
+        "error_messages": dict.fromkeys(
+            (
+                "required",
+                "invalid",
+                "min_value",
+                "max_value",
+                "max_digits",
+                "max_decimal_places",
+                "max_whole_digits",
+            ),
+            text,
+        ),
+    }
+
+
 class SettingsForm(SurveyTextForm):
     minimum_batch = forms.IntegerField(
         label="Minimum batch K",
@@ -195,6 +227,103 @@ class SettingsForm(SurveyTextForm):
         one, other = self.cleaned_data.get(first), self.cleaned_data.get(second)
         if one is not None and other is not None and not agree(one, other):
             self.add_error(second, problem.format(first=one, second=other))
+
+
+class PlanForm(forms.Form):
+    """What is expected and wanted of a survey; shares in per cent, as people say them."""
+
+    share = forms.DecimalField(
+        label="Expected share of Yes, in %",
+        help_text="Your best guess; from other studies, say.",
+        **_decimal_range("0.1", "99.9"),
+    )
+    margin = forms.DecimalField(
+        label="Wanted precision, ± points",
+        help_text="Half of the interval's width.",
+        **_decimal_range("0.5", "49"),
+    )
+    people = forms.IntegerField(
+        label="People who will answer",
+        min_value=1,
+        max_value=MAX_PEOPLE,
+        error_messages=_number_messages(1, MAX_PEOPLE),
+    )
+    flips = forms.IntegerField(
+        label="Flips of 100",
+        min_value=1,
+        max_value=49,
+        error_messages=_number_messages(1, 49),
+        help_text="Of 100 people with one answer, how many send the other one's code. "
+        "Two coins make 25.",
+    )
+    questions = forms.IntegerField(
+        label="Protected questions",
+        min_value=1,
+        max_value=MAX_QUESTIONS,
+        error_messages=_number_messages(1, MAX_QUESTIONS),
+    )
+    options = forms.IntegerField(
+        label="Answers to choose from",
+        min_value=2,
+        max_value=MAX_SYMBOLS - 1,
+        error_messages=_number_messages(2, MAX_SYMBOLS - 1),
+        help_text="2 for yes and no. The expected share is that of one of them.",
+    )
+    refusing = forms.DecimalField(
+        label="Who prefer not to say, in %",
+        required=False,
+        help_text="Leave it empty if the question offers no such answer.",
+        **_decimal_range("0", "90"),
+    )
+    difference = forms.DecimalField(
+        label="Difference between two groups worth finding, in points",
+        **_decimal_range("0.5", "90"),
+    )
+    closing = forms.ChoiceField(
+        label="How will the survey end?",
+        choices=[
+            ("fixed", "By a date or number of people fixed before it opens"),
+            ("watched", "Whenever I decide, looking at the results"),
+        ],
+        error_messages={
+            "required": "Choose how the survey will end.",
+            "invalid_choice": "Choose one of the ways to end in the list.",
+        },
+    )
+
+    DEFAULTS = {
+        "share": "20",
+        "margin": "5",
+        "people": "400",
+        "flips": "25",
+        "questions": "1",
+        "options": "2",
+        "refusing": "",
+        "difference": "10",
+        "closing": "fixed",
+    }
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> PlanForm:
+        """What is missing from the address is taken from the defaults."""
+        return cls({name: query.get(name, value) for name, value in cls.DEFAULTS.items()})
+
+    def read(self) -> PlanInput:
+        """The plan's input, once the form is valid."""
+        values = self.cleaned_data
+        refusing = values["refusing"]
+        return PlanInput(
+            share=float(values["share"]) / 100,
+            people=values["people"],
+            margin=float(values["margin"]) / 100,
+            flips=values["flips"],
+            questions=values["questions"],
+            options=values["options"],
+            refusal=refusing is not None,
+            refusing=float(refusing or 0) / 100,
+            difference=float(values["difference"]) / 100,
+            watched=values["closing"] == "watched",
+        )
 
 
 class QuestionForm(forms.Form):

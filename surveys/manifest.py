@@ -11,9 +11,9 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from math import fsum, inf, nextafter
 from typing import Any
 
+from privacy.accounting import Entry, basic_epsilon
 from privacy.mechanisms import RandomizedResponse
 
 FORMAT = 1
@@ -62,7 +62,12 @@ class Manifest:
         """Basic sum over all questions, in nats, never below the true sum: the headline."""
         if not self.questions:
             return 0.0
-        return nextafter(fsum(question.mechanism.epsilon for question in self.questions), inf)
+        return basic_epsilon(
+            [
+                Entry(name=question.name, epsilon=question.mechanism.epsilon)
+                for question in self.questions
+            ]
+        )
 
 
 def _format_moment(moment: datetime | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from surveys.views import authoring, respond
+from surveys.views import authoring, planning, respond
 
 app_name = "surveys"
 urlpatterns = [
@@ -31,6 +31,7 @@ urlpatterns = [
     path("surveys/<slug:slug>/close", authoring.close, name="close"),
     path("surveys/<slug:slug>/copy", authoring.copy, name="copy"),
     path("surveys/<slug:slug>/delete", authoring.delete, name="delete"),
+    path("plan", planning.plan, name="plan"),
     path("s/<slug:slug>", respond.respond, name="respond"),
     re_path(r"^m/(?P<digest>[0-9a-f]{64})\.json$", respond.manifest, name="manifest"),
     path("r/<str:version>/<str:name>", respond.client_file, name="client_file"),

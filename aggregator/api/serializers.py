@@ -6,9 +6,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from aggregator.results import QuestionResult, Results
-from aggregator.wording import describe_share
+from aggregator.results import CodeResult, QuestionResult, Results
+from aggregator.wording import FAKE_SHARE, describe_share
 
+METHODS = ("confidence_sequence", "likelihood_ratio", "clopper_pearson")
 # The same words as the marks on the pages.
 STATES = ("draft", "scheduled", "open", "closed")
 
@@ -28,6 +29,14 @@ class SurveySerializer(serializers.Serializer[Any]):
     demo = serializers.BooleanField()
 
 
+class GuideSerializer(serializers.Serializer[dict[str, Any]]):
+    """A narrower interval inside the main one, as a guide."""
+
+    level = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+
+
 class ShareSerializer(serializers.Serializer[dict[str, Any]]):
     """One option. Shares are fractions; the estimate is not clipped to [0, 1]."""
 
@@ -36,9 +45,19 @@ class ShareSerializer(serializers.Serializer[dict[str, Any]]):
     count = serializers.IntegerField(help_text="reports that show this code")
     raw_share = serializers.FloatField(help_text="share of reports that show this code")
     estimate = serializers.FloatField(help_text="estimated share of people, unclipped")
+    joint_estimate = serializers.FloatField(
+        help_text="most likely share if all shares of the question lie in [0, 1]"
+    )
     standard_error = serializers.FloatField()
-    interval_low = serializers.FloatField(allow_null=True)
-    interval_high = serializers.FloatField(allow_null=True)
+    interval_low = serializers.FloatField()
+    interval_high = serializers.FloatField()
+    guides = GuideSerializer(many=True)
+    together_low = serializers.FloatField(help_text="holds for all shares shown at once")
+    together_high = serializers.FloatField()
+    fake_2_percent_low = serializers.FloatField(
+        help_text="the interval if 2 % of the reports were invented"
+    )
+    fake_2_percent_high = serializers.FloatField()
     effective_n = serializers.FloatField(
         allow_null=True, help_text="direct answers that would inform as much; null outside (0, 1)"
     )
@@ -54,11 +73,21 @@ class QuestionSerializer(serializers.Serializer[dict[str, Any]]):
     epsilon = serializers.FloatField(help_text="in nats, rounded up")
     n = serializers.IntegerField()
     interval_method = serializers.ChoiceField(
-        choices=("confidence_sequence", "likelihood_ratio"),
-        help_text="valid while you watch, or valid because the end was fixed in advance",
+        choices=METHODS,
+        help_text=(
+            "confidence_sequence: valid while you watch; likelihood_ratio and clopper_pearson "
+            "(guaranteed): valid because the end was fixed in advance"
+        ),
     )
     interval_level = serializers.FloatField()
-    contradiction = serializers.BooleanField(help_text="the codes contradict the design")
+    together_method = serializers.ChoiceField(choices=METHODS)
+    together_level = serializers.FloatField(help_text="of each interval, so that all hold at once")
+    contradiction = serializers.BooleanField(
+        help_text="no share agrees with the codes at the interval's level"
+    )
+    alarm = serializers.BooleanField(
+        help_text="the design could not plausibly have produced these codes, at any look"
+    )
     shares = ShareSerializer(many=True)
 
 
@@ -135,21 +164,32 @@ def _describe_question(result: QuestionResult) -> dict[str, Any]:
         "n": result.total,
         "interval_method": result.interval_method,
         "interval_level": result.interval_level,
+        "together_method": result.together_method,
+        "together_level": result.together_level,
         "contradiction": result.contradiction,
-        "shares": [
-            {
-                "code": code.code,
-                "text": code.text,
-                "count": code.count,
-                "raw_share": code.raw_share,
-                "estimate": code.estimate,
-                "standard_error": code.standard_error,
-                "interval_low": code.low,
-                "interval_high": code.high,
-                "effective_n": code.effective_total,
-                "status": result.status_of(code).value,
-                "sentence": describe_share(result, code),
-            }
-            for code in result.codes
-        ],
+        "alarm": result.alarm,
+        "shares": [_describe_share(result, code) for code in result.codes],
+    }
+
+
+def _describe_share(result: QuestionResult, code: CodeResult) -> dict[str, Any]:
+    band = result.band(code, fake_share=FAKE_SHARE)
+    return {
+        "code": code.code,
+        "text": code.text,
+        "count": code.count,
+        "raw_share": code.raw_share,
+        "estimate": code.estimate,
+        "joint_estimate": code.joint_estimate,
+        "standard_error": code.standard_error,
+        "interval_low": code.low,
+        "interval_high": code.high,
+        "guides": [vars(guide) for guide in code.guides],
+        "together_low": code.together_low,
+        "together_high": code.together_high,
+        "fake_2_percent_low": band.low,
+        "fake_2_percent_high": band.high,
+        "effective_n": code.effective_total,
+        "status": result.status_of(code).value,
+        "sentence": describe_share(result, code),
     }

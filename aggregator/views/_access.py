@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest
@@ -14,13 +15,11 @@ from django_htmx.http import HttpResponseClientRefresh
 from surveys.models import Survey
 
 
-def for_owner(
-    view: Callable[[HttpRequest, Survey], HttpResponseBase],
-) -> Callable[..., HttpResponseBase]:
+def for_owner(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Hand the view its owner's survey; 404 for others, sign-in for visitors."""
 
     @wraps(view)
-    def wrapper(request: HttpRequest, slug: str) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, slug: str, **rest: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             # A panel that asks after the session ended must not be filled with the sign-in
             # form: the page as a whole goes there.
@@ -28,6 +27,6 @@ def for_owner(
                 return HttpResponseClientRefresh()
             return redirect_to_login(request.get_full_path())
         survey = get_object_or_404(Survey.objects.owned_by(request.user), slug=slug)
-        return view(request, survey)
+        return view(request, survey, **rest)
 
     return wrapper

@@ -17,7 +17,9 @@ from aggregator.views._access import for_owner
 from aggregator.wording import (
     CONTRADICTION,
     CONTRADICTION_CAUSES,
-    describe_interval,
+    GUIDES,
+    describe_alarm,
+    describe_intervals,
     write_findings,
 )
 from surveys.models import Survey
@@ -36,8 +38,8 @@ def _context(view: View) -> dict[str, Any]:
         "standing": view.standing.value,
         "state": describe_state(wave=wave, now=timezone.now()),
         "findings": write_findings(found, truths=known_shares(survey)) if found else [],
-        "interval_kind": describe_interval(found.fixed_end) if found else "",
-        "chart_note": describe_interval(found.fixed_end, short=True) if found else "",
+        "chart_note": f"{describe_intervals(found.fixed_end)} {GUIDES}" if found else "",
+        "alarm": describe_alarm(found) if found else "",
         "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),
         "known_truth": describe_known_truth(survey),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -15,6 +17,7 @@ from surveys.errors import ChangedMeanwhile, NotDraft, NotLaunchable, NotOpen, T
 from surveys.forms import QuestionForm, SettingsForm, SurveyTextForm
 from surveys.manifest import Manifest, hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Survey, Wave
+from surveys.planner import plan_for
 from surveys.state import describe_state
 from surveys.strength import HIGH_TOTAL_EPSILON
 from surveys.views.access import authoring, get_own_question, get_own_survey, signed_in_user
@@ -76,7 +79,11 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
     if wave is None:
         manifest = services.describe(survey=survey, wave_number=1)
         problems = services.find_launch_problems(survey=survey, now=now)
-        context |= {"questions": survey.questions.all(), "problems": problems}
+        context |= {
+            "questions": survey.questions.all(),
+            "problems": problems,
+            "plan_query": urlencode(plan_for(survey)),
+        }
         context |= _manifest_context(manifest)
         return render(request, "surveys/draft.html", context)
     link = request.build_absolute_uri(reverse("surveys:respond", args=[survey.slug]))

@@ -1,0 +1,97 @@
+"""A comparison as CSV: every figure in full precision, with what it was computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import HttpResponse
+
+from aggregator.comparisons import find_standing
+from aggregator.exports import CONTENT_TYPE, write_row
+from aggregator.models import Comparison
+
+HEAD = ("survey", "wave", "manifest_sha256", "through_batch", "method_version", "standing", "n")
+TABLE_COLUMNS = ("figure", "raw", "standard_error", "estimate", "low", "high", "level")
+FIGURES = ("share_first", "share_second", "difference", "odds_ratio", "log_odds_ratio", "phi")
+CELL_COLUMNS = ("outcome_code", "group_code", "count", "share", "standard_error", "joint_share")
+TERM_COLUMNS = (
+    "name",
+    "coefficient",
+    "standard_error",
+    "low",
+    "high",
+    "odds_ratio",
+    "odds_ratio_low",
+    "odds_ratio_high",
+    "statistic",
+    "p_value",
+    "adjusted_p_value",
+)
+PAIR_COLUMNS = ("first", "second", "phi", "p_value", "adjusted_p_value")
+
+
+def respond_with_comparison(comparison: Comparison) -> HttpResponse:
+    response = HttpResponse(b"".join(_rows(comparison)), content_type=CONTENT_TYPE)
+    wave = comparison.wave
+    name = "_".join([comparison.kind, *comparison.names])
+    response["Content-Disposition"] = (
+        f'attachment; filename="{wave.survey.slug}_w{wave.number}_'
+        f'{wave.manifest_hash_hex[:8]}_RANDOMIZED_{name}.csv"'
+    )
+    return response
+
+
+def _rows(comparison: Comparison) -> Iterator[bytes]:
+    """One table: the columns of the survey first, the same in every row."""
+    result, wave = comparison.result or {}, comparison.wave
+    standing = "fixed_end" if find_standing(comparison).fixed_end else "exploratory"
+    head = (
+        wave.survey.slug,
+        wave.number,
+        wave.manifest_hash_hex,
+        comparison.through_batch,
+        comparison.method_version,
+        standing,
+        result["n"],
+    )
+    columns, rows = _table(comparison.kind, comparison.names, result)
+    yield write_row((*HEAD, *columns))
+    for row in rows:
+        yield write_row((*head, *row))
+
+
+def _table(
+    kind: str, names: list[str], result: dict[str, Any]
+) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    if kind == Comparison.Kind.REGRESSION:
+        rows = [tuple(term[column] for column in TERM_COLUMNS) for term in result["terms"]]
+        return ("outcome", *TERM_COLUMNS), [(names[0], *row) for row in rows]
+    if kind == Comparison.Kind.PAIRS:
+        return PAIR_COLUMNS, [
+            (*pair["questions"], *(pair[column] for column in PAIR_COLUMNS[2:]))
+            for pair in result["pairs"]
+        ]
+    return _two_questions(names, result)
+
+
+def _two_questions(
+    names: list[str], result: dict[str, Any]
+) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """The figures, the test, and then the cells of the table of true answers."""
+    columns = ("outcome", "group", *TABLE_COLUMNS, "p_value", "method", *CELL_COLUMNS)
+    no_cell, no_figure = (None,) * len(CELL_COLUMNS), (None,) * (len(TABLE_COLUMNS) - 1)
+    rows: list[tuple[Any, ...]] = [
+        (name, *(result[name][column] for column in TABLE_COLUMNS[1:]), None, None, *no_cell)
+        for name in FIGURES
+    ]
+    test = result["test"]
+    rows.append(("test", *no_figure, test["p_value"], test["method"], *no_cell))
+    for first, counts in enumerate(result["counts"]):
+        for second, count in enumerate(counts):
+            cell = [
+                result[name][first][second]
+                for name in ("shares", "standard_errors", "joint_shares")
+            ]
+            rows.append(("cell", *no_figure, None, None, first, second, count, *cell))
+    return columns, [(*names, *row) for row in rows]

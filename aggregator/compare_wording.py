@@ -1,0 +1,273 @@
+"""Comparisons in sentences: what differs, how surely, and what that may not be used for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aggregator.models import Comparison
+from surveys.manifest import Manifest, ManifestQuestion
+from surveys.templatetags.numbers import percent, points
+
+EXPLORATORY = (
+    "Exploratory: no guarantee under repeated looks. For comparisons there is no interval that "
+    "stays valid while you watch. Close the survey by an end fixed before it opened, and one "
+    "that you planned beforehand can be taken at its word."
+)
+CONFIRMED = (
+    "The survey ended as fixed before it opened, so each 95 % interval and p-value here holds for "
+    "a comparison that you had planned. Of many that you merely try, some will stand out by chance."
+)
+SIGNIFICANT = 0.05
+TESTS = {
+    "pearson": "Pearson’s χ² test on the codes as they are, which keeps its level",
+    "fisher_exact": "Fisher’s exact test on the codes as they are, because there are so few",
+    "latent_likelihood_ratio": "a likelihood-ratio test on the estimated true answers",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureLine:
+    """One figure of a table, ready for a page."""
+
+    name: str
+    anchor: str
+    value: str
+    interval: str
+    note: str = ""
+
+
+def describe_standing(fixed_end: bool) -> str:
+    return CONFIRMED if fixed_end else EXPLORATORY
+
+
+def find_questions(manifest: Manifest, comparison: Comparison) -> list[ManifestQuestion]:
+    by_name = {question.name: question for question in manifest.questions}
+    return [by_name[name] for name in comparison.names]
+
+
+def number_of(manifest: Manifest, name: str) -> int:
+    return [question.name for question in manifest.questions].index(name) + 1
+
+
+def describe_title(manifest: Manifest, comparison: Comparison) -> str:
+    """Q1 by Q2; Q1 explained by Q2, Q3 and Q4; All pairs."""
+    numbers = [f"Q{number_of(manifest, name)}" for name in comparison.names]
+    if comparison.kind == Comparison.Kind.PAIRS:
+        return "All pairs of questions"
+    if comparison.kind == Comparison.Kind.TABLE:
+        return f"{numbers[0]} by {numbers[1]}"
+    return f"{numbers[0]} explained by {join(numbers[1:])}"
+
+
+def join(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def write_p_value(p: float) -> str:
+    """Two significant digits, and never a zero that it is not."""
+    if p < 0.0001:
+        return "< 0.0001"
+    return f"{p:.4f}" if p < 0.01 else f"{p:.2f}"
+
+
+def write_number(value: float | None, digits: int = 2) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _write_ends(low: float | None, high: float | None, digits: int = 2) -> str:
+    lowest = write_number(low, digits)
+    return f"{lowest} upwards" if high is None else f"{lowest} to {write_number(high, digits)}"
+
+
+# --- two questions ------------------------------------------------------------------------------
+def describe_difference(result: Mapping[str, Any], group: str) -> str:
+    """The one sentence that a reader takes along."""
+    difference, first, second = (
+        result[name] for name in ("difference", "share_first", "share_second")
+    )
+    if first["estimate"] is None or second["estimate"] is None:
+        return (
+            f"Cannot tell these groups apart yet: by these codes one answer to {group} may have "
+            "been given by nobody."
+        )
+    shares = (
+        f"Among people whose true answer to {group} is Yes, an estimated "
+        f"{percent(first['estimate'])} would say Yes here; among those who say No, "
+        f"{percent(second['estimate'])}. "
+    )
+    low, high = points(difference["low"]), points(difference["high"])
+    apart = (
+        f"The difference is {points(difference['estimate'])} points (95\u00a0%: {low} to {high})."
+    )
+    if difference["low"] <= 0 <= difference["high"]:
+        return f"{shares}{apart} It may be zero: cannot tell these groups apart yet."
+    return shares + apart
+
+
+def describe_test(test: Mapping[str, Any]) -> str:
+    """What the test says, and which test it is."""
+    verdict = (
+        "The two questions are not independent"
+        if test["p_value"] <= SIGNIFICANT
+        else "Independence of the two questions cannot be ruled out"
+    )
+    return f"{verdict} (p {_p_phrase(test['p_value'])}, {TESTS[test['method']]})."
+
+
+def _p_phrase(p: float) -> str:
+    text = write_p_value(p)
+    return text if text.startswith("<") else f"= {text}"
+
+
+def write_figures(result: Mapping[str, Any], outcome: str, group: str) -> list[FigureLine]:
+    def share(name: str, label: str) -> FigureLine:
+        figure = result[name]
+        return FigureLine(
+            name=label,
+            anchor="difference-between-randomized-groups",
+            value="–" if figure["estimate"] is None else percent(figure["estimate"], 1),
+            interval=f"{points(figure['low'], 1)} to {percent(figure['high'], 1)}",
+            note=_unclipped(figure),
+        )
+
+    difference, odds, phi = (result[name] for name in ("difference", "odds_ratio", "phi"))
+    return [
+        share("share_first", f"Yes to {outcome} among Yes to {group}"),
+        share("share_second", f"Yes to {outcome} among No to {group}"),
+        FigureLine(
+            name="Difference",
+            anchor="difference-between-randomized-groups",
+            value="–"
+            if difference["estimate"] is None
+            else f"{points(difference['estimate'], 1)} points",
+            interval=f"{points(difference['low'], 1)} to {points(difference['high'], 1)} points",
+            note=_unclipped(difference),
+        ),
+        FigureLine(
+            name="Odds ratio",
+            anchor="odds-ratio",
+            value=write_number(odds["estimate"]),
+            interval=_write_ends(odds["low"], odds["high"]),
+        ),
+        FigureLine(
+            name="Correlation φ",
+            anchor="phi",
+            value=write_number(phi["estimate"]),
+            interval=_write_ends(phi["low"], phi["high"]),
+        ),
+    ]
+
+
+def _unclipped(figure: Mapping[str, Any]) -> str:
+    """Where the unbiased figure is another one, because it left the possible range."""
+    raw, estimate = figure["raw"], figure["estimate"]
+    if raw is None or estimate is None or abs(raw - estimate) < 0.0005:
+        return ""
+    return f"unclipped {points(raw, 1)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellLine:
+    """One cell of the table of true answers."""
+
+    outcome: str
+    group: str
+    count: int
+    share: float
+    standard_error: float
+    joint: float
+
+
+def write_cells(result: Mapping[str, Any], questions: Sequence[ManifestQuestion]) -> list[CellLine]:
+    outcome, group = questions
+    return [
+        CellLine(
+            outcome=row.text,
+            group=column.text,
+            count=result["counts"][row.code][column.code],
+            share=result["shares"][row.code][column.code],
+            standard_error=result["standard_errors"][row.code][column.code],
+            joint=result["joint_shares"][row.code][column.code],
+        )
+        for row in outcome.options
+        for column in group.options
+    ]
+
+
+# --- regression ---------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class TermLine:
+    name: str
+    odds_ratio: str
+    interval: str
+    coefficient: str
+    standard_error: str
+    p_value: str
+    adjusted: str
+    sentence: str
+
+
+def write_terms(result: Mapping[str, Any], manifest: Manifest) -> list[TermLine]:
+    return [_write_term(term, manifest) for term in result["terms"]]
+
+
+def _write_term(term: Mapping[str, Any], manifest: Manifest) -> TermLine:
+    is_intercept = term["name"] == "intercept"
+    name = "Base odds (No to all predictors)"
+    sentence = ""
+    if not is_intercept:
+        question, _, code = term["name"].partition("=")
+        number = number_of(manifest, question)
+        options = {option.code: option.text for option in manifest.questions[number - 1].options}
+        name = f"Q{number}: {options[int(code)]}"
+        sentence = _describe_effect(term)
+    return TermLine(
+        name=name,
+        odds_ratio=write_number(term["odds_ratio"]),
+        interval=_write_ends(term["odds_ratio_low"], term["odds_ratio_high"]),
+        coefficient=write_number(term["coefficient"], 3),
+        standard_error=write_number(term["standard_error"], 3),
+        p_value=write_p_value(term["p_value"]),
+        adjusted="–" if is_intercept else write_p_value(term["adjusted_p_value"]),
+        sentence=sentence,
+    )
+
+
+def _describe_effect(term: Mapping[str, Any]) -> str:
+    if term["low"] <= 0 <= term["high"]:
+        return "cannot tell yet"
+    return "higher odds" if term["coefficient"] > 0 else "lower odds"
+
+
+# --- all pairs ----------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class PairLine:
+    first: str
+    second: str
+    first_name: str
+    second_name: str
+    phi: str
+    p_value: str
+    adjusted: str
+    sentence: str
+
+
+def write_pairs(result: Mapping[str, Any], manifest: Manifest) -> list[PairLine]:
+    """Pairs, the surest connection first."""
+    return [
+        PairLine(
+            first=f"Q{number_of(manifest, pair['questions'][0])}",
+            second=f"Q{number_of(manifest, pair['questions'][1])}",
+            first_name=pair["questions"][0],
+            second_name=pair["questions"][1],
+            phi=write_number(pair["phi"]),
+            p_value=write_p_value(pair["p_value"]),
+            adjusted=write_p_value(pair["adjusted_p_value"]),
+            sentence="connected" if pair["adjusted_p_value"] <= SIGNIFICANT else "cannot tell yet",
+        )
+        for pair in sorted(result["pairs"], key=lambda pair: float(pair["p_value"]))
+    ]

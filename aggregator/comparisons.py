@@ -1,0 +1,221 @@
+"""Comparisons of questions: asked for on a page, computed from batches by a worker, kept.
+
+One is computed once per snapshot. The work is in the rows: a waiting comparison, or one whose
+worker let its lease run out, is found by the sweep.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from aggregator.analysis import (
+    MAX_PREDICTORS,
+    analyse_pairs,
+    analyse_regression,
+    analyse_table,
+)
+from aggregator.joint_counts import PairCounter, count_table
+from aggregator.models import Batch, Comparison, Snapshot
+from aggregator.snapshots import METHOD_VERSION, ended_as_frozen, newest_snapshot
+from surveys.manifest import Manifest, parse_manifest
+from surveys.models import Wave
+
+logger = logging.getLogger(__name__)
+# Longer than any computation; a worker that died is replaced after it.
+LEASE = timedelta(minutes=6)
+MAX_ATTEMPTS = 3
+KEPT_PER_WAVE = 100
+# Read at once: 64 full batches of a hundred yes/no questions are 52 MB.
+BATCHES_AT_ONCE = 64
+GAVE_UP = (
+    "This comparison could not be computed. Nothing is lost: the results of the survey are "
+    "complete. Tell whoever runs this server; the log says what went wrong."
+)
+
+
+class NotComparable(Exception):
+    """The choice of questions makes no comparison; the message says what to choose instead."""
+
+
+def request_comparison(
+    *, wave: Wave, snapshot: Snapshot, kind: Comparison.Kind, names: Sequence[str]
+) -> Comparison:
+    """Return the comparison for this snapshot, ready or to be computed."""
+    manifest = parse_manifest(bytes(wave.manifest))
+    _check_choice(manifest=manifest, kind=kind, names=names)
+    comparison, created = Comparison.objects.get_or_create(
+        wave=wave,
+        through_batch=snapshot.through_batch,
+        method_version=METHOD_VERSION,
+        kind=kind,
+        questions=",".join(names),
+    )
+    if created:
+        kept = wave.comparisons.order_by("-pk").values_list("pk", flat=True)[:KEPT_PER_WAVE]
+        wave.comparisons.exclude(pk__in=list(kept)).delete()
+    return comparison
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonStanding:
+    """What a comparison may be used for, and whether there is news since."""
+
+    manifest: Manifest
+    fixed_end: bool
+    is_newest: bool
+
+
+def find_standing(comparison: Comparison) -> ComparisonStanding:
+    """Read from the wave as it is now: the same figures may stand once the wave has ended."""
+    wave = comparison.wave
+    newest = newest_snapshot(wave)
+    is_newest = newest is not None and newest.through_batch == comparison.through_batch
+    return ComparisonStanding(
+        manifest=parse_manifest(bytes(wave.manifest)),
+        fixed_end=is_newest and newest is not None and newest.final and ended_as_frozen(wave),
+        is_newest=is_newest,
+    )
+
+
+def _check_choice(*, manifest: Manifest, kind: Comparison.Kind, names: Sequence[str]) -> None:
+    known = {question.name for question in manifest.questions}
+    if not set(names) <= known:
+        raise NotComparable("Choose questions of this survey.")
+    if kind == Comparison.Kind.PAIRS:
+        if len(known) < 2:
+            raise NotComparable("There is only one question: nothing to compare it with.")
+    elif kind == Comparison.Kind.TABLE:
+        if len(names) != 2:
+            raise NotComparable("Choose two questions.")
+        if names[0] == names[1]:
+            raise NotComparable("Choose two different questions.")
+    else:
+        if len(names) < 2:
+            raise NotComparable("Choose an outcome and at least one predictor.")
+        if names[0] in names[1:]:
+            raise NotComparable(
+                "The outcome cannot be one of its predictors. Choose other predictors."
+            )
+        if len(names) > MAX_PREDICTORS + 1:
+            raise NotComparable(
+                f"Choose at most {MAX_PREDICTORS} predictors: each one doubles the table of true "
+                "answers that has to be estimated."
+            )
+
+
+def find_comparisons_to_run(*, now: datetime | None = None) -> QuerySet[Comparison]:
+    """Waiting ones, and those whose worker has not been heard of for longer than its lease."""
+    return Comparison.objects.filter(_due(now or timezone.now())).order_by("pk")
+
+
+def _due(now: datetime) -> Q:
+    return Q(state=Comparison.State.WAITING) | Q(
+        state=Comparison.State.RUNNING, leased_until__lt=now
+    )
+
+
+def run_comparison(*, comparison_id: int) -> bool:
+    """Compute a comparison; False if there was nothing to do or another worker is at it."""
+    now = timezone.now()
+    claimed = (
+        Comparison.objects.filter(pk=comparison_id)
+        .filter(_due(now))
+        .update(
+            state=Comparison.State.RUNNING,
+            leased_until=now + LEASE,
+            attempts=F("attempts") + 1,
+            batches_counted=0,
+        )
+    )
+    if not claimed:
+        return False
+    comparison = Comparison.objects.select_related("wave").get(pk=comparison_id)
+    if comparison.attempts > MAX_ATTEMPTS:
+        _settle(comparison, problem=GAVE_UP)
+        return True
+    try:
+        result = _compute(comparison)
+    except (ValueError, ArithmeticError) as error:
+        # The data do not allow it: no later attempt will.
+        _settle(comparison, problem=_explain(error))
+    except Exception:
+        logger.exception("comparison %s failed", comparison_id)
+        Comparison.objects.filter(pk=comparison_id).update(
+            state=Comparison.State.WAITING, leased_until=None
+        )
+    else:
+        _settle(comparison, result=result)
+    return True
+
+
+def _settle(
+    comparison: Comparison, *, result: dict[str, Any] | None = None, problem: str = ""
+) -> None:
+    done = Comparison.State.DONE if result is not None else Comparison.State.FAILED
+    # Only while it is not settled: whoever comes second computed the same.
+    Comparison.objects.filter(pk=comparison.pk, state=Comparison.State.RUNNING).update(
+        state=done, result=result, problem=problem, leased_until=None
+    )
+
+
+def _explain(error: Exception) -> str:
+    text = str(error)
+    sentence = text[:1].upper() + text[1:]
+    return f"{sentence}." if not sentence.endswith(".") else sentence
+
+
+def _compute(comparison: Comparison) -> dict[str, Any]:
+    manifest = parse_manifest(bytes(comparison.wave.manifest))
+    by_name = {question.name: question for question in manifest.questions}
+    questions = [by_name[name] for name in comparison.names]
+    if comparison.kind == Comparison.Kind.PAIRS:
+        counter = PairCounter(ks=[question.k for question in manifest.questions])
+        _read_batches(comparison, lambda packed, size: counter.add(packed, size=size))
+        return analyse_pairs(questions=manifest.questions, counts=counter.result())
+    counts = _count_jointly(comparison, manifest)
+    if comparison.kind == Comparison.Kind.TABLE:
+        return analyse_table(questions=questions, counts=counts)
+    return analyse_regression(questions=questions, counts=counts)
+
+
+def _count_jointly(comparison: Comparison, manifest: Manifest) -> NDArray[np.int64]:
+    ks = [question.k for question in manifest.questions]
+    place = {question.name: index for index, question in enumerate(manifest.questions)}
+    columns = [place[name] for name in comparison.names]
+    total = np.zeros(tuple(ks[column] for column in columns), dtype=np.int64)
+
+    def add(packed: bytes, size: int) -> None:
+        nonlocal total
+        total = total + count_table(packed, size=size, ks=ks, columns=columns)
+
+    _read_batches(comparison, add)
+    return total
+
+
+def _read_batches(comparison: Comparison, take: Callable[[bytes, int], None]) -> None:
+    """Hand every batch on, and say after each few how far it got."""
+    batches = Batch.objects.filter(
+        wave_id=comparison.wave_id, number__lte=comparison.through_batch
+    ).order_by("number")
+    counted = 0
+    for few in _in_groups(list(batches.values_list("pk", flat=True)), BATCHES_AT_ONCE):
+        for packed, size in Batch.objects.filter(pk__in=few).values_list("packed", "size"):
+            take(bytes(packed), size)
+        counted += len(few)
+        Comparison.objects.filter(pk=comparison.pk).update(
+            batches_counted=counted, leased_until=timezone.now() + LEASE
+        )
+
+
+def _in_groups(keys: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    for start in range(0, len(keys), size):
+        yield keys[start : start + size]

@@ -1,0 +1,44 @@
+"""docs/methods.md as a page: the formulas behind every figure, from the file that is reviewed."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+from markdown_it import MarkdownIt
+from mdit_py_plugins.anchors import anchors_plugin
+
+FIGURE_NAME = re.compile(r"[a-z0-9-]+\.svg")
+
+
+def _docs() -> Path:
+    return Path(settings.BASE_DIR) / "docs"
+
+
+@cache
+def render_methods() -> str:
+    """Return the HTML of the document without its title, which the page's own <h1> shows.
+
+    The text is ours; HTML in it is escaped all the same.
+    """
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown.use(anchors_plugin, max_level=4)
+    text = (_docs() / "methods.md").read_text(encoding="utf-8")
+    _, _, body = text.partition("\n")
+    html: str = markdown.render(body)
+    # Beside the file in the repository, below the page here.
+    html = html.replace('src="figures/', 'src="/methods/figures/')
+    # A wide table scrolls by itself, also by keyboard, and does not widen the page.
+    html = html.replace("<table>", '<div class="table-wrap" tabindex="0"><table class="table">')
+    return html.replace("</table>", "</table></div>")
+
+
+@cache
+def read_figure(name: str) -> bytes | None:
+    """Return a picture of the document; None if there is no such picture."""
+    path = _docs() / "figures" / name
+    if not FIGURE_NAME.fullmatch(name) or not path.is_file():
+        return None
+    return path.read_bytes()

@@ -1,0 +1,157 @@
+"""Compare: choose questions, wait for a worker, read what hangs together and how surely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from aggregator import compare_wording as wording
+from aggregator.analysis import MAX_PREDICTORS
+from aggregator.compare_export import respond_with_comparison
+from aggregator.comparisons import NotComparable, find_standing, request_comparison
+from aggregator.models import Comparison
+from aggregator.problems import TOO_FEW_RESPONSES
+from aggregator.results import Results, find_view
+from aggregator.views._access import for_owner
+from aggregator.views.results import STOP_POLLING
+from surveys.models import Survey
+
+REFUSED = 422
+
+
+@for_owner
+@require_http_methods(["GET", "HEAD", "POST"])
+def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
+    """The forms; a choice that makes sense leads to its comparison."""
+    view = find_view(survey)
+    if view.results is None:
+        status = TOO_FEW_RESPONSES.status if request.method == "POST" else 200
+        context = {"view": view, "survey": survey, "wave": view.wave}
+        return render(request, "aggregator/nothing_to_compare.html", context, status=status)
+    if request.method != "POST":
+        return _render_forms(request, survey, view.results)
+    try:
+        kind, names = _read_choice(request, view.results)
+        comparison = request_comparison(
+            wave=view.results.wave, snapshot=view.results.snapshot, kind=kind, names=names
+        )
+    except NotComparable as error:
+        return _render_forms(request, survey, view.results, problem=str(error))
+    return redirect("aggregator:comparison", slug=survey.slug, pk=comparison.pk)
+
+
+def _read_choice(request: HttpRequest, results: Results) -> tuple[Comparison.Kind, list[str]]:
+    """Kind and names of questions; predictors in the order of the survey, so that the same
+    choice is the same comparison."""
+    kind = request.POST.get("kind", "")
+    if kind not in Comparison.Kind.values:
+        raise NotComparable("Choose what to compare.")
+    outcome, group = request.POST.get("outcome", ""), request.POST.get("group", "")
+    chosen = set(request.POST.getlist("predictors"))
+    if kind == Comparison.Kind.PAIRS:
+        return Comparison.Kind.PAIRS, []
+    if kind == Comparison.Kind.TABLE:
+        return Comparison.Kind.TABLE, [name for name in (outcome, group) if name]
+    known = [question.name for question in results.manifest.questions]
+    unknown = sorted(chosen - set(known))
+    predictors = [name for name in known if name in chosen] + unknown
+    return Comparison.Kind.REGRESSION, [name for name in (outcome, *predictors) if name]
+
+
+def _render_forms(
+    request: HttpRequest, survey: Survey, results: Results, *, problem: str = ""
+) -> HttpResponse:
+    wave = results.wave
+    recent = wave.comparisons.order_by("-pk")[:20]
+    context = {
+        "survey": survey,
+        "results": results,
+        "problem": problem,
+        "posted": request.POST,
+        "chosen": request.POST.getlist("predictors"),
+        "max_predictors": MAX_PREDICTORS,
+        "standing": wording.describe_standing(results.fixed_end),
+        "recent": [
+            (comparison, wording.describe_title(results.manifest, comparison))
+            for comparison in recent
+        ],
+    }
+    return render(request, "aggregator/compare.html", context, status=REFUSED if problem else 200)
+
+
+@for_owner
+@require_safe
+def comparison(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
+    found = _find(survey, pk)
+    return render(request, "aggregator/comparison.html", _context(survey, found))
+
+
+@for_owner
+@require_safe
+def comparison_panel(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
+    """What there is now; asks no more once it is settled."""
+    found = _find(survey, pk)
+    status = STOP_POLLING if found.is_settled else 200
+    context = {**_context(survey, found), "swapped": True}
+    return render(request, "aggregator/comparison_panel.html", context, status=status)
+
+
+@for_owner
+@require_safe
+def comparison_csv(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:  # noqa: ARG001
+    found = _find(survey, pk)
+    if found.state != Comparison.State.DONE:
+        raise Http404("This comparison has no result.")
+    return respond_with_comparison(found)
+
+
+def _find(survey: Survey, pk: int) -> Comparison:
+    found = (
+        Comparison.objects.select_related("wave__survey").filter(wave__survey=survey, pk=pk).first()
+    )
+    if found is None:
+        raise Http404("There is no such comparison.")
+    return found
+
+
+def _context(survey: Survey, comparison: Comparison) -> dict[str, Any]:
+    standing = find_standing(comparison)
+    manifest = standing.manifest
+    questions = wording.find_questions(manifest, comparison)
+    context: dict[str, Any] = {
+        "survey": survey,
+        "comparison": comparison,
+        "title": wording.describe_title(manifest, comparison),
+        "questions": [
+            (wording.number_of(manifest, question.name), question) for question in questions
+        ],
+        "standing": wording.describe_standing(standing.fixed_end),
+        "is_exploratory": not standing.fixed_end,
+        "is_newest": standing.is_newest,
+        "batches": comparison.through_batch,
+    }
+    if comparison.state == Comparison.State.DONE:
+        context |= _describe_result(comparison, manifest, questions)
+    return context
+
+
+def _describe_result(comparison: Comparison, manifest: Any, questions: list[Any]) -> dict[str, Any]:
+    result = comparison.result or {}
+    if comparison.kind == Comparison.Kind.PAIRS:
+        return {"result": result, "pairs": wording.write_pairs(result, manifest)}
+    if comparison.kind == Comparison.Kind.REGRESSION:
+        return {"result": result, "terms": wording.write_terms(result, manifest)}
+    outcome, group = (f"Q{wording.number_of(manifest, question.name)}" for question in questions)
+    return {
+        "result": result,
+        "difference": wording.describe_difference(result, group),
+        "test": wording.describe_test(result["test"]),
+        "figures": wording.write_figures(result, outcome, group),
+        "cells": wording.write_cells(result, questions),
+        "outcome": outcome,
+        "group": group,
+    }

@@ -1,0 +1,22 @@
+"""The methods page and its pictures: for anyone, because a figure that nobody can check is none."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from aggregator.methods import read_figure, render_methods
+
+
+@require_safe
+def methods(request: HttpRequest) -> HttpResponse:
+    return render(request, "aggregator/methods.html", {"body": render_methods()})
+
+
+@require_safe
+def methods_figure(request: HttpRequest, name: str) -> HttpResponse:  # noqa: ARG001
+    picture = read_figure(name)
+    if picture is None:
+        raise Http404("There is no such picture.")
+    return HttpResponse(picture, content_type="image/svg+xml")

@@ -1,0 +1,385 @@
+"""Tables of the true answers to several questions, from the table of their reports.
+
+Questions are randomized independently, so the channel of a table is the Kronecker product of
+the questions' channels. Codes may be gathered into categories first: randomized response
+stays randomized response under any gathering.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
+from scipy.special import xlogy
+
+from privacy.intervals import Floats
+from privacy.mechanisms import RandomizedResponse
+
+# Of a latent table: the channel is stored whole, so this is 8 MB.
+MAX_CELLS = 1024
+_MAX_ROUNDS = 20_000
+_NEWTON_EVERY = 50
+_TINY = 1e-18
+_SUM_WEIGHT = 1e3
+_GAP = 1e-10  # of the log-likelihood, to its maximum
+_ROUNDING = 1e-14  # of its gradient
+_TOLERANCE = 1e-10  # of shares, between rounds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variable:
+    """One question in a joint analysis: its codes, gathered into categories.
+
+    Parameters
+    ----------
+    mechanism : RandomizedResponse
+        The mechanism of the question.
+    categories : tuple of tuple of int
+        The codes of each category; together every code once.
+    answered : int
+        The first so many categories are answers; further ones mean refused or not asked.
+
+    Raises
+    ------
+    ValueError
+        If the categories are not a partition of the codes, or fewer than one or more than all
+        of them are answers.
+
+    Examples
+    --------
+    >>> refusal = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> Variable(mechanism=refusal, categories=((0,), (1,), (2,)), answered=2).answered
+    2
+    """
+
+    mechanism: RandomizedResponse
+    categories: tuple[tuple[int, ...], ...]
+    answered: int
+
+    def __post_init__(self) -> None:
+        codes = sorted(code for category in self.categories for code in category)
+        if codes != list(range(self.mechanism.symbols)) or not all(self.categories):
+            raise ValueError(
+                f"categories must hold each of {self.mechanism.symbols} codes once, "
+                f"got {self.categories!r}"
+            )
+        if not 1 <= self.answered <= len(self.categories):
+            raise ValueError(
+                f"answered must lie from 1 to {len(self.categories)}, got {self.answered!r}"
+            )
+
+    @classmethod
+    def plain(cls, mechanism: RandomizedResponse) -> Variable:
+        """Every code is a category, and every category an answer."""
+        codes = tuple((code,) for code in range(mechanism.symbols))
+        return cls(mechanism=mechanism, categories=codes, answered=len(codes))
+
+    @property
+    def size(self) -> int:
+        return len(self.categories)
+
+    def channel(self) -> Floats:
+        """Probabilities of the reported category (row) given the true one (column).
+
+        A true code is reported in another category with probability c for each code of that
+        category, whichever code it was; so gathering codes loses nothing but detail.
+        """
+        sizes = np.array([len(category) for category in self.categories], dtype=np.float64)
+        columns = np.repeat(sizes[:, None] * self.mechanism.other_probability, self.size, axis=1)
+        matrix: Floats = columns + self.mechanism.slope * np.eye(self.size)
+        return matrix
+
+    def gather(self, counts: NDArray[np.int64], *, axis: int) -> NDArray[np.int64]:
+        """Add up the counts of codes that belong to one category, along one axis."""
+        gathered = [
+            counts.take(category, axis=axis).sum(axis=axis) for category in self.categories
+        ]
+        return np.stack(gathered, axis=axis)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TableEstimates:
+    """Estimated shares of every cell of a table of true answers.
+
+    Attributes
+    ----------
+    total : int
+        Number of reports n.
+    counts : ndarray of int64, shape (g_1, ..., g_m)
+        Reports in each cell.
+    shares : ndarray of float64, same shape
+        Unbiased shares as fractions; they sum to one and may lie outside [0, 1].
+    standard_errors : ndarray of float64, same shape
+        Of `shares`.
+    covariance : ndarray of float64, shape (cells, cells)
+        Of `shares`, cells in C order.
+    joint_shares : ndarray of float64, same shape
+        Maximum-likelihood shares among those that lie in [0, 1] and sum to one.
+    log_likelihood : float
+        Of `joint_shares`, without the multinomial coefficient.
+    """
+
+    total: int
+    counts: NDArray[np.int64]
+    shares: Floats
+    standard_errors: Floats
+    covariance: Floats
+    joint_shares: Floats
+    log_likelihood: float
+
+
+def estimate_table(*, counts: ArrayLike, variables: Sequence[Variable]) -> TableEstimates:
+    """Estimate the table of true answers to several questions.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (k_1, ..., k_m)
+        Reports showing each combination of codes, axes in the order of `variables`.
+    variables : sequence of Variable
+        The questions, at least one.
+
+    Returns
+    -------
+    TableEstimates
+        Over the categories of the variables.
+
+    Raises
+    ------
+    ValueError
+        If the table does not fit the variables, a count is negative, there is no report, or
+        there are more than 1,024 cells.
+
+    Notes
+    -----
+    With K the Kronecker product of the channels and l the reported shares, the unbiased shares
+    are inv(K) l, their covariance inv(K) (diag(l) - l l') inv(K)' / n. The constrained maximum
+    is found by EM.
+
+    References
+    ----------
+    Chen, T. T. (1989), A review of methods for misclassified categorical data, Statistics in
+    Medicine 8(9), section 3 (matrix method).
+    Dempster, A. P., Laird, N. M. and Rubin, D. B. (1977), JRSS B 39(1), section 4.1.
+
+    Examples
+    --------
+    >>> coins = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))
+    >>> found = estimate_table(counts=[[250, 250], [200, 300]], variables=[coins, coins])
+    >>> [[round(float(share), 6) for share in row] for row in found.shares]
+    [[0.3, 0.2], [0.1, 0.4]]
+    """
+    gathered, channel = prepare_table(counts=counts, variables=variables)
+    cells, total = gathered.ravel(), int(gathered.sum())
+    reported = cells / total
+    inverse = kronecker([_invert(variable.channel()) for variable in variables])
+    shares = inverse @ reported
+    covariance = inverse @ (np.diag(reported) - np.outer(reported, reported)) @ inverse.T / total
+    joint, log_likelihood = maximize_likelihood(counts=cells, channel=channel, start=shares)
+    return TableEstimates(
+        total=total,
+        counts=gathered,
+        shares=shares.reshape(gathered.shape),
+        standard_errors=np.sqrt(np.maximum(np.diag(covariance), 0)).reshape(gathered.shape),
+        covariance=covariance,
+        joint_shares=joint.reshape(gathered.shape),
+        log_likelihood=log_likelihood,
+    )
+
+
+def prepare_table(
+    *, counts: ArrayLike, variables: Sequence[Variable]
+) -> tuple[NDArray[np.int64], Floats]:
+    """Check a table of reports, gather its codes into categories, and build its channel.
+
+    Parameters
+    ----------
+    counts, variables
+        As for `estimate_table`.
+
+    Returns
+    -------
+    gathered : ndarray of int64, shape (g_1, ..., g_m)
+        Reports in each combination of categories.
+    channel : ndarray of float64, shape (cells, cells)
+        Probabilities of the reported cell (row) given the true one (column), in C order.
+
+    Raises
+    ------
+    ValueError
+        As for `estimate_table`.
+    """
+    if not variables:
+        raise ValueError("variables must name at least one question, got none")
+    table = np.asarray(counts)
+    shape = tuple(variable.mechanism.symbols for variable in variables)
+    if table.shape != shape:
+        raise ValueError(f"counts must have the shape {shape}, got {table.shape}")
+    if not np.isfinite(table).all() or (table < 0).any() or (table != np.floor(table)).any():
+        raise ValueError(f"counts must be whole and not negative, got {table.tolist()!r}")
+    if table.sum() == 0:
+        raise ValueError("counts must hold at least one report, got none")
+    cells = math.prod(variable.size for variable in variables)
+    if cells > MAX_CELLS:
+        raise ValueError(f"variables must span at most {MAX_CELLS} cells, got {cells}")
+    gathered: NDArray[np.int64] = table.astype(np.int64)
+    for axis, variable in enumerate(variables):
+        gathered = variable.gather(gathered, axis=axis)
+    channel = kronecker([variable.channel() for variable in variables])
+    return gathered, channel
+
+
+def log_likelihood_of(*, counts: NDArray[np.int64], channel: Floats, shares: Floats) -> float:
+    """Sum N ln l over the cells, l the channel times the shares."""
+    return float(xlogy(counts, channel @ shares).sum())
+
+
+def maximize_likelihood(
+    *,
+    counts: NDArray[np.int64],
+    channel: Floats,
+    start: Floats | None = None,
+    project: Callable[[Floats], Floats] | None = None,
+) -> tuple[Floats, float]:
+    """Find the most likely true shares by EM, under a model if one is given.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (reported,)
+        Reports in each reported cell, at least one in all.
+    channel : ndarray of float64, shape (reported, cells)
+        Probabilities of the reported cell given the true one.
+    start : ndarray of float64, shape (cells,), optional
+        If given without a model and inside the simplex, with the reported shares as its image,
+        it is the maximum itself.
+    project : callable, optional
+        Maps expected true counts to the model's most likely shares: the M step. Without it
+        the shares are free.
+
+    Returns
+    -------
+    shares : ndarray of float64, shape (cells,)
+        In [0, 1], summing to one.
+    log_likelihood : float
+
+    Raises
+    ------
+    ArithmeticError
+        If EM does not settle.
+
+    Notes
+    -----
+    p <- p * channel' (l / (channel p)), accelerated by extrapolation where that raises the
+    likelihood. Free shares are done when the log-likelihood is within 1e-10 of its maximum:
+    by concavity it cannot exceed its value by more than n (max(channel' (l / (channel p))) -
+    1). Shares under a model are done when none moves by more than 1e-10 in a round.
+
+    References
+    ----------
+    Varadhan, R. and Roland, C. (2008), Scandinavian Journal of Statistics 35(2), section 4.3
+    (SQUAREM, scheme S3).
+    Wang, Y. (2007), JRSS B 69(2), section 3 (constrained Newton steps, taken every 50 rounds
+    where shares are free).
+    """
+    total = counts.sum()
+    reported = counts / total
+    if (
+        start is not None
+        and project is None
+        and (start >= 0).all()
+        and np.allclose(channel @ start, reported, rtol=0, atol=1e-12)
+    ):
+        return start, log_likelihood_of(counts=counts, channel=channel, shares=start)
+    normalize = project or _normalize
+    seen = counts > 0
+    seen_channel, seen_reported = channel[seen], reported[seen]
+
+    def ratios(shares: Floats) -> Floats:
+        gradient: Floats = seen_channel.T @ (seen_reported / (seen_channel @ shares))
+        return gradient
+
+    def step(shares: Floats) -> Floats:
+        return normalize(shares * ratios(shares))
+
+    def settled(shares: Floats, moved: Floats) -> bool:
+        if project is None:
+            # By concavity no shares are likelier by more than this.
+            return bool(ratios(shares).max() - 1 < _GAP / total + _ROUNDING)
+        return bool(np.abs(moved).max() < _TOLERANCE)
+
+    def height(shares: Floats) -> float:
+        return float(seen_reported @ np.log(seen_channel @ shares))
+
+    shares = step(np.full(channel.shape[1], 1 / channel.shape[1]))
+    for number in range(_MAX_ROUNDS):
+        if project is None and number % _NEWTON_EVERY == _NEWTON_EVERY - 1:
+            # EM creeps where a share is at 0 and would hardly be negative if it could.
+            shares = _newton_step(shares, seen_channel, seen_reported, height)
+        once = step(shares)
+        twice = step(once)
+        if settled(twice, twice - shares):
+            return twice, log_likelihood_of(counts=counts, channel=channel, shares=twice)
+        shares = _extrapolate(shares, once, twice, step, height)
+    raise ArithmeticError(f"EM must settle within {_MAX_ROUNDS} rounds and did not")
+
+
+def _newton_step(
+    shares: Floats, channel: Floats, reported: Floats, height: Callable[[Floats], float]
+) -> Floats:
+    """Maximize the quadratic approximation over the simplex; halve back until it is higher."""
+    scaled = channel / (channel @ shares)[:, None]
+    weights = np.sqrt(reported)
+    # The last row makes the shares sum to one, but for a rounding that is taken out below.
+    rows = np.vstack([scaled * weights[:, None], np.full(len(shares), _SUM_WEIGHT)])
+    target, _ = nnls(rows, np.append(2 * weights, _SUM_WEIGHT))
+    target = target / target.sum()
+    start = height(shares)
+    for halvings in range(20):
+        moved: Floats = shares + (target - shares) / 2**halvings
+        if height(moved) > start:
+            # Never to 0: EM could not raise it again.
+            return np.maximum(moved, _TINY)
+    return shares
+
+
+def _normalize(expected: Floats) -> Floats:
+    shares: Floats = expected / expected.sum()
+    return shares
+
+
+def _invert(matrix: Floats) -> Floats:
+    inverse: Floats = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    return inverse
+
+
+def kronecker(matrices: Sequence[Floats]) -> Floats:
+    """Multiply matrices in the sense of Kronecker, first one outermost."""
+    product: Floats = np.ones((1, 1))
+    for matrix in matrices:
+        product = np.asarray(np.kron(product, matrix), dtype=np.float64)
+    return product
+
+
+def _extrapolate(
+    first: Floats,
+    once: Floats,
+    twice: Floats,
+    step: Callable[[Floats], Floats],
+    height: Callable[[Floats], float],
+) -> Floats:
+    """Go on in the direction of two EM steps, if that is higher; equation S3 for the length."""
+    moved, bent = once - first, twice - 2 * once + first
+    bend = float(np.linalg.norm(bent))
+    if bend == 0:
+        return twice
+    length = float(np.linalg.norm(moved)) / bend
+    if length <= 1:
+        return twice
+    # Never to 0 in one leap: a share that EM holds to be 0 stays 0.
+    far = np.maximum(first + 2 * length * moved + length**2 * bent, twice / 100)
+    # One step more brings it back to the model and to shares that sum to one.
+    settled = step(far / far.sum())
+    return settled if height(settled) >= height(twice) else twice

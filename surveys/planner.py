@@ -1,0 +1,403 @@
+"""What a survey can find out, and what could be found out about a person, before it is opened.
+
+Every figure is for one share of one question, and says which interval and which way of
+closing it assumes. Nothing is stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, sqrt
+
+from privacy.accounting import Entry, basic_epsilon, exact_composition
+from privacy.attacks import attacker_success, posterior
+from privacy.budgets import (
+    full_standard_error,
+    split_standard_error,
+    subset_standard_error,
+)
+from privacy.mechanisms import RandomizedResponse
+from privacy.power import people_for_power_two_samples
+from privacy.precision import (
+    design_effect,
+    half_width,
+    one_report_conditional_spread,
+    people_for_half_width,
+    people_for_half_width_among_answerers,
+    people_for_watched_half_width,
+    too_many_options,
+    watched_half_width,
+)
+from privacy.shuffling import shuffle_epsilon
+from surveys.models import Survey
+from surveys.strength import HIGH_TOTAL_EPSILON, LARGEST_TOTAL_EPSILON, MEDIUM_FROM
+from surveys.templatetags.numbers import percent, points, whole
+
+Z_95 = 1.959963984540054  # the normal quantile at .975
+DELTA = 1e-6
+POWER = 0.8
+STRENGTHS = (33, 25, 20, 15, 12, 5)
+SHARES = (0.05, 0.2, 0.5)
+BASES = (0.01, 0.1, 0.5)
+FINE_MARGIN = 0.02
+FEWEST_PEOPLE = 10
+CROWD = 50  # the usual smallest batch
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanInput:
+    """What a researcher expects and wants; shares are fractions."""
+
+    share: float = 0.2
+    people: int = 400
+    margin: float = 0.05
+    flips: int = 25
+    questions: int = 1
+    options: int = 2
+    refusal: bool = False
+    refusing: float = 0.05
+    difference: float = 0.1
+    watched: bool = False
+
+    @property
+    def symbols(self) -> int:
+        return self.options + int(self.refusal)
+
+    @property
+    def mechanism(self) -> RandomizedResponse:
+        return RandomizedResponse.from_flips(symbols=self.symbols, flips=self.flips)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrengthLine:
+    """One strength in the table of all: what it costs in people and what it leaves open."""
+
+    flips: int
+    epsilon: float
+    chosen: bool
+    people: tuple[int, ...]  # for the margin at each of SHARES
+    people_fine: int  # for FINE_MARGIN at the expected share
+    inflation: float
+    posteriors: tuple[float, ...]  # at each of BASES
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetLine:
+    """One way of asking several questions."""
+
+    name: str
+    total_epsilon: float
+    margin: float
+    note: str
+
+
+@dataclass(kw_only=True)
+class Plan:
+    """Everything that the page shows, computed where it is first asked for."""
+
+    given: PlanInput
+
+    @property
+    def mechanism(self) -> RandomizedResponse:
+        return self.given.mechanism
+
+    @cached_property
+    def margin_at_end(self) -> float:
+        """Half of the 95 % interval's width if the end is fixed beforehand."""
+        if self.given.refusal:
+            return Z_95 * self._answerer_spread / sqrt(self.given.people)
+        return half_width(
+            share=self.given.share, people=self.given.people, mechanism=self.mechanism
+        )
+
+    @property
+    def _answerer_spread(self) -> float:
+        return one_report_conditional_spread(
+            share=self.given.share,
+            covered=1 - self.given.refusing,
+            mechanism=self.mechanism,
+            outside=1,
+        )
+
+    @cached_property
+    def margin_watched(self) -> float | None:
+        """The same if people watch; None with refusals, for which it is not worked out."""
+        if self.given.refusal:
+            return None
+        return watched_half_width(
+            share=self.given.share, people=self.given.people, mechanism=self.mechanism
+        )
+
+    @cached_property
+    def people_at_end(self) -> int:
+        return self._people_for(self.mechanism)
+
+    def _people_for(self, mechanism: RandomizedResponse) -> int:
+        if self.given.refusal:
+            return people_for_half_width_among_answerers(
+                share=self.given.share,
+                refusing=self.given.refusing,
+                half_width=self.given.margin,
+                mechanism=mechanism,
+            )
+        return people_for_half_width(
+            share=self.given.share, half_width=self.given.margin, mechanism=mechanism
+        )
+
+    @cached_property
+    def people_watched(self) -> int | None:
+        if self.given.refusal:
+            return None
+        return people_for_watched_half_width(
+            share=self.given.share, half_width=self.given.margin, mechanism=self.mechanism
+        )
+
+    @property
+    def margin(self) -> float:
+        """For the way of closing that was chosen; the fixed end where only that is known."""
+        if self.given.watched and self.margin_watched is not None:
+            return self.margin_watched
+        return self.margin_at_end
+
+    @property
+    def people_needed(self) -> int:
+        if self.given.watched and self.people_watched is not None:
+            return self.people_watched
+        return self.people_at_end
+
+    @property
+    def inflation(self) -> float:
+        return design_effect(share=self.given.share, mechanism=self.mechanism)
+
+    @property
+    def effective_people(self) -> float:
+        return self.given.people / self.inflation
+
+    @cached_property
+    def people_per_group(self) -> int | None:
+        """To find the difference between two declared groups; None if there is no such share."""
+        second = self.given.share + self.given.difference
+        if second >= 1:
+            second = self.given.share - self.given.difference
+        if second <= 0:
+            return None
+        return people_for_power_two_samples(
+            first=self.given.share, second=second, power=POWER, mechanism=self.mechanism
+        )
+
+    # --- what could be inferred ------------------------------------------------------------
+    @property
+    def epsilon(self) -> float:
+        return self.mechanism.epsilon
+
+    @cached_property
+    def total_epsilon(self) -> float:
+        entries = [
+            Entry(name=f"q{number}", epsilon=self.epsilon) for number in range(self.given.questions)
+        ]
+        return basic_epsilon(entries)
+
+    @cached_property
+    def composed_epsilon(self) -> float:
+        """The exact composition at DELTA; never above the total."""
+        epsilons = [self.epsilon] * self.given.questions
+        return min(self.total_epsilon, exact_composition(epsilons=epsilons, delta=DELTA))
+
+    @property
+    def odds_factor(self) -> float:
+        return exp(min(self.epsilon, 700.0))
+
+    @cached_property
+    def posteriors(self) -> list[tuple[float, float]]:
+        """By how common the answer is: the chance that a code for it is a true one."""
+        return [
+            (base, posterior(share=base, mechanism=self.mechanism))
+            for base in sorted({*BASES, self.given.share})
+        ]
+
+    @property
+    def attacker_success(self) -> float:
+        """Chance of guessing a person's answer from the code if all answers are as likely."""
+        k = self.given.symbols
+        return attacker_success(shares=[1 / k] * k, mechanism=self.mechanism)
+
+    @property
+    def guess_without_code(self) -> float:
+        return 1 / self.given.symbols
+
+    @cached_property
+    def sealed_epsilon(self) -> float:
+        """The shuffle bound for one question in a batch of honest people; a calculation."""
+        return shuffle_epsilon(mechanism=self.mechanism, people=CROWD, delta=DELTA)
+
+    # --- tables ----------------------------------------------------------------------------
+    @cached_property
+    def strengths(self) -> list[StrengthLine]:
+        flips = sorted({*STRENGTHS, self.given.flips}, reverse=True)
+        return [self._describe_strength(each) for each in flips]
+
+    def _describe_strength(self, flips: int) -> StrengthLine:
+        mechanism = RandomizedResponse.from_flips(symbols=self.given.symbols, flips=flips)
+        return StrengthLine(
+            flips=flips,
+            epsilon=mechanism.epsilon,
+            chosen=flips == self.given.flips,
+            people=tuple(
+                people_for_half_width(
+                    share=share, half_width=self.given.margin, mechanism=mechanism
+                )
+                for share in SHARES
+            ),
+            people_fine=people_for_half_width(
+                share=self.given.share, half_width=FINE_MARGIN, mechanism=mechanism
+            ),
+            inflation=design_effect(share=self.given.share, mechanism=mechanism),
+            posteriors=tuple(posterior(share=base, mechanism=mechanism) for base in BASES),
+        )
+
+    @cached_property
+    def budgets(self) -> list[BudgetLine]:
+        """How several questions can share what one question costs."""
+        if self.given.questions < 2:
+            return []
+        share, people, questions = self.given.share, self.given.people, self.given.questions
+        mechanism = self.mechanism
+        return [
+            BudgetLine(
+                name="Every question at this strength",
+                total_epsilon=self.total_epsilon,
+                margin=Z_95 * full_standard_error(share=share, people=people, mechanism=mechanism),
+                note="what Murmur does now",
+            ),
+            BudgetLine(
+                name="The budget of one question split over all",
+                total_epsilon=self.epsilon,
+                margin=Z_95
+                * split_standard_error(
+                    share=share, people=people, questions=questions, mechanism=mechanism
+                ),
+                note="same total as one question",
+            ),
+            BudgetLine(
+                name="Each person gets one question at random",
+                total_epsilon=self.epsilon,
+                margin=Z_95
+                * subset_standard_error(
+                    share=share, people=people, questions=questions, mechanism=mechanism
+                ),
+                note="same total as one question; questions cannot be compared with each other",
+            ),
+        ]
+
+    # --- sentences -------------------------------------------------------------------------
+    @property
+    def assumption(self) -> str:
+        """Which interval and closing rule the verdict means."""
+        if self.given.watched and not self.given.refusal:
+            return (
+                "95 % interval that is valid while you watch; you may look at any time and close "
+                "when you like."
+            )
+        return (
+            "95 % interval for one look, normal approximation; the end is fixed before opening and "
+            "the survey ends by it."
+        )
+
+    @cached_property
+    def verdict(self) -> str:
+        given = self.given
+        low = max(0.0, given.share - self.margin)
+        high = min(1.0, given.share + self.margin)
+        reach = (
+            f"With {whole(given.people)} people and {given.flips} flips of 100 you can "
+            f"{'only ' if self.margin > given.margin else ''}say “between {percent(low)} and "
+            f"{percent(high)}” if the true share is {percent(given.share)}."
+        )
+        if self.margin <= given.margin:
+            return f"{reach} That is as precise as you wanted (±{self._wanted} points)."
+        return f"{reach} {self._remedy}"
+
+    @property
+    def _wanted(self) -> str:
+        digits = 0 if abs(100 * self.given.margin - round(100 * self.given.margin)) < 1e-9 else 1
+        return points(self.given.margin, digits)
+
+    @property
+    def _remedy(self) -> str:
+        needed = _about(self.people_needed)
+        lighter = self._lighter
+        text = f"For ±{self._wanted} points you need about {needed} people"
+        if lighter is not None:
+            flips, people = lighter
+            word = "medium" if flips >= MEDIUM_FROM else "light"
+            text += (
+                f", or {flips} flips of 100 and about {_about(people)} people ({word} protection)"
+            )
+        if self.given.questions > 1:
+            text += ", or ask fewer questions per person at less protection each"
+        return f"{text}."
+
+    @property
+    def _lighter(self) -> tuple[int, int] | None:
+        """The mildest weakening that is still called medium, where it helps."""
+        if self.given.flips <= MEDIUM_FROM:
+            return None
+        mechanism = RandomizedResponse.from_flips(symbols=self.given.symbols, flips=MEDIUM_FROM)
+        if self.given.watched and not self.given.refusal:
+            people = people_for_watched_half_width(
+                share=self.given.share, half_width=self.given.margin, mechanism=mechanism
+            )
+            return MEDIUM_FROM, people
+        return MEDIUM_FROM, self._people_for(mechanism)
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        given, found = self.given, []
+        if self.total_epsilon > LARGEST_TOTAL_EPSILON:
+            found.append(
+                f"Respondents’ pages refuse a total ε above {LARGEST_TOTAL_EPSILON:.0f}. "
+                "Ask fewer questions or swap more codes."
+            )
+        elif self.total_epsilon > HIGH_TOTAL_EPSILON:
+            found.append(
+                f"The total ε is above {HIGH_TOTAL_EPSILON:.0f}: all codes of one person together "
+                "say much about her. Ask fewer questions or swap more codes."
+            )
+        if given.flips < MEDIUM_FROM:
+            found.append(
+                f"With fewer than {MEDIUM_FROM} flips of 100 the protection is light: someone who "
+                "saw a code could make a fair guess."
+            )
+        if given.people < FEWEST_PEOPLE:
+            found.append(
+                f"Fewer than {FEWEST_PEOPLE} people are no crowd to hide in, and no batch of "
+                "theirs is ever sealed."
+            )
+        if self.margin >= min(given.share, 1 - given.share):
+            found.append(
+                "The interval would reach from nothing to well beyond the expected share: too few "
+                "people to learn much."
+            )
+        if too_many_options(symbols=given.symbols, epsilon=self.epsilon):
+            found.append(
+                f"{given.symbols} codes are many for this strength: asking for each option by "
+                "itself would be more precise at the same ε."
+            )
+        return found
+
+
+def plan_for(survey: Survey) -> dict[str, int]:
+    """What of a draft the planner can be filled with: its questions, the weakest strength."""
+    strengths = list(survey.questions.values_list("flips", flat=True))
+    if not strengths:
+        return {}
+    return {"questions": len(strengths), "flips": min(strengths)}
+
+
+def _about(people: int) -> str:
+    """1,399 as 1,400: two figures are as many as an expectation deserves."""
+    if people < 100:
+        return whole(people)
+    step = 10 ** (len(str(people)) - 2)
+    return whole(round(people / step) * step)
