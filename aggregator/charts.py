@@ -38,7 +38,7 @@ PAPER, INK, MUTED, LINE, ACCENT, WARM = (
     "#b4571f",
 )
 # 95, 80 and 50 %: the surer, the thinner and the paler.
-WHISKERS = (("", 3, "#a98fb0"), ("_80", 6, "#815b8a"), ("_50", 9, ACCENT))
+WHISKERS = (("", 3, "#a98fb0"), ("_80", 7, "#815b8a"), ("_50", 11, ACCENT))
 # vl-convert carries Liberation Sans, so pictures come out alike on a bare machine.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
@@ -205,17 +205,19 @@ def _layers(*, has_truths: bool) -> list[altair.Chart]:
         x=alt.value(0), x2=alt.value("width"), y=y
     )
     whiskers = [
-        base.mark_rule(strokeWidth=width, color=color, yOffset=TRACK, opacity=1, strokeCap="round")
+        # Butt ends: round ones would reach beyond the interval.
+        base.mark_rule(strokeWidth=width, color=color, yOffset=TRACK, opacity=1, strokeCap="butt")
         .encode(x=alt.X(f"low{end}:Q"), x2=alt.X2(f"high{end}:Q"), y=y, tooltip=tooltip)
         .transform_filter("isValid(datum.low)")
         for end, width, color in WHISKERS
     ]
     dot = (
-        base.mark_point(size=110, strokeWidth=2.5, stroke=ACCENT, yOffset=TRACK, opacity=1)
+        base.mark_point(size=70, strokeWidth=2, yOffset=TRACK, opacity=1)
         .encode(
             x=x,
             y=y,
             fill=alt.condition("datum.clipped", alt.value(PAPER), alt.value(ACCENT)),
+            stroke=alt.condition("datum.clipped", alt.value(ACCENT), alt.value(PAPER)),
             tooltip=tooltip,
         )
         .transform_filter("isValid(datum.estimate)")

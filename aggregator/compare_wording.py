@@ -66,10 +66,12 @@ def join(words: Sequence[str]) -> str:
 
 
 def write_p_value(p: float) -> str:
-    """Two significant digits, and never a zero that it is not."""
+    """About two significant digits, and never a zero that it is not."""
     if p < 0.0001:
         return "< 0.0001"
-    return f"{p:.4f}" if p < 0.01 else f"{p:.2f}"
+    if p < 0.01:
+        return f"{p:.4f}"
+    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
 def write_number(value: float | None, digits: int = 2) -> str:

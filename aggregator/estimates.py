@@ -104,6 +104,7 @@ class _Shares:
         marginal = estimate_marginal_shares(
             successes=self.counts, total=self.totals, other_probability=self.c, slope=self.d
         )
+        levels = np.broadcast_to(np.array(GUIDE_LEVELS)[:, None], one.low[:-1].shape)
         columns = {
             "count": self.counts,
             "raw_share": self.counts / self.totals,
@@ -114,7 +115,7 @@ class _Shares:
             "low": one.low[-1],
             "high": one.high[-1],
             "together": np.stack([together.low[0], together.high[0]], axis=1),
-            "guides": np.stack([one.low[:-1], one.high[:-1]], axis=2).swapaxes(0, 1),
+            "guides": np.stack([levels, one.low[:-1], one.high[:-1]], axis=2).swapaxes(0, 1),
         }
         rows = zip(*(column.tolist() for column in columns.values()), strict=True)
         return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -234,6 +234,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Surveys on sensitive questions under local differential privacy.",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "ENUM_NAME_OVERRIDES": {"IntervalMethodEnum": "aggregator.api.serializers.METHODS"},
 }
 
 # --- logs: no addresses, no bodies; Django's own error mails stay off --------------------------

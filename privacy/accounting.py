@@ -241,7 +241,8 @@ def exact_delta(*, epsilons: Sequence[float], epsilon: float) -> float:
     Every epsilon-private mechanism is dominated by binary randomized response with losses
     +e and -e, probabilities 1 / (1 + exp(-e)) and 1 / (1 + exp(e)); so the value is exact for
     k = 2 and an upper bound for every k. With L the sum of the losses, delta is the expectation
-    of (1 - exp(epsilon - L))+. Equal epsilons are merged into one binomial.
+    of (1 - exp(epsilon - L))+, raised by 1e-11 of itself against rounding. Equal epsilons are
+    merged into one binomial.
 
     If the sum L has more than 2**18 combinations, each distinct epsilon's losses are first
     moved to a grid of the basic sum / 2**17. A loss between two grid points is shared out so
@@ -537,12 +538,11 @@ def _composed_losses(
     return losses, weights
 
 
-def _repeated_losses(
-    epsilon: float, count: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _repeated_losses(epsilon: float, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Binary randomized response repeated: with l flips the loss is (m - 2 l) epsilon."""
     flips = np.arange(count + 1)
-    return (count - 2.0 * flips) * epsilon, binom.pmf(flips, count, expit(-epsilon))
+    losses: NDArray[np.float64] = np.multiply(count - 2.0 * flips, epsilon, dtype=np.float64)
+    return losses, binom.pmf(flips, count, expit(-epsilon))
 
 
 def _losses_on_a_grid(
@@ -566,7 +566,7 @@ def _losses_on_a_grid(
         for move in np.flatnonzero(moves):
             grown[move : move + len(weights)] += moves[move] * weights
         first, weights = first + int(cells.min()), grown
-    return (first + np.arange(len(weights))) * step, weights
+    return np.multiply(first + np.arange(len(weights)), step, dtype=np.float64), weights
 
 
 def _hockey_stick(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privacy.profiles import profile_interval
+from privacy.profiles import LikelyShares
 from privacy.significance import SignificanceTest, independence_test
 from privacy.tables import (
     TableEstimates,
@@ -23,6 +23,8 @@ from privacy.tables import (
     maximize_likelihood,
     prepare_table,
 )
+
+NOBODY = 1e-9  # a share of people below this is rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,48 +156,81 @@ def associate(
     _check_category("second", second, group)
     if first == second:
         raise ValueError(f"first and second must differ, got {first!r} twice")
+    test = independence_test(counts=counts, variables=variables)
     table = estimate_table(counts=counts, variables=variables)
     gathered, channel = prepare_table(counts=counts, variables=variables)
     cells = _Cells(shape=gathered.shape, outcome=outcome, event=event, first=first, second=second)
+    region = LikelyShares(
+        counts=gathered.ravel(),
+        channel=channel,
+        shares=table.joint_shares.ravel(),
+        level=level,
+        parts=cells.masks,
+    )
+    # A share of nobody can be anything, so reports that may come of none leave it open.
+    nobody = [region.without(group) for group in cells.groups]
+    vague = any(region.without(answer) for answer in cells.answers) or any(nobody)
+    best = np.where(table.joint_shares.ravel() < NOBODY, 0.0, table.joint_shares.ravel())
 
     def describe(
-        figure: Callable[[NDArray[Any]], Any], limits: tuple[float, float], raw_ok: bool
+        figure: Callable[[NDArray[Any]], Any],
+        *,
+        raw_ok: bool,
+        limits: tuple[float, float] = (0.0, 1.0),
+        anything: bool = False,
+        reaches: Sequence[float] = (),
     ) -> Figure:
         raw, error = _delta(figure, table) if raw_ok else (None, None)
-        best = table.joint_shares.ravel()
         with np.errstate(divide="ignore", invalid="ignore"):
             estimate = float(np.real(figure(best)))
-        low, high = profile_interval(
-            counts=gathered.ravel(),
-            channel=channel,
-            shares=best,
-            figure=figure,
-            level=level,
-            limits=limits,
-        )
+        low, high = limits if anything else region.interval(figure=figure, limits=limits)
         return Figure(
             raw=raw,
             standard_error=error,
             estimate=estimate if np.isfinite(estimate) else None,
-            low=low,
-            high=high,
+            low=min(low, *reaches, high),
+            high=max(low, *reaches, high),
             level=level,
         )
 
     raw_a, raw_b, raw_c, raw_d = (float(part) for part in cells.split(table.shares.ravel()))
     has_groups = raw_a + raw_b > 0 and raw_c + raw_d > 0
     all_positive = min(raw_a, raw_b, raw_c, raw_d) > 0
-    odds = describe(cells.odds_share, (0.0, 1.0), all_positive)
+    odds = describe(cells.odds_share, raw_ok=all_positive, anything=vague)
     return Association(
         table=table,
-        share_first=describe(cells.share_first, (0.0, 1.0), has_groups),
-        share_second=describe(cells.share_second, (0.0, 1.0), has_groups),
-        difference=describe(cells.difference, (-1.0, 1.0), has_groups),
+        share_first=describe(cells.share_first, raw_ok=has_groups, anything=bool(nobody[0])),
+        share_second=describe(cells.share_second, raw_ok=has_groups, anything=bool(nobody[1])),
+        difference=describe(
+            cells.difference,
+            raw_ok=has_groups,
+            limits=(-1.0, 1.0),
+            reaches=[end for side in (0, 1) for end in _reach(nobody[side], cells, side)],
+        ),
         odds_ratio=_to_odds_ratio(odds),
         log_odds_ratio=_to_log_odds_ratio(odds, cells, table),
-        phi=describe(cells.phi, (-1.0, 1.0), all_positive),
-        test=independence_test(counts=counts, variables=variables),
+        phi=describe(
+            cells.phi,
+            raw_ok=all_positive,
+            limits=(-1.0, 1.0),
+            anything=bool(region.without(np.logical_or(*cells.groups))),
+        ),
+        test=test,
     )
+
+
+def _reach(empty: LikelyShares | None, cells: _Cells, side: int) -> tuple[float, ...]:
+    """How far the difference reaches if one group may have nobody, so that its share is free."""
+    if empty is None:
+        return ()
+    other = cells.groups[1 - side][~cells.groups[side]]
+    event = cells.masks[2 if side == 0 else 0][~cells.groups[side]]
+    low, high = 0.0, 1.0
+    if empty.without(other) is None:
+        low, high = empty.interval(
+            figure=lambda shares: shares[event].sum() / shares[other].sum(), limits=(0.0, 1.0)
+        )
+    return (-high, 1 - low) if side == 0 else (low - 1, high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,15 +318,18 @@ def share_among(
     def figure(values: NDArray[Any]) -> Any:
         return values[happened].sum() / values[counted].sum()
 
-    low, high = profile_interval(
+    region = LikelyShares(
         counts=gathered.ravel(),
         channel=restricted,
         shares=shares,
-        figure=figure,
         level=level,
-        limits=(0.0, 1.0),
+        parts=[happened, counted & ~happened],
     )
-    estimate = float(figure(shares)) if shares[counted].sum() > 0 else None
+    low, high = 0.0, 1.0
+    # Where nobody may be counted, the share can be anything.
+    if region.without(counted) is None:
+        low, high = region.interval(figure=figure, limits=(0.0, 1.0))
+    estimate = float(figure(shares)) if shares[counted].sum() > NOBODY else None
     return ShareAmong(estimate=estimate, low=low, high=high, level=level)
 
 
@@ -304,6 +342,31 @@ class _Cells:
     event: int
     first: int
     second: int
+
+    @property
+    def masks(self) -> list[NDArray[np.bool_]]:
+        """Where event and non-event lie in the first group, then in the second."""
+        masks = []
+        for group in (self.first, self.second):
+            table = np.zeros(self.shape, dtype=bool)
+            table[self.event, group] = True
+            masks.append(table.ravel())
+            table = np.zeros(self.shape, dtype=bool)
+            table[: self.outcome.answered, group] = True
+            table[self.event, group] = False
+            masks.append(table.ravel())
+        return masks
+
+    @property
+    def groups(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        a, b, c, d = self.masks
+        return a | b, c | d
+
+    @property
+    def answers(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Where the event lies in either group, and where the non-event lies."""
+        a, b, c, d = self.masks
+        return a | c, b | d
 
     def split(self, shares: NDArray[Any]) -> tuple[Any, Any, Any, Any]:
         """Event and non-event in the first group, then in the second."""

@@ -423,8 +423,9 @@ def _solve_fieller(cells: _Cells, share: float | None, level: float) -> tuple[fl
         if z_a < 0 or high < 0 or low > 1:
             return nearest, nearest, True
         return max(low, 0.0), min(high, 1.0), False
-    # The answers may be absent altogether: the kept set lies outside of the roots, or is all.
-    if discriminant <= 0 or a == 0:
+    # The answers may be absent altogether: the kept set lies outside of the roots, or is all;
+    # where fewer seem to have answered than nobody, signs are reversed and nothing can be told.
+    if share is None or discriminant <= 0 or a == 0:
         return 0.0, 1.0, False
     root = sqrt(discriminant)
     inner_low, inner_high = sorted(((-b - root) / (2 * a), (-b + root) / (2 * a)))

@@ -97,6 +97,11 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
             f"{first.answered} and {second.answered}"
         )
     if first.answered == first.size and second.answered == second.size:
+        if min((gathered.sum(axis=axis) > 0).sum() for axis in (0, 1)) < 2:
+            # All reports of one question alike: nothing speaks against independence.
+            return SignificanceTest(
+                method="fisher_exact", statistic=None, degrees_of_freedom=None, p_value=1.0
+            )
         return homogeneity_test(counts=gathered)
     cells = gathered.ravel()
     _, free = maximize_likelihood(counts=cells, channel=channel)

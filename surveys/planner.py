@@ -32,7 +32,7 @@ from privacy.precision import (
 from privacy.shuffling import shuffle_epsilon
 from surveys.models import Survey
 from surveys.strength import HIGH_TOTAL_EPSILON, LARGEST_TOTAL_EPSILON, MEDIUM_FROM
-from surveys.templatetags.numbers import percent, points, whole
+from surveys.templatetags.numbers import percent, whole
 
 Z_95 = 1.959963984540054  # the normal quantile at .975
 DELTA = 1e-6
@@ -209,10 +209,10 @@ class Plan:
         return exp(min(self.epsilon, 700.0))
 
     @cached_property
-    def posteriors(self) -> list[tuple[float, float]]:
+    def posteriors(self) -> list[tuple[str, float]]:
         """By how common the answer is: the chance that a code for it is a true one."""
         return [
-            (base, posterior(share=base, mechanism=self.mechanism))
+            (_write_share(base), posterior(share=base, mechanism=self.mechanism))
             for base in sorted({*BASES, self.given.share})
         ]
 
@@ -312,7 +312,7 @@ class Plan:
         reach = (
             f"With {whole(given.people)} people and {given.flips} flips of 100 you can "
             f"{'only ' if self.margin > given.margin else ''}say “between {percent(low)} and "
-            f"{percent(high)}” if the true share is {percent(given.share)}."
+            f"{percent(high)}” if the true share is {_write_share(given.share)}."
         )
         if self.margin <= given.margin:
             return f"{reach} That is as precise as you wanted (±{self._wanted} points)."
@@ -320,8 +320,7 @@ class Plan:
 
     @property
     def _wanted(self) -> str:
-        digits = 0 if abs(100 * self.given.margin - round(100 * self.given.margin)) < 1e-9 else 1
-        return points(self.given.margin, digits)
+        return _write_share(self.given.margin).partition("\N{NO-BREAK SPACE}")[0]
 
     @property
     def _remedy(self) -> str:
@@ -362,7 +361,7 @@ class Plan:
         elif self.total_epsilon > HIGH_TOTAL_EPSILON:
             found.append(
                 f"The total ε is above {HIGH_TOTAL_EPSILON:.0f}: all codes of one person together "
-                "say much about her. Ask fewer questions or swap more codes."
+                "say much about that person. Ask fewer questions or swap more codes."
             )
         if given.flips < MEDIUM_FROM:
             found.append(
@@ -393,6 +392,11 @@ def plan_for(survey: Survey) -> dict[str, int]:
     if not strengths:
         return {}
     return {"questions": len(strengths), "flips": min(strengths)}
+
+
+def _write_share(share: float) -> str:
+    """20 %, and 0.5 % where a whole number would not do."""
+    return percent(share, 0 if abs(100 * share - round(100 * share)) < 1e-9 else 1)
 
 
 def _about(people: int) -> str:

@@ -13,7 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from aggregator.models import Chart
+from aggregator.comparisons import request_comparison, run_comparison
+from aggregator.models import Chart, Comparison
 from aggregator.sealing import seal_next_batch
 from aggregator.snapshots import update_snapshot
 from surveys import client_files
@@ -88,6 +89,7 @@ TABLE: dict[str, Row] = {
     "surveys:close": Row(get=own(200), post=own(302), other=everyone(405), survey="launched"),
     "surveys:copy": Row(get=everyone(405), post=own(302), other=everyone(405)),
     "surveys:delete": Row(get=own(200), post=own(302), other=everyone(405)),
+    "surveys:plan": Row(get=(200, 200, 302), other=everyone(405)),
     # the respondent's side: the same for everybody
     "surveys:respond": Row(get=everyone(200), other=everyone(405), survey="launched"),
     "surveys:manifest": Row(get=everyone(200), other=everyone(405), survey="launched"),
@@ -104,6 +106,12 @@ TABLE: dict[str, Row] = {
     "aggregator:chart_png": RESULTS,
     "aggregator:reports_csv": RESULTS,
     "aggregator:estimates_csv": RESULTS,
+    "aggregator:compare": Row(get=own(200), post=own(422), other=own(405), survey="launched"),
+    "aggregator:comparison": RESULTS,
+    "aggregator:comparison_panel": Row(get=own(286), other=own(405), survey="launched"),
+    "aggregator:comparison_csv": RESULTS,
+    "aggregator:methods": PUBLIC,
+    "aggregator:methods_figure": PUBLIC,
     # the API
     "aggregator:api_schema": PUBLIC,
     "aggregator:api_surveys": Row(get=(200, 200, 403), other=(405, 405, 403)),
@@ -118,10 +126,15 @@ TABLE: dict[str, Row] = {
 def surveys() -> dict[str, Survey]:
     """One person's draft and her launched survey with results."""
     wave = make_wave(minimum_batch=10, display_minimum=10)
-    send_many(wave, [bytes([i % 2, 0, 1]) for i in range(40)])
+    send_many(wave, [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)])
     seal_next_batch(wave_id=wave.pk)
     update_snapshot(wave_id=wave.pk)
     Chart.objects.create(wave=wave, through_batch=1, specification={}, svg="<svg/>", png=b"png")
+    comparison = request_comparison(
+        wave=wave, snapshot=wave.snapshots.get(), kind=Comparison.Kind.TABLE, names=["q1", "q2"]
+    )
+    run_comparison(comparison_id=comparison.pk)
+    assert Comparison.objects.get().state == Comparison.State.DONE
     draft = copy_survey(survey=wave.survey)
     return {"draft": draft, "launched": wave.survey}
 
@@ -147,6 +160,11 @@ def address(route: Route, survey: Survey) -> str:
         "uidb36": "1",
         "key": "no-such-key",
     }
+    if route.name.startswith("aggregator:comparison"):
+        comparison = Comparison.objects.filter(wave__survey=survey).first()
+        values["pk"] = comparison.pk if comparison else 0
+    if route.name == "aggregator:methods_figure":
+        values["name"] = "coverage.svg"
     if route.name == "aggregator:problem":
         values["slug"] = "wave-closed"
     return reverse(route.name, kwargs={name: values[name] for name in route.parameters})

@@ -10,6 +10,7 @@ from aggregator import snapshots
 from aggregator.models import Snapshot
 from aggregator.sealing import close_due_waves, seal_next_batch
 from aggregator.snapshots import (
+    METHOD_VERSION,
     add_counts,
     find_waves_to_estimate,
     newest_snapshot,
@@ -57,7 +58,7 @@ def test_the_two_coin_estimate_is_twice_the_share_less_a_half() -> None:
 @pytest.mark.parametrize(
     ("cap", "close_by_owner", "method"),
     [
-        (40, False, "likelihood_ratio"),  # it ended as it was frozen
+        (40, False, "clopper_pearson"),  # it ended as it was frozen; few codes
         (None, True, "confidence_sequence"),  # somebody closed it, perhaps after looking
         (60, True, "confidence_sequence"),  # closed before its cap
     ],
@@ -75,6 +76,32 @@ def test_the_interval_depends_on_how_the_wave_ended(
     assert snapshot is not None
     assert snapshot.final
     assert {q["interval"]["method"] for q in snapshot.estimates} == {method}
+
+
+def test_a_larger_wave_that_ended_as_frozen_has_the_shorter_interval() -> None:
+    wave = make_wave(cap=200)
+    send_many(wave, ROWS * 5)
+    assert close_due_waves() == 1
+    seal_all(wave)
+    snapshot = update_snapshot(wave_id=wave.pk)
+    assert snapshot is not None
+    assert {q["interval"]["method"] for q in snapshot.estimates} == {"likelihood_ratio"}
+
+
+def test_a_snapshot_of_an_older_method_is_made_again() -> None:
+    wave = make_wave()
+    send_many(wave, ROWS)
+    seal_all(wave)
+    update_snapshot(wave_id=wave.pk)
+    assert not find_waves_to_estimate().exists()
+    wave.snapshots.update(method_version=METHOD_VERSION - 1, estimates=[])
+    assert newest_snapshot(wave) is None  # its figures are not shown
+    assert list(find_waves_to_estimate()) == [wave]
+    update_snapshot(wave_id=wave.pk)
+    renewed = newest_snapshot(wave)
+    assert renewed is not None
+    assert renewed.estimates
+    assert not find_waves_to_estimate().exists()
 
 
 def test_while_a_wave_is_open_only_the_sequence_is_shown() -> None:

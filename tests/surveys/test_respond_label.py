@@ -52,7 +52,9 @@ def survey(*questions: ManifestQuestion, cap: int | None = None) -> Manifest:
         opens=None,
         closes=None,
         cap=cap,
-        questions=questions,
+        questions=tuple(
+            replace(each, name=f"q{number}") for number, each in enumerate(questions, start=1)
+        ),
     )
 
 
