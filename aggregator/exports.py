@@ -25,6 +25,7 @@ _NEEDS_QUOTES = frozenset('",\r\n')
 ROWS_AT_ONCE = 65_536
 _ASCII_ZERO, _COMMA, _CR, _LF = b"0,\r\n"
 
+DESIGN = "k-ary randomized response"
 ESTIMATE_COLUMNS = (
     "survey",
     "title",
@@ -39,6 +40,7 @@ ESTIMATE_COLUMNS = (
     "question_text",
     "code",
     "option_text",
+    "design",
     "k",
     "threshold",
     "keep_probability",
@@ -129,7 +131,7 @@ def _estimate_cells(
     yield from (wave.manifest_hash_hex, wave.state, wave.ending)
     yield from (snapshot.through_batch, snapshot.method_version, snapshot.day.isoformat())
     yield from (question.question.name, question.question.text, code.code, code.text)
-    yield from (mechanism.symbols, mechanism.threshold, mechanism.keep_probability)
+    yield from (DESIGN, mechanism.symbols, mechanism.threshold, mechanism.keep_probability)
     yield from (mechanism.other_probability, mechanism.slope, mechanism.epsilon)
     yield from (question.total, code.count, code.raw_share, code.estimate, code.joint_estimate)
     yield from (code.standard_error, code.low, code.high)

@@ -10,6 +10,7 @@ from django.conf import settings
 from markdown_it import MarkdownIt
 from mdit_py_plugins.anchors import anchors_plugin
 
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)  # the marks of the tables that are filled in
 FIGURE_NAME = re.compile(r"[a-z0-9-]+\.svg")
 
 
@@ -27,7 +28,7 @@ def render_methods() -> str:
     markdown.use(anchors_plugin, max_level=4)
     text = (_docs() / "methods.md").read_text(encoding="utf-8")
     _, _, body = text.partition("\n")
-    html: str = markdown.render(body)
+    html: str = markdown.render(COMMENT.sub("", body))
     # Beside the file in the repository, below the page here.
     html = html.replace('src="figures/', 'src="/methods/figures/')
     # A wide table scrolls by itself, also by keyboard, and does not widen the page.

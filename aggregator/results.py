@@ -36,7 +36,8 @@ class Status(Enum):
 
     OK = "ok"
     OUTSIDE = "outside_0_1"
-    CONTRADICTION = "contradiction"
+    CONTRADICTION = "contradiction"  # with the 95 % interval
+    ALARM = "alarm"  # with the alarm's own interval, which holds at every look
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +106,8 @@ class QuestionResult:
         )
 
     def status_of(self, code: CodeResult) -> Status:
+        if self.alarm:
+            return Status.ALARM
         if self.contradiction:
             return Status.CONTRADICTION
         return Status.OUTSIDE if code.is_clipped else Status.OK

@@ -95,9 +95,7 @@ class Variable:
 
     def gather(self, counts: NDArray[np.int64], *, axis: int) -> NDArray[np.int64]:
         """Add up the counts of codes that belong to one category, along one axis."""
-        gathered = [
-            counts.take(category, axis=axis).sum(axis=axis) for category in self.categories
-        ]
+        gathered = [counts.take(category, axis=axis).sum(axis=axis) for category in self.categories]
         return np.stack(gathered, axis=axis)
 
 

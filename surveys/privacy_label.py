@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from privacy.mechanisms import SCALE
+from privacy.precision import watched_half_width
 from surveys.manifest import Manifest, ManifestQuestion
 from surveys.strength import MEDIUM_FROM, STRONG_FROM, TWO_COINS
 
@@ -149,12 +150,22 @@ def _describe_rows(manifest: Manifest) -> tuple[Row, ...]:
 def _describe_finding(manifest: Manifest) -> tuple[str, ...]:
     what = "gives each answer" if any(q.k > 2 for q in manifest.questions) else "says Yes"
     people = manifest.cap or manifest.display_minimum
-    slope = min(question.mechanism.slope for question in manifest.questions)
-    points = math.ceil(100 * Z_95 * 0.5 / (math.sqrt(people) * slope) - 1e-9)
+    points = math.ceil(100 * _half_width(manifest, people=people) - 1e-9)
     learned = f"The share of everyone who {what}."
     if points >= 50:
         return (learned, f"With only {people:,} people even that stays unclear.")
     return (learned, f"With {people:,} people, that is give or take {points} points.")
+
+
+def _half_width(manifest: Manifest, *, people: int) -> float:
+    """Of the 95 % interval that results will show, for the least precise share there can be."""
+    weakest = min((question.mechanism for question in manifest.questions), key=lambda m: m.slope)
+    c, d = weakest.other_probability, weakest.slope
+    if manifest.cap is None and manifest.closes is None:
+        # Nobody fixed the end, so only the wider interval for watchers will be shown.
+        middle = min(1.0, max(0.0, (0.5 - c) / d))
+        return watched_half_width(share=middle, people=people, mechanism=weakest)
+    return Z_95 * 0.5 / (math.sqrt(people) * d)
 
 
 def _describe_process(questions: Sequence[ManifestQuestion]) -> tuple[str, ...]:

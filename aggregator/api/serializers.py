@@ -61,7 +61,7 @@ class ShareSerializer(serializers.Serializer[dict[str, Any]]):
     effective_n = serializers.FloatField(
         allow_null=True, help_text="direct answers that would inform as much; null outside (0, 1)"
     )
-    status = serializers.ChoiceField(choices=("ok", "outside_0_1", "contradiction"))
+    status = serializers.ChoiceField(choices=("ok", "outside_0_1", "contradiction", "alarm"))
     sentence = serializers.CharField(help_text="the finding in words")
 
 

@@ -48,13 +48,15 @@ def make_answered_wave(
     rows = []
     for _ in range(people):
         first = draw.random() < 0.5
-        others = [draw.random() < (0.65 if first else 0.4) for _ in range(questions - 1)]
-        rows.append(bytes([first, *others]))
+        said = [first, *(draw.random() < (0.6 if first else 0.4) for _ in range(questions - 1))]
+        # Two coins, as in the browser.
+        rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
     send_many(wave, rows[: people // 2])
     process(wave, drawn=False)
     send_many(wave, rows[people // 2 :])
     close_wave(wave_id=wave.pk, ending=ending)
     process(wave, drawn=False)
+    wave.refresh_from_db()
     return wave
 
 
@@ -99,7 +101,7 @@ def test_two_questions_are_compared_over_all_batches() -> None:
 
 
 def test_an_outcome_is_explained_by_its_predictors() -> None:
-    found = compute(ask(make_answered_wave(people=2000), Kind.REGRESSION, "q1", "q2", "q3"))
+    found = compute(ask(make_answered_wave(people=4000), Kind.REGRESSION, "q1", "q2", "q3"))
     assert found.state == Comparison.State.DONE, found.problem
     assert found.result is not None
     assert [term["name"] for term in found.result["terms"]] == ["intercept", "q2=1", "q3=1"]
@@ -137,7 +139,7 @@ def test_the_same_choice_is_the_same_comparison_until_a_batch_is_sealed() -> Non
     [
         (Kind.TABLE, ["q1"], "Choose two questions."),
         (Kind.TABLE, ["q1", "q1"], "two different questions"),
-        (Kind.TABLE, ["q1", "q9"], "questions of this survey"),
+        (Kind.TABLE, ["q1", "q99"], "questions of this survey"),
         (Kind.REGRESSION, ["q1"], "at least one predictor"),
         (Kind.REGRESSION, ["q1", "q2", "q1"], "cannot be one of its predictors"),
         (Kind.REGRESSION, [f"q{n}" for n in range(1, MAX_PREDICTORS + 3)], "at most 7 predictors"),
@@ -197,9 +199,10 @@ def test_data_that_allow_no_comparison_give_a_sentence() -> None:
     send_many(wave, [bytes([1, i % 2]) for i in range(60)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave, drawn=False)
-    found = compute(ask(wave, Kind.TABLE, "q1", "q2"))
+    found = compute(ask(wave, Kind.REGRESSION, "q1", "q2"))
     assert found.state == Comparison.State.FAILED
     assert found.result is None
+    assert "collect more reports" in found.problem
     assert found.problem.endswith(".")
     assert found.problem[0].isupper()
 

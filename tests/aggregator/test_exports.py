@@ -102,8 +102,13 @@ class TestFiles:
         assert row["status"] == "outside_0_1"
 
     def test_a_contradiction_says_so(self) -> None:
-        survey = field(make_launched_survey(), yes=[1000, 500], total=1000)
+        survey = field(make_launched_survey(), yes=[198, 500], total=1000)
         assert rows(download(survey, "estimates_csv"))[0]["status"] == "contradiction"
+
+    def test_an_alarm_says_so_and_only_for_its_question(self) -> None:
+        survey = field(make_launched_survey(), yes=[1000, 500], total=1000)
+        statuses = [row["status"] for row in rows(download(survey, "estimates_csv"))]
+        assert statuses == ["alarm", "alarm", "ok", "ok"]
 
     def test_texts_that_spreadsheets_would_run_are_neutralized(self) -> None:
         wave = make_launched_survey(title="=1+1", questions=['@SUM("a";1), "b"\nc', "-0.013"])

@@ -470,6 +470,14 @@ def test_the_mean_s_interval_is_the_share_s_in_the_question_s_unit(
         assert mean.standard_error == pytest.approx(width * share.standard_error, rel=1e-6)
 
 
+def test_rounding_does_not_carry_the_interval_above_the_maximum() -> None:
+    assert -19.9 + (22.8 - -19.9) > 22.8
+    found = estimate_range_mean(
+        counts=[10, 40], mechanism=COINS, minimum=-19.9, maximum=22.8, fixed_end=True
+    )
+    assert found.high == 22.8
+
+
 @pytest.mark.parametrize(
     ("fixed_end", "method"), [(True, "likelihood_ratio"), (False, "confidence_sequence")]
 )

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from privacy.intervals import confidence_sequence
 from privacy.mechanisms import RandomizedResponse
 from surveys.client_files import FOLDER, client_files
 from surveys.errors import NotLaunchable
@@ -146,15 +147,23 @@ def test_several_codes_say_more_than_one() -> None:
 
 @pytest.mark.parametrize(
     ("flips", "cap", "people", "points"),
-    [(25, None, 100, 20), (25, 1537, 1537, 5), (40, 500, 500, 22)],
+    [(25, 100, 100, 20), (25, 1537, 1537, 5), (40, 500, 500, 22)],
 )
 def test_what_can_be_learned_names_people_and_points(
-    flips: int, cap: int | None, people: int, points: int
+    flips: int, cap: int, people: int, points: int
 ) -> None:
     exact = 100 * 1.96 * 0.5 / math.sqrt(people) / (1 - 2 * flips / 100)
     assert math.ceil(exact - 1e-6) == points
     text = label_text(describe_protection(survey(question(flips=flips), cap=cap)))
     assert f"With {people:,} people, that is give or take {points} points." in text
+
+
+def test_without_a_fixed_end_the_wider_interval_is_named() -> None:
+    # 50 of 100 codes: the sequence reaches from 18 to 82 %, 33 points rounded up.
+    ends = confidence_sequence(successes=50, total=100, other_probability=0.25, slope=0.5)
+    assert 32 < 100 * (float(ends.high) - float(ends.low)) / 2 <= 33
+    text = label_text(describe_protection(survey(question(flips=25))))
+    assert "With 100 people, that is give or take 33 points." in text
 
 
 def test_where_nothing_could_be_learned_it_says_so() -> None:
