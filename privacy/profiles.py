@@ -20,8 +20,8 @@ _FLOOR = 1e-12
 _HAIR = 1e-9
 _STEP = 1e-30  # of the complex-step derivative: no difference is taken, so nothing cancels
 _SLACK = 1e-3  # of the drop in likelihood, which is of the order of 1 to 10
-_STARTS = (0.95, 0.5, 0.1)
-_BEST_STARTS = 4  # of those that mix extreme points
+_STARTS = (0.95,)
+_BEST_STARTS = 3  # of those that mix extreme points
 _MIXES = 150
 _PULLS = 40
 

@@ -59,7 +59,8 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
     -------
     SignificanceTest
         "pearson" on the reports if every category of both is an answer, or "fisher_exact" if
-        the table is 2 x 2 and an expected count is below 5. Where there are refusals or
+        the table is 2 x 2 and an expected count is below 5, or if all reports of one question
+        are alike, which says nothing (p = 1). Where there are refusals or
         structural "not asked", dependence of the whole symbols is no news: then
         "latent_likelihood_ratio", independence among those who answered both.
 
@@ -145,7 +146,7 @@ def homogeneity_test(*, counts: ArrayLike) -> SignificanceTest:
     ------
     ValueError
         If the table has fewer than two rows or columns that hold a report, or a count is
-        negative.
+        negative or not whole.
 
     Notes
     -----
@@ -165,8 +166,7 @@ def homogeneity_test(*, counts: ArrayLike) -> SignificanceTest:
     table = np.asarray(counts, dtype=np.float64)
     if table.ndim != 2:
         raise ValueError(f"counts must be a table of two dimensions, got {table.ndim}")
-    if not np.isfinite(table).all() or (table < 0).any():
-        raise ValueError(f"counts must not be negative, got {table.tolist()!r}")
+    _check_whole(table)
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     if min(table.shape) < 2:
         raise ValueError(
@@ -207,7 +207,8 @@ def goodness_of_fit_test(
     Raises
     ------
     ValueError
-        If lengths differ, shares are no distribution, or there is no report.
+        If lengths differ, shares are no distribution, a count is negative or not whole, or
+        there is no report.
 
     Examples
     --------
@@ -220,8 +221,9 @@ def goodness_of_fit_test(
     k = mechanism.symbols
     if reports.shape != (k,) or truth.shape != (k,):
         raise ValueError(f"counts and shares must have {k} entries, got {counts!r} and {shares!r}")
-    if (reports < 0).any() or reports.sum() == 0:
-        raise ValueError(f"counts must not be negative, nor all zero, got {list(counts)!r}")
+    _check_whole(reports)
+    if reports.sum() == 0:
+        raise ValueError(f"counts must hold at least one report, got {list(counts)!r}")
     if not ((truth >= 0).all() and abs(truth.sum() - 1) < 1e-9):
         raise ValueError(f"shares must lie in [0, 1] and sum to one, got {list(shares)!r}")
     expected = reports.sum() * (mechanism.other_probability + mechanism.slope * truth)
@@ -265,6 +267,11 @@ def adjust_for_multiplicity(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = highest
     return adjusted
+
+
+def _check_whole(counts: np.ndarray) -> None:
+    if not np.isfinite(counts).all() or (counts < 0).any() or (counts != np.floor(counts)).any():
+        raise ValueError(f"counts must be whole and not negative, got {counts.tolist()!r}")
 
 
 def _pearson(observed: np.ndarray, expected: np.ndarray, freedom: int) -> SignificanceTest:

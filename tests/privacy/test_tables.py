@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from privacy.estimation import estimate_shares
 from privacy.mechanisms import SCALE, RandomizedResponse
@@ -309,7 +309,7 @@ def test_categories_that_are_no_partition_are_refused(
     ],
 )
 def test_tables_that_cannot_be_are_refused(
-    counts: list[object], variables: list[Variable], message: str
+    counts: ArrayLike, variables: list[Variable], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         estimate_table(counts=counts, variables=variables)

@@ -10,8 +10,10 @@ from collections import Counter
 import pytest
 
 from aggregator.demo import DEMO_TRUTH, PEOPLE
-from privacy.intervals import likelihood_ratio_interval
+from privacy.association import associate
+from privacy.intervals import likelihood_ratio
 from privacy.mechanisms import RandomizedResponse
+from privacy.tables import Variable
 from tests.system.world import World
 
 
@@ -32,16 +34,68 @@ def test_the_demo_from_the_first_report_to_the_csv(world: World) -> None:
     assert_closed_at_the_cap(world)
     assert_exports_reproduce_the_estimates(world)
     assert_the_dashboard_shows_it(world)
+    assert_affair_by_unhappiness_is_found(world)
 
 
 def assert_true_shares_are_inside(world: World) -> None:
     coins = RandomizedResponse(symbols=2, threshold=3 * 2**30)
     for (_, yes), known in zip(world.final_snapshot()["counts"], DEMO_TRUTH, strict=True):
-        interval = likelihood_ratio_interval(
-            successes=yes, total=PEOPLE, mechanism=coins, level=0.9999
+        interval = likelihood_ratio(
+            successes=yes,
+            total=PEOPLE,
+            other_probability=coins.other_probability,
+            slope=coins.slope,
+            level=0.9999,
         )
         print(f"{known.label}: n={PEOPLE} k={yes} [{interval.low:.4f}, {interval.high:.4f}]")
         assert interval.low <= known.share <= interval.high
+
+
+def assert_affair_by_unhappiness_is_found(world: World) -> None:
+    """Asked on the page, counted by the workers: the published table of two questions.
+
+    Neither 3,715, unhappy only 598, affair only 1,211, both 842.
+    """
+    (slug,) = world.query("SELECT slug FROM surveys_survey")[0]
+    with world.signed_in() as client:
+        form = client.get(f"/surveys/{slug}/compare").text
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)
+        assert token is not None
+        asked = client.post(
+            f"/surveys/{slug}/compare",
+            data={
+                "csrfmiddlewaretoken": token[1],
+                "kind": "table",
+                "outcome": "q1",
+                "group": "q2",
+            },
+            headers={"referer": f"{client.base_url}/surveys/{slug}/compare"},
+        )
+        assert asked.status_code == 302, asked.text
+        address = asked.headers["location"]
+        world.wait_for(lambda _: client.get(f"{address}/panel").status_code == 286)
+        page = client.get(address).text
+        table = csv.DictReader(io.StringIO(client.get(f"{address}.csv").text, newline=""))
+    assert "The survey ended as fixed before it opened" in page
+    counts = [[0, 0], [0, 0]]
+    for row in table:
+        assert (row["n"], row["standing"]) == (str(PEOPLE), "fixed_end")
+        if row["figure"] == "cell":
+            counts[int(row["outcome_code"])][int(row["group_code"])] = int(row["count"])
+    coins = Variable.plain(RandomizedResponse(symbols=2, threshold=3 * 2**30))
+    found = associate(
+        counts=counts, variables=[coins, coins], event=1, first=1, second=0, level=0.9999
+    )
+    truth = {
+        "share_first": 842 / 1440,
+        "share_second": 1211 / 4926,
+        "difference": 842 / 1440 - 1211 / 4926,  # .339
+        "odds_ratio": 3715 * 842 / (598 * 1211),  # 4.32
+    }
+    for name, value in truth.items():
+        figure = getattr(found, name)
+        print(f"{name}: {value:.4f} [{figure.low:.4f}, {figure.high:.4f}]")
+        assert figure.low <= value <= figure.high, name
 
 
 def assert_closed_at_the_cap(world: World) -> None:
