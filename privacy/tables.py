@@ -27,7 +27,7 @@ _TINY = 1e-18
 _SUM_WEIGHT = 1e3
 _GAP = 1e-10  # of the log-likelihood, to its maximum
 _ROUNDING = 1e-14  # of its gradient
-_TOLERANCE = 1e-10  # of shares, between rounds
+_TOLERANCE = 1e-8  # of shares, between rounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,7 +273,7 @@ def maximize_likelihood(
     p <- p * channel' (l / (channel p)), accelerated by extrapolation where that raises the
     likelihood. Free shares are done when the log-likelihood is within 1e-10 of its maximum:
     by concavity it cannot exceed its value by more than n (max(channel' (l / (channel p))) -
-    1). Shares under a model are done when none moves by more than 1e-10 in a round.
+    1). Shares under a model are done when none moves by more than 1e-8 in a round.
 
     References
     ----------

@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privacy.estimation import estimate_shares
+from privacy.estimation import (
+    estimate_marginal_shares,
+    estimate_shares,
+    fit_joint_shares,
+)
 from privacy.mechanisms import SCALE, RandomizedResponse
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
@@ -140,3 +144,49 @@ def test_at_the_boundary_the_effective_total_is_zero() -> None:
 def test_counts_that_cannot_be_are_refused(counts: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         estimate_shares(counts=counts, mechanism=COINS)
+
+
+@pytest.mark.parametrize(("k", "flips"), [(2, 25), (5, 25), (3, 8)])
+def test_standard_errors_are_what_replicates_spread(k: int, flips: int) -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=k, flips=flips)
+    truth = np.arange(1, k + 1) / (k * (k + 1) / 2)
+    generator = np.random.default_rng(1965)
+    counts = generator.multinomial(500, mechanism.channel() @ truth, size=20_000)
+    found = estimate_marginal_shares(
+        successes=counts,
+        total=500,
+        other_probability=mechanism.other_probability,
+        slope=mechanism.slope,
+    )
+    ratio = found.shares.std(axis=0) / found.standard_errors.mean(axis=0)
+    print(f"n=500 k={k} flips={flips}: replicate SD / SE {ratio}")
+    assert (np.abs(ratio - 1) < 0.1).all()
+    # And they are unbiased: within five standard errors of the mean of 20,000.
+    bias = np.abs(found.shares.mean(axis=0) - truth)
+    assert (bias < 5 * found.standard_errors.mean(axis=0) / np.sqrt(20_000)).all()
+
+
+def test_many_questions_at_once_are_the_same_as_one_by_one() -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=4, flips=20)
+    counts = np.random.default_rng(3).integers(0, 60, size=(30, 4))
+    joint = fit_joint_shares(
+        counts=counts,
+        other_probability=np.full(30, mechanism.other_probability),
+        slope=np.full(30, mechanism.slope),
+    )
+    for cells, shares in zip(counts, joint, strict=True):
+        alone = estimate_shares(counts=cells.tolist(), mechanism=mechanism)
+        assert shares == pytest.approx(list(alone.joint_shares), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("successes", "total", "message"),
+    [([1], 0, "total"), ([-1], 5, "successes"), ([6], 5, "successes"), ([float("nan")], 5, "succ")],
+)
+def test_marginal_counts_that_cannot_be_are_refused(
+    successes: list[float], total: int, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        estimate_marginal_shares(
+            successes=successes, total=total, other_probability=0.25, slope=0.5
+        )
