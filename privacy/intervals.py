@@ -18,7 +18,8 @@ from scipy.special import betaincinv, betaln, chdtri, xlog1py, xlogy
 Method = Literal["likelihood_ratio", "clopper_pearson", "confidence_sequence"]
 Floats = NDArray[np.float64]
 _PRIOR = 0.5  # of the beta mixture: Beta(1/2, 1/2)
-_HALVINGS = 48  # of [0, 1]: to 4e-15
+_MAX_STEPS = 100
+_SETTLED = 4e-16  # of a share: the last bits of a float near 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,15 +124,15 @@ def likelihood_ratio(
     best_l = data.reported(best)
     limit = chdtri(1, 1 - data.level)
 
-    def keeps(share: Floats) -> NDArray[np.bool_]:
+    def excess(share: Floats) -> Floats:
         l = data.reported(share)  # noqa: E741
         # Differences of logarithms by log1p: sums of them would cancel for large n.
         drop = xlog1py(data.successes, (best_l - l) / l)
         drop += xlog1py(data.total - data.successes, (l - best_l) / (1 - l))
-        kept: NDArray[np.bool_] = 2 * drop <= limit
-        return kept
+        over: Floats = 2 * drop - limit
+        return over
 
-    low, high = _search(keeps, inside=best)
+    low, high = _search(excess, data, curve=2.0, inside=best)
     return Intervals(
         low=low,
         high=high,
@@ -257,16 +258,15 @@ def confidence_sequence(
     mixture = betaln(_PRIOR + data.successes, _PRIOR + misses) - betaln(_PRIOR, _PRIOR)
     limit = mixture + np.log1p(-data.level)  # less ln(1 / (1 - level))
 
-    def keeps(share: Floats) -> NDArray[np.bool_]:
+    def excess(share: Floats) -> Floats:
         l = data.reported(share)  # noqa: E741
-        likelihood = xlogy(data.successes, l) + xlog1py(misses, -l)
-        kept: NDArray[np.bool_] = likelihood > limit
-        return kept
+        over: Floats = limit - xlogy(data.successes, l) - xlog1py(misses, -l)
+        return over
 
     # The likelihood is highest here: if even this share is rejected, all are.
     best = data.closest
-    contradiction = ~keeps(best)
-    low, high = _search(keeps, inside=best)
+    contradiction = excess(best) >= 0
+    low, high = _search(excess, data, curve=1.0, inside=best)
     return Intervals(
         low=np.where(contradiction, best, low),
         high=np.where(contradiction, best, high),
@@ -330,24 +330,30 @@ def check_level(level: float) -> None:
 
 
 def _search(
-    keeps: Callable[[Floats], NDArray[np.bool_]], *, inside: Floats
+    excess: Callable[[Floats], Floats], data: _Data, *, curve: float, inside: Floats
 ) -> tuple[Floats, Floats]:
-    """Find the ends of the kept set around a kept share; the kept set is an interval.
+    """Find where an excess over what is kept becomes 0, on both sides of a kept share.
 
-    Halves between kept and dropped shares, both ends at once, and returns the outer one, so
-    that nothing is cut off.
+    The excess is `curve` times the negative log-likelihood plus a constant, so it is convex in
+    the share: from an end that is dropped Newton's steps come nearer and never cross, and what
+    is returned is the outer side, so that nothing is cut off.
     """
-    dropped = np.stack([np.zeros_like(inside), np.ones_like(inside)])
-    kept = np.stack([inside, inside])
-    whole = keeps(dropped)
-    ends = dropped
-    for _ in range(_HALVINGS):
-        middle = (kept + dropped) / 2
-        held = keeps(middle)
-        kept = np.where(held, middle, kept)
-        dropped = np.where(held, dropped, middle)
-    low, high = np.where(whole, ends, dropped)
-    return low, high
+    misses = data.total - data.successes
+    share = np.stack([np.zeros_like(inside), np.ones_like(inside)])
+    for _ in range(_MAX_STEPS):
+        over = excess(share)
+        l = data.reported(share)  # noqa: E741
+        slope = curve * data.d * (misses / (1 - l) - data.successes / l)
+        # An end that is kept stays; elsewhere the slope leads inwards and is not 0.
+        going = over > 0
+        step = np.where(going, over / np.where(going & (slope != 0), slope, 1.0), 0.0)
+        nearer = share - step
+        low, high = np.minimum(nearer[0], inside), np.maximum(nearer[1], inside)
+        nearer = np.stack([low, high])
+        if (np.abs(nearer - share) <= _SETTLED).all():
+            break
+        share = nearer
+    return share[0], share[1]
 
 
 def _check(

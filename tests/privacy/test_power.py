@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import binom
-from statsmodels.stats.power import normal_power_het  # type: ignore[import-untyped]
-from statsmodels.stats.proportion import power_proportions_2indep  # type: ignore[import-untyped]
+from statsmodels.stats.power import normal_power_het
+from statsmodels.stats.proportion import power_proportions_2indep
 
 from privacy.mechanisms import SCALE, RandomizedResponse
 from privacy.power import (
