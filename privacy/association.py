@@ -41,7 +41,8 @@ class Figure:
     estimate : float or None
         From the most likely shares; None where it is not defined (0 / 0).
     low, high : float
-        Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio.
+        Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio. All
+        that the figure can be where it may be about nobody.
     level : float
         Confidence level.
     """
@@ -272,7 +273,8 @@ def share_among(
     Returns
     -------
     ShareAmong
-        Most likely share and profile-likelihood interval.
+        Most likely share and profile-likelihood interval; [0, 1] where perhaps nobody is
+        counted.
 
     Raises
     ------

@@ -122,7 +122,8 @@ def likelihood_ratio(
     data = _check(successes, total, other_probability, slope, level)
     best = data.closest
     best_l = data.reported(best)
-    limit = chdtri(1, 1 - data.level)
+    # Of the levels as they came: the quantile is slow, and they broadcast all the same.
+    limit = chdtri(1, 1 - np.asarray(level, dtype=np.float64))
 
     def excess(share: Floats) -> Floats:
         l = data.reported(share)  # noqa: E741
