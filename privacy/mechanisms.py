@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import cached_property
 from math import inf, nextafter
 
 import numpy as np
@@ -171,12 +172,12 @@ class RandomizedResponse:
         """t = T / 2**32, the probability that the report is the truth; exact."""
         return self.threshold / SCALE
 
-    @property
+    @cached_property
     def other_probability(self) -> float:
         """c = (1 - t) / (k - 1), the probability of each particular other symbol."""
         return float(Fraction(SCALE - self.threshold, SCALE * (self.symbols - 1)))
 
-    @property
+    @cached_property
     def slope(self) -> float:
         """d = t - c: a reported share is c + d times the true share."""
         return float(
@@ -184,7 +185,7 @@ class RandomizedResponse:
             - Fraction(SCALE - self.threshold, SCALE * (self.symbols - 1))
         )
 
-    @property
+    @cached_property
     def epsilon(self) -> float:
         """ln(t (k - 1) / (1 - t)) in nats, rounded up: never below the true value."""
         odds = _DECIMAL.divide(

@@ -10,7 +10,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from privacy.accounting import Entry, basic_epsilon
@@ -38,7 +38,7 @@ class ManifestQuestion:
     def k(self) -> int:
         return len(self.options)
 
-    @property
+    @cached_property
     def mechanism(self) -> RandomizedResponse:
         return RandomizedResponse(symbols=self.k, threshold=self.threshold)
 
