@@ -325,30 +325,28 @@ class Plan:
     @property
     def _remedy(self) -> str:
         needed = _about(self.people_needed)
-        lighter = self._lighter
+        lighter = self._people_at_medium
         text = f"For ±{self._wanted} points you need about {needed} people"
         if lighter is not None:
-            flips, people = lighter
-            word = "medium" if flips >= MEDIUM_FROM else "light"
             text += (
-                f", or {flips} flips of 100 and about {_about(people)} people ({word} protection)"
+                f", or {MEDIUM_FROM} flips of 100 and about {_about(lighter)} people "
+                "(medium protection)"
             )
-        if self.given.questions > 1:
-            text += ", or ask fewer questions per person at less protection each"
+            if self.given.questions > 1:
+                text += ", or ask fewer questions per person, each with less protection"
         return f"{text}."
 
     @property
-    def _lighter(self) -> tuple[int, int] | None:
-        """The mildest weakening that is still called medium, where it helps."""
+    def _people_at_medium(self) -> int | None:
+        """People needed at the weakest strength that is still called medium, where that helps."""
         if self.given.flips <= MEDIUM_FROM:
             return None
         mechanism = RandomizedResponse.from_flips(symbols=self.given.symbols, flips=MEDIUM_FROM)
         if self.given.watched and not self.given.refusal:
-            people = people_for_watched_half_width(
+            return people_for_watched_half_width(
                 share=self.given.share, half_width=self.given.margin, mechanism=mechanism
             )
-            return MEDIUM_FROM, people
-        return MEDIUM_FROM, self._people_for(mechanism)
+        return self._people_for(mechanism)
 
     @cached_property
     def warnings(self) -> list[str]:
