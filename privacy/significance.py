@@ -117,7 +117,13 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
         fitted: np.ndarray = table.ravel() / table.sum()
         return fitted
 
-    _, bound = maximize_likelihood(counts=cells, channel=channel, project=make_independent)
+    _, bound = maximize_likelihood(
+        counts=cells,
+        channel=channel,
+        project=make_independent,
+        # The more reports, the more a small move of a share means for the statistic.
+        tolerance=min(1e-8, 1e-4 / float(cells.sum())),
+    )
     statistic = max(0.0, 2 * (free - bound))
     freedom = (rows - 1) * (columns - 1)
     return SignificanceTest(

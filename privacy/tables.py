@@ -27,7 +27,6 @@ _TINY = 1e-18
 _SUM_WEIGHT = 1e3
 _GAP = 1e-10  # of the log-likelihood, to its maximum
 _ROUNDING = 1e-14  # of its gradient
-_TOLERANCE = 1e-8  # of shares, between rounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,6 +240,7 @@ def maximize_likelihood(
     channel: Floats,
     start: Floats | None = None,
     project: Callable[[Floats], Floats] | None = None,
+    tolerance: float = 1e-8,
 ) -> tuple[Floats, float]:
     """Find the most likely true shares by EM, under a model if one is given.
 
@@ -256,6 +256,8 @@ def maximize_likelihood(
     project : callable, optional
         Maps expected true counts to the model's most likely shares: the M step. Without it
         the shares are free.
+    tolerance : float, optional
+        How far a share under a model may still move in a round.
 
     Returns
     -------
@@ -273,7 +275,8 @@ def maximize_likelihood(
     p <- p * channel' (l / (channel p)), accelerated by extrapolation where that raises the
     likelihood. Free shares are done when the log-likelihood is within 1e-10 of its maximum:
     by concavity it cannot exceed its value by more than n (max(channel' (l / (channel p))) -
-    1). Shares under a model are done when none moves by more than 1e-8 in a round.
+    1). Shares under a model are done when none moves by more than `tolerance`
+    in a round, which says less the slower EM is: polish what must be exact.
 
     References
     ----------
@@ -306,7 +309,7 @@ def maximize_likelihood(
         if project is None:
             # By concavity no shares are likelier by more than this.
             return bool(ratios(shares).max() - 1 < _GAP / total + _ROUNDING)
-        return bool(np.abs(moved).max() < _TOLERANCE)
+        return bool(np.abs(moved).max() < tolerance)
 
     def height(shares: Floats) -> float:
         return float(seen_reported @ np.log(seen_channel @ shares))

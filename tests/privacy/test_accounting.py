@@ -260,7 +260,7 @@ def test_a_large_delta_needs_no_epsilon_and_the_sum_needs_no_delta() -> None:
 
 @pytest.mark.parametrize("count", [1, 10, 40])
 def test_exact_composition_lies_between_the_bounds_of_dp_accounting(count: int) -> None:
-    pld: Any = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    from dp_accounting.pld import privacy_loss_distribution as pld
 
     def theirs(*, symbols: int, keep: float, pessimistic: bool) -> float:
         # Their parameter is the probability of a uniform draw, which may hit the truth.
@@ -284,13 +284,14 @@ def test_exact_composition_lies_between_the_bounds_of_dp_accounting(count: int) 
 @pytest.mark.parametrize("flips", [5, 25, 40])
 @pytest.mark.parametrize("symbols", [2, 3, 10, 64])
 def test_opendp_states_the_same_epsilon_for_our_mechanism(symbols: int, flips: int) -> None:
-    opendp: Any = pytest.importorskip("opendp.prelude")
+    from opendp import prelude as opendp
+
     opendp.enable_features("contrib")
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)
     keep = mechanism.keep_probability
-    theirs = [opendp.m.make_randomized_response(list(range(symbols)), prob=keep).map(1)]
+    theirs = [opendp.m.make_randomized_response(list(range(symbols)), prob=keep).map(1)]  # type: ignore[no-untyped-call]
     if symbols == 2:
-        theirs.append(opendp.m.make_randomized_response_bool(prob=keep).map(1))
+        theirs.append(opendp.m.make_randomized_response_bool(prob=keep).map(1))  # type: ignore[no-untyped-call]
     for epsilon in theirs:
         assert mechanism.epsilon == pytest.approx(epsilon, rel=1e-13)
 

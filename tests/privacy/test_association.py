@@ -212,7 +212,8 @@ def test_direct_questions_give_the_classical_profile_intervals(table: list[list[
 
 
 def test_direct_questions_give_the_odds_ratio_of_statsmodels() -> None:
-    contingency = pytest.importorskip("statsmodels.stats.contingency_tables")
+    from statsmodels.stats import contingency_tables as contingency
+
     table = [[30, 12], [15, 40]]
     theirs = contingency.Table2x2(table)
     found = relate(table, [DIRECT, DIRECT])

@@ -83,7 +83,8 @@ def test_what_is_published_is_the_interval_whose_coverage_was_computed(
 
 
 def test_direct_questions_give_newcombe_s_interval_of_statsmodels() -> None:
-    proportion = pytest.importorskip("statsmodels.stats.proportion")
+    from statsmodels.stats import proportion
+
     # Newcombe's own examples (56/70 and 48/80, 9/10 and 3/10), and a share of 0
     for (x1, n1), (x2, n2) in [
         ((56, 70), (48, 80)),

@@ -140,7 +140,8 @@ def test_expected_counts_return_the_true_coefficients(
 
 
 def test_direct_questions_give_the_fit_of_statsmodels() -> None:
-    statsmodels = pytest.importorskip("statsmodels.api")
+    from statsmodels import api as statsmodels
+
     counts = np.array([[[50, 40, 30], [35, 30, 20]], [[20, 30, 45], [30, 25, 44]]])
     three = Variable.plain(RandomizedResponse(symbols=3, threshold=2**32 - 1))
     fit = fit_latent_logistic(counts=counts, variables=[DIRECT, DIRECT, three])
