@@ -121,7 +121,7 @@ def associate(
     ------
     ValueError
         If the table does not fit the variables, or event, first or second is no answer.
-    ArithmeticError
+    NotSettledError
         If a search does not settle.
 
     Notes

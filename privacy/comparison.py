@@ -13,7 +13,7 @@ from scipy.special import chdtrc, chdtri, ndtri
 
 from privacy.intervals import check_level
 from privacy.mechanisms import RandomizedResponse
-from privacy.significance import SignificanceTest, homogeneity_test
+from privacy.significance import NO_VARIATION, SignificanceTest, homogeneity_test
 
 _HALVINGS = 60
 
@@ -333,9 +333,7 @@ def _test_same_channel(first: _Group, second: _Group) -> SignificanceTest:
     counts = [[group.successes, group.total - group.successes] for group in (first, second)]
     if not any(row[0] for row in counts) or not any(row[1] for row in counts):
         # All reports alike: nothing speaks against equal shares.
-        return SignificanceTest(
-            method="fisher_exact", statistic=None, degrees_of_freedom=None, p_value=1.0
-        )
+        return NO_VARIATION
     return homogeneity_test(counts=counts)
 
 

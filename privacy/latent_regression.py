@@ -17,7 +17,7 @@ from scipy.special import chdtrc, expit, ndtri
 from privacy.intervals import Floats, check_level
 from privacy.regression import SeparationError
 from privacy.significance import SignificanceTest
-from privacy.tables import Variable, maximize_likelihood, prepare_table
+from privacy.tables import Variable, contradicts_design, maximize_likelihood, prepare_table
 
 _ZERO = 1e-7  # a share of people below this counts as none: its cell leaves the information
 _FARTHEST = 12.0  # log odds: 6 in a million, which no randomized survey can tell from none
@@ -54,6 +54,8 @@ class LatentLogisticFit:
         about them.
     cells : int
         Latent cells of the table.
+    contradiction : bool
+        True if no true answers at all agree with the reports, whatever the coefficients.
     """
 
     names: tuple[str, ...]
@@ -68,6 +70,7 @@ class LatentLogisticFit:
     total: int
     answered_share: float
     cells: int
+    contradiction: bool
 
 
 def fit_latent_logistic(
@@ -108,7 +111,7 @@ def fit_latent_logistic(
     SeparationError
         If a coefficient grows without bound (a ValueError): some combination of predictors
         seems to have nobody, or everybody, with the event.
-    ArithmeticError
+    NotSettledError
         If the search does not settle.
 
     Notes
@@ -146,6 +149,7 @@ def fit_latent_logistic(
     problem = _Problem(
         counts=gathered.ravel(), channel=channel, layout=layout, design=matrix, names=labels
     )
+    _, free = maximize_likelihood(counts=gathered.ravel(), channel=channel)
     fit = problem.solve()
     covariance = problem.covariance(fit)
     errors = np.sqrt(np.diag(covariance))
@@ -163,6 +167,7 @@ def fit_latent_logistic(
         total=int(gathered.sum()),
         answered_share=float(fit.masses[: layout.rows].sum()),
         cells=int(gathered.size),
+        contradiction=contradicts_design(counts=gathered, log_likelihood=free),
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaln, ndtri
 
+from privacy.conditional import dirichlet_sequence_share
 from privacy.mechanisms import RandomizedResponse
 
 
@@ -259,8 +260,8 @@ def people_for_half_width_among_answerers(
     Notes
     -----
     The delta method, which is Fieller's interval when the denominator is well known. Assumes a
-    fixed end and the normal approximation; a watched survey needs the Dirichlet mixture
-    instead, which is wider.
+    fixed end and the normal approximation; for a watched survey see
+    `people_for_watched_half_width_among_answerers`.
 
     References
     ----------
@@ -283,6 +284,116 @@ def people_for_half_width_among_answerers(
         share=share, covered=1 - refusing, mechanism=mechanism, outside=1
     )
     return _round_up((_normal_quantile(level) * spread / half_width) ** 2)
+
+
+def watched_half_width_among_answerers(
+    *,
+    share: float,
+    refusing: float,
+    people: int,
+    mechanism: RandomizedResponse,
+    level: float = 0.95,
+) -> float:
+    """Find how precise a share among answerers will be in a survey that is watched.
+
+    Parameters
+    ----------
+    share : float
+        The true share among those who answer, in [0, 1].
+    refusing : float
+        Share of people who prefer not to say, in [0, 1).
+    people : int
+        People taking part, at least 1.
+    mechanism : RandomizedResponse
+        The question's mechanism; its last symbol means "prefer not to say".
+    level : float, optional
+        Confidence level, in (0, 1).
+
+    Returns
+    -------
+    float
+        Half of the interval's width within [0, 1], so at most 1/2.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range or the mechanism has fewer than three symbols.
+
+    Notes
+    -----
+    The Dirichlet-mixture sequence of `privacy.conditional.dirichlet_sequence_share` at the
+    expected counts, rounded to whole reports: holds at every look, no end need be fixed.
+
+    Examples
+    --------
+    >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> round(watched_half_width_among_answerers(
+    ...     share=0.2, refusing=0.05, people=1941, mechanism=three), 3)
+    0.117
+    """
+    _check_share("share", share)
+    if not 0 <= refusing < 1:
+        raise ValueError(f"refusing must lie in [0, 1), got {refusing!r}")
+    _check_count("people", people)
+    if mechanism.symbols < 3:
+        raise ValueError(f"mechanism must have at least 3 symbols, got {mechanism.symbols!r}")
+    answers = mechanism.symbols - 1
+    others = (1 - refusing) * (1 - share) / (answers - 1)
+    truth = [(1 - refusing) * share, *[others] * (answers - 1), refusing]
+    found = dirichlet_sequence_share(
+        counts=[round(people * _reported(part, mechanism)) for part in truth],
+        mechanism=mechanism,
+        symbol=0,
+        among=range(answers),
+        level=level,
+    )
+    return (found.high - found.low) / 2
+
+
+def people_for_watched_half_width_among_answerers(
+    *,
+    share: float,
+    refusing: float,
+    half_width: float,
+    mechanism: RandomizedResponse,
+    level: float = 0.95,
+) -> int:
+    """Find how many people a share among answerers takes in a survey that is watched.
+
+    Parameters
+    ----------
+    share, refusing, mechanism, level
+        As for `watched_half_width_among_answerers`.
+    half_width : float
+        Wanted half of the interval's width, in (0, 1/2).
+
+    Returns
+    -------
+    int
+        People taking part, those who prefer not to say included.
+
+    Raises
+    ------
+    ValueError
+        As for `watched_half_width_among_answerers`, or if half_width is out of range.
+
+    Examples
+    --------
+    >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> needed = people_for_watched_half_width_among_answerers(
+    ...     share=0.2, refusing=0.05, half_width=0.05, mechanism=three)
+    >>> needed
+    12563
+    """
+    _check_half_width(half_width)
+
+    def reached(people: int) -> bool:
+        width = watched_half_width_among_answerers(
+            share=share, refusing=refusing, people=people, mechanism=mechanism, level=level
+        )
+        return width <= half_width
+
+    return smallest_number(reached)
 
 
 def design_effect(*, share: float, mechanism: RandomizedResponse) -> float:

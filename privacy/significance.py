@@ -30,7 +30,8 @@ class SignificanceTest:
     Attributes
     ----------
     method : str
-        "pearson", "fisher_exact", "likelihood_ratio" or "latent_likelihood_ratio".
+        "pearson", "fisher_exact", "likelihood_ratio", "latent_likelihood_ratio", or
+        "no_variation" where all reports are alike, which speaks against nothing (p = 1).
     statistic : float or None
         None for the exact test, which has none.
     degrees_of_freedom : int or None
@@ -43,6 +44,11 @@ class SignificanceTest:
     statistic: float | None
     degrees_of_freedom: int | None
     p_value: float
+
+
+NO_VARIATION = SignificanceTest(
+    method="no_variation", statistic=None, degrees_of_freedom=None, p_value=1.0
+)
 
 
 def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> SignificanceTest:
@@ -100,9 +106,7 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
     if first.answered == first.size and second.answered == second.size:
         if min((gathered.sum(axis=axis) > 0).sum() for axis in (0, 1)) < 2:
             # All reports of one question alike: nothing speaks against independence.
-            return SignificanceTest(
-                method="fisher_exact", statistic=None, degrees_of_freedom=None, p_value=1.0
-            )
+            return NO_VARIATION
         return homogeneity_test(counts=gathered)
     cells = gathered.ravel()
     _, free = maximize_likelihood(counts=cells, channel=channel)

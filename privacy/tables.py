@@ -14,19 +14,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
-from scipy.special import xlogy
+from scipy.special import gammaln, xlogy
 
-from privacy.intervals import Floats
+from privacy.intervals import Floats, check_level
 from privacy.mechanisms import RandomizedResponse
 
 # Of a latent table: the channel is stored whole, so this is 8 MB.
 MAX_CELLS = 1024
+CONTRADICTION_LEVEL = 0.99
 _MAX_ROUNDS = 20_000
 _NEWTON_EVERY = 50
 _TINY = 1e-18
 _SUM_WEIGHT = 1e3
 _GAP = 1e-10  # of the log-likelihood, to its maximum
-_ROUNDING = 1e-14  # of its gradient
+_ROUNDING = 1e-12  # of its gradient, relative
+
+
+class NotSettledError(ArithmeticError):
+    """A search for the most likely shares did not come to rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +123,9 @@ class TableEstimates:
         Maximum-likelihood shares among those that lie in [0, 1] and sum to one.
     log_likelihood : float
         Of `joint_shares`, without the multinomial coefficient.
+    contradiction : bool
+        True if no shares in [0, 1] agree with the reports (`contradicts_design` at 99 %): then
+        something other than the stated mechanism produced them.
     """
 
     total: int
@@ -127,6 +135,7 @@ class TableEstimates:
     covariance: Floats
     joint_shares: Floats
     log_likelihood: float
+    contradiction: bool
 
 
 def estimate_table(*, counts: ArrayLike, variables: Sequence[Variable]) -> TableEstimates:
@@ -184,7 +193,61 @@ def estimate_table(*, counts: ArrayLike, variables: Sequence[Variable]) -> Table
         covariance=covariance,
         joint_shares=joint.reshape(gathered.shape),
         log_likelihood=log_likelihood,
+        contradiction=contradicts_design(counts=cells, log_likelihood=log_likelihood),
     )
+
+
+def contradicts_design(
+    *, counts: ArrayLike, log_likelihood: float, level: float = CONTRADICTION_LEVEL
+) -> bool:
+    """Say whether no true shares at all agree with a table of reports.
+
+    Parameters
+    ----------
+    counts : array_like of int
+        Reports in each reported cell.
+    log_likelihood : float
+        The greatest that true shares in [0, 1] can give, without the multinomial coefficient.
+    level : float, optional
+        In (0, 1).
+
+    Returns
+    -------
+    bool
+        True with probability at most 1 - level under the stated mechanism, at all looks
+        together.
+
+    Raises
+    ------
+    ValueError
+        If level is out of range.
+
+    Notes
+    -----
+    The Dirichlet(1/2) mixture over the reported cells against the most likely shares: True if
+    ln B(1/2 + N) - ln B(1/2) - L >= ln(1 / (1 - level)). A mixture of likelihood ratios is a
+    nonnegative martingale, so Ville's inequality bounds how often it is ever so large.
+
+    References
+    ----------
+    Robbins, H. (1970), Statistical methods related to the law of the iterated logarithm,
+    Annals of Mathematical Statistics 41(5).
+
+    Examples
+    --------
+    Two coins never show only opposite codes:
+
+    >>> coins = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))
+    >>> estimate_table(counts=[[0, 100], [100, 0]], variables=[coins, coins]).contradiction
+    True
+    >>> estimate_table(counts=[[30, 20], [20, 30]], variables=[coins, coins]).contradiction
+    False
+    """
+    check_level(level)
+    cells = np.asarray(counts, dtype=np.float64).ravel()
+    mixture = gammaln(cells + 0.5).sum() - gammaln(cells.sum() + 0.5 * len(cells))
+    prior = len(cells) * gammaln(0.5) - gammaln(0.5 * len(cells))
+    return bool(mixture - prior - log_likelihood >= -np.log1p(-level))
 
 
 def prepare_table(
@@ -267,7 +330,7 @@ def maximize_likelihood(
 
     Raises
     ------
-    ArithmeticError
+    NotSettledError
         If EM does not settle.
 
     Notes
@@ -324,7 +387,7 @@ def maximize_likelihood(
         if settled(twice, twice - shares):
             return twice, log_likelihood_of(counts=counts, channel=channel, shares=twice)
         shares = _extrapolate(shares, once, twice, step, height)
-    raise ArithmeticError(f"EM must settle within {_MAX_ROUNDS} rounds and did not")
+    raise NotSettledError(f"EM must settle within {_MAX_ROUNDS} rounds and did not")
 
 
 def _newton_step(
