@@ -27,7 +27,8 @@ _NEWTON_EVERY = 50
 _TINY = 1e-18
 _SUM_WEIGHT = 1e3
 _GAP = 1e-10  # of the log-likelihood, to its maximum
-_ROUNDING = 1e-12  # of its gradient, relative
+_ROUNDING = 1e-14  # of its gradient, relative
+_LAST_BITS = 1e-11
 
 
 class NotSettledError(ArithmeticError):
@@ -381,7 +382,11 @@ def maximize_likelihood(
     for number in range(_MAX_ROUNDS):
         if project is None and number % _NEWTON_EVERY == _NEWTON_EVERY - 1:
             # EM creeps where a share is at 0 and would hardly be negative if it could.
-            shares = _newton_step(shares, seen_channel, seen_reported, height)
+            higher = _newton_step(shares, seen_channel, seen_reported, height)
+            if higher is shares and ratios(shares).max() - 1 < _LAST_BITS:
+                # As high as floats can tell.
+                return shares, log_likelihood_of(counts=counts, channel=channel, shares=shares)
+            shares = higher
         once = step(shares)
         twice = step(once)
         if settled(twice, twice - shares):

@@ -107,7 +107,8 @@ def test_shares_sum_to_one_and_do_not_vary_together(
     assert found.joint_shares.min() >= 0
     size = float(np.abs(found.covariance).max())
     assert found.covariance.sum() == pytest.approx(0, abs=1e-9 + 1e-9 * size)
-    assert np.sqrt(np.diag(found.covariance)) == pytest.approx(
+    # A variance of 0 may come out a few last bits below.
+    assert np.sqrt(np.maximum(np.diag(found.covariance), 0)) == pytest.approx(
         found.standard_errors.ravel(), abs=1e-12 + 1e-7 * size
     )
 
@@ -198,7 +199,7 @@ def test_no_other_table_is_likelier(case: tuple[list[Variable], NDArray[np.int64
     best = found.joint_shares.ravel()
     # Concavity: the maximum is where no direction to a corner of the simplex leads up.
     slopes = channel.T @ (reported / (channel @ best))
-    assert found.total * (slopes.max() - 1) < 1e-9 + found.total * 1e-13
+    assert found.total * (slopes.max() - 1) < 1e-9 + found.total * 1e-11
     assert found.log_likelihood == pytest.approx(
         log_likelihood_of(counts=gathered.ravel(), channel=channel, shares=best)
     )
