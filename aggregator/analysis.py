@@ -1,6 +1,7 @@
 """What a comparison computes: numbers for rows and pages, from joint counts of reports.
 
-Results go into JSON, which has no infinity: an end that has no bound is None there.
+Results go into JSON, which has no infinity: "inf" and "-inf" stand there as words, and None for
+what is not defined.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import combinations
-from math import exp, isfinite
+from math import exp, inf, isfinite, isnan
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,16 @@ from numpy.typing import NDArray
 from aggregator.estimates import LEVEL
 from aggregator.joint_counts import PairCounts
 from privacy.association import Figure, associate
+from privacy.intervals import simultaneous_level
 from privacy.latent_regression import LatentLogisticFit, fit_latent_logistic
-from privacy.significance import SignificanceTest, adjust_for_multiplicity, homogeneity_test
-from privacy.tables import Variable, estimate_table
+from privacy.significance import adjust_for_multiplicity, independence_test
+from privacy.tables import (
+    CONTRADICTION_LEVEL,
+    Variable,
+    contradicts_design,
+    maximize_likelihood,
+    prepare_table,
+)
 from surveys.manifest import ManifestQuestion
 
 # Eight yes/no questions make 256 cells of true answers; more would promise what few surveys
@@ -38,6 +46,7 @@ def analyse_table(
     )
     return {
         "n": int(counts.sum()),
+        "contradiction": found.table.contradiction,
         "counts": counts.tolist(),
         "shares": found.table.shares.tolist(),
         "standard_errors": found.table.standard_errors.tolist(),
@@ -63,6 +72,7 @@ def analyse_regression(
     adjusted = adjust_for_multiplicity([test.p_value for test in fit.tests[1:]])
     return {
         "n": fit.total,
+        "contradiction": fit.contradiction,
         "cells": fit.cells,
         "log_likelihood": fit.log_likelihood,
         "level": fit.level,
@@ -104,47 +114,44 @@ def _describe_term(fit: LatentLogisticFit, place: int, adjusted: float | None) -
 
 
 def analyse_pairs(*, questions: Sequence[ManifestQuestion], counts: PairCounts) -> dict[str, Any]:
-    """Correlate every two yes/no questions, with p-values adjusted for their number."""
+    """Test every two yes/no questions, with p-values adjusted for their number."""
     pairs: list[dict[str, Any]] = []
+    level = simultaneous_level(
+        CONTRADICTION_LEVEL, shares=len(counts.columns) * (len(counts.columns) - 1) // 2
+    )
+    contradiction = False
     for first, second in combinations(counts.columns, 2):
         table = counts.table(first, second)
         variables = [Variable.plain(questions[place].mechanism) for place in (first, second)]
+        gathered, channel = prepare_table(counts=table, variables=variables)
+        _, most = maximize_likelihood(counts=gathered.ravel(), channel=channel)
+        contradiction |= contradicts_design(counts=gathered, log_likelihood=most, level=level)
+        test = independence_test(counts=table, variables=variables)
         pairs.append(
             {
                 "questions": [questions[first].name, questions[second].name],
-                "phi": _phi(estimate_table(counts=table, variables=variables).joint_shares),
-                "p_value": _test(table).p_value,
+                # More often yes to both than by chance; the channel keeps the sign.
+                "together": int(table[0, 0] * table[1, 1] - table[0, 1] * table[1, 0] > 0),
+                "method": test.method,
+                "statistic": test.statistic,
+                "p_value": test.p_value,
             }
         )
     adjusted = adjust_for_multiplicity([pair["p_value"] for pair in pairs])
     for pair, p_value in zip(pairs, adjusted, strict=True):
         pair["adjusted_p_value"] = p_value
-    return {"n": counts.total, "pairs": pairs}
-
-
-def _test(table: NDArray[np.int64]) -> SignificanceTest:
-    if (table.sum(axis=0) == 0).any() or (table.sum(axis=1) == 0).any():
-        return SignificanceTest(
-            method="pearson", statistic=0.0, degrees_of_freedom=1, p_value=1.0
-        )  # one code only: nothing to tell apart
-    return homogeneity_test(counts=table)
-
-
-def _phi(shares: NDArray[np.float64]) -> float | None:
-    """Of the most likely table; None where an answer is given by nobody."""
-    spread = float(np.prod(shares.sum(axis=0)) * np.prod(shares.sum(axis=1)))
-    if spread <= 0:
-        return None
-    return float(np.linalg.det(shares) / spread**0.5)
+    return {"n": counts.total, "contradiction": contradiction, "pairs": pairs}
 
 
 def _describe(figure: Figure) -> dict[str, Any]:
     return {name: _bounded(value) for name, value in asdict(figure).items()}
 
 
-def _bounded(value: float | None) -> float | None:
-    return value if value is not None and isfinite(value) else None
+def _bounded(value: float | None) -> float | str | None:
+    if value is None or isnan(value):
+        return None
+    return value if isfinite(value) else repr(value)
 
 
 def _exp(value: float) -> float:
-    return exp(value) if value < 700 else float("inf")
+    return exp(value) if value < 700 else inf

@@ -7,12 +7,24 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from aggregator.comparisons import find_standing
-from aggregator.exports import CONTENT_TYPE, write_row
+from aggregator.comparisons import ComparisonStanding, find_standing
+from aggregator.exports import CONTENT_TYPE, DESIGN, write_row
 from aggregator.models import Comparison
 
-HEAD = ("survey", "wave", "manifest_sha256", "through_batch", "method_version", "standing", "n")
+HEAD = (
+    "survey",
+    "wave",
+    "manifest_sha256",
+    "through_batch",
+    "method_version",
+    "standing",
+    "design",
+    "ks",
+    "thresholds",
+    "n",
+)
 TABLE_COLUMNS = ("figure", "raw", "standard_error", "estimate", "low", "high", "level")
+TEST_COLUMNS = ("interval_method", "test_method", "statistic", "degrees_of_freedom", "p_value")
 FIGURES = ("share_first", "share_second", "difference", "odds_ratio", "log_odds_ratio", "phi")
 CELL_COLUMNS = ("outcome_code", "group_code", "count", "share", "standard_error", "joint_share")
 TERM_COLUMNS = (
@@ -28,7 +40,15 @@ TERM_COLUMNS = (
     "p_value",
     "adjusted_p_value",
 )
-PAIR_COLUMNS = ("first", "second", "phi", "p_value", "adjusted_p_value")
+PAIR_COLUMNS = (
+    "first",
+    "second",
+    "together",
+    "method",
+    "statistic",
+    "p_value",
+    "adjusted_p_value",
+)
 
 
 def respond_with_comparison(comparison: Comparison) -> HttpResponse:
@@ -45,14 +65,19 @@ def respond_with_comparison(comparison: Comparison) -> HttpResponse:
 def _rows(comparison: Comparison) -> Iterator[bytes]:
     """One table: the columns of the survey first, the same in every row."""
     result, wave = comparison.result or {}, comparison.wave
-    standing = "fixed_end" if find_standing(comparison).fixed_end else "exploratory"
+    standing = find_standing(comparison)
+    by_name = {question.name: question for question in standing.manifest.questions}
+    questions = [by_name[name] for name in comparison.names] or standing.manifest.questions
     head = (
         wave.survey.slug,
         wave.number,
         wave.manifest_hash_hex,
         comparison.through_batch,
         comparison.method_version,
-        standing,
+        _name_standing(standing),
+        DESIGN,
+        ";".join(str(question.k) for question in questions),
+        ";".join(str(question.threshold) for question in questions),
         result["n"],
     )
     columns, rows = _table(comparison.kind, comparison.names, result)
@@ -61,12 +86,19 @@ def _rows(comparison: Comparison) -> Iterator[bytes]:
         yield write_row((*head, *row))
 
 
+def _name_standing(standing: ComparisonStanding) -> str:
+    if standing.is_impossible:
+        return "contradiction"
+    return "fixed_end" if standing.fixed_end else "exploratory"
+
+
 def _table(
     kind: str, names: list[str], result: dict[str, Any]
 ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     if kind == Comparison.Kind.REGRESSION:
         rows = [tuple(term[column] for column in TERM_COLUMNS) for term in result["terms"]]
-        return ("outcome", *TERM_COLUMNS), [(names[0], *row) for row in rows]
+        columns = ("outcome", *TERM_COLUMNS, "interval_method", "level")
+        return columns, [(names[0], *row, "wald", result["level"]) for row in rows]
     if kind == Comparison.Kind.PAIRS:
         return PAIR_COLUMNS, [
             (*pair["questions"], *(pair[column] for column in PAIR_COLUMNS[2:]))
@@ -79,19 +111,22 @@ def _two_questions(
     names: list[str], result: dict[str, Any]
 ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """The figures, the test, and then the cells of the table of true answers."""
-    columns = ("outcome", "group", *TABLE_COLUMNS, "p_value", "method", *CELL_COLUMNS)
+    columns = ("outcome", "group", *TABLE_COLUMNS, *TEST_COLUMNS, *CELL_COLUMNS)
     no_cell, no_figure = (None,) * len(CELL_COLUMNS), (None,) * (len(TABLE_COLUMNS) - 1)
+    profile = ("profile_likelihood", *(None,) * (len(TEST_COLUMNS) - 1))
     rows: list[tuple[Any, ...]] = [
-        (name, *(result[name][column] for column in TABLE_COLUMNS[1:]), None, None, *no_cell)
+        (name, *(result[name][column] for column in TABLE_COLUMNS[1:]), *profile, *no_cell)
         for name in FIGURES
     ]
     test = result["test"]
-    rows.append(("test", *no_figure, test["p_value"], test["method"], *no_cell))
+    tested = (test["method"], test["statistic"], test["degrees_of_freedom"], test["p_value"])
+    rows.append(("test", *no_figure, None, *tested, *no_cell))
     for first, counts in enumerate(result["counts"]):
         for second, count in enumerate(counts):
             cell = [
                 result[name][first][second]
                 for name in ("shares", "standard_errors", "joint_shares")
             ]
-            rows.append(("cell", *no_figure, None, None, first, second, count, *cell))
+            nothing = (None,) * len(TEST_COLUMNS)
+            rows.append(("cell", *no_figure, *nothing, first, second, count, *cell))
     return columns, [(*names, *row) for row in rows]

@@ -6,25 +6,43 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from aggregator.comparisons import ComparisonStanding
 from aggregator.models import Comparison
 from surveys.manifest import Manifest, ManifestQuestion
 from surveys.templatetags.numbers import percent, points
 
 EXPLORATORY = (
     "Exploratory: no guarantee under repeated looks. For comparisons there is no interval that "
-    "stays valid while you watch. Close the survey by an end fixed before it opened, and one "
-    "that you planned beforehand can be taken at its word."
+    "stays valid while you watch."
+)
+UNTIL_THE_END = (
+    "When this survey has ended as it was fixed to, a comparison that you planned beforehand can "
+    "be taken at its word."
+)
+NEXT_TIME = (
+    "In your next survey, fix the end before you open it, and plan the comparisons that matter."
 )
 CONFIRMED = (
-    "The survey ended as fixed before it opened, so each 95 % interval and p-value here holds for "
-    "a comparison that you had planned. Of many that you merely try, some will stand out by chance."
+    "The survey ended as fixed before it opened, so each 95 % interval and p-value here is valid, "
+    "as closely as such approximations are, for a comparison that you had planned. Of many that "
+    "you merely try, some will stand out by chance."
+)
+IMPOSSIBLE = (
+    "Do not use these figures. Hardly any true answers could have produced these codes through "
+    "this survey’s page; reports that did not come from it are the likely cause."
 )
 SIGNIFICANT = 0.05
 TESTS = {
     "pearson": "Pearson’s χ² test on the codes as they are, which keeps its level",
     "fisher_exact": "Fisher’s exact test on the codes as they are, because there are so few",
     "latent_likelihood_ratio": "a likelihood-ratio test on the estimated true answers",
+    "no_variation": "all codes of one question are alike",
 }
+DISAGREE = (
+    "The interval and the test are two approximations, and here they do not agree: take the "
+    "question as open."
+)
+NO_LIMIT = {"inf": "no upper limit", "-inf": "no lower limit"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +56,21 @@ class FigureLine:
     note: str = ""
 
 
-def describe_standing(fixed_end: bool) -> str:
-    return CONFIRMED if fixed_end else EXPLORATORY
+def describe_standing(*, fixed_end: bool, end_was_frozen: bool, is_over: bool) -> str:
+    """What figures of this survey may be used for, and what would make them stand."""
+    if fixed_end:
+        return CONFIRMED
+    return f"{EXPLORATORY} {UNTIL_THE_END if end_was_frozen and not is_over else NEXT_TIME}"
+
+
+def describe_impossible(standing: ComparisonStanding) -> str:
+    """Why figures must not be used; empty if nothing speaks against them."""
+    if not standing.is_impossible:
+        return ""
+    if not standing.alarms:
+        return IMPOSSIBLE
+    numbers = [f"Q{number_of(standing.manifest, name)}" for name in standing.alarms]
+    return f"{IMPOSSIBLE} The alarm was raised for {join(numbers)}."
 
 
 def find_questions(manifest: Manifest, comparison: Comparison) -> list[ManifestQuestion]:
@@ -74,15 +105,20 @@ def write_p_value(p: float) -> str:
     return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
-def write_number(value: float | None, digits: int = 2) -> str:
+def write_number(value: float | str | None, digits: int = 2) -> str:
+    """Digits, a dash for what is not defined, words for what has no limit."""
     if value is None:
         return "–"
-    return f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+    if isinstance(value, str):
+        return NO_LIMIT[value]
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")  # nothing is minus zero
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _write_ends(low: float | None, high: float | None, digits: int = 2) -> str:
-    lowest = write_number(low, digits)
-    return f"{lowest} upwards" if high is None else f"{lowest} to {write_number(high, digits)}"
+def _write_ends(low: float | str | None, high: float | str | None, digits: int = 2) -> str:
+    return f"{write_number(low, digits)} to {write_number(high, digits)}"
 
 
 # --- two questions ------------------------------------------------------------------------------
@@ -112,12 +148,21 @@ def describe_difference(result: Mapping[str, Any], group: str) -> str:
 
 def describe_test(test: Mapping[str, Any]) -> str:
     """What the test says, and which test it is."""
+    if test["method"] == "no_variation":
+        return f"Nothing can be tested: {TESTS['no_variation']}."
     verdict = (
         "The two questions are not independent"
         if test["p_value"] <= SIGNIFICANT
         else "Independence of the two questions cannot be ruled out"
     )
     return f"{verdict} (p {_p_phrase(test['p_value'])}, {TESTS[test['method']]})."
+
+
+def describe_disagreement(result: Mapping[str, Any]) -> str:
+    """Where interval and test say different things, that; empty otherwise."""
+    difference, test = result["difference"], result["test"]
+    zero_inside = difference["low"] <= 0 <= difference["high"]
+    return DISAGREE if zero_inside == (test["p_value"] <= SIGNIFICANT) else ""
 
 
 def _p_phrase(p: float) -> str:
@@ -240,7 +285,8 @@ def _write_term(term: Mapping[str, Any], manifest: Manifest) -> TermLine:
 
 
 def _describe_effect(term: Mapping[str, Any]) -> str:
-    if term["low"] <= 0 <= term["high"]:
+    # By the test, adjusted for all predictors; the interval is another approximation.
+    if term["adjusted_p_value"] > SIGNIFICANT:
         return "cannot tell yet"
     return "higher odds" if term["coefficient"] > 0 else "lower odds"
 
@@ -252,10 +298,17 @@ class PairLine:
     second: str
     first_name: str
     second_name: str
-    phi: str
+    test: str
     p_value: str
     adjusted: str
     sentence: str
+
+
+TEST_NAMES = {
+    "pearson": "Pearson",
+    "fisher_exact": "Fisher",
+    "no_variation": "none",
+}
 
 
 def write_pairs(result: Mapping[str, Any], manifest: Manifest) -> list[PairLine]:
@@ -266,10 +319,17 @@ def write_pairs(result: Mapping[str, Any], manifest: Manifest) -> list[PairLine]
             second=f"Q{number_of(manifest, pair['questions'][1])}",
             first_name=pair["questions"][0],
             second_name=pair["questions"][1],
-            phi=write_number(pair["phi"]),
+            test=TEST_NAMES[pair["method"]],
             p_value=write_p_value(pair["p_value"]),
             adjusted=write_p_value(pair["adjusted_p_value"]),
-            sentence="connected" if pair["adjusted_p_value"] <= SIGNIFICANT else "cannot tell yet",
+            sentence=_describe_pair(pair),
         )
         for pair in sorted(result["pairs"], key=lambda pair: float(pair["p_value"]))
     ]
+
+
+def _describe_pair(pair: Mapping[str, Any]) -> str:
+    if pair["adjusted_p_value"] > SIGNIFICANT:
+        return "cannot tell yet"
+    often = "more" if pair["together"] else "less"
+    return f"connected: Yes to both {often} often than by chance"

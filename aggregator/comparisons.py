@@ -26,6 +26,8 @@ from aggregator.analysis import (
 from aggregator.joint_counts import PairCounter, count_table
 from aggregator.models import Batch, Comparison, Snapshot
 from aggregator.snapshots import METHOD_VERSION, ended_as_frozen, newest_snapshot
+from privacy.regression import SeparationError
+from privacy.tables import NotSettledError
 from surveys.manifest import Manifest, parse_manifest
 from surveys.models import Wave
 
@@ -36,9 +38,16 @@ MAX_ATTEMPTS = 3
 KEPT_PER_WAVE = 100
 # Read at once: 64 full batches of a hundred yes/no questions are 52 MB.
 BATCHES_AT_ONCE = 64
+# After a failure that may pass, such as a locked database.
+PAUSE = timedelta(seconds=30)
 GAVE_UP = (
     "This comparison could not be computed. Nothing is lost: the results of the survey are "
-    "complete. Tell whoever runs this server; the log says what went wrong."
+    "complete. Ask for it again; if that fails, tell whoever runs this server, whose log says "
+    "what went wrong."
+)
+NOT_SETTLED = (
+    "The search for the most likely true answers did not come to rest. Choose fewer predictors, "
+    "or wait for more reports."
 )
 
 
@@ -60,9 +69,22 @@ def request_comparison(
         questions=",".join(names),
     )
     if created:
-        kept = wave.comparisons.order_by("-pk").values_list("pk", flat=True)[:KEPT_PER_WAVE]
-        wave.comparisons.exclude(pk__in=list(kept)).delete()
+        _drop_old(wave)
+    elif comparison.problem == GAVE_UP:
+        comparison.state, comparison.problem, comparison.attempts = (
+            Comparison.State.WAITING,
+            "",
+            0,
+        )
+        comparison.save(update_fields=["state", "problem", "attempts"])
     return comparison
+
+
+def _drop_old(wave: Wave) -> None:
+    """Keep the newest; what is waiting or being computed stays in any case."""
+    kept = wave.comparisons.order_by("-pk").values_list("pk", flat=True)[:KEPT_PER_WAVE]
+    settled = wave.comparisons.filter(state__in=[Comparison.State.DONE, Comparison.State.FAILED])
+    settled.exclude(pk__in=list(kept)).delete()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,17 +94,51 @@ class ComparisonStanding:
     manifest: Manifest
     fixed_end: bool
     is_newest: bool
+    end_was_frozen: bool
+    is_over: bool
+    alarms: tuple[str, ...]  # names of questions in alarm
+    contradiction: bool  # no true answers at all agree with the joint codes
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether the codes cannot plausibly come from the design: no figure is to be used."""
+        return self.contradiction or bool(self.alarms)
 
 
 def find_standing(comparison: Comparison) -> ComparisonStanding:
     """Read from the wave as it is now: the same figures may stand once the wave has ended."""
     wave = comparison.wave
     newest = newest_snapshot(wave)
-    is_newest = newest is not None and newest.through_batch == comparison.through_batch
+    is_newest = (
+        newest is not None
+        and newest.through_batch == comparison.through_batch
+        and comparison.method_version == METHOD_VERSION
+    )
+    same = wave.snapshots.filter(
+        through_batch=comparison.through_batch, method_version=METHOD_VERSION
+    ).first()
+    alarms = {row["name"] for row in same.estimates if row["alarm"]} if same else set()
+    involved = set(comparison.names) or alarms  # all pairs involve all questions
     return ComparisonStanding(
         manifest=parse_manifest(bytes(wave.manifest)),
         fixed_end=is_newest and newest is not None and newest.final and ended_as_frozen(wave),
         is_newest=is_newest,
+        end_was_frozen=wave.cap is not None or wave.closes_at is not None,
+        is_over=not wave.is_open,
+        alarms=tuple(sorted(alarms & involved)),
+        contradiction=bool(comparison.result and comparison.result["contradiction"]),
+    )
+
+
+def describe_divergence(names: Sequence[str]) -> str:
+    """Say which questions make a coefficient grow without bound, and what to do."""
+    questions = sorted({name.partition("=")[0] for name in names if "=" in name})
+    numbers = [f"Q{name.removeprefix('q')}" for name in questions]
+    which = f" of {', '.join(numbers)}" if numbers else ""
+    return (
+        f"The reports do not determine the effect{which}: by the codes, some combination of "
+        "answers seems to have nobody, or everybody, with the outcome. Leave such a predictor "
+        "out, or wait for more reports."
     )
 
 
@@ -113,14 +169,13 @@ def _check_choice(*, manifest: Manifest, kind: Comparison.Kind, names: Sequence[
 
 
 def find_comparisons_to_run(*, now: datetime | None = None) -> QuerySet[Comparison]:
-    """Waiting ones, and those whose worker has not been heard of for longer than its lease."""
+    """Waiting ones that are due, and those whose worker let its lease run out."""
     return Comparison.objects.filter(_due(now or timezone.now())).order_by("pk")
 
 
 def _due(now: datetime) -> Q:
-    return Q(state=Comparison.State.WAITING) | Q(
-        state=Comparison.State.RUNNING, leased_until__lt=now
-    )
+    free = Q(leased_until__isnull=True) | Q(leased_until__lt=now)
+    return free & Q(state__in=[Comparison.State.WAITING, Comparison.State.RUNNING])
 
 
 def run_comparison(*, comparison_id: int) -> bool:
@@ -138,39 +193,48 @@ def run_comparison(*, comparison_id: int) -> bool:
     )
     if not claimed:
         return False
-    comparison = Comparison.objects.select_related("wave").get(pk=comparison_id)
-    if comparison.attempts > MAX_ATTEMPTS:
+    comparison = Comparison.objects.select_related("wave").filter(pk=comparison_id).first()
+    if comparison is None:
+        return False  # deleted meanwhile
+    if comparison.method_version != METHOD_VERSION:
+        # Asked before an upgrade; whoever wants it asks again.
+        comparison.delete()
+    elif comparison.attempts > MAX_ATTEMPTS:
         _settle(comparison, problem=GAVE_UP)
-        return True
+    else:
+        _attempt(comparison)
+    return True
+
+
+def _attempt(comparison: Comparison) -> None:
     try:
         result = _compute(comparison)
-    except (ValueError, ArithmeticError) as error:
-        # The data do not allow it: no later attempt will.
-        _settle(comparison, problem=_explain(error))
+    except SeparationError as error:
+        # The reports do not allow it: no later attempt will.
+        _settle(comparison, problem=describe_divergence(error.names))
+    except NotSettledError:
+        _settle(comparison, problem=NOT_SETTLED)
     except Exception:
-        logger.exception("comparison %s failed", comparison_id)
-        Comparison.objects.filter(pk=comparison_id).update(
-            state=Comparison.State.WAITING, leased_until=None
+        logger.exception("comparison %s failed", comparison.pk)
+        _mine(comparison).update(
+            state=Comparison.State.WAITING, leased_until=timezone.now() + PAUSE
         )
     else:
         _settle(comparison, result=result)
-    return True
+
+
+def _mine(comparison: Comparison) -> QuerySet[Comparison]:
+    """The row while this attempt holds it: a worker past its lease changes nothing."""
+    return Comparison.objects.filter(
+        pk=comparison.pk, state=Comparison.State.RUNNING, attempts=comparison.attempts
+    )
 
 
 def _settle(
     comparison: Comparison, *, result: dict[str, Any] | None = None, problem: str = ""
 ) -> None:
     done = Comparison.State.DONE if result is not None else Comparison.State.FAILED
-    # Only while it is not settled: whoever comes second computed the same.
-    Comparison.objects.filter(pk=comparison.pk, state=Comparison.State.RUNNING).update(
-        state=done, result=result, problem=problem, leased_until=None
-    )
-
-
-def _explain(error: Exception) -> str:
-    text = str(error)
-    sentence = text[:1].upper() + text[1:]
-    return f"{sentence}." if not sentence.endswith(".") else sentence
+    _mine(comparison).update(state=done, result=result, problem=problem, leased_until=None)
 
 
 def _compute(comparison: Comparison) -> dict[str, Any]:
@@ -211,9 +275,7 @@ def _read_batches(comparison: Comparison, take: Callable[[bytes, int], None]) ->
         for packed, size in Batch.objects.filter(pk__in=few).values_list("packed", "size"):
             take(bytes(packed), size)
         counted += len(few)
-        Comparison.objects.filter(pk=comparison.pk).update(
-            batches_counted=counted, leased_until=timezone.now() + LEASE
-        )
+        _mine(comparison).update(batches_counted=counted, leased_until=timezone.now() + LEASE)
 
 
 def _in_groups(keys: Sequence[int], size: int) -> Iterator[Sequence[int]]:

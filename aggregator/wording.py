@@ -15,8 +15,9 @@ CONTRADICTION = (
     "The codes contradict the design: no share between 0 and 100 % would plausibly produce them."
 )
 CONTRADICTION_CAUSES = (
-    "Reports that did not come from this survey's page, such as a flood of invented ones, are "
-    "the usual cause. Treat this question's figures as a warning, not as a finding."
+    "Chance alone does this to fewer than 5 of 100 questions; reports that did not come from this "
+    "survey's page, such as a flood of invented ones, do it too. Treat this question's figures as "
+    "a warning, not as a finding."
 )
 INTERVAL_SENTENCES: dict[str, str] = {
     "confidence_sequence": (
@@ -44,6 +45,7 @@ FIXED_END_SHORT = "Valid because the end was fixed before opening and the survey
 GUIDES = "The inner, thicker lines are 50 % and 80 % intervals of the same kind, as guides."
 # Of the reports, for the statement about invented ones.
 FAKE_SHARE = 0.02
+FEWEST_WORTH = 10
 
 
 def describe_interval(method: str) -> str:
@@ -63,9 +65,9 @@ def describe_alarm(results: Results) -> str:
         return ""
     listed = numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
     return (
-        f"The codes of {listed} cannot have come from this survey's page alone: under its design "
+        f"The codes of {listed} hardly come from this survey's page alone: under its design "
         "a pattern like this turns up in fewer than 1 of 100 surveys, however often one looks. "
-        "Invented reports are the usual cause."
+        "Invented reports are a likely cause."
     )
 
 
@@ -113,6 +115,8 @@ def describe_worth(question: QuestionResult, code: CodeResult) -> str:
     """1,400 codes inform like about 246 direct answers."""
     if question.contradiction or code.effective_total is None:
         return ""
+    if code.effective_total < FEWEST_WORTH:
+        return ""  # near 0 and 1 a direct question would be all but exact: no fair measure
     codes, direct = whole(question.total), whole(round(code.effective_total))
     return f"{codes} codes inform like about {direct} direct answers."
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, sqrt
+from math import sqrt
 
 from privacy.accounting import Entry, basic_epsilon, exact_composition
 from privacy.attacks import attacker_success, posterior
@@ -26,8 +26,10 @@ from privacy.precision import (
     people_for_half_width,
     people_for_half_width_among_answerers,
     people_for_watched_half_width,
+    people_for_watched_half_width_among_answerers,
     too_many_options,
     watched_half_width,
+    watched_half_width_among_answerers,
 )
 from privacy.shuffling import shuffle_epsilon
 from surveys.models import Survey
@@ -41,8 +43,9 @@ STRENGTHS = (33, 25, 20, 15, 12, 5)
 SHARES = (0.05, 0.2, 0.5)
 BASES = (0.01, 0.1, 0.5)
 FINE_MARGIN = 0.02
-FEWEST_PEOPLE = 10
 CROWD = 50  # the usual smallest batch
+SHOWN_FROM = 100  # the usual display minimum
+HALF = 0.5  # an interval of ± 50 points says nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,10 +124,15 @@ class Plan:
         )
 
     @cached_property
-    def margin_watched(self) -> float | None:
-        """The same if people watch; None with refusals, for which it is not worked out."""
+    def margin_watched(self) -> float:
+        """The same if people watch."""
         if self.given.refusal:
-            return None
+            return watched_half_width_among_answerers(
+                share=self.given.share,
+                refusing=self.given.refusing,
+                people=self.given.people,
+                mechanism=self.mechanism,
+            )
         return watched_half_width(
             share=self.given.share, people=self.given.people, mechanism=self.mechanism
         )
@@ -146,29 +154,37 @@ class Plan:
         )
 
     @cached_property
-    def people_watched(self) -> int | None:
+    def people_watched(self) -> int:
+        return self._people_watched_for(self.mechanism)
+
+    def _people_watched_for(self, mechanism: RandomizedResponse) -> int:
         if self.given.refusal:
-            return None
+            return people_for_watched_half_width_among_answerers(
+                share=self.given.share,
+                refusing=self.given.refusing,
+                half_width=self.given.margin,
+                mechanism=mechanism,
+            )
         return people_for_watched_half_width(
-            share=self.given.share, half_width=self.given.margin, mechanism=self.mechanism
+            share=self.given.share, half_width=self.given.margin, mechanism=mechanism
         )
 
     @property
     def margin(self) -> float:
-        """For the way of closing that was chosen; the fixed end where only that is known."""
-        if self.given.watched and self.margin_watched is not None:
-            return self.margin_watched
-        return self.margin_at_end
+        """For the way of closing that was chosen."""
+        return self.margin_watched if self.given.watched else self.margin_at_end
 
     @property
     def people_needed(self) -> int:
-        if self.given.watched and self.people_watched is not None:
-            return self.people_watched
-        return self.people_at_end
+        return self.people_watched if self.given.watched else self.people_at_end
 
     @property
     def inflation(self) -> float:
-        return design_effect(share=self.given.share, mechanism=self.mechanism)
+        """How many codes are worth one direct answer, of those who would answer."""
+        if not self.given.refusal:
+            return design_effect(share=self.given.share, mechanism=self.mechanism)
+        direct = self.given.share * (1 - self.given.share) / (1 - self.given.refusing)
+        return self._answerer_spread**2 / direct
 
     @property
     def effective_people(self) -> float:
@@ -176,7 +192,9 @@ class Plan:
 
     @cached_property
     def people_per_group(self) -> int | None:
-        """To find the difference between two declared groups; None if there is no such share."""
+        """To find the difference between two declared groups; None where it is not worked out."""
+        if self.given.refusal:
+            return None
         second = self.given.share + self.given.difference
         if second >= 1:
             second = self.given.share - self.given.difference
@@ -203,10 +221,6 @@ class Plan:
         """The exact composition at DELTA; never above the total."""
         epsilons = [self.epsilon] * self.given.questions
         return min(self.total_epsilon, exact_composition(epsilons=epsilons, delta=DELTA))
-
-    @property
-    def odds_factor(self) -> float:
-        return exp(min(self.epsilon, 700.0))
 
     @cached_property
     def posteriors(self) -> list[tuple[str, float]]:
@@ -259,8 +273,8 @@ class Plan:
     @cached_property
     def budgets(self) -> list[BudgetLine]:
         """How several questions can share what one question costs."""
-        if self.given.questions < 2:
-            return []
+        if self.given.questions < 2 or self.given.refusal:
+            return []  # with refusals the shares are conditional, and this is not worked out
         share, people, questions = self.given.share, self.given.people, self.given.questions
         mechanism = self.mechanism
         return [
@@ -294,7 +308,7 @@ class Plan:
     @property
     def assumption(self) -> str:
         """Which interval and closing rule the verdict means."""
-        if self.given.watched and not self.given.refusal:
+        if self.given.watched:
             return (
                 "95 % interval that is valid while you watch; you may look at any time and close "
                 "when you like."
@@ -309,6 +323,11 @@ class Plan:
         given = self.given
         low = max(0.0, given.share - self.margin)
         high = min(1.0, given.share + self.margin)
+        if self.margin >= HALF:
+            return (
+                f"With {whole(given.people)} people and {given.flips} flips of 100 the interval "
+                f"may be anything: nothing can be said. {self._remedy}"
+            )
         reach = (
             f"With {whole(given.people)} people and {given.flips} flips of 100 you can "
             f"{'only ' if self.margin > given.margin else ''}say “between {percent(low)} and "
@@ -342,11 +361,8 @@ class Plan:
         if self.given.flips <= MEDIUM_FROM:
             return None
         mechanism = RandomizedResponse.from_flips(symbols=self.given.symbols, flips=MEDIUM_FROM)
-        if self.given.watched and not self.given.refusal:
-            return people_for_watched_half_width(
-                share=self.given.share, half_width=self.given.margin, mechanism=mechanism
-            )
-        return self._people_for(mechanism)
+        find = self._people_watched_for if self.given.watched else self._people_for
+        return find(mechanism)
 
     @cached_property
     def warnings(self) -> list[str]:
@@ -366,30 +382,42 @@ class Plan:
                 f"With fewer than {MEDIUM_FROM} flips of 100 the protection is light: someone who "
                 "saw a code could make a fair guess."
             )
-        if given.people < FEWEST_PEOPLE:
+        if given.people < CROWD:
             found.append(
-                f"Fewer than {FEWEST_PEOPLE} people are no crowd to hide in, and no batch of "
-                "theirs is ever sealed."
+                f"Reports are sealed in batches of at least {CROWD} unless you choose otherwise. "
+                "With fewer people nothing would be sealed, and closing would delete the reports."
             )
-        if self.margin >= min(given.share, 1 - given.share):
+        elif given.people < SHOWN_FROM:
             found.append(
-                "The interval would reach from nothing to well beyond the expected share: too few "
-                "people to learn much."
+                f"Results appear from {SHOWN_FROM} reports on unless you choose otherwise: with "
+                "fewer people nothing would be shown."
             )
+        if self.margin > given.margin and self.margin >= given.share:
+            found.append("The interval would reach down to 0: too few people to learn much.")
+        elif self.margin > given.margin and self.margin >= 1 - given.share:
+            found.append("The interval would reach up to 100 %: too few people to learn much.")
         if too_many_options(symbols=given.symbols, epsilon=self.epsilon):
             found.append(
-                f"{given.symbols} codes are many for this strength: asking for each option by "
-                "itself would be more precise at the same ε."
+                f"{given.symbols} codes are many for this strength: most codes are swapped. Offer "
+                "fewer answers."
             )
         return found
 
 
-def plan_for(survey: Survey) -> dict[str, int]:
-    """What of a draft the planner can be filled with: its questions, the weakest strength."""
+def plan_for(survey: Survey) -> dict[str, str | int]:
+    """What of a draft the planner can be filled with; of its questions the least precise one."""
     strengths = list(survey.questions.values_list("flips", flat=True))
     if not strengths:
         return {}
-    return {"questions": len(strengths), "flips": min(strengths)}
+    has_end = survey.cap is not None or survey.closes_at is not None
+    query: dict[str, str | int] = {
+        "questions": len(strengths),
+        "flips": max(strengths),
+        "closing": "fixed" if has_end else "watched",
+    }
+    if survey.cap is not None:
+        query["people"] = survey.cap
+    return query
 
 
 def _write_share(share: float) -> str:

@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import HttpResponseClientRefresh
 
 from aggregator import compare_wording as wording
 from aggregator.analysis import MAX_PREDICTORS
@@ -18,6 +19,7 @@ from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results import Results, find_view
 from aggregator.views._access import for_owner
 from aggregator.views.results import STOP_POLLING
+from aggregator.wording import describe_alarm
 from surveys.models import Survey
 
 REFUSED = 422
@@ -74,7 +76,12 @@ def _render_forms(
         "posted": request.POST,
         "chosen": request.POST.getlist("predictors"),
         "max_predictors": MAX_PREDICTORS,
-        "standing": wording.describe_standing(results.fixed_end),
+        "standing": wording.describe_standing(
+            fixed_end=results.fixed_end,
+            end_was_frozen=wave.cap is not None or wave.closes_at is not None,
+            is_over=not wave.is_open,
+        ),
+        "alarm": describe_alarm(results),
         "recent": [
             (comparison, wording.describe_title(results.manifest, comparison))
             for comparison in recent
@@ -94,7 +101,12 @@ def comparison(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBas
 @require_safe
 def comparison_panel(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
     """What there is now; asks no more once it is settled."""
-    found = _find(survey, pk)
+    try:
+        found = _find(survey, pk)
+    except Http404:
+        if "HX-Request" not in request.headers:
+            raise
+        return HttpResponseClientRefresh()  # deleted while somebody waits: the page says so
     status = STOP_POLLING if found.is_settled else 200
     context = {**_context(survey, found), "swapped": True}
     return render(request, "aggregator/comparison_panel.html", context, status=status)
@@ -129,7 +141,12 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, Any]:
         "questions": [
             (wording.number_of(manifest, question.name), question) for question in questions
         ],
-        "standing": wording.describe_standing(standing.fixed_end),
+        "standing": wording.describe_standing(
+            fixed_end=standing.fixed_end,
+            end_was_frozen=standing.end_was_frozen,
+            is_over=standing.is_over,
+        ),
+        "impossible": wording.describe_impossible(standing),
         "is_exploratory": not standing.fixed_end,
         "is_newest": standing.is_newest,
         "batches": comparison.through_batch,
@@ -150,6 +167,7 @@ def _describe_result(comparison: Comparison, manifest: Any, questions: list[Any]
         "result": result,
         "difference": wording.describe_difference(result, group),
         "test": wording.describe_test(result["test"]),
+        "disagreement": wording.describe_disagreement(result),
         "figures": wording.write_figures(result, outcome, group),
         "cells": wording.write_cells(result, questions),
         "outcome": outcome,

@@ -105,7 +105,7 @@ def main() -> None:
         "counts_ratio_to_limit": _ratio(counts["count_ones"], counts["raw limit"]),
         "pairs_ratio_to_limit": _ratio(pairs["PairCounter"], pairs["raw limit"]),
         "estimate_ms": round(estimate_ms, 1),
-        "peer_ratio": None if peer is None else round(peer / ours, 1),
+        "peer_ratio": round(peer / ours, 1),
     }
     print(f"RESULT {json.dumps(result)}")
 
@@ -271,8 +271,8 @@ def _yes_no_manifest(questions: int) -> Manifest:
     )
 
 
-def measure_peer() -> tuple[float, float | None, str]:
-    """Our seconds, the peer's and its name, from the same reports; None if none installs."""
+def measure_peer() -> tuple[float, float, str]:
+    """Our seconds, the peer's and its name, from the same reports."""
     mechanism = RandomizedResponse.from_epsilon(symbols=PEER_SYMBOLS, epsilon=PEER_EPSILON)
     column = _draw_reports(mechanism)
     packed = column.tobytes()
@@ -291,7 +291,7 @@ def measure_peer() -> tuple[float, float | None, str]:
         # Every true share is large enough that cutting at zero changes nothing.
         assert np.allclose(answer["shares"], ours(), atol=1e-6)
         return seconds, answer["seconds"], name
-    return seconds, None, "no peer"
+    raise SystemExit("No other package could be installed, so there is nothing to compare with.")
 
 
 def _draw_reports(mechanism: RandomizedResponse) -> NDArray[np.uint8]:
@@ -329,11 +329,10 @@ def print_table(what: str, seconds: Mapping[str, float]) -> None:
         print(f"  {name:<50}{1000 * value:>9.1f}{value / seconds['raw limit']:>10.2f}")
 
 
-def print_peer(ours: float, peer: float | None, name: str) -> None:
+def print_peer(ours: float, peer: float, name: str) -> None:
     print(f"{PEER_REPORTS:,} reports, k = {PEER_SYMBOLS}, ε = {PEER_EPSILON:g}")
     print(f"  {'ours':<50}{1000 * ours:>9.2f}")
-    if peer is not None:
-        print(f"  {name:<50}{1000 * peer:>9.2f}")
+    print(f"  {name:<50}{1000 * peer:>9.2f}")
 
 
 if __name__ == "__main__":

@@ -57,3 +57,9 @@ def points(share: float, digits: int = 0) -> str:
     if float(text) == 0:
         text = text.lstrip("-")  # nothing is minus zero per cent
     return text.replace("-", "\N{MINUS SIGN}")
+
+
+@register.filter
+def margin(half_width: float) -> str:
+    """± 9.3 points; an interval of ± 50 points or more says nothing."""
+    return "tells nothing" if half_width >= 0.5 else f"± {points(half_width, 1)} points"

@@ -13,9 +13,11 @@ from django.urls import reverse
 
 from aggregator.models import Comparison
 from surveys.models import Survey, Wave
-from tests.aggregator.fielding import field, sign_in
+from surveys.services import close_wave
+from tests.aggregator.fielding import field, process, sign_in
 from tests.aggregator.test_comparisons import compute, make_answered_wave
 from tests.aggregator.test_dashboard import text_of
+from tests.aggregator.waves import make_wave, send_many
 from tests.factories import make_launched_survey, make_survey
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -87,7 +89,7 @@ def test_all_pairs_lead_to_each_pair() -> None:
     wave = make_answered_wave(people=3000)
     client, comparison = compare(wave, kind="pairs")
     response = client.get(address(wave.survey, "comparison", pk=comparison.pk))
-    assert "Q1 and Q2 connected" in text_of(response)
+    assert "Q1 and Q2 connected: Yes to both more often than by chance" in text_of(response)
     assert response.content.decode().count('name="kind" value="table"') == 3
 
 
@@ -151,9 +153,98 @@ def test_a_failure_says_what_to_do() -> None:
     response = client.get(address(wave.survey, "comparison", pk=comparison.pk))
     words = text_of(response)
     assert "There is no result. The table is empty." in words
-    assert "wait for more reports" in words
+    assert "Other questions may be compared" in words
     file = address(wave.survey, "comparison_csv", pk=comparison.pk)
     assert client.get(file).status_code == 404
+
+
+def test_impossible_codes_are_no_finding() -> None:
+    wave = make_wave(questions=2, cap=200)
+    send_many(wave, [bytes([i % 2, 1 - i % 2]) for i in range(200)])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
+    process(wave, drawn=False)
+    client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
+    words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
+    assert "Do not use these figures." in words
+    assert "The survey ended as fixed" not in words
+    [row, *_] = read_csv(client, wave.survey, comparison)
+    assert row["standing"] == "contradiction"
+
+
+def test_where_interval_and_test_disagree_the_page_says_so() -> None:
+    wave = make_wave(questions=2)
+    rows = [[0, 0]] * 68 + [[0, 1]] * 37 + [[1, 0]] * 21 + [[1, 1]] * 24
+    send_many(wave, [bytes(row) for row in rows])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, drawn=False)
+    client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
+    words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
+    assert "cannot tell these groups apart yet" in words
+    assert "The two questions are not independent (p = 0.039" in words
+    assert "here they do not agree: take the question as open" in words
+
+
+def test_one_code_only_leaves_nothing_to_test() -> None:
+    wave = make_wave(questions=2)
+    send_many(wave, [bytes([i % 3 == 0, i % 2]) for i in range(60)])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, drawn=False)
+    client, comparison = compare(wave, kind="pairs")
+    result = comparison.result
+    assert result is not None
+    Comparison.objects.update(
+        result={**result, "pairs": [{**result["pairs"][0], "method": "no_variation"}]}
+    )
+    page = client.get(address(wave.survey, "comparison", pk=comparison.pk))
+    assert "none" in text_of(page)
+
+
+def test_what_has_no_limit_says_so() -> None:
+    wave = make_answered_wave(people=60)
+    client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
+    assert comparison.result is not None
+    assert comparison.result["odds_ratio"]["high"] == "inf"
+    words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
+    assert "to no upper limit" in words
+    rows = {row["figure"]: row for row in read_csv(client, wave.survey, comparison)}
+    assert rows["odds_ratio"]["high"] == "inf"
+    assert rows["odds_ratio"]["thresholds"] == "3221225472;3221225472"
+    assert rows["difference"]["interval_method"] == "profile_likelihood"
+
+
+def test_a_page_that_waits_for_a_deleted_comparison_is_told() -> None:
+    wave = make_answered_wave(people=60)
+    client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
+    panel = address(wave.survey, "comparison_panel", pk=comparison.pk)
+    comparison.delete()
+    assert client.get(panel).status_code == 404
+    assert client.get(panel, headers={"HX-Request": "true"})["HX-Refresh"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("cap", "ending", "advice"),
+    [
+        (None, Wave.Ending.OWNER, "In your next survey, fix the end"),
+        (900, Wave.Ending.OWNER, "In your next survey, fix the end"),
+        (600, Wave.Ending.CAP, "The survey ended as fixed before it opened"),
+    ],
+)
+def test_the_label_says_what_would_make_figures_stand(
+    cap: int | None, ending: Wave.Ending, advice: str
+) -> None:
+    wave = make_answered_wave(cap=cap, ending=ending)
+    client = sign_in(wave.survey.owner)
+    assert advice in text_of(client.get(address(wave.survey)))
+
+
+def test_while_the_survey_runs_the_label_waits_for_its_end() -> None:
+    wave = make_wave(cap=1000)
+    send_many(wave, [bytes([i % 2, i % 3 == 0, 1]) for i in range(60)])
+    process(wave, drawn=False)
+    client = sign_in(wave.survey.owner)
+    assert "When this survey has ended as it was fixed to" in text_of(
+        client.get(address(wave.survey))
+    )
 
 
 def test_another_survey_s_comparison_does_not_exist() -> None:

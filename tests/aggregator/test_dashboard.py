@@ -115,7 +115,7 @@ def test_a_draft_says_that_it_is_not_opened() -> None:
 
 
 def test_an_open_survey_without_a_batch_listens() -> None:
-    wave = make_launched_survey()
+    wave = make_launched_survey(owner=make_user("owner@example.org"))
     send_codes(wave, yes=[3, 3], total=7)
     words = text_of(read(wave.survey))
     assert "Listening" in words

@@ -21,6 +21,12 @@ def anchors() -> set[str]:
     return set(re.findall(r'<h[2-4] id="([^"]+)"', render_methods()))
 
 
+def test_every_heading_is_there_once() -> None:
+    headings = re.findall(r'<h[2-4] id="([^"]+)"', render_methods())
+    assert len(headings) == len(set(headings))
+    assert not any(re.search(r"-\d+$", heading) for heading in headings)
+
+
 def test_every_link_from_a_page_leads_to_a_method() -> None:
     found = set()
     for template in (ROOT / "templates").rglob("*.html"):
@@ -50,6 +56,15 @@ def test_every_function_that_is_named_exists() -> None:
 
 def test_the_coverage_table_is_what_the_code_computes() -> None:
     assert methods_tables.write_coverage_table(methods_tables.compute_coverage()) in TEXT
+
+
+def test_the_other_tables_are_filled_in() -> None:
+    for name in ("peeking", "regression"):
+        table = re.search(
+            f"<!-- {name} table: begin -->(.*?)<!-- {name} table: end -->", TEXT, re.S
+        )
+        assert table is not None
+        assert table[1].count("|") > 20
 
 
 def test_the_guaranteed_interval_and_the_chosen_one_cover() -> None:

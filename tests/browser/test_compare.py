@@ -93,7 +93,7 @@ def test_without_scripts_a_comparison_is_reached_by_reloading(
     context = make_context(chromium, live, survey, java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{live.url}/surveys/{survey.slug}/compare")
-    page.get_by_role("button", name="Correlate all pairs").click()
+    page.get_by_role("button", name="Test all pairs").click()
     expect(page.get_by_text("without scripts, reload it")).to_be_visible()
     for comparison in find_comparisons_to_run():
         run_comparison(comparison_id=comparison.pk)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surveys.forms import PlanForm
@@ -95,8 +95,15 @@ def test_refusals_take_their_toll() -> None:
     plan = Plan(given=PlanInput(refusal=True, refusing=0.05, people=1941))
     assert plan.people_at_end == 1941
     assert plan.margin_at_end == pytest.approx(0.05, abs=1e-4)
-    assert plan.people_watched is None
     assert plan.mechanism.symbols == 3
+    watched = Plan(given=PlanInput(refusal=True, refusing=0.05, people=1941, watched=True))
+    assert watched.margin > 2 * plan.margin
+    assert watched.people_needed == watched.people_watched == 12_563
+    assert "valid while you watch" in watched.assumption
+    # What is not worked out with refusals is not shown as if nobody refused.
+    assert watched.people_per_group is None
+    assert Plan(given=PlanInput(refusal=True, questions=3)).budgets == []
+    assert plan.inflation > Plan(given=PlanInput()).inflation
 
 
 def test_what_someone_can_infer(client: Client) -> None:
@@ -112,8 +119,11 @@ def test_what_someone_can_infer(client: Client) -> None:
     ("query", "warning"),
     [
         ({"flips": 5}, "the protection is light"),
-        ({"people": 9}, "no crowd to hide in"),
-        ({"people": 50}, "too few people to learn much"),
+        ({"people": 30, "margin": 45}, "nothing would be sealed"),
+        ({"people": 60}, "nothing would be shown"),
+        ({"people": 50}, "would reach down to 0"),
+        ({"people": 50, "share": 95}, "would reach up to 100 %"),
+        ({"people": 20, "flips": 40}, "nothing can be said"),
         ({"questions": 19}, "refuse a total ε above 20"),
         ({"options": 20, "flips": 25}, "are many for this strength"),
     ],
@@ -155,6 +165,7 @@ def test_a_draft_hands_over_its_questions(client: Client) -> None:
     assert f"{reverse('surveys:plan')}?questions=2&amp;flips=20" in page.content.decode()
 
 
+@settings(deadline=None)
 @given(
     share=st.integers(1, 999),
     margin=st.integers(5, 490),
