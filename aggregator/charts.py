@@ -28,6 +28,7 @@ PHONE_WIDTH = 420  # px: below, the figures stand under the question
 PNG_SCALE = 2
 LABEL_LENGTH = 68
 TITLE_LENGTH = 62
+SUBTITLE_LENGTH = 100
 # Paper in both colour schemes: a picture that was saved must read the same everywhere.
 PAPER, INK, MUTED, LINE, ACCENT, WARM = (
     "#fffdf9",
@@ -166,7 +167,7 @@ def _title(results: Results, *, has_truths: bool) -> altair.TitleParams:
     subtitle = [
         f"Estimated share of Yes with 95 % intervals, from {total} randomized codes.",
         describe_intervals(results.fixed_end),
-        GUIDES,
+        *textwrap.wrap(GUIDES, SUBTITLE_LENGTH),
     ]
     if has_truths:
         subtitle.append("Orange lines: the known truth of the demo.")
@@ -212,7 +213,7 @@ def _layers(*, has_truths: bool) -> list[altair.Chart]:
         for end, width, color in WHISKERS
     ]
     dot = (
-        base.mark_point(size=70, strokeWidth=2, yOffset=TRACK, opacity=1)
+        base.mark_point(size=45, strokeWidth=1.5, yOffset=TRACK, opacity=1)
         .encode(
             x=x,
             y=y,

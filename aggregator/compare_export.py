@@ -25,8 +25,23 @@ HEAD = (
 )
 TABLE_COLUMNS = ("figure", "raw", "standard_error", "estimate", "low", "high", "level")
 TEST_COLUMNS = ("interval_method", "test_method", "statistic", "degrees_of_freedom", "p_value")
-FIGURES = ("share_first", "share_second", "difference", "odds_ratio", "log_odds_ratio", "phi")
-CELL_COLUMNS = ("outcome_code", "group_code", "count", "share", "standard_error", "joint_share")
+# In the file → in the result: the first group is those who say Yes.
+FIGURES = {
+    "share_where_group_yes": "share_first",
+    "share_where_group_no": "share_second",
+    "difference": "difference",
+    "odds_ratio": "odds_ratio",
+    "log_odds_ratio": "log_odds_ratio",
+    "phi": "phi",
+}
+CELL_COLUMNS = (
+    "outcome_code",
+    "group_code",
+    "count",
+    "cell_share",
+    "cell_standard_error",
+    "cell_joint_share",
+)
 TERM_COLUMNS = (
     "name",
     "coefficient",
@@ -43,7 +58,7 @@ TERM_COLUMNS = (
 PAIR_COLUMNS = (
     "first",
     "second",
-    "together",
+    "more_often_together",
     "method",
     "statistic",
     "p_value",
@@ -101,7 +116,11 @@ def _table(
         return columns, [(names[0], *row, "wald", result["level"]) for row in rows]
     if kind == Comparison.Kind.PAIRS:
         return PAIR_COLUMNS, [
-            (*pair["questions"], *(pair[column] for column in PAIR_COLUMNS[2:]))
+            (
+                *pair["questions"],
+                pair["together"],
+                *(pair[column] for column in PAIR_COLUMNS[3:]),
+            )
             for pair in result["pairs"]
         ]
     return _two_questions(names, result)
@@ -115,8 +134,8 @@ def _two_questions(
     no_cell, no_figure = (None,) * len(CELL_COLUMNS), (None,) * (len(TABLE_COLUMNS) - 1)
     profile = ("profile_likelihood", *(None,) * (len(TEST_COLUMNS) - 1))
     rows: list[tuple[Any, ...]] = [
-        (name, *(result[name][column] for column in TABLE_COLUMNS[1:]), *profile, *no_cell)
-        for name in FIGURES
+        (name, *(result[key][column] for column in TABLE_COLUMNS[1:]), *profile, *no_cell)
+        for name, key in FIGURES.items()
     ]
     test = result["test"]
     tested = (test["method"], test["statistic"], test["degrees_of_freedom"], test["p_value"])

@@ -22,6 +22,10 @@ UNTIL_THE_END = (
 NEXT_TIME = (
     "In your next survey, fix the end before you open it, and plan the comparisons that matter."
 )
+A_PLACE_TO_START = (
+    "A place to start looking: p-values are adjusted for the number of pairs. A pair that you pick "
+    "here was not planned beforehand, whatever its own page says."
+)
 CONFIRMED = (
     "The survey ended as fixed before it opened, so each 95 % interval and p-value here is valid, "
     "as closely as such approximations are, for a comparison that you had planned. Of many that "
@@ -33,8 +37,8 @@ IMPOSSIBLE = (
 )
 SIGNIFICANT = 0.05
 TESTS = {
-    "pearson": "Pearson’s χ² test on the codes as they are, which keeps its level",
-    "fisher_exact": "Fisher’s exact test on the codes as they are, because there are so few",
+    "pearson": "Pearson’s χ² test on the codes",
+    "fisher_exact": "Fisher’s exact test on the codes, because there are so few",
     "latent_likelihood_ratio": "a likelihood-ratio test on the estimated true answers",
     "no_variation": "all codes of one question are alike",
 }
@@ -122,7 +126,7 @@ def _write_ends(low: float | str | None, high: float | str | None, digits: int =
 
 
 # --- two questions ------------------------------------------------------------------------------
-def describe_difference(result: Mapping[str, Any], group: str) -> str:
+def describe_difference(result: Mapping[str, Any], outcome: str, group: str) -> str:
     """The one sentence that a reader takes along."""
     difference, first, second = (
         result[name] for name in ("difference", "share_first", "share_second")
@@ -132,18 +136,16 @@ def describe_difference(result: Mapping[str, Any], group: str) -> str:
             f"Cannot tell these groups apart yet: by these codes one answer to {group} may have "
             "been given by nobody."
         )
-    shares = (
-        f"Among people whose true answer to {group} is Yes, an estimated "
-        f"{percent(first['estimate'])} would say Yes here; among those who say No, "
-        f"{percent(second['estimate'])}. "
-    )
     low, high = points(difference["low"]), points(difference["high"])
-    apart = (
-        f"The difference is {points(difference['estimate'])} points (95\u00a0%: {low} to {high})."
+    shares = (
+        f"an estimated {percent(first['estimate'])} among people whose true answer to {group} is "
+        f"Yes, {percent(second['estimate'])} among those whose answer is No. The difference is "
+        f"{points(difference['estimate'])} points (95\N{NO-BREAK SPACE}%: {low} to {high})."
     )
     if difference["low"] <= 0 <= difference["high"]:
-        return f"{shares}{apart} It may be zero: cannot tell these groups apart yet."
-    return shares + apart
+        return f"Yes to {outcome}: {shares} It may be zero: cannot tell these groups apart yet."
+    common = "more" if difference["low"] > 0 else "less"
+    return f"Yes to {outcome} is {common} common among Yes to {group}: {shares}"
 
 
 def describe_test(test: Mapping[str, Any]) -> str:
@@ -298,6 +300,8 @@ class PairLine:
     second: str
     first_name: str
     second_name: str
+    first_text: str
+    second_text: str
     test: str
     p_value: str
     adjusted: str
@@ -313,12 +317,15 @@ TEST_NAMES = {
 
 def write_pairs(result: Mapping[str, Any], manifest: Manifest) -> list[PairLine]:
     """Pairs, the surest connection first."""
+    texts = {question.name: question.text for question in manifest.questions}
     return [
         PairLine(
             first=f"Q{number_of(manifest, pair['questions'][0])}",
             second=f"Q{number_of(manifest, pair['questions'][1])}",
             first_name=pair["questions"][0],
             second_name=pair["questions"][1],
+            first_text=texts[pair["questions"][0]],
+            second_text=texts[pair["questions"][1]],
             test=TEST_NAMES[pair["method"]],
             p_value=write_p_value(pair["p_value"]),
             adjusted=write_p_value(pair["adjusted_p_value"]),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
+from html import unescape
 from pathlib import Path
 
 from django.conf import settings
 from markdown_it import MarkdownIt
 from mdit_py_plugins.anchors import anchors_plugin
 
+HEADING = re.compile(r'<h([23]) id="([^"]+)"[^>]*>(.*?)</h')
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)  # the marks of the tables that are filled in
 FIGURE_NAME = re.compile(r"[a-z0-9-]+\.svg")
 
@@ -32,8 +35,29 @@ def render_methods() -> str:
     # Beside the file in the repository, below the page here.
     html = html.replace('src="figures/', 'src="/methods/figures/')
     # A wide table scrolls by itself, also by keyboard, and does not widen the page.
+    html = html.replace("<pre>", '<pre tabindex="0">')
     html = html.replace("<table>", '<div class="table-wrap" tabindex="0"><table class="table">')
     return html.replace("</table>", "</table></div>")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chapter:
+    """A group of methods in the table of contents."""
+
+    anchor: str
+    title: str
+    methods: list[tuple[str, str]]
+
+
+@cache
+def list_chapters() -> list[Chapter]:
+    chapters: list[Chapter] = []
+    for level, anchor, title in HEADING.findall(render_methods()):
+        if level == "2":
+            chapters.append(Chapter(anchor=anchor, title=unescape(title), methods=[]))
+        else:
+            chapters[-1].methods.append((anchor, unescape(title)))
+    return chapters
 
 
 @cache

@@ -42,7 +42,10 @@ INTERVAL_ANCHORS = {
 }
 WATCHED_SHORT = "Valid while you watch: these intervals hold at every look, however often you look."
 FIXED_END_SHORT = "Valid because the end was fixed before opening and the survey ended by it."
-GUIDES = "The inner, thicker lines are 50 % and 80 % intervals of the same kind, as guides."
+GUIDES = (
+    "The thin outer line is the 95 % interval; the thicker ones inside are 80 % and 50 % intervals "
+    "of the same kind, as guides."
+)
 # Of the reports, for the statement about invented ones.
 FAKE_SHARE = 0.02
 FEWEST_WORTH = 10
@@ -101,13 +104,13 @@ def write_interval(low: float, high: float) -> str:
 
 
 def describe_fakes(question: QuestionResult, code: CodeResult) -> str:
-    """If 2 % of the reports were invented, the interval would be 13 to 28 %."""
+    """Suppose 2 % of the reports were invented: the interval would be 13 to 28 %."""
     if question.contradiction:
         return ""
     band = question.band(code, fake_share=FAKE_SHARE)
     return (
-        f"If {percent(FAKE_SHARE)} of the reports were invented, whatever they say, "
-        f"the interval would be {write_interval(band.low, band.high)}."
+        f"Suppose {percent(FAKE_SHARE)} of the reports were invented, which nobody can know: "
+        f"whatever they say, the interval would be {write_interval(band.low, band.high)}."
     )
 
 

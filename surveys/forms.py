@@ -118,8 +118,8 @@ def _number_messages(low: int, high: int, why: str = "") -> dict[str, str]:
     return {"required": text, "invalid": text, "min_value": text, "max_value": text}
 
 
-def _decimal_range(low: str, high: str) -> dict[str, Any]:
-    text = f"Enter a number from {low} to {high}."
+def _decimal_range(low: str, high: str, *, what: str) -> dict[str, Any]:
+    text = f"Enter {what} as a number from {low} to {high}."
     return {
         "min_value": Decimal(low),
         "max_value": Decimal(high),
@@ -235,12 +235,7 @@ class PlanForm(forms.Form):
     share = forms.DecimalField(
         label="Expected share of Yes, in %",
         help_text="Your best guess; from other studies, say.",
-        **_decimal_range("0.1", "99.9"),
-    )
-    margin = forms.DecimalField(
-        label="Wanted precision, ± points",
-        help_text="Half of the interval's width.",
-        **_decimal_range("0.5", "49"),
+        **_decimal_range("0.1", "99.9", what="the expected share"),
     )
     people = forms.IntegerField(
         label="People who will answer",
@@ -248,13 +243,18 @@ class PlanForm(forms.Form):
         max_value=MAX_PEOPLE,
         error_messages=_number_messages(1, MAX_PEOPLE),
     )
+    margin = forms.DecimalField(
+        label="Wanted precision, ± points",
+        help_text="Half of the interval's width.",
+        **_decimal_range("0.5", "49", what="the precision"),
+    )
     flips = forms.IntegerField(
         label="Flips of 100",
         min_value=1,
         max_value=49,
         error_messages=_number_messages(1, 49),
         help_text="Of 100 people with one answer, how many send the other one's code. "
-        "Two coins make 25.",
+        "Two coins make 25; questions offer 40, 33, 25, 20, 12 and 5.",
     )
     questions = forms.IntegerField(
         label="Protected questions",
@@ -267,17 +267,20 @@ class PlanForm(forms.Form):
         min_value=2,
         max_value=MAX_SYMBOLS - 1,
         error_messages=_number_messages(2, MAX_SYMBOLS - 1),
-        help_text="2 for yes and no. The expected share is that of one of them.",
+        help_text="2 for yes and no, which is what questions offer today. The expected share is "
+        "that of one of them.",
     )
     refusing = forms.DecimalField(
         label="Who prefer not to say, in %",
         required=False,
-        help_text="Leave it empty if the question offers no such answer.",
-        **_decimal_range("0", "90"),
+        help_text="Leave it empty if the question offers no such answer, as none does today. The "
+        "expected share is then among those who answer.",
+        **_decimal_range("0", "90", what="who prefer not to say"),
     )
     difference = forms.DecimalField(
         label="Difference between two groups worth finding, in points",
-        **_decimal_range("0.5", "90"),
+        help_text="Of two groups whose members are known; surveys have no such groups today.",
+        **_decimal_range("0.5", "90", what="the difference"),
     )
     closing = forms.ChoiceField(
         label="How will the survey end?",
@@ -305,8 +308,16 @@ class PlanForm(forms.Form):
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> PlanForm:
-        """What is missing from the address is taken from the defaults."""
-        return cls({name: query.get(name, value) for name, value in cls.DEFAULTS.items()})
+        """What is missing from the address is taken from the defaults; 7,5 means 7.5."""
+        return cls(
+            {name: query.get(name, value).replace(",", ".") for name, value in cls.DEFAULTS.items()}
+        )
+
+    @property
+    def goes_beyond_yes_and_no(self) -> bool:
+        """Whether the folded part of the form holds something that counts."""
+        names = ("options", "refusing", "difference")
+        return any(self[name].errors or self[name].value() != self.DEFAULTS[name] for name in names)
 
     def read(self) -> PlanInput:
         """The plan's input, once the form is valid."""

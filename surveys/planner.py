@@ -6,7 +6,7 @@ closing it assumes. Nothing is stored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 
@@ -34,7 +34,7 @@ from privacy.precision import (
 from privacy.shuffling import shuffle_epsilon
 from surveys.models import Survey
 from surveys.strength import HIGH_TOTAL_EPSILON, LARGEST_TOTAL_EPSILON, MEDIUM_FROM
-from surveys.templatetags.numbers import percent, whole
+from surveys.templatetags.numbers import percent, points, whole
 
 Z_95 = 1.959963984540054  # the normal quantile at .975
 DELTA = 1e-6
@@ -80,6 +80,8 @@ class StrengthLine:
     epsilon: float
     chosen: bool
     people: tuple[int, ...]  # for the margin at each of SHARES
+    people_wanted: int  # for the margin at the expected share
+    margin: float  # at the expected share, with the people there are
     people_fine: int  # for FINE_MARGIN at the expected share
     inflation: float
     posteriors: tuple[float, ...]  # at each of BASES
@@ -263,6 +265,12 @@ class Plan:
                 )
                 for share in SHARES
             ),
+            people_wanted=people_for_half_width(
+                share=self.given.share, half_width=self.given.margin, mechanism=mechanism
+            ),
+            margin=half_width(
+                share=self.given.share, people=self.given.people, mechanism=mechanism
+            ),
             people_fine=people_for_half_width(
                 share=self.given.share, half_width=FINE_MARGIN, mechanism=mechanism
             ),
@@ -321,6 +329,7 @@ class Plan:
     @cached_property
     def verdict(self) -> str:
         given = self.given
+        digits = 0 if self.margin >= 0.01 else 1
         low = max(0.0, given.share - self.margin)
         high = min(1.0, given.share + self.margin)
         if self.margin >= HALF:
@@ -330,12 +339,19 @@ class Plan:
             )
         reach = (
             f"With {whole(given.people)} people and {given.flips} flips of 100 you can "
-            f"{'only ' if self.margin > given.margin else ''}say “between {percent(low)} and "
-            f"{percent(high)}” if the true share is {_write_share(given.share)}."
+            f"{'only ' if self.margin > given.margin else ''}say “between {percent(low, digits)} "
+            f"and {percent(high, digits)}” if the true share is {_write_share(given.share)}"
+            f"{self._among}."
         )
         if self.margin <= given.margin:
             return f"{reach} That is as precise as you wanted (±{self._wanted} points)."
         return f"{reach} {self._remedy}"
+
+    @property
+    def _among(self) -> str:
+        if not self.given.refusal:
+            return ""
+        return f" among those who answer, and {_write_share(self.given.refusing)} prefer not to say"
 
     @property
     def _wanted(self) -> str:
@@ -353,7 +369,18 @@ class Plan:
             )
             if self.given.questions > 1:
                 text += ", or ask fewer questions per person, each with less protection"
+            if lighter > self.given.people:
+                text += (
+                    f". With {whole(self.given.people)} people, {MEDIUM_FROM} flips of 100 reach "
+                    f"±{points(self._margin_at_medium, 1)} points"
+                )
         return f"{text}."
+
+    @property
+    def _margin_at_medium(self) -> float:
+        """What the people there are reach at that strength."""
+        weaker = Plan(given=replace(self.given, flips=MEDIUM_FROM))
+        return weaker.margin
 
     @property
     def _people_at_medium(self) -> int | None:
@@ -418,6 +445,11 @@ def plan_for(survey: Survey) -> dict[str, str | int]:
     if survey.cap is not None:
         query["people"] = survey.cap
     return query
+
+
+def is_mixed(survey: Survey) -> bool:
+    """Whether a draft's questions differ in strength, which one plan cannot show."""
+    return survey.questions.values("flips").distinct().count() > 1
 
 
 def _write_share(share: float) -> str:

@@ -74,6 +74,12 @@ def _render_forms(
         "results": results,
         "problem": problem,
         "posted": request.POST,
+        **{
+            f"{kind}_outcome": request.POST.get("outcome")
+            if request.POST.get("kind") == kind
+            else ""
+            for kind in (Comparison.Kind.TABLE.value, Comparison.Kind.REGRESSION.value)
+        },
         "chosen": request.POST.getlist("predictors"),
         "max_predictors": MAX_PREDICTORS,
         "standing": wording.describe_standing(
@@ -141,13 +147,15 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, Any]:
         "questions": [
             (wording.number_of(manifest, question.name), question) for question in questions
         ],
-        "standing": wording.describe_standing(
+        "standing": wording.A_PLACE_TO_START
+        if comparison.kind == Comparison.Kind.PAIRS
+        else wording.describe_standing(
             fixed_end=standing.fixed_end,
             end_was_frozen=standing.end_was_frozen,
             is_over=standing.is_over,
         ),
         "impossible": wording.describe_impossible(standing),
-        "is_exploratory": not standing.fixed_end,
+        "is_exploratory": not standing.fixed_end or comparison.kind == Comparison.Kind.PAIRS,
         "is_newest": standing.is_newest,
         "batches": comparison.through_batch,
     }
@@ -165,7 +173,7 @@ def _describe_result(comparison: Comparison, manifest: Any, questions: list[Any]
     outcome, group = (f"Q{wording.number_of(manifest, question.name)}" for question in questions)
     return {
         "result": result,
-        "difference": wording.describe_difference(result, group),
+        "difference": wording.describe_difference(result, outcome, group),
         "test": wording.describe_test(result["test"]),
         "disagreement": wording.describe_disagreement(result),
         "figures": wording.write_figures(result, outcome, group),

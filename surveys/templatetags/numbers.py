@@ -24,7 +24,11 @@ def odds_factor(value: float) -> str:
     """By how much the odds of a guess can change at this ε, never below the true factor."""
     if value > math.log(1_000_000):
         return "more than a million"
-    return whole(math.ceil(math.exp(value) - 1e-6))
+    factor = math.exp(value)
+    if factor < 10:
+        tenths = math.ceil(10 * factor - 1e-5)
+        return whole(tenths // 10) if tenths % 10 == 0 else f"{tenths / 10:.1f}"
+    return whole(math.ceil(factor - 1e-6))
 
 
 @register.filter

@@ -17,7 +17,7 @@ from surveys.errors import ChangedMeanwhile, NotDraft, NotLaunchable, NotOpen, T
 from surveys.forms import QuestionForm, SettingsForm, SurveyTextForm
 from surveys.manifest import Manifest, hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Survey, Wave
-from surveys.planner import plan_for
+from surveys.planner import is_mixed, plan_for
 from surveys.state import describe_state
 from surveys.strength import HIGH_TOTAL_EPSILON
 from surveys.views.access import authoring, get_own_question, get_own_survey, signed_in_user
@@ -83,6 +83,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
             "questions": survey.questions.all(),
             "problems": problems,
             "plan_query": urlencode(plan_for(survey)),
+            "plan_is_mixed": is_mixed(survey),
         }
         context |= _manifest_context(manifest)
         return render(request, "surveys/draft.html", context)

@@ -89,7 +89,9 @@ def test_all_pairs_lead_to_each_pair() -> None:
     wave = make_answered_wave(people=3000)
     client, comparison = compare(wave, kind="pairs")
     response = client.get(address(wave.survey, "comparison", pk=comparison.pk))
-    assert "Q1 and Q2 connected: Yes to both more often than by chance" in text_of(response)
+    words = text_of(response)
+    assert "Q1 and Q2 Question 1? · Question 2? connected: Yes to both more often" in words
+    assert "was not planned beforehand" in words
     assert response.content.decode().count('name="kind" value="table"') == 3
 
 
@@ -262,6 +264,8 @@ def read_csv(client: Client, survey: Survey, comparison: Comparison) -> list[dic
     assert text.endswith("\r\n")
     rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
     assert all(None not in row and None not in row.values() for row in rows)
+    header = text.partition("\r\n")[0].split(",")
+    assert len(header) == len(set(header))
     return rows
 
 
@@ -271,14 +275,21 @@ def test_the_file_of_two_questions_holds_every_figure() -> None:
     rows = read_csv(client, wave.survey, comparison)
     figures = {row["figure"]: row for row in rows if row["figure"] != "cell"}
     assert set(figures) == {
-        "share_first", "share_second", "difference", "odds_ratio", "log_odds_ratio", "phi", "test"
-    }  # fmt: skip
+        "share_where_group_yes",
+        "share_where_group_no",
+        "difference",
+        "odds_ratio",
+        "log_odds_ratio",
+        "phi",
+        "test",
+    }
     assert comparison.result is not None
+    assert float(figures["share_where_group_yes"]["standard_error"]) > 0
     assert float(figures["difference"]["low"]) == comparison.result["difference"]["low"]
     assert figures["difference"]["standing"] == "exploratory"
     cells = [row for row in rows if row["figure"] == "cell"]
     assert sum(int(row["count"]) for row in cells) == int(cells[0]["n"]) == 3000
-    assert sum(float(row["share"]) for row in cells) == pytest.approx(1)
+    assert sum(float(row["cell_share"]) for row in cells) == pytest.approx(1)
 
 
 def test_the_files_of_regression_and_pairs() -> None:

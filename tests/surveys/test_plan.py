@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from surveys.forms import PlanForm
 from surveys.planner import Plan, PlanInput
+from surveys.services import add_question
 from tests.aggregator.fielding import sign_in
 from tests.aggregator.test_dashboard import text_of
 from tests.factories import make_survey, make_user
@@ -53,7 +54,10 @@ def test_the_table_of_strengths_is_the_reference_s(client: Client) -> None:
     rows = rows_of(read(client).content.decode(), "strengths")
     expected = [line.split(" | ") for line in TABLE.strip().splitlines()]
     rows[1][0] = rows[1][0].removesuffix(" chosen")
-    assert rows == expected
+    # Between ε and the reference's columns: ± with 400 people, and people for ±5 at 20 %.
+    assert [row[:2] + row[4:] for row in rows] == expected
+    assert [row[3] for row in rows] == [row[5] for row in rows]
+    assert rows[1][2] == "± 9.3 points"
 
 
 def test_the_verdict_is_the_reference_s(client: Client) -> None:
@@ -135,11 +139,11 @@ def test_warnings(client: Client, query: dict[str, Any], warning: str) -> None:
 @pytest.mark.parametrize(
     ("query", "advice"),
     [
-        ({"share": "0"}, "Enter a number from 0.1 to 99.9."),
-        ({"share": "one fifth"}, "Enter a number from 0.1 to 99.9."),
-        ({"share": "NaN"}, "Enter a number from 0.1 to 99.9."),
-        ({"margin": "-5"}, "Enter a number from 0.5 to 49."),
-        ({"margin": "0.123456789"}, "Enter a number from 0.5 to 49."),
+        ({"share": "0"}, "Enter the expected share as a number from 0.1 to 99.9."),
+        ({"share": "one fifth"}, "Enter the expected share as a number from 0.1 to 99.9."),
+        ({"share": "NaN"}, "Enter the expected share as a number from 0.1 to 99.9."),
+        ({"margin": "-5"}, "Enter the precision as a number from 0.5 to 49."),
+        ({"margin": "0.123456789"}, "Enter the precision as a number from 0.5 to 49."),
         ({"people": "0"}, "Enter a whole number from 1 to 100,000,000."),
         ({"people": "1e9"}, "Enter a whole number from 1 to 100,000,000."),
         ({"flips": "50"}, "Enter a whole number from 1 to 49."),
@@ -147,7 +151,7 @@ def test_warnings(client: Client, query: dict[str, Any], warning: str) -> None:
         ({"questions": "101"}, "Enter a whole number from 1 to 100."),
         ({"options": "1"}, "Enter a whole number from 2 to 63."),
         ({"closing": "never"}, "Choose one of the ways to end in the list."),
-        ({"refusing": "100"}, "Enter a number from 0 to 90."),
+        ({"refusing": "100"}, "Enter who prefer not to say as a number from 0 to 90."),
     ],
 )
 def test_bad_input_says_what_to_enter(client: Client, query: dict[str, str], advice: str) -> None:
@@ -159,10 +163,47 @@ def test_bad_input_says_what_to_enter(client: Client, query: dict[str, str], adv
     assert "Does it suffice?" not in words
 
 
-def test_a_draft_hands_over_its_questions(client: Client) -> None:
+def test_a_decimal_comma_is_understood(client: Client) -> None:
+    assert "7.5 %" in text_of(read(client, share="7,5"))
+
+
+def test_what_is_folded_away_stays_open_while_it_counts(client: Client) -> None:
+    assert "<details >" in read(client).content.decode()
+    response = read(client, refusing="5")
+    assert "<details open>" in response.content.decode()
+    assert "among those who answer, and 5 % prefer not to say" in text_of(response)
+
+
+def test_strengths_of_several_kinds_are_said(client: Client) -> None:
     survey = make_survey(owner=make_user("author@example.org"), flips=20)
+    page = reverse("surveys:edit", args=[survey.slug])
+    assert "with these questions" in text_of(sign_in(survey.owner).get(page))
+    add_question(survey=survey, text="Stronger?", flips=40)
+    assert "as if all questions were as strong as the strongest" in text_of(
+        sign_in(survey.owner).get(page)
+    )
+
+
+def test_enough_people_are_not_warned(client: Client) -> None:
+    words = text_of(read(client, share=5, margin=10, people=400))
+    assert "as precise as you wanted" in words
+    assert "too few people" not in words
+
+
+@pytest.mark.parametrize(
+    ("cap", "query"),
+    [
+        (None, "questions=3&amp;flips=40&amp;closing=watched"),
+        (1500, "questions=3&amp;flips=40&amp;closing=fixed&amp;people=1500"),
+    ],
+)
+def test_a_draft_hands_over_its_least_precise_question_and_its_end(
+    client: Client, cap: int | None, query: str
+) -> None:
+    survey = make_survey(owner=make_user("author@example.org"), flips=20, cap=cap)
+    add_question(survey=survey, text="Stronger?", flips=40)
     page = sign_in(survey.owner).get(reverse("surveys:edit", args=[survey.slug]))
-    assert f"{reverse('surveys:plan')}?questions=2&amp;flips=20" in page.content.decode()
+    assert f'{reverse("surveys:plan")}?{query}"' in page.content.decode()
 
 
 @settings(deadline=None)
