@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import binom
 
+from privacy.checks import check_not_negative, check_positive, check_share, check_whole
+
 # Up to this many combined losses are listed one by one; more are gathered on a grid.
 _LISTED = 2**18
 _GRID = 2**17
@@ -54,7 +56,7 @@ class Entry:
     parent: str | None = None
 
     def __post_init__(self) -> None:
-        _check_epsilon(f"epsilon of {self.name!r}", self.epsilon)
+        check_positive(f"epsilon of {self.name!r}", self.epsilon)
 
 
 def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
@@ -74,8 +76,6 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
 
     Raises
     ------
-    TypeError
-        If drawn is not an integer.
     ValueError
         If there are no entries, one is not an Entry, a name occurs twice, a parent is unknown,
         parents form a cycle, drawn is not from 1 to the number of blocks, or the sum is not
@@ -100,9 +100,10 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
     """
     blocks: dict[str, list[float]] = {}
     for entry, ancestors in _with_ancestors(entries):
-        blocks.setdefault([entry.name, *ancestors][-1], []).append(entry.epsilon)
-    count = len(blocks) if drawn is None else drawn
-    _check_count("drawn", count, most=len(blocks))
+        blocks.setdefault([entry.name, *ancestors][-1], []).append(float(entry.epsilon))
+    count = len(blocks)
+    if drawn is not None:
+        count = check_whole("drawn", drawn, at_least=1, at_most=len(blocks))
     # Exact sums: two blocks that differ by less than a float must still be told apart.
     largest = sorted(blocks.values(), key=lambda block: sum(map(Fraction, block)))[-count:]
     return _sum_up("entries", [epsilon for block in largest for epsilon in block])
@@ -193,10 +194,8 @@ def group_epsilon(epsilon: float, people: int) -> float:
 
     Raises
     ------
-    TypeError
-        If people is not an integer.
     ValueError
-        If a parameter is out of range or the product is not finite.
+        If people is not a whole number, a parameter is out of range or the product is not finite.
 
     References
     ----------
@@ -207,8 +206,8 @@ def group_epsilon(epsilon: float, people: int) -> float:
     >>> round(group_epsilon(0.5, 4), 9)
     2.0
     """
-    _check_epsilon("epsilon", epsilon)
-    _check_count("people", people)
+    epsilon = check_positive("epsilon", epsilon)
+    people = check_whole("people", people, at_least=1)
     try:
         product = float(Fraction(epsilon) * people)
     except OverflowError:
@@ -265,8 +264,7 @@ def exact_delta(*, epsilons: Sequence[float], epsilon: float) -> float:
     0.287649137
     """
     _check_epsilons("epsilons", epsilons)
-    if not 0 <= epsilon < inf:
-        raise ValueError(f"epsilon must be at least 0 and finite, got {epsilon!r}")
+    epsilon = check_not_negative("epsilon", epsilon)
     if epsilon >= _sum_up("epsilons", epsilons):
         return 0.0
     losses, weights = _composed_losses(epsilons)
@@ -306,7 +304,7 @@ def exact_composition(*, epsilons: Sequence[float], delta: float) -> float:
     9.849567
     """
     _check_epsilons("epsilons", epsilons)
-    _check_delta(delta)
+    delta = check_share("delta", delta, ends="()")
     losses, weights = _composed_losses(epsilons)
     if _hockey_stick(losses, weights, epsilon=0.0) <= delta:
         return 0.0
@@ -341,10 +339,8 @@ def advanced_composition(*, epsilon: float, count: int, delta: float) -> float:
 
     Raises
     ------
-    TypeError
-        If count is not an integer.
     ValueError
-        If a parameter is out of range.
+        If count is not a whole number or a parameter is out of range.
 
     Notes
     -----
@@ -361,9 +357,9 @@ def advanced_composition(*, epsilon: float, count: int, delta: float) -> float:
     >>> round(advanced_composition(epsilon=0.5, count=20, delta=1e-6), 6)
     18.241153
     """
-    _check_epsilon("epsilon", epsilon)
-    _check_count("count", count)
-    _check_delta(delta)
+    epsilon = check_positive("epsilon", epsilon)
+    count = check_whole("count", count, at_least=1)
+    delta = check_share("delta", delta, ends="()")
     growth = expm1(epsilon) if epsilon < 700 else inf
     return epsilon * sqrt(2 * count * -log(delta)) + count * epsilon * growth
 
@@ -403,7 +399,7 @@ def zcdp_composition(*, epsilons: Sequence[float], delta: float) -> float:
     14.25394
     """
     _check_epsilons("epsilons", epsilons)
-    _check_delta(delta)
+    delta = check_share("delta", delta, ends="()")
     rho = _sum_up("epsilons", [epsilon * epsilon / 2 for epsilon in epsilons])
     return rho + 2 * sqrt(rho * -log(delta))
 
@@ -443,9 +439,8 @@ def subsampled_epsilon(*, epsilon: float, fraction: float) -> float:
     >>> round(subsampled_epsilon(epsilon=1.0, fraction=0.1), 6)
     0.158565
     """
-    _check_epsilon("epsilon", epsilon)
-    if not 0 < fraction <= 1:
-        raise ValueError(f"fraction must lie in (0, 1], got {fraction!r}")
+    epsilon = check_positive("epsilon", epsilon)
+    fraction = check_share("fraction", fraction, ends="(]")
     return _scaled_odds(epsilon, factor=fraction)
 
 
@@ -466,10 +461,8 @@ def fake_data_epsilon(*, epsilon: float, questions: int) -> float:
 
     Raises
     ------
-    TypeError
-        If questions is not an integer.
     ValueError
-        If a parameter is out of range.
+        If questions is not a whole number or a parameter is out of range.
 
     Notes
     -----
@@ -490,8 +483,8 @@ def fake_data_epsilon(*, epsilon: float, questions: int) -> float:
     >>> round(exp(fake_data_epsilon(epsilon=log(3), questions=10)), 9)
     21.0
     """
-    _check_epsilon("epsilon", epsilon)
-    _check_count("questions", questions)
+    epsilon = check_positive("epsilon", epsilon)
+    questions = check_whole("questions", questions, at_least=1)
     return _scaled_odds(epsilon, factor=questions)
 
 
@@ -591,26 +584,8 @@ def _sum_up(argument: str, values: Sequence[float]) -> float:
         raise ValueError(f"{argument} must have a finite sum, got {values!r}") from None
 
 
-def _check_epsilon(argument: str, value: float) -> None:
-    if not 0 < value < inf:
-        raise ValueError(f"{argument} must be positive and finite, got {value!r}")
-
-
 def _check_epsilons(argument: str, values: Sequence[float]) -> None:
     if len(values) == 0:
         raise ValueError(f"{argument} must hold at least one epsilon, got {values!r}")
     for value in values:
-        _check_epsilon(argument, value)
-
-
-def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
-
-
-def _check_count(argument: str, value: object, *, most: float = inf) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{argument} must be an integer, got {value!r}")
-    if not 1 <= value <= most:
-        limit = "at least 1" if most == inf else f"from 1 to {most}"
-        raise ValueError(f"{argument} must be {limit}, got {value!r}")
+        check_positive(argument, value)

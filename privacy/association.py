@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privacy.checks import check_level, check_whole
 from privacy.profiles import LikelyShares
 from privacy.significance import SignificanceTest, independence_test
 from privacy.tables import (
@@ -157,6 +158,7 @@ def associate(
     _check_category("second", second, group)
     if first == second:
         raise ValueError(f"first and second must differ, got {first!r} twice")
+    level = check_level(level)
     test = independence_test(counts=counts, variables=variables)
     table = estimate_table(counts=counts, variables=variables)
     gathered, channel = prepare_table(counts=counts, variables=variables)
@@ -306,6 +308,7 @@ def share_among(
     (0.333, 0.218, 0.449)
     """
     gathered, channel = prepare_table(counts=counts, variables=variables)
+    level = check_level(level)
     cells = [cell for cell in np.ndindex(gathered.shape) if possible is None or possible(cell)]
     counted = np.array([among(cell) for cell in cells], dtype=bool)
     happened = np.array([event(cell) for cell in cells], dtype=bool)
@@ -446,7 +449,7 @@ def _log(value: float) -> float:
 
 
 def _check_category(name: str, category: int, variable: Variable) -> None:
-    if not 0 <= category < variable.answered:
+    if not 0 <= check_whole(name, category) < variable.answered:
         raise ValueError(
             f"{name} must be one of the {variable.answered} answers, from 0, got {category!r}"
         )

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import overload
+from typing import cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from privacy.checks import (
+    check_distribution,
+    check_number,
+    check_share,
+    check_symbols,
+    check_whole,
+)
 from privacy.mechanisms import RandomizedResponse
 
 
@@ -95,11 +102,11 @@ def posterior(
     >>> posterior(share=[0.9, 0.1], mechanism=coins).round(3).tolist()
     [0.964, 0.25]
     """
-    if isinstance(share, float | int):
-        _check_share("share", share)
-        reported = mechanism.other_probability + mechanism.slope * share
-        return share * mechanism.keep_probability / reported
-    prior = _check_prior("share", share, mechanism)
+    if np.ndim(share) == 0:
+        one = check_share("share", cast(float, share))
+        reported = mechanism.other_probability + mechanism.slope * one
+        return one * mechanism.keep_probability / reported
+    prior = check_distribution("share", share, symbols=mechanism.symbols)
     return prior * mechanism.keep_probability / (mechanism.channel() @ prior)
 
 
@@ -139,7 +146,7 @@ def attacker_success(
     >>> attacker_success(shares=[0.9, 0.1], mechanism=coins)
     0.9
     """
-    prior = _check_prior("shares", shares, mechanism)
+    prior = check_distribution("shares", shares, symbols=mechanism.symbols)
     return float((mechanism.channel() * prior).max(axis=1).sum())
 
 
@@ -173,8 +180,8 @@ def majority_success(*, mechanism: RandomizedResponse, reports: int) -> float:
     >>> round(majority_success(mechanism=coins, reports=3), 3)
     0.844
     """
-    _check_binary(mechanism)
-    _check_count("reports", reports)
+    check_symbols("mechanism", mechanism.symbols, at_least=2, at_most=2)
+    reports = check_whole("reports", reports, at_least=1)
     right = binom(reports, mechanism.keep_probability)
     tie = right.pmf(reports // 2) / 2 if reports % 2 == 0 else 0.0
     return float(right.sf(reports // 2) + tie)
@@ -217,8 +224,8 @@ def poisoning_shift(
     >>> round(poisoning_shift(share=0.2, fake_share=0.1, mechanism=coins, target=True), 12)
     0.13
     """
-    _check_share("share", share)
-    _check_share("fake_share", fake_share)
+    share = check_share("share", share)
+    fake_share = check_share("fake_share", fake_share)
     sent = 1.0 if target else 0.0
     return fake_share * ((sent - mechanism.other_probability) / mechanism.slope - share)
 
@@ -289,8 +296,8 @@ def robustness_band(
     >>> round(band.low, 3), round(band.high, 3)
     (0.132, 0.237)
     """
-    if not 0 <= fake_share < 1:
-        raise ValueError(f"fake_share must lie in [0, 1), got {fake_share!r}")
+    low, high = check_number("low", low), check_number("high", high)
+    fake_share = check_share("fake_share", fake_share, ends="[)")
     c, d = mechanism.other_probability, mechanism.slope
     # A count of 0 or n may come back a few last bits outside [0, 1].
     if not -1e-9 <= c + d * low <= c + d * high <= 1 + 1e-9:
@@ -363,14 +370,16 @@ def correct_for_attention(
     >>> round(corrected.standard_error, 4)
     0.0441
     """
-    _check_binary(mechanism)
-    _check_counts("successes", successes, "total", total)
-    _check_counts("anchor_successes", anchor_successes, "anchor_total", anchor_total)
-    _check_share("anchor_share", anchor_share)
-    if not 0 <= shared_people <= min(total, anchor_total):
-        raise ValueError(
-            f"shared_people must lie from 0 to {min(total, anchor_total)}, got {shared_people!r}"
-        )
+    check_symbols("mechanism", mechanism.symbols, at_least=2, at_most=2)
+    total = check_whole("total", total, at_least=1)
+    successes = check_whole("successes", successes, at_least=0, at_most=total)
+    anchor_total = check_whole("anchor_total", anchor_total, at_least=1)
+    anchor_successes = check_whole(
+        "anchor_successes", anchor_successes, at_least=0, at_most=anchor_total
+    )
+    anchor_share = check_share("anchor_share", anchor_share)
+    both = min(total, anchor_total)
+    shared_people = check_whole("shared_people", shared_people, at_least=0, at_most=both)
     c, d = mechanism.other_probability, mechanism.slope
     expected = c + d * anchor_share - 0.5
     if abs(expected) < 1e-9:
@@ -396,35 +405,3 @@ def correct_for_attention(
 
 def _cut(share: float) -> float:
     return min(1.0, max(0.0, share))
-
-
-def _check_share(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must lie in [0, 1], got {value!r}")
-
-
-def _check_prior(
-    name: str, shares: Sequence[float] | NDArray[np.float64], mechanism: RandomizedResponse
-) -> NDArray[np.float64]:
-    prior = np.asarray(shares, dtype=np.float64)
-    if prior.shape != (mechanism.symbols,):
-        raise ValueError(f"{name} must have {mechanism.symbols} entries, got {list(shares)!r}")
-    if not (prior >= 0).all() or not abs(prior.sum() - 1) < 1e-9:
-        raise ValueError(f"{name} must be at least 0 and sum to one, got {list(shares)!r}")
-    return prior
-
-
-def _check_binary(mechanism: RandomizedResponse) -> None:
-    if mechanism.symbols != 2:
-        raise ValueError(f"mechanism must have 2 symbols, got {mechanism.symbols!r}")
-
-
-def _check_count(name: str, value: int) -> None:
-    if not value >= 1:
-        raise ValueError(f"{name} must be at least 1, got {value!r}")
-
-
-def _check_counts(name: str, value: int, whole: str, total: int) -> None:
-    _check_count(whole, total)
-    if not 0 <= value <= total:
-        raise ValueError(f"{name} must lie from 0 to {whole} = {total!r}, got {value!r}")

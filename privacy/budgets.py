@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import sqrt
 
+from privacy.checks import check_share, check_whole
 from privacy.mechanisms import RandomizedResponse
 from privacy.precision import one_report_spread
 
@@ -44,8 +45,8 @@ def full_standard_error(*, share: float, people: int, mechanism: RandomizedRespo
     >>> round(full_standard_error(share=0.2, people=10_000, mechanism=coins), 4)
     0.0095
     """
-    _check_share("share", share)
-    _check_count("people", people)
+    share = check_share("share", share)
+    people = check_whole("people", people, at_least=1)
     return one_report_spread(share=share, mechanism=mechanism) / sqrt(people)
 
 
@@ -140,8 +141,8 @@ def subset_standard_error(
     ...     share=0.2, people=10_000, questions=10, mechanism=coins), 4)
     0.0302
     """
-    _check_share("share", share)
-    _check_count("people", people)
+    share = check_share("share", share)
+    people = check_whole("people", people, at_least=1)
     answered = question_fraction(drawn=drawn, questions=questions)
     weaker = mechanism
     if drawn > 1:
@@ -196,9 +197,9 @@ def fake_data_standard_error(
     ...     share=0.2, people=10_000, questions=10, mechanism=coins), 4)
     0.0549
     """
-    _check_share("share", share)
-    _check_count("people", people)
-    _check_count("questions", questions)
+    share = check_share("share", share)
+    people = check_whole("people", people, at_least=1)
+    questions = check_whole("questions", questions, at_least=1)
     k = mechanism.symbols
     odds = questions * (mechanism.keep_probability / mechanism.other_probability - 1) + 1
     c = 1 / (odds + k - 1)
@@ -237,10 +238,8 @@ def question_fraction(*, drawn: int, questions: int) -> float:
     >>> question_fraction(drawn=2, questions=8)
     0.25
     """
-    _check_count("questions", questions)
-    _check_count("drawn", drawn)
-    if drawn > questions:
-        raise ValueError(f"drawn must be at most questions = {questions!r}, got {drawn!r}")
+    questions = check_whole("questions", questions, at_least=1)
+    drawn = check_whole("drawn", drawn, at_least=1, at_most=questions)
     return drawn / questions
 
 
@@ -273,17 +272,6 @@ def pair_fraction(*, drawn: int, questions: int) -> float:
     >>> pair_fraction(drawn=3, questions=6)
     0.2
     """
-    if not questions >= 2:
-        raise ValueError(f"questions must be at least 2, got {questions!r}")
+    questions = check_whole("questions", questions, at_least=2)
     question_fraction(drawn=drawn, questions=questions)
     return drawn * (drawn - 1) / (questions * (questions - 1))
-
-
-def _check_share(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must lie in [0, 1], got {value!r}")
-
-
-def _check_count(name: str, value: int) -> None:
-    if not value >= 1:
-        raise ValueError(f"{name} must be at least 1, got {value!r}")

@@ -11,7 +11,7 @@ from math import log, log1p, sqrt
 
 from scipy.special import chdtrc, chdtri, ndtri
 
-from privacy.intervals import check_level
+from privacy.checks import check_level, check_whole
 from privacy.mechanisms import RandomizedResponse
 from privacy.significance import NO_VARIATION, SignificanceTest, homogeneity_test
 
@@ -79,8 +79,8 @@ def compare_groups(
     Raises
     ------
     ValueError
-        If there are not two groups, a group is empty, counts do not fit or level is out of
-        range.
+        If there are not two groups, a group is empty, counts do not fit or are not whole, or
+        level is out of range.
 
     Notes
     -----
@@ -102,7 +102,7 @@ def compare_groups(
     >>> round(found.difference, 3), round(found.low, 3), round(found.high, 3)
     (0.16, 0.037, 0.281)
     """
-    check_level(level)
+    level = check_level(level)
     groups = _check(successes, totals, mechanisms)
     if len(groups) != 2:
         raise ValueError(f"totals must be of two groups, got {list(totals)!r}")
@@ -187,8 +187,8 @@ def pool_strata(
     Raises
     ------
     ValueError
-        If there are fewer than two strata, one is empty, counts do not fit or level is out of
-        range.
+        If there are fewer than two strata, one is empty, counts do not fit or are not whole, or
+        level is out of range.
 
     Notes
     -----
@@ -206,7 +206,7 @@ def pool_strata(
     >>> round(found.share, 4), round(found.low, 3), round(found.high, 3)
     (0.2141, 0.181, 0.249)
     """
-    check_level(level)
+    level = check_level(level)
     strata = _check(successes, totals, mechanisms)
     if len(strata) < 2:
         raise ValueError(f"totals must be of at least two strata, got {list(totals)!r}")
@@ -273,20 +273,18 @@ def _check(
             "successes, totals and mechanisms must have the same length, got "
             f"{len(successes)}, {len(totals)} and {len(mechanisms)}"
         )
-    for count, total in zip(successes, totals, strict=True):
-        if total < 1:
-            raise ValueError(f"totals must be at least 1, got {total!r}")
-        if not 0 <= count <= total:
-            raise ValueError(f"successes must lie from 0 to {total}, got {count!r}")
-    return [
-        _Group(
-            successes=count,
-            total=total,
-            c=mechanism.other_probability,
-            d=mechanism.slope,
+    groups = []
+    for count, reports, mechanism in zip(successes, totals, mechanisms, strict=True):
+        total = check_whole("totals", reports, at_least=1)
+        groups.append(
+            _Group(
+                successes=check_whole("successes", count, at_least=0, at_most=total),
+                total=total,
+                c=mechanism.other_probability,
+                d=mechanism.slope,
+            )
         )
-        for count, total, mechanism in zip(successes, totals, mechanisms, strict=True)
-    ]
+    return groups
 
 
 def _newcombe(first: _Group, second: _Group, level: float) -> tuple[float, float]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, lgamma, log, log1p, sqrt
+from math import lgamma, log, log1p, sqrt
 
 from scipy.special import chdtri
 
+from privacy.checks import check_level, check_number, check_whole, check_whole_counts
 from privacy.coverage import choose_method
 from privacy.estimation import estimate_shares
-from privacy.intervals import METHODS, check_level
+from privacy.intervals import METHODS
 from privacy.mechanisms import RandomizedResponse
 
 _HALVINGS = 50
@@ -39,8 +40,8 @@ class ConditionalShare:
     level : float
         Confidence level.
     method : str
-        "fieller" (holds once, if the end did not depend on the data) or "dirichlet_sequence"
-        (holds at every look).
+        "fieller" and "likelihood_ratio_conditional": hold once, if the end did not depend on
+        the data. "dirichlet_sequence": holds at every look.
     contradiction : bool
         True if no share in [0, 1] agrees with the reports; low = high is the nearest then.
     """
@@ -121,8 +122,8 @@ def fieller_share(
     Raises
     ------
     ValueError
-        If the counts do not fit the mechanism, there are no reports, a symbol is unknown, or
-        level is out of range.
+        If the counts do not fit the mechanism or are not whole, there are no reports, a symbol
+        is unknown, or level is out of range.
 
     Notes
     -----
@@ -132,7 +133,8 @@ def fieller_share(
     reported shares among those that the mechanism can produce. A quadratic inequality in q;
     where it leaves two pieces of [0, 1] the interval spans both. Significantly fewer reports in
     A than if nobody had answered are a contradiction. Exact coverage of 95 % intervals from n =
-    200 on is at least .94 up to epsilon = ln 3, .93 at 2 and .90 at 4.
+    200 on is at least .94 up to epsilon = ln 3, .93 at 2 and .90 at 4; `likelihood_ratio_share`
+    holds better there.
 
     References
     ----------
@@ -157,6 +159,70 @@ def fieller_share(
         level=level,
         method="fieller",
         contradiction=contradiction,
+    )
+
+
+def likelihood_ratio_share(
+    *,
+    counts: Sequence[int],
+    mechanism: RandomizedResponse,
+    symbol: int,
+    among: Sequence[int],
+    level: float = 0.95,
+) -> ConditionalShare:
+    """Estimate the share of a symbol among some symbols, also where few answers are swapped.
+
+    Parameters
+    ----------
+    counts, mechanism, symbol, among, level
+        As for `fieller_share`.
+
+    Returns
+    -------
+    ConditionalShare
+        With method "likelihood_ratio_conditional". The interval may be all of [0, 1]; it is
+        never empty, so that it never reports a contradiction.
+
+    Raises
+    ------
+    ValueError
+        As for `fieller_share`.
+
+    Notes
+    -----
+    The reports fall into three cells: the symbol, the other answers, the rest. With L the
+    log-likelihood of the cells and L(q) the highest one with the share q among the answers, q
+    is kept if 2 (max L - L(q)) <= the level's quantile of chi-square with one degree of freedom.
+    The likely cells are a convex set, so the shares q that are kept are an interval. Valid for
+    one look at data whose amount was fixed beforehand. Exact coverage of 95 % intervals at n =
+    200, over shares 0, .02, ..., 1 among 10 to 100 % who answer, is at least .94 up to epsilon =
+    4; where a share is near 0 or 1, or perhaps nobody answered, it is about .975.
+
+    References
+    ----------
+    Wilks, S. S. (1938), Annals of Mathematical Statistics 9(1), p. 62 (theorem).
+
+    Examples
+    --------
+    >>> refusal = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> found = likelihood_ratio_share(
+    ...     counts=[1000, 500, 500], mechanism=refusal, symbol=1, among=[0, 1]
+    ... )
+    >>> round(found.share, 4), round(found.low, 3), round(found.high, 3)
+    (0.1429, 0.091, 0.195)
+    """
+    cells = _collect(counts, mechanism, symbol, among, level)
+    share, error, among_share = _ratio(cells)
+    low, high = _invert_likelihood_ratio(cells, level)
+    return ConditionalShare(
+        share=share,
+        standard_error=error,
+        among_share=among_share,
+        low=low,
+        high=high,
+        level=level,
+        method="likelihood_ratio_conditional",
+        contradiction=False,
     )
 
 
@@ -271,7 +337,8 @@ def estimate_range_mean(
     minimum, maximum : float
         Ends of the range, in the question's unit, minimum < maximum.
     fixed_end : bool
-        Whether the survey ended as frozen: Fieller's interval then, the sequence otherwise.
+        Whether the survey ended as frozen: an interval for one look then, otherwise one that
+        holds at every look.
     level : float, optional
         Confidence level, in (0, 1).
 
@@ -283,12 +350,14 @@ def estimate_range_mean(
     Raises
     ------
     ValueError
-        As for `fieller_share`, or if the range is empty or not finite.
+        As for `likelihood_ratio_share`, or if the range is empty or not finite.
 
     Notes
     -----
     The bit is one with probability (x - minimum) / (maximum - minimum), so q has the mean of
     x as its expectation. The bit tells nothing else about x: neither spread nor median.
+    Where every report is a bit, q is a share like any other (`privacy.coverage.choose_method`);
+    otherwise `likelihood_ratio_share` at a fixed end and `dirichlet_sequence_share` before it.
 
     References
     ----------
@@ -304,13 +373,15 @@ def estimate_range_mean(
     >>> round(found.mean, 6), round(found.standard_error, 3)
     (12.0, 1.239)
     """
-    if not -inf < minimum < maximum < inf:
+    check_number("minimum", minimum)
+    check_number("maximum", maximum)
+    if not minimum < maximum:
         raise ValueError(f"minimum must be below maximum, got {minimum!r} and {maximum!r}")
-    check_level(level)
+    level = check_level(level)
     if mechanism.symbols == 2:
         found = _share_of_all(counts=counts, mechanism=mechanism, fixed_end=fixed_end, level=level)
     else:
-        estimate = fieller_share if fixed_end else dirichlet_sequence_share
+        estimate = likelihood_ratio_share if fixed_end else dirichlet_sequence_share
         found = estimate(counts=counts, mechanism=mechanism, symbol=1, among=(0, 1), level=level)
     width = maximum - minimum
     return RangeMean(
@@ -354,26 +425,26 @@ def _collect(
 ) -> _Cells:
     check_level(level)
     k = mechanism.symbols
-    if len(counts) != k:
-        raise ValueError(f"counts must have {k} entries, got {list(counts)!r}")
-    if min(counts) < 0:
-        raise ValueError(f"counts must not be negative, got {list(counts)!r}")
-    if sum(counts) == 0:
+    reports = [int(count) for count in check_whole_counts("counts", counts, shape=(k,))]
+    total = sum(reports)
+    if total == 0:
         raise ValueError("counts must hold at least one report, got none")
+    for code in among:
+        check_whole("among", code)
     if len(set(among)) != len(among) or not set(among) <= set(range(k)) or len(among) < 2:
         raise ValueError(f"among must name at least two of {k} symbols, got {list(among)!r}")
     if len(among) == k:
         raise ValueError(
             f"among must leave out a symbol, or the plain share is meant, got {list(among)!r}"
         )
-    if symbol not in among:
+    if check_whole("symbol", symbol) not in among:
         raise ValueError(f"symbol must be one of {list(among)!r}, got {symbol!r}")
-    answered = sum(int(counts[code]) for code in among)
+    answered = sum(reports[code] for code in among)
     return _Cells(
-        total=int(sum(counts)),
-        symbol=int(counts[symbol]),
-        others=answered - int(counts[symbol]),
-        rest=int(sum(counts)) - answered,
+        total=total,
+        symbol=reports[symbol],
+        others=answered - reports[symbol],
+        rest=total - answered,
         c=mechanism.other_probability,
         d=mechanism.slope,
         other_codes=len(among) - 1,
@@ -434,6 +505,18 @@ def _solve_fieller(cells: _Cells, share: float | None, level: float) -> tuple[fl
     low = 0.0 if inner_low >= 0 else max(inner_high, 0.0)
     high = 1.0 if inner_high <= 1 else min(inner_low, 1.0)
     return low, high, False
+
+
+def _invert_likelihood_ratio(cells: _Cells, level: float) -> tuple[float, float]:
+    inside = _most_likely_ratio(cells)
+    limit = _best_log_likelihood(cells, inside) - float(chdtri(1, 1 - level)) / 2
+
+    def keeps(ratio: float) -> bool:
+        return _best_log_likelihood(cells, ratio) >= limit
+
+    low = 0.0 if keeps(0.0) else _halve(keeps, kept=inside, dropped=0.0)
+    high = 1.0 if keeps(1.0) else _halve(keeps, kept=inside, dropped=1.0)
+    return low, high
 
 
 def _project_sequence(

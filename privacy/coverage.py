@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, bdtrc, chdtri, xlog1py
 
-from privacy.intervals import Floats, Method, check_level, likelihood_ratio
+from privacy.checks import (
+    MOST_REPORTS,
+    Floats,
+    check_channel,
+    check_level,
+    check_shares,
+    check_whole,
+)
+from privacy.intervals import Method, likelihood_ratio
 
 FixedEndMethod = Literal["likelihood_ratio", "clopper_pearson"]
 # The likelihood-ratio interval is taken while its least coverage falls short of the level by at
@@ -78,16 +86,10 @@ def exact_coverage(
     >>> round(float(found.min()), 4)
     0.935
     """
-    p = np.asarray(shares, dtype=np.float64)
-    if not ((p >= 0) & (p <= 1)).all():
-        raise ValueError(f"shares must lie in [0, 1], got {shares!r}")
-    if total < 1:
-        raise ValueError(f"total must be at least 1, got {total!r}")
-    if not 0 < other_probability < 1:
-        raise ValueError(f"other_probability must lie in (0, 1), got {other_probability!r}")
-    if not (slope > 0 and other_probability + slope < 1):
-        raise ValueError(f"slope must be positive, with c + d below 1, got {slope!r}")
-    check_level(level)
+    p = check_shares("shares", shares)
+    total = check_whole("total", total, at_least=1, at_most=MOST_REPORTS)
+    check_channel(other_probability, slope)
+    level = check_level(level)
     l = other_probability + slope * p  # noqa: E741
     if method == "likelihood_ratio":
         low, high = _likelihood_ratio_range(l, total, other_probability, slope, level)
@@ -98,7 +100,8 @@ def exact_coverage(
     return _cumulative(high, total, l) - _cumulative(low - 1, total, l)
 
 
-@lru_cache(maxsize=4096)
+# By type too: 1, 1.0 and True are equal, but only the first is a number of reports.
+@lru_cache(maxsize=4096, typed=True)
 def choose_fixed_end_method(
     *, total: int, other_probability: float, slope: float, level: float
 ) -> FixedEndMethod:
@@ -133,9 +136,7 @@ def choose_fixed_end_method(
     >>> choose_fixed_end_method(total=50, other_probability=.018, slope=.964, level=.95)
     'clopper_pearson'
     """
-    check_level(level)
-    if total < 0:
-        raise ValueError(f"total must be at least 0, got {total!r}")
+    _check_question(total, other_probability, slope, level)
     if total == 0:
         return "clopper_pearson"
     shares = _GRID
@@ -182,16 +183,29 @@ def choose_method(
     str
         "confidence_sequence" unless `fixed_end`, then as `choose_fixed_end_method`.
 
+    Raises
+    ------
+    ValueError
+        As for `choose_fixed_end_method`, whatever `fixed_end`.
+
     Examples
     --------
     >>> choose_method(total=1000, other_probability=.25, slope=.5, level=.95, fixed_end=False)
     'confidence_sequence'
     """
     if not fixed_end:
+        _check_question(total, other_probability, slope, level)
         return "confidence_sequence"
     return choose_fixed_end_method(
         total=total, other_probability=other_probability, slope=slope, level=level
     )
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _check_question(total: int, other_probability: float, slope: float, level: float) -> None:
+    check_whole("total", total, at_least=0, at_most=MOST_REPORTS)
+    check_channel(other_probability, slope)
+    check_level(level)
 
 
 def _cumulative(count: NDArray[np.int64], total: int, probability: Floats) -> Floats:

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privacy.checks import (
+    Floats,
+    check_channel,
+    check_successes,
+    check_together,
+    check_whole_counts,
+)
 from privacy.mechanisms import RandomizedResponse
+
+_CLOSE = 1e-9  # to a sum of one
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,7 +92,7 @@ def estimate_shares(*, counts: Sequence[int], mechanism: RandomizedResponse) -> 
     Raises
     ------
     ValueError
-        If the number of counts is not k, a count is negative, or there is no report at all:
+        If the number of counts is not k, a count is negative or not whole, or there is no report:
         without reports there is no estimate, only the interval [0, 1].
 
     Notes
@@ -110,25 +119,21 @@ def estimate_shares(*, counts: Sequence[int], mechanism: RandomizedResponse) -> 
     >>> round(float(estimates.standard_errors[1]), 12)
     0.03098386677
     """
-    cells = np.asarray(counts, dtype=np.int64)
-    if cells.shape != (mechanism.symbols,):
-        raise ValueError(f"counts must have {mechanism.symbols} entries, got {list(counts)!r}")
-    if cells.min() < 0:
-        raise ValueError(f"counts must not be negative, got {list(counts)!r}")
+    cells = check_whole_counts("counts", counts, shape=(mechanism.symbols,)).astype(np.int64)
     total = int(cells.sum())
     if total == 0:
         raise ValueError("counts must hold at least one report, got none")
-    channel = {"other_probability": mechanism.other_probability, "slope": mechanism.slope}
+    c, d = np.array(mechanism.other_probability), np.array(mechanism.slope)
     reported = cells / total
     spread = np.diag(reported) - np.outer(reported, reported)
-    marginal = estimate_marginal_shares(successes=cells, total=total, **channel)
+    marginal = _estimate_marginal_shares(cells.astype(np.float64), np.float64(total), c, d)
     return ShareEstimates(
         total=total,
         counts=tuple(int(count) for count in cells),
         shares=marginal.shares,
         standard_errors=marginal.standard_errors,
         covariance=spread / (total * mechanism.slope**2),
-        joint_shares=fit_joint_shares(counts=cells, **channel),
+        joint_shares=_fit_joint_shares(cells.astype(np.float64), c, d),
         effective_totals=marginal.effective_totals,
     )
 
@@ -155,7 +160,8 @@ def estimate_marginal_shares(
     Raises
     ------
     ValueError
-        If total is below 1 or successes do not lie from 0 to total.
+        If total is below 1, successes do not lie from 0 to total, either is not whole, or the
+        channel is out of range.
 
     Examples
     --------
@@ -165,12 +171,15 @@ def estimate_marginal_shares(
     >>> found.shares.round(6).tolist()
     [0.3, 0.0]
     """
-    s, n = np.asarray(successes, dtype=np.float64), np.asarray(total, dtype=np.float64)
-    if not (n >= 1).all():
-        raise ValueError(f"total must be at least 1, got {total!r}")
-    if not ((s >= 0) & (s <= n)).all():
-        raise ValueError(f"successes must lie from 0 to total, got {successes!r}")
-    c, d = np.asarray(other_probability, np.float64), np.asarray(slope, np.float64)
+    s, n = check_successes(successes, total, at_least=1)
+    c, d = check_channel(other_probability, slope)
+    check_together(successes=s, total=n, other_probability=c, slope=d)
+    return _estimate_marginal_shares(s, n, c, d)
+
+
+def _estimate_marginal_shares(
+    s: Floats, n: Floats | np.float64, c: Floats, d: Floats
+) -> MarginalEstimates:
     reported = s / n
     shares = (reported - c) / d
     truth = np.clip(shares, 0.0, 1.0)
@@ -202,7 +211,8 @@ def fit_joint_shares(
     Raises
     ------
     ValueError
-        If a count is negative or a question has no report.
+        If a count is negative or not whole, a question has no report, or the channel is out of
+        range or not that of k symbols.
 
     Notes
     -----
@@ -214,11 +224,21 @@ def fit_joint_shares(
     >>> fit_joint_shares(counts=[50, 30, 20], other_probability=.2, slope=.4).round(6).tolist()
     [0.75, 0.25, 0.0]
     """
-    cells = np.asarray(counts, dtype=np.float64)
-    if not (cells >= 0).all() or not (cells.sum(axis=-1) > 0).all():
-        raise ValueError(f"counts must not be negative, nor all zero, got {counts!r}")
-    c = np.asarray(other_probability, dtype=np.float64)[..., None]
-    d = np.asarray(slope, dtype=np.float64)[..., None]
+    cells = np.asarray(check_whole_counts("counts", counts), dtype=np.float64)
+    if cells.ndim == 0 or not (cells.sum(axis=-1) > 0).all():
+        raise ValueError(f"counts must hold at least one report of each question, got {counts!r}")
+    c, d = check_channel(other_probability, slope)
+    check_together(counts=cells, other_probability=c[..., None], slope=d[..., None])
+    # All the symbols' floors and the slope make up one report.
+    if not (abs(cells.shape[-1] * c + d - 1) < _CLOSE).all():
+        raise ValueError(
+            f"slope must be 1 - k c for counts of k = {cells.shape[-1]} symbols, got {slope!r}"
+        )
+    return _fit_joint_shares(cells, c, d)
+
+
+def _fit_joint_shares(cells: Floats, c: Floats, d: Floats) -> Floats:
+    c, d = c[..., None], d[..., None]
     free = np.ones(cells.shape, dtype=bool)
     while True:
         # The cells at their floor take c each; the others share the rest by their counts.
@@ -227,6 +247,6 @@ def fit_joint_shares(
         reported = np.where(free, cells * (room / shared), c)
         below = free & (reported < c)
         if not below.any():
-            joint: NDArray[np.float64] = (reported - c) / d
+            joint: Floats = (reported - c) / d
             return joint
         free &= ~below

@@ -6,10 +6,11 @@ Shares and standard errors are fractions, not percentage points.
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import sqrt
 
 import numpy as np
 
+from privacy.checks import check_share, check_symbols, check_whole
 from privacy.mechanisms import RandomizedResponse
 from privacy.precision import one_report_conditional_spread
 
@@ -65,14 +66,13 @@ def nested_follow_up_standard_error(
     ...     share=0.2, asked=0.3, people=2000, mechanism=follow_up), 3)
     0.07
     """
-    _check_share("share", share)
-    _check_fraction("asked", asked)
-    _check_count("people", people)
+    share = check_share("share", share)
+    asked = check_share("asked", asked, ends="(]")
+    people = check_whole("people", people, at_least=1)
     outside = 1 if refusing is None else 2
-    if refusing is not None and not 0 <= refusing < 1:
-        raise ValueError(f"refusing must lie in [0, 1), got {refusing!r}")
-    _check_symbols(mechanism, least=outside + 2)
-    covered = asked * (1 - (refusing or 0.0))
+    silent = 0.0 if refusing is None else check_share("refusing", refusing, ends="[)")
+    check_symbols("mechanism", mechanism.symbols, at_least=outside + 2)
+    covered = asked * (1 - silent)
     return one_report_conditional_spread(
         share=share, covered=covered, mechanism=mechanism, outside=outside
     ) / sqrt(people)
@@ -125,11 +125,11 @@ def joint_follow_up_standard_error(
     ...     share=0.2, asked=0.3, people=2000, parent=parent, mechanism=follow_up), 4)
     0.0585
     """
-    _check_share("share", share)
-    _check_fraction("asked", asked)
-    _check_count("people", people)
-    _check_symbols(parent, least=2, most=2, name="parent")
-    _check_symbols(mechanism, least=3, most=3)
+    share = check_share("share", share)
+    asked = check_share("asked", asked, ends="(]")
+    people = check_whole("people", people, at_least=1)
+    check_symbols("parent", parent.symbols, at_least=2, at_most=2)
+    check_symbols("mechanism", mechanism.symbols, at_least=3, at_most=3)
     first, second = parent.channel(), mechanism.channel()
     truths = ((0, 0), (1, 1), (1, 2))
     channel = np.array([np.kron(first[:, i], second[:, j]) for i, j in truths]).T
@@ -184,30 +184,7 @@ def packed_follow_up_standard_error(
     ...     share=0.2, asked=0.3, people=2000, mechanism=packed), 3)
     0.031
     """
-    _check_symbols(mechanism, least=3, most=3)
+    check_symbols("mechanism", mechanism.symbols, at_least=3, at_most=3)
     return nested_follow_up_standard_error(
         share=share, asked=asked, people=people, mechanism=mechanism
     )
-
-
-def _check_share(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must lie in [0, 1], got {value!r}")
-
-
-def _check_fraction(name: str, value: float) -> None:
-    if not 0 < value <= 1:
-        raise ValueError(f"{name} must lie in (0, 1], got {value!r}")
-
-
-def _check_count(name: str, value: int) -> None:
-    if not value >= 1:
-        raise ValueError(f"{name} must be at least 1, got {value!r}")
-
-
-def _check_symbols(
-    mechanism: RandomizedResponse, *, least: int, most: float = inf, name: str = "mechanism"
-) -> None:
-    if not least <= mechanism.symbols <= most:
-        wanted = f"{least}" if most == least else f"at least {least}"
-        raise ValueError(f"{name} must have {wanted} symbols, got {mechanism.symbols!r}")

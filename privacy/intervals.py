@@ -15,8 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, betaln, chdtri, xlog1py, xlogy
 
+from privacy.checks import (
+    Floats,
+    check_channel,
+    check_level,
+    check_shares,
+    check_successes,
+    check_together,
+    check_whole,
+)
+
 Method = Literal["likelihood_ratio", "clopper_pearson", "confidence_sequence"]
-Floats = NDArray[np.float64]
 _PRIOR = 0.5  # of the beta mixture: Beta(1/2, 1/2)
 _MAX_STEPS = 100
 _SETTLED = 4e-16  # of a share: the last bits of a float near 1
@@ -75,6 +84,7 @@ def likelihood_ratio(
     other_probability: ArrayLike,
     slope: ArrayLike,
     level: ArrayLike = 0.95,
+    effective: bool = False,
 ) -> Intervals:
     """Find the shares in [0, 1] that a likelihood-ratio test does not reject.
 
@@ -88,6 +98,9 @@ def likelihood_ratio(
         c and d of the channel: a report shows the symbol with probability c + d p.
     level : array_like of float, optional
         Confidence level, in (0, 1). All five broadcast against each other.
+    effective : bool, optional
+        Whether the counts are the effective ones of `privacy.weighting.weighted_share`, which
+        need not be whole; the interval is approximate then.
 
     Returns
     -------
@@ -119,7 +132,7 @@ def likelihood_ratio(
     >>> round(float(found.low), 4), round(float(found.high), 4)
     (0.2398, 0.3612)
     """
-    data = _check(successes, total, other_probability, slope, level)
+    data = _check(successes, total, other_probability, slope, level, effective=effective)
     best = data.closest
     best_l = data.reported(best)
     # Of the levels as they came: the quantile is slow, and they broadcast all the same.
@@ -150,12 +163,13 @@ def clopper_pearson(
     other_probability: ArrayLike,
     slope: ArrayLike,
     level: ArrayLike = 0.95,
+    effective: bool = False,
 ) -> Intervals:
     """Find the guaranteed interval: it covers with at least its level at every share and n.
 
     Parameters
     ----------
-    successes, total, other_probability, slope, level : array_like
+    successes, total, other_probability, slope, level, effective
         As for `likelihood_ratio`.
 
     Returns
@@ -184,7 +198,7 @@ def clopper_pearson(
     >>> round(float(found.low), 4), round(float(found.high), 4)
     (0.2389, 0.3622)
     """
-    data = _check(successes, total, other_probability, slope, level)
+    data = _check(successes, total, other_probability, slope, level, effective=effective)
     misses = data.total - data.successes
     tail = (1 - data.level) / 2
     # Of 0 successes the low end is 0, of n the high end 1: there the quantile is not defined.
@@ -318,16 +332,9 @@ def simultaneous_level(level: float, *, shares: int) -> float:
     >>> simultaneous_level(0.95, shares=5)
     0.99
     """
-    check_level(level)
-    if shares < 1:
-        raise ValueError(f"shares must be at least 1, got {shares!r}")
+    level = check_level(level)
+    shares = check_whole("shares", shares, at_least=1)
     return 1 - (1 - level) / shares
-
-
-def check_level(level: float) -> None:
-    """Refuse a confidence level outside of (0, 1) with a ValueError that names it."""
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie in (0, 1), got {level!r}")
 
 
 def _search(
@@ -363,27 +370,19 @@ def _check(
     other_probability: ArrayLike,
     slope: ArrayLike,
     level: ArrayLike,
+    *,
+    effective: bool = False,
 ) -> _Data:
-    arrays = np.broadcast_arrays(
-        *(
-            np.asarray(value, dtype=np.float64)
-            for value in (successes, total, other_probability, slope, level)
-        )
-    )
-    data = _Data(**dict(zip(("successes", "total", "c", "d", "level"), arrays, strict=True)))
-    ranges = (
-        ("total", total, (data.total >= 0) & (data.total < np.inf), "be at least 0"),
-        (
-            "successes",
-            successes,
-            (data.successes >= 0) & (data.successes <= data.total),
-            "lie from 0 to total",
-        ),
-        ("other_probability", other_probability, (data.c > 0) & (data.c < 1), "lie in (0, 1)"),
-        ("slope", slope, (data.d > 0) & (data.c + data.d < 1), "be positive, with c + d below 1"),
-        ("level", level, (data.level > 0) & (data.level < 1), "lie in (0, 1)"),
-    )
-    for name, value, fits, rule in ranges:
-        if not fits.all():
-            raise ValueError(f"{name} must {rule}, got {value!r}")
-    return data
+    some, whole = check_successes(successes, total, effective=effective)
+    other, kept = check_channel(other_probability, slope)
+    levels = check_shares("level", level, ends="()")
+    named = {
+        "successes": some,
+        "total": whole,
+        "other_probability": other,
+        "slope": kept,
+        "level": levels,
+    }
+    check_together(**named)
+    some, whole, other, kept, levels = np.broadcast_arrays(*named.values())
+    return _Data(successes=some, total=whole, c=other, d=kept, level=levels)

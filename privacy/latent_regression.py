@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc, expit, ndtri
 
-from privacy.intervals import Floats, check_level
+from privacy.checks import Floats, check_level
 from privacy.regression import SeparationError
 from privacy.significance import SignificanceTest
 from privacy.tables import Variable, contradicts_design, maximize_likelihood, prepare_table
@@ -139,7 +139,7 @@ def fit_latent_logistic(
     >>> round(float(fit.standard_errors[1]), 6)
     0.654412
     """
-    check_level(level)
+    level = check_level(level)
     gathered, channel = prepare_table(counts=counts, variables=variables)
     _check_outcome(variables)
     matrix = _build_design(variables) if design is None else np.asarray(design, dtype=np.float64)

@@ -17,6 +17,8 @@ from math import inf, nextafter
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.checks import check_not_negative, check_positive, check_whole
+
 SCALE = 2**32
 MAX_SYMBOLS = 64
 # Fifty digits, each operation correctly rounded: far finer than a float's seventeen.
@@ -154,11 +156,10 @@ class RandomizedResponse:
         3139872686
         """
         _check_symbols(symbols)
-        if not 0 < epsilon < inf:
-            raise ValueError(f"epsilon must be positive and finite, got {epsilon!r}")
+        epsilon = check_positive("epsilon", epsilon)
         # e**-epsilon, pushed up by far more than its rounding error: T can only get smaller.
         shrink = _DECIMAL.multiply(
-            _DECIMAL.exp(Decimal(-float(epsilon))), Decimal("1.0000000000000000000000000000000001")
+            _DECIMAL.exp(Decimal(-epsilon)), Decimal("1.0000000000000000000000000000000001")
         )
         denominator = _DECIMAL.add(1, _DECIMAL.multiply(shrink, Decimal(symbols - 1)))
         quotient = _DECIMAL.divide(Decimal(SCALE), denominator)
@@ -295,7 +296,7 @@ def round_up_epsilon(epsilon: float, *, digits: int = 2) -> Decimal:
     Raises
     ------
     ValueError
-        If epsilon is negative or not finite, or digits is negative.
+        If epsilon is negative or not finite, or digits is negative or not whole.
 
     Examples
     --------
@@ -304,10 +305,8 @@ def round_up_epsilon(epsilon: float, *, digits: int = 2) -> Decimal:
     >>> round_up_epsilon(1.0986122886681098, digits=4)
     Decimal('1.0987')
     """
-    if not 0 <= epsilon < inf:
-        raise ValueError(f"epsilon must be at least 0 and finite, got {epsilon!r}")
-    if digits < 0:
-        raise ValueError(f"digits must be at least 0, got {digits!r}")
+    epsilon = check_not_negative("epsilon", epsilon)
+    digits = check_whole("digits", digits, at_least=0)
     return Decimal(epsilon).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING)
 
 

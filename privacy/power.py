@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
+from privacy.checks import MOST_REPORTS, check_share, check_whole
 from privacy.mechanisms import RandomizedResponse
 from privacy.precision import smallest_number
 
@@ -75,7 +76,7 @@ def power_one_sample(
     0.800575
     """
     _check_pair(null=null, alternative=alternative)
-    _check_count("people", people)
+    people = check_whole("people", people, at_least=1)
     return _one_sample_power(
         null,
         alternative,
@@ -137,7 +138,7 @@ def people_for_power_one_sample(
     483
     """
     _check_pair(null=null, alternative=alternative)
-    _check_open("power", power)
+    power = check_share("power", power, ends="()")
     c, d = mechanism.other_probability, mechanism.slope
     quantile = _tail_quantile(significance, sides)
     return smallest_number(
@@ -200,7 +201,7 @@ def power_two_samples(
     0.637
     """
     _check_pair(first=first, second=second)
-    _check_count("people", people)
+    people = check_whole("people", people, at_least=1)
     return _two_sample_power(
         first,
         second,
@@ -263,7 +264,7 @@ def people_for_power_two_samples(
     1471
     """
     _check_pair(first=first, second=second)
-    _check_open("power", power)
+    power = check_share("power", power, ends="()")
     c, d = mechanism.other_probability, mechanism.slope
     quantile = _tail_quantile(significance, sides)
     return smallest_number(
@@ -329,7 +330,7 @@ def exact_power_one_sample(
     0.7678
     """
     _check_pair(null=null, alternative=alternative)
-    _check_count("people", people)
+    people = check_whole("people", people, at_least=1, at_most=MOST_REPORTS)
     tail = _tail_significance(significance, sides)
     before, after = _reported(null, mechanism), _reported(alternative, mechanism)
     return float(_exact_power(np.array([people]), before, after, tail=tail, sides=sides)[0])
@@ -390,7 +391,7 @@ def people_for_exact_power_one_sample(
     522
     """
     _check_pair(null=null, alternative=alternative)
-    _check_open("power", power)
+    power = check_share("power", power, ends="()")
     tail = _tail_significance(significance, sides)
     before, after = _reported(null, mechanism), _reported(alternative, mechanism)
     # The critical count is at most n l0 + sqrt(n ln(1 / tail) / 2) + 1, and falling short of it
@@ -469,8 +470,8 @@ def _reported(share: float, mechanism: RandomizedResponse) -> float:
 
 
 def _tail_significance(significance: float, sides: Sides) -> float:
-    _check_open("significance", significance)
-    if sides not in (1, 2):
+    significance = check_share("significance", significance, ends="()")
+    if isinstance(sides, bool) or sides not in (1, 2):
         raise ValueError(f"sides must be 1 or 2, got {sides!r}")
     return significance / sides
 
@@ -479,24 +480,9 @@ def _tail_quantile(significance: float, sides: Sides) -> float:
     return -float(ndtri(_tail_significance(significance, sides)))
 
 
-def _check_share(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must lie in [0, 1], got {value!r}")
-
-
-def _check_open(name: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise ValueError(f"{name} must lie in (0, 1), got {value!r}")
-
-
-def _check_count(name: str, value: int) -> None:
-    if not value >= 1:
-        raise ValueError(f"{name} must be at least 1, got {value!r}")
-
-
 def _check_pair(**shares: float) -> None:
     for name, value in shares.items():
-        _check_share(name, value)
+        check_share(name, value)
     (first, before), (second, after) = shares.items()
     if before == after:
         raise ValueError(f"{second} must differ from {first}, got {after!r}")

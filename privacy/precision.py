@@ -8,12 +8,20 @@ any time. Shares and half-widths are fractions, not percentage points.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, exp, inf, log, log1p, sqrt
+from math import ceil, exp, log, log1p, sqrt
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaln, ndtri
 
+from privacy.checks import (
+    check_distribution,
+    check_level,
+    check_positive,
+    check_share,
+    check_symbols,
+    check_whole,
+)
 from privacy.conditional import dirichlet_sequence_share
 from privacy.mechanisms import RandomizedResponse
 
@@ -61,8 +69,8 @@ def half_width(
     >>> round(half_width(share=0.2, people=400, mechanism=coins), 3)
     0.093
     """
-    _check_share("share", share)
-    _check_count("people", people)
+    share = check_share("share", share)
+    people = check_whole("people", people, at_least=1)
     return (
         _normal_quantile(level) * one_report_spread(share=share, mechanism=mechanism) / sqrt(people)
     )
@@ -111,8 +119,8 @@ def people_for_half_width(
     >>> people_for_half_width(share=0.2, half_width=0.05, mechanism=coins)
     1399
     """
-    _check_share("share", share)
-    _check_half_width(half_width)
+    share = check_share("share", share)
+    half_width = check_share("half_width", half_width, ends="()")
     return _round_up(
         (_normal_quantile(level) * one_report_spread(share=share, mechanism=mechanism) / half_width)
         ** 2
@@ -162,9 +170,9 @@ def watched_half_width(
     >>> round(watched_half_width(share=0.2, people=1399, mechanism=coins), 3)
     0.094
     """
-    _check_share("share", share)
-    _check_count("people", people)
-    _check_open("level", level)
+    share = check_share("share", share)
+    people = check_whole("people", people, at_least=1)
+    level = check_level(level)
     reported = _reported(share, mechanism)
     shown, hidden = people * reported, people * (1 - reported)
     limit = float(betaln(0.5 + shown, 0.5 + hidden) - betaln(0.5, 0.5)) + log1p(-level)
@@ -215,7 +223,7 @@ def people_for_watched_half_width(
     >>> people_for_watched_half_width(share=0.2, half_width=0.05, mechanism=coins)
     5472
     """
-    _check_half_width(half_width)
+    half_width = check_share("half_width", half_width, ends="()")
     return smallest_number(
         lambda people: (
             watched_half_width(share=share, people=people, mechanism=mechanism, level=level)
@@ -274,12 +282,10 @@ def people_for_half_width_among_answerers(
     ...     share=0.2, refusing=0.05, half_width=0.05, mechanism=three)
     1941
     """
-    _check_share("share", share)
-    if not 0 <= refusing < 1:
-        raise ValueError(f"refusing must lie in [0, 1), got {refusing!r}")
-    _check_half_width(half_width)
-    if mechanism.symbols < 3:
-        raise ValueError(f"mechanism must have at least 3 symbols, got {mechanism.symbols!r}")
+    share = check_share("share", share)
+    refusing = check_share("refusing", refusing, ends="[)")
+    half_width = check_share("half_width", half_width, ends="()")
+    check_symbols("mechanism", mechanism.symbols, at_least=3)
     spread = one_report_conditional_spread(
         share=share, covered=1 - refusing, mechanism=mechanism, outside=1
     )
@@ -312,7 +318,7 @@ def watched_half_width_among_answerers(
     Returns
     -------
     float
-        Half of the interval's width within [0, 1], so at most 1/2.
+        The larger distance from the share to an end of the interval, so at most 1.
 
     Raises
     ------
@@ -329,25 +335,27 @@ def watched_half_width_among_answerers(
     >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
     >>> round(watched_half_width_among_answerers(
     ...     share=0.2, refusing=0.05, people=1941, mechanism=three), 3)
-    0.117
+    0.119
     """
-    _check_share("share", share)
-    if not 0 <= refusing < 1:
-        raise ValueError(f"refusing must lie in [0, 1), got {refusing!r}")
-    _check_count("people", people)
-    if mechanism.symbols < 3:
-        raise ValueError(f"mechanism must have at least 3 symbols, got {mechanism.symbols!r}")
+    share = check_share("share", share)
+    refusing = check_share("refusing", refusing, ends="[)")
+    people = check_whole("people", people, at_least=1)
+    check_symbols("mechanism", mechanism.symbols, at_least=3)
     answers = mechanism.symbols - 1
     others = (1 - refusing) * (1 - share) / (answers - 1)
     truth = [(1 - refusing) * share, *[others] * (answers - 1), refusing]
+    counts = [round(people * _reported(part, mechanism)) for part in truth]
+    if not any(counts):
+        return max(share, 1 - share)  # so few that no symbol expects half a report: [0, 1]
     found = dirichlet_sequence_share(
-        counts=[round(people * _reported(part, mechanism)) for part in truth],
+        counts=counts,
         mechanism=mechanism,
         symbol=0,
         among=range(answers),
         level=level,
     )
-    return (found.high - found.low) / 2
+    # The larger reach: an interval that is cut at 0 or 1 looks shorter than it is precise.
+    return max(found.high - share, share - found.low)
 
 
 def people_for_watched_half_width_among_answerers(
@@ -365,7 +373,7 @@ def people_for_watched_half_width_among_answerers(
     share, refusing, mechanism, level
         As for `watched_half_width_among_answerers`.
     half_width : float
-        Wanted half of the interval's width, in (0, 1/2).
+        Wanted distance to the further end of the interval, in (0, 1/2).
 
     Returns
     -------
@@ -383,9 +391,9 @@ def people_for_watched_half_width_among_answerers(
     >>> needed = people_for_watched_half_width_among_answerers(
     ...     share=0.2, refusing=0.05, half_width=0.05, mechanism=three)
     >>> needed
-    12563
+    12704
     """
-    _check_half_width(half_width)
+    half_width = check_share("half_width", half_width, ends="()")
 
     def reached(people: int) -> bool:
         width = watched_half_width_among_answerers(
@@ -431,7 +439,7 @@ def design_effect(*, share: float, mechanism: RandomizedResponse) -> float:
     >>> round(design_effect(share=0.2, mechanism=coins), 4)
     5.6875
     """
-    _check_open("share", share)
+    share = check_share("share", share, ends="()")
     return one_report_spread(share=share, mechanism=mechanism) ** 2 / (share * (1 - share))
 
 
@@ -468,8 +476,8 @@ def effective_people(*, share: float, people: int, mechanism: RandomizedResponse
     >>> round(effective_people(share=0.2, people=1400, mechanism=coins))
     246
     """
-    _check_share("share", share)
-    _check_count("people", people)
+    share = check_share("share", share)
+    people = check_whole("people", people, at_least=1)
     return people * share * (1 - share) / one_report_spread(share=share, mechanism=mechanism) ** 2
 
 
@@ -510,11 +518,7 @@ def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedRespons
     >>> round(mean_variance_ratio(shares=[0.05, 0.2, 0.5, 0.2, 0.05], mechanism=five), 1)
     1.3
     """
-    truth = np.asarray(shares, dtype=np.float64)
-    if truth.shape != (mechanism.symbols,):
-        raise ValueError(f"shares must have {mechanism.symbols} entries, got {list(shares)!r}")
-    if not (truth >= 0).all() or not abs(truth.sum() - 1) < 1e-9:
-        raise ValueError(f"shares must be at least 0 and sum to one, got {list(shares)!r}")
+    truth = check_distribution("shares", shares, symbols=mechanism.symbols)
     values = np.arange(mechanism.symbols)
     reported = mechanism.channel() @ truth
     many = (reported @ values**2 - (reported @ values) ** 2) / mechanism.slope**2
@@ -559,16 +563,15 @@ def too_many_options(*, symbols: int, epsilon: float) -> bool:
     >>> too_many_options(symbols=11, epsilon=1.0986), too_many_options(symbols=12, epsilon=1.0986)
     (False, True)
     """
-    if not symbols >= 2:
-        raise ValueError(f"symbols must be at least 2, got {symbols!r}")
-    if not 0 < epsilon < inf:
-        raise ValueError(f"epsilon must be positive and finite, got {epsilon!r}")
+    symbols = check_whole("symbols", symbols, at_least=2)
+    epsilon = check_positive("epsilon", epsilon)
     # At 25 flips of 100 the limit is exactly 11; a threshold rounded down must not cross it.
     return symbols > 3 * exp(epsilon) + 2 + 0.001
 
 
 def one_report_spread(*, share: float, mechanism: RandomizedResponse) -> float:
     """Find s(p) = sqrt(l (1 - l)) / d: an estimated share's standard error from one report."""
+    share = check_share("share", share)
     reported = _reported(share, mechanism)
     return sqrt(reported * (1 - reported)) / mechanism.slope
 
@@ -581,6 +584,10 @@ def one_report_conditional_spread(
     The residual of a report is 1 - p if it shows the symbol, -p if it shows another covered
     one, and 0 if it shows one of those outside; how the others divide up does not matter.
     """
+    share = check_share("share", share)
+    covered = check_share("covered", covered, ends="(]")
+    # The symbol of interest and at least one other are covered.
+    outside = check_whole("outside", outside, at_least=0, at_most=mechanism.symbols - 2)
     c, d = mechanism.other_probability, mechanism.slope
     symbol = c + d * covered * share
     others = (mechanism.symbols - outside - 1) * c + d * covered * (1 - share)
@@ -626,24 +633,5 @@ def _round_up(people: float) -> int:
 
 
 def _normal_quantile(level: float) -> float:
-    _check_open("level", level)
+    level = check_level(level)
     return float(ndtri((1 + level) / 2))
-
-
-def _check_share(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must lie in [0, 1], got {value!r}")
-
-
-def _check_open(name: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise ValueError(f"{name} must lie in (0, 1), got {value!r}")
-
-
-def _check_half_width(value: float) -> None:
-    _check_open("half_width", value)
-
-
-def _check_count(name: str, value: int) -> None:
-    if not value >= 1:
-        raise ValueError(f"{name} must be at least 1, got {value!r}")

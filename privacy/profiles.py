@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import chdtri, xlog1py
 
-from privacy.intervals import Floats, check_level
-from privacy.tables import log_likelihood_of, maximize_likelihood
+from privacy.checks import Floats, check_distribution, check_level, check_not_negative
+from privacy.tables import check_table, log_likelihood_of, maximize_likelihood
 
 # Of a share: figures such as ratios stay defined, and no figure that is shown can see it.
 _FLOOR = 1e-12
@@ -61,7 +61,7 @@ def profile_interval(
     Raises
     ------
     ValueError
-        If level is out of range.
+        If counts, channel, shares, level or limits are out of range or do not fit each other.
 
     Notes
     -----
@@ -85,7 +85,6 @@ def profile_interval(
     >>> round(low, 4), round(high, 4)
     (0.216, 0.3941)
     """
-    check_level(level)
     region = LikelyShares(counts=counts, channel=channel, shares=shares, level=level)
     return region.interval(figure=figure, limits=limits)
 
@@ -103,6 +102,11 @@ class LikelyShares:
     spent : float, optional
         How far the log-likelihood of `shares` is already below the maximum, if `shares` is the
         best under a restriction.
+
+    Raises
+    ------
+    ValueError
+        If counts, channel, shares, parts, level or spent are out of range or do not fit.
 
     Notes
     -----
@@ -122,12 +126,17 @@ class LikelyShares:
         parts: Sequence[NDArray[np.bool_]] | None = None,
         spent: float = 0.0,
     ) -> None:
-        check_level(level)
+        check_table(counts=counts, channel=channel)
+        check_distribution("shares", shares, symbols=channel.shape[1])
+        level = check_level(level)
+        spent = check_not_negative("spent", spent)
         self._counts = counts
         self._weights = counts.astype(np.float64)
         self._channel = channel
         self._level = level
         self._parts = list(np.eye(len(shares), dtype=bool)) if parts is None else list(parts)
+        if any(np.shape(part) != np.shape(shares) for part in self._parts):
+            raise ValueError(f"parts must each have {len(shares)} entries, got {parts!r}")
         # A little inside, so that there is room in every direction.
         cells = len(shares)
         self._best = (shares + _HAIR) / (shares.sum() + cells * _HAIR)
@@ -142,6 +151,8 @@ class LikelyShares:
         self, *, figure: Callable[[NDArray[Any]], Any], limits: tuple[float, float]
     ) -> tuple[float, float]:
         """Least and greatest value of a figure; arguments as for `profile_interval`."""
+        if not limits[0] < limits[1]:
+            raise ValueError(f"limits must be a least and a greater value, got {limits!r}")
         low = self._extreme(figure, sign=1.0)
         high = self._extreme(figure, sign=-1.0)
         # The search keeps a hair's breadth from shares of 0.

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from math import inf, sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.optimize import brentq
 from scipy.special import expit, xlogy
 from scipy.stats import chi2, norm
 
-_Floats = NDArray[np.float64]
+from privacy.checks import Floats, check_level, check_whole_counts
+from privacy.tables import NotSettledError
+
 _TINY = np.finfo(np.float64).tiny
 _MAX_ITERATIONS = 500
 _MAX_HALVINGS = 60
@@ -98,8 +100,8 @@ class PredictedShares:
         Of `shares`, by the delta method.
     """
 
-    shares: _Floats
-    standard_errors: _Floats
+    shares: Floats
+    standard_errors: Floats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -135,9 +137,9 @@ class LogisticFit:
     """
 
     names: tuple[str, ...]
-    coefficients: _Floats
-    standard_errors: _Floats
-    covariance: _Floats
+    coefficients: Floats
+    standard_errors: Floats
+    covariance: Floats
     log_likelihood: float
     iterations: int
     level: float
@@ -225,7 +227,7 @@ def fit_logistic(
     ValueError
         If an argument has the wrong shape, is not finite or is out of range, if there are
         fewer rows than predictors, or if a column is a combination of those before it.
-    RuntimeError
+    NotSettledError
         If the iteration neither converges nor diverges.
 
     Notes
@@ -260,8 +262,7 @@ def fit_logistic(
     >>> round(fit.odds_ratios[1].value, 6), round(fit.tests[1].p_value, 7)
     (2.333333, 6.8e-06)
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie in (0, 1), got {level!r}")
+    level = check_level(level)
     cells = _group(
         _check_rows(design, successes, totals, other_probability=other_probability, slope=slope)
     )
@@ -273,7 +274,7 @@ def fit_logistic(
     if best.singular:
         raise _separation(cells, best, triangle, columns)
     if not best.converged:
-        raise RuntimeError(f"no convergence in {best.iterations} iterations")
+        raise NotSettledError(f"scoring must settle, and did not in {best.iterations} iterations")
     inverse = solve_triangular(triangle, np.eye(len(columns)))
     coefficients = inverse @ best.position
     root = inverse @ best.vectors / np.sqrt(best.values)
@@ -308,15 +309,15 @@ def fit_logistic(
 class _Cells:
     """Distinct rows of design and channel with their counts, as floats."""
 
-    design: _Floats
-    successes: _Floats
-    failures: _Floats
-    c: _Floats
-    d: _Floats
-    rest: _Floats  # 1 - c - d, the probability of not reporting the event when it is true
+    design: Floats
+    successes: Floats
+    failures: Floats
+    c: Floats
+    d: Floats
+    rest: Floats  # 1 - c - d, the probability of not reporting the event when it is true
 
 
-def _check_design(design: ArrayLike) -> _Floats:
+def _check_design(design: ArrayLike) -> Floats:
     rows = np.asarray(design, dtype=np.float64)
     if rows.ndim != 2 or 0 in rows.shape:
         raise ValueError(f"design must have the shape (rows, predictors), got {rows.shape}")
@@ -325,16 +326,14 @@ def _check_design(design: ArrayLike) -> _Floats:
     return rows
 
 
-def _check_counts(name: str, counts: ArrayLike, rows: int) -> _Floats:
-    values = np.asarray(counts)
+def _check_counts(name: str, counts: ArrayLike, rows: int) -> Floats:
+    values = check_whole_counts(name, counts)
     if values.shape != (rows,):
         raise ValueError(f"{name} must have one entry for each of {rows} rows, got {values.shape}")
-    if values.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be integers, got {values.dtype}: {values[:5]}")
     return values.astype(np.float64)
 
 
-def _check_channel(name: str, value: ArrayLike, rows: int) -> _Floats:
+def _check_channel(name: str, value: ArrayLike, rows: int) -> Floats:
     values = np.asarray(value, dtype=np.float64)
     if values.shape not in ((), (rows,)):
         raise ValueError(
@@ -363,8 +362,8 @@ def _check_rows(
         raise ValueError(
             f"totals must be at least 1 (leave out rows without reports), got {reports.min():.0f}"
         )
-    if (shown < 0).any() or (shown > reports).any():
-        bad = int(np.argmax((shown < 0) | (shown > reports)))
+    if (shown > reports).any():
+        bad = int(np.argmax(shown > reports))
         raise ValueError(
             f"successes must lie from 0 to totals, got {shown[bad]:.0f} of {reports[bad]:.0f}"
         )
@@ -381,7 +380,7 @@ def _check_rows(
     )
 
 
-def _rest(c: _Floats, d: _Floats) -> _Floats:
+def _rest(c: Floats, d: Floats) -> Floats:
     rest = 1 - c - d
     return np.where(rest < 1e-15, 0.0, rest)  # rounding of c + d = 1
 
@@ -409,7 +408,7 @@ def _check_names(names: Sequence[str] | None, predictors: int) -> tuple[str, ...
     return tuple(names)
 
 
-def _check_rank(design: _Floats, names: tuple[str, ...]) -> None:
+def _check_rank(design: Floats, names: tuple[str, ...]) -> None:
     lengths = np.linalg.norm(design, axis=0)
     scaled = design / np.where(lengths > 0, lengths, 1.0)
     left = np.zeros(len(names))  # of each column, what those before it do not explain
@@ -426,7 +425,7 @@ def _check_rank(design: _Floats, names: tuple[str, ...]) -> None:
 # Likelihood and its maximum -----------------------------------------------------------------
 
 
-def _log_likelihood(cells: _Cells, log_odds: _Floats) -> float:
+def _log_likelihood(cells: _Cells, log_odds: Floats) -> float:
     shown = cells.c + cells.d * expit(log_odds)
     not_shown = cells.rest + cells.d * expit(-log_odds)
     # The rarer kind by itself, the other one from it: the logarithm of a number close to one
@@ -440,7 +439,7 @@ def _log_likelihood(cells: _Cells, log_odds: _Floats) -> float:
     )
 
 
-def _derivatives(cells: _Cells, log_odds: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+def _derivatives(cells: _Cells, log_odds: Floats) -> tuple[Floats, Floats, Floats]:
     """Return each cell's score by its log odds, and the expected and observed information."""
     c, d, rest = cells.c, cells.d, cells.rest
     yes, no = expit(log_odds), expit(-log_odds)
@@ -456,27 +455,27 @@ def _derivatives(cells: _Cells, log_odds: _Floats) -> tuple[_Floats, _Floats, _F
     return score, expected, observed
 
 
-def _basis(cells: _Cells, design: _Floats) -> tuple[_Floats, _Floats]:
+def _basis(cells: _Cells, design: Floats) -> tuple[Floats, Floats]:
     """Rotate the columns so that the information at log odds of zero is the identity.
 
     Steps and thresholds then do not depend on units, and years beside an intercept cost no
     digits. Coefficients are the triangle's inverse times positions in the basis.
     """
     weight = _derivatives(cells, np.zeros(len(design)))[1]
-    triangle: _Floats = np.linalg.qr(np.sqrt(weight)[:, None] * design).R
+    triangle: Floats = np.linalg.qr(np.sqrt(weight)[:, None] * design).R
     return solve_triangular(triangle, design.T, trans="T").T, triangle
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Maximum:
-    position: _Floats
-    log_odds: _Floats
+    position: Floats
+    log_odds: Floats
     log_likelihood: float
     iterations: int
     converged: bool
-    values: _Floats  # eigenvalues and eigenvectors of the information
-    vectors: _Floats
-    weight: _Floats
+    values: Floats  # eigenvalues and eigenvectors of the information
+    vectors: Floats
+    weight: Floats
 
     @property
     def singular(self) -> bool:
@@ -485,10 +484,10 @@ class _Maximum:
 
 def _maximize(
     cells: _Cells,
-    basis: _Floats,
+    basis: Floats,
     *,
-    offset: _Floats | float = 0.0,
-    start: _Floats | None = None,
+    offset: Floats | float = 0.0,
+    start: Floats | None = None,
 ) -> _Maximum:
     """Fisher scoring with step halving; directions without information are left alone.
 
@@ -544,7 +543,7 @@ def _maximize(
 
 
 def _separation(
-    cells: _Cells, reached: _Maximum, triangle: _Floats, names: tuple[str, ...]
+    cells: _Cells, reached: _Maximum, triangle: Floats, names: tuple[str, ...]
 ) -> SeparationError:
     lost = reached.vectors[:, reached.values <= _SINGULAR]
     # How far each coefficient moves the log odds when one walks in a lost direction.
@@ -576,7 +575,7 @@ def _test(statistic: float, degrees_of_freedom: int) -> ChiSquareTest:
 
 
 def _test_without(
-    cells: _Cells, best: _Maximum, basis: _Floats, triangle: _Floats, j: int
+    cells: _Cells, best: _Maximum, basis: Floats, triangle: Floats, j: int
 ) -> ChiSquareTest:
     rotation, _ = np.linalg.qr(np.delete(triangle, j, axis=1))
     smaller = _maximize(cells, basis @ rotation)
@@ -606,7 +605,7 @@ def _test_goodness_of_fit(cells: _Cells, best: _Maximum) -> ChiSquareTest | None
 
 
 def _odds_ratio(
-    cells: _Cells, fit: LogisticFit, basis: _Floats, triangle: _Floats, j: int
+    cells: _Cells, fit: LogisticFit, basis: Floats, triangle: Floats, j: int
 ) -> OddsRatio:
     quantile = float(norm.isf((1 - fit.level) / 2))
     value = float(fit.coefficients[j])
@@ -646,9 +645,9 @@ def _profile_end(
     cells: _Cells,
     log_likelihood: float,
     *,
-    basis: _Floats,
-    own: _Floats,
-    position: _Floats,
+    basis: Floats,
+    own: Floats,
+    position: Floats,
     estimate: float,
     error: float,
     step: float,

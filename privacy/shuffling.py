@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import expm1, inf, log, log1p, sqrt
+from math import expm1, log, log1p, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 from scipy.stats import binom
 
+from privacy.checks import check_not_negative, check_share, check_whole
 from privacy.mechanisms import RandomizedResponse
 
 # Probability left out at either end of the sums; what is left out is added to delta, so the
@@ -48,10 +49,8 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
 
     Raises
     ------
-    TypeError
-        If people is not an integer.
     ValueError
-        If people or epsilon is out of range.
+        If people is not a whole number, or people or epsilon is out of range.
 
     Notes
     -----
@@ -93,9 +92,8 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     >>> round(shuffle_delta(mechanism=coins, people=1000, epsilon=0.1), 6)
     0.000208
     """
-    _check_people(people)
-    if not 0 <= epsilon < inf:
-        raise ValueError(f"epsilon must be at least 0 and finite, got {epsilon!r}")
+    people = check_whole("people", people, at_least=1)
+    epsilon = check_not_negative("epsilon", epsilon)
     if epsilon >= mechanism.epsilon:
         return 0.0
     return _delta_curve(mechanism, people)(epsilon)
@@ -120,10 +118,8 @@ def shuffle_epsilon(*, mechanism: RandomizedResponse, people: int, delta: float)
 
     Raises
     ------
-    TypeError
-        If people is not an integer.
     ValueError
-        If people or delta is out of range.
+        If people is not a whole number, or people or delta is out of range.
 
     Notes
     -----
@@ -137,8 +133,8 @@ def shuffle_epsilon(*, mechanism: RandomizedResponse, people: int, delta: float)
     >>> round(shuffle_epsilon(mechanism=coins, people=1000, delta=1e-6), 6)
     0.168283
     """
-    _check_people(people)
-    _check_delta(delta)
+    people = check_whole("people", people, at_least=1)
+    delta = check_share("delta", delta, ends="()")
     curve = _delta_curve(mechanism, people)
     if curve(0.0) <= delta:
         return 0.0
@@ -173,11 +169,9 @@ def shuffle_epsilon_closed_form(
 
     Raises
     ------
-    TypeError
-        If people is not an integer.
     ValueError
-        If people or delta is out of range, or the mechanism's epsilon exceeds
-        ln(n / (16 ln(2 / delta))): the formula does not hold there.
+        If people is not a whole number, people or delta is out of range, or the mechanism's
+        epsilon exceeds ln(n / (16 ln(2 / delta))): the formula does not hold there.
 
     Notes
     -----
@@ -194,8 +188,8 @@ def shuffle_epsilon_closed_form(
     >>> round(shuffle_epsilon_closed_form(mechanism=coins, people=10_000, delta=1e-6), 6)
     0.240061
     """
-    _check_people(people)
-    _check_delta(delta)
+    people = check_whole("people", people, at_least=1)
+    delta = check_share("delta", delta, ends="()")
     epsilon = mechanism.epsilon
     limit = log(people / (16 * log(2 / delta)))
     if not epsilon <= limit:
@@ -325,15 +319,3 @@ def _upper_tail(least: NDArray[np.int64], trials: NDArray[np.int64]) -> NDArray[
     tails = np.where(least <= 0, 1.0, 0.0)
     tails[inside] = betainc(least[inside], (trials - least + 1)[inside], 0.5)
     return tails
-
-
-def _check_people(people: int) -> None:
-    if not isinstance(people, int) or isinstance(people, bool):
-        raise TypeError(f"people must be an integer, got {people!r}")
-    if people < 1:
-        raise ValueError(f"people must be at least 1, got {people!r}")
-
-
-def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie in (0, 1), got {delta!r}")

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc
 from scipy.stats import fisher_exact
 
+from privacy.checks import check_distribution, check_shares, check_whole_counts
 from privacy.mechanisms import RandomizedResponse
 from privacy.tables import Variable, maximize_likelihood, prepare_table
 
@@ -173,10 +174,9 @@ def homogeneity_test(*, counts: ArrayLike) -> SignificanceTest:
     >>> round(homogeneity_test(counts=[[250, 250], [200, 300]]).p_value, 8)
     0.00148188
     """
-    table = np.asarray(counts, dtype=np.float64)
+    table = np.asarray(check_whole_counts("counts", counts), dtype=np.float64)
     if table.ndim != 2:
         raise ValueError(f"counts must be a table of two dimensions, got {table.ndim}")
-    _check_whole(table)
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     if min(table.shape) < 2:
         raise ValueError(
@@ -227,15 +227,11 @@ def goodness_of_fit_test(
     >>> round(found.statistic, 6), round(found.p_value, 6)
     (10.989011, 0.000917)
     """
-    reports, truth = np.asarray(counts, dtype=np.float64), np.asarray(shares, dtype=np.float64)
     k = mechanism.symbols
-    if reports.shape != (k,) or truth.shape != (k,):
-        raise ValueError(f"counts and shares must have {k} entries, got {counts!r} and {shares!r}")
-    _check_whole(reports)
+    reports = np.asarray(check_whole_counts("counts", counts, shape=(k,)), dtype=np.float64)
     if reports.sum() == 0:
         raise ValueError(f"counts must hold at least one report, got {list(counts)!r}")
-    if not ((truth >= 0).all() and abs(truth.sum() - 1) < 1e-9):
-        raise ValueError(f"shares must lie in [0, 1] and sum to one, got {list(shares)!r}")
+    truth = check_distribution("shares", shares, symbols=k)
     expected = reports.sum() * (mechanism.other_probability + mechanism.slope * truth)
     return _pearson(reports, expected, k - 1)
 
@@ -268,20 +264,13 @@ def adjust_for_multiplicity(p_values: Sequence[float]) -> list[float]:
     >>> adjust_for_multiplicity([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    for p in p_values:
-        if not 0 <= p <= 1:
-            raise ValueError(f"p_values must lie in [0, 1], got {p!r}")
+    check_shares("p_values", p_values)
     adjusted = [0.0] * len(p_values)
     highest = 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = highest
     return adjusted
-
-
-def _check_whole(counts: np.ndarray) -> None:
-    if not np.isfinite(counts).all() or (counts < 0).any() or (counts != np.floor(counts)).any():
-        raise ValueError(f"counts must be whole and not negative, got {counts.tolist()!r}")
 
 
 def _pearson(observed: np.ndarray, expected: np.ndarray, freedom: int) -> SignificanceTest:

@@ -10,13 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 from scipy.special import gammaln, xlogy
 
-from privacy.intervals import Floats, check_level
+from privacy.checks import (
+    Floats,
+    check_level,
+    check_number,
+    check_positive,
+    check_whole,
+    check_whole_counts,
+)
 from privacy.mechanisms import RandomizedResponse
 
 # Of a latent table: the channel is stored whole, so this is 8 MB.
@@ -67,15 +75,13 @@ class Variable:
 
     def __post_init__(self) -> None:
         codes = sorted(code for category in self.categories for code in category)
-        if codes != list(range(self.mechanism.symbols)) or not all(self.categories):
+        whole = all(isinstance(code, Integral) and not isinstance(code, bool) for code in codes)
+        if codes != list(range(self.mechanism.symbols)) or not all(self.categories) or not whole:
             raise ValueError(
                 f"categories must hold each of {self.mechanism.symbols} codes once, "
                 f"got {self.categories!r}"
             )
-        if not 1 <= self.answered <= len(self.categories):
-            raise ValueError(
-                f"answered must lie from 1 to {len(self.categories)}, got {self.answered!r}"
-            )
+        check_whole("answered", self.answered, at_least=1, at_most=len(self.categories))
 
     @classmethod
     def plain(cls, mechanism: RandomizedResponse) -> Variable:
@@ -221,7 +227,8 @@ def contradicts_design(
     Raises
     ------
     ValueError
-        If level is out of range.
+        If a count is negative or not whole, there is no report, log_likelihood is not finite or
+        level is out of range.
 
     Notes
     -----
@@ -244,8 +251,11 @@ def contradicts_design(
     >>> estimate_table(counts=[[30, 20], [20, 30]], variables=[coins, coins]).contradiction
     False
     """
-    check_level(level)
-    cells = np.asarray(counts, dtype=np.float64).ravel()
+    level = check_level(level)
+    log_likelihood = check_number("log_likelihood", log_likelihood)
+    cells = np.asarray(check_whole_counts("counts", counts), dtype=np.float64).ravel()
+    if not cells.sum() > 0:
+        raise ValueError(f"counts must hold at least one report, got {counts!r}")
     mixture = gammaln(cells + 0.5).sum() - gammaln(cells.sum() + 0.5 * len(cells))
     prior = len(cells) * gammaln(0.5) - gammaln(0.5 * len(cells))
     return bool(mixture - prior - log_likelihood >= -np.log1p(-level))
@@ -275,12 +285,10 @@ def prepare_table(
     """
     if not variables:
         raise ValueError("variables must name at least one question, got none")
-    table = np.asarray(counts)
     shape = tuple(variable.mechanism.symbols for variable in variables)
+    table = check_whole_counts("counts", counts)
     if table.shape != shape:
         raise ValueError(f"counts must have the shape {shape}, got {table.shape}")
-    if not np.isfinite(table).all() or (table < 0).any() or (table != np.floor(table)).any():
-        raise ValueError(f"counts must be whole and not negative, got {table.tolist()!r}")
     if table.sum() == 0:
         raise ValueError("counts must hold at least one report, got none")
     cells = math.prod(variable.size for variable in variables)
@@ -291,6 +299,19 @@ def prepare_table(
         gathered = variable.gather(gathered, axis=axis)
     channel = kronecker([variable.channel() for variable in variables])
     return gathered, channel
+
+
+def check_table(*, counts: NDArray[np.int64], channel: Floats) -> None:
+    """Refuse flat counts without a report, and a channel that does not lead to their cells."""
+    check_whole_counts("counts", counts)
+    if counts.ndim != 1 or not counts.any():
+        raise ValueError(f"counts must be flat and hold at least one report, got {counts!r}")
+    if channel.ndim != 2 or len(channel) != len(counts):
+        raise ValueError(
+            f"channel must have {len(counts)} rows, one for each of the counts, got {channel.shape}"
+        )
+    if channel.shape[1] == 0 or not np.isfinite(channel).all() or (channel < 0).any():
+        raise ValueError(f"channel must hold probabilities, got {channel!r}")
 
 
 def log_likelihood_of(*, counts: NDArray[np.int64], channel: Floats, shares: Floats) -> float:
@@ -331,6 +352,9 @@ def maximize_likelihood(
 
     Raises
     ------
+    ValueError
+        If a count is negative or not whole, there is no report, the channel does not fit the
+        counts, or tolerance is not positive.
     NotSettledError
         If EM does not settle.
 
@@ -349,6 +373,8 @@ def maximize_likelihood(
     Wang, Y. (2007), JRSS B 69(2), section 3 (constrained Newton steps, taken every 50 rounds
     where shares are free).
     """
+    check_table(counts=counts, channel=channel)
+    tolerance = check_positive("tolerance", tolerance)
     total = counts.sum()
     reported = counts / total
     if (

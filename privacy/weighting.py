@@ -160,8 +160,9 @@ def weighted_share(
     With l = sum of w_i y_i / sum of w_i, the estimate is (l - c) / d. The effective total is
     (sum of w_i)**2 / sum of w_i**2, and the standard error sqrt(l (1 - l) / effective total) /
     d: exact for weights that have nothing to do with the answers, otherwise approximate. The
-    effective counts stand in for counts in fixed-sample intervals only. The confidence sequence
-    rests on a martingale of equally weighted reports and does not hold with weights.
+    effective counts stand in for counts in fixed-sample intervals only, which take them as
+    `effective` (`privacy.intervals.likelihood_ratio`). The confidence sequence rests on a
+    martingale of equally weighted reports and does not hold with weights.
 
     References
     ----------

@@ -393,19 +393,19 @@ def test_a_ledger_that_makes_no_sense_is_refused() -> None:
 
 @pytest.mark.parametrize("drawn", [0, -1, 4])
 def test_drawing_what_is_not_there_is_refused(drawn: int) -> None:
-    with pytest.raises(ValueError, match=f"drawn must be from 1 to 3, got {drawn}"):
+    with pytest.raises(ValueError, match=f"drawn must lie from 1 to 3, got {drawn}"):
         basic_epsilon(SURVEY, drawn)
 
 
 @pytest.mark.parametrize("value", [1.5, "2", True])
 def test_only_integers_count(value: Any) -> None:
-    with pytest.raises(TypeError, match="drawn must be an integer"):
+    with pytest.raises(ValueError, match="drawn must be a whole number"):
         basic_epsilon(SURVEY, value)
-    with pytest.raises(TypeError, match="people must be an integer"):
+    with pytest.raises(ValueError, match="people must be a whole number"):
         group_epsilon(1.0, value)
-    with pytest.raises(TypeError, match="count must be an integer"):
+    with pytest.raises(ValueError, match="count must be a whole number"):
         advanced_composition(epsilon=1.0, count=value, delta=0.1)
-    with pytest.raises(TypeError, match="questions must be an integer"):
+    with pytest.raises(ValueError, match="questions must be a whole number"):
         fake_data_epsilon(epsilon=1.0, questions=value)
 
 

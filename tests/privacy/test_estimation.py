@@ -138,7 +138,7 @@ def test_at_the_boundary_the_effective_total_is_zero() -> None:
         ([0, 0], "at least one report"),
         ([1], "must have 2 entries"),
         ([1, 2, 3], "must have 2 entries"),
-        ([-1, 2], "must not be negative"),
+        ([-1, 2], "must be whole and not negative"),
     ],
 )
 def test_counts_that_cannot_be_are_refused(counts: list[int], message: str) -> None:

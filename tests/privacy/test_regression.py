@@ -19,6 +19,7 @@ from privacy.estimation import estimate_shares
 from privacy.intervals import likelihood_ratio
 from privacy.mechanisms import RandomizedResponse
 from privacy.regression import LogisticFit, SeparationError, fit_logistic
+from privacy.tables import NotSettledError
 
 TWO_COINS: dict[str, Any] = {"other_probability": 0.25, "slope": 0.5}
 DIRECT: dict[str, Any] = {"other_probability": 0, "slope": 1}
@@ -344,9 +345,9 @@ def test_a_very_small_share_is_not_mistaken_for_none() -> None:
         ({"design": [[1, 0], [1, np.inf]]}, "design must be finite, got inf"),
         ({"totals": [1000, 0], "successes": [400, 0]}, "totals must be at least 1.*got 0"),
         ({"successes": [400, 1001]}, "from 0 to totals, got 1001 of 1000"),
-        ({"successes": [-1, 500]}, "from 0 to totals, got -1 of 1000"),
-        ({"successes": [400, np.nan]}, "successes must be integers"),
-        ({"successes": [400.5, 500]}, "successes must be integers"),
+        ({"successes": [-1, 500]}, "successes must be whole and not negative"),
+        ({"successes": [400, np.nan]}, "successes must be whole and not negative"),
+        ({"successes": [400.5, 500]}, "successes must be whole and not negative"),
         ({"successes": [400]}, "successes must have one entry"),
         ({"totals": [1000, 1000, 1000]}, "totals must have one entry"),
         ({"other_probability": -0.1}, "other_probability must be at least 0, got -0.1"),
@@ -374,3 +375,9 @@ def test_predictors_that_do_not_fit_the_model_are_refused(design: Any, message: 
     fit = fit_logistic(**GROUPS, successes=[400, 500], totals=[1000, 1000], **TWO_COINS)
     with pytest.raises(ValueError, match=message):
         fit.predict(design=design)
+
+
+def test_scoring_that_does_not_settle_is_no_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regression, "_MAX_ITERATIONS", 1)
+    with pytest.raises(NotSettledError, match="in 1 iterations"):
+        fit_logistic(**GROUPS, successes=[300, 700], totals=[1000, 1000], **TWO_COINS)

@@ -276,5 +276,5 @@ def test_a_number_of_people_that_cannot_be_is_refused() -> None:
             with pytest.raises(ValueError, match=f"people must be at least 1, got {people}"):
                 call(people)
         for wrong in (10.0, "10", True):
-            with pytest.raises(TypeError, match="people must be an integer"):
+            with pytest.raises(ValueError, match="people must be a whole number"):
                 call(wrong)

@@ -276,8 +276,8 @@ def test_groups_that_cannot_be_compared_are_refused(counts: ArrayLike, message: 
 @pytest.mark.parametrize(
     ("counts", "shares", "message"),
     [
-        ([1, 2, 3], [0.5, 0.5], "counts and shares must have 2 entries"),
-        ([1, 2], [0.5, 0.3, 0.2], "counts and shares must have 2 entries"),
+        ([1, 2, 3], [0.5, 0.5], "counts must have 2 entries"),
+        ([1, 2], [0.5, 0.3, 0.2], "shares must have 2 entries"),
         ([-1, 2], [0.5, 0.5], "counts must be whole and not negative"),
         ([float("nan"), 2], [0.5, 0.5], "counts must be whole and not negative"),
         ([0, 0], [0.5, 0.5], "counts must hold at least one report"),

@@ -102,7 +102,7 @@ def test_refusals_take_their_toll() -> None:
     assert plan.mechanism.symbols == 3
     watched = Plan(given=PlanInput(refusal=True, refusing=0.05, people=1941, watched=True))
     assert watched.margin > 2 * plan.margin
-    assert watched.people_needed == watched.people_watched == 12_563
+    assert watched.people_needed == watched.people_watched == 12_704
     assert "valid while you watch" in watched.assumption
     # What is not worked out with refusals is not shown as if nobody refused.
     assert watched.people_per_group is None

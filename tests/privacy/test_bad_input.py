@@ -1,0 +1,541 @@
+"""What every public function refuses: by name, at once, and never with a number in return."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from math import inf, nan
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import privacy
+from privacy import (
+    accounting,
+    association,
+    attacks,
+    budgets,
+    comparison,
+    conditional,
+    coverage,
+    estimation,
+    follow_ups,
+    intervals,
+    latent_regression,
+    mechanisms,
+    power,
+    precision,
+    profiles,
+    regression,
+    shuffling,
+    significance,
+    tables,
+    weighting,
+)
+from privacy.mechanisms import SCALE, RandomizedResponse
+from privacy.tables import Variable
+
+Row = tuple[Callable[..., Any], dict[str, Any], dict[str, Sequence[Any]]]
+
+SECONDS = 5.0
+COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
+THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
+FOUR = RandomizedResponse.from_flips(symbols=4, flips=25)
+PLAIN, REFUSABLE = Variable.plain(COINS), Variable.plain(THREE)
+CHANNEL = {"other_probability": 0.25, "slope": 0.5}
+
+ENDLESS: list[Any] = [nan, inf, -inf]
+COUNT: list[Any] = [
+    *ENDLESS,
+    -1,
+    2.5,
+    True,
+    np.bool_(True),
+    None,
+    "1",
+]  # bad even where 0 is a count
+NUMBER: list[Any] = [*COUNT, 0]  # bad where at least one is needed
+SHARE: list[Any] = [*ENDLESS, -1, -1e-9, 1.000001, True, None]
+OPEN_HIGH, OPEN_LOW = [*SHARE, 1], [*SHARE, 0]
+OPEN: list[Any] = [*SHARE, 0, 1]
+POSITIVE: list[Any] = [*ENDLESS, -1, 0, True, None]
+
+
+def spoil(values: Any, bad: Sequence[Any]) -> list[Any]:
+    """Copies of a list, or of a table, whose first number is a bad one."""
+    if isinstance(values[0], list):
+        return [[first, *values[1:]] for first in spoil(values[0], bad)]
+    return [[one, *values[1:]] for one in bad]
+
+
+def counts(values: Any) -> list[Any]:
+    """What is wrong as a table of counts: cells, shape, emptiness."""
+    empty = (np.array(values) * 0).tolist()
+    return [*spoil(values, COUNT), [], [*values, values[0]], values[:-1], empty]
+
+
+def some(values: list[Any]) -> list[Any]:
+    """Successes of totals 10: beside what no count can be, more than there are."""
+    return [*spoil(values, [*COUNT, 11]), [*values, 1]]
+
+
+C_OF_ARRAYS = [*ENDLESS, -0.5, 0.0, 1.0, 1.5, True, [0.25, nan]]
+D_OF_ARRAYS = [*ENDLESS, -0.5, 0.0, 0.75, 1.0, True, [0.5, nan]]
+OF_CHANNEL: dict[str, Sequence[Any]] = {"other_probability": C_OF_ARRAYS, "slope": D_OF_ARRAYS}
+
+SOME_OF: dict[str, Any] = {"successes": [4, 5], "total": 10, **CHANNEL}
+ONE_LOOK: dict[str, Sequence[Any]] = {
+    "successes": [*COUNT, 11, *some([4, 5])[:-1]],
+    "total": [*COUNT, [10, 3], [10, 10, 10], [10, True]],
+    **OF_CHANNEL,
+    "level": [*OPEN, [0.5, nan], [0.5, 1.0], [0.5, 0.8, 0.95]],
+}
+EFFECTIVE: dict[str, Sequence[Any]] = {
+    "successes": [nan, inf, -1, True, 10.5],
+    "total": [nan, inf, -1, True, 3.5],
+}
+RATIO: dict[str, Any] = {"counts": [5, 5, 5], "mechanism": THREE, "symbol": 0, "among": [0, 1]}
+OF_RATIO: dict[str, Sequence[Any]] = {
+    "counts": counts([5, 5, 5]),
+    "symbol": [*COUNT, 2, 3, 0.0],
+    "among": [[0], [0, 0], [0, 3], [0, 1, 2], [0, True], [0, 1.0], [0, nan], []],
+    "level": OPEN,
+}
+BIT: dict[str, Any] = {
+    "counts": [5, 5],
+    "mechanism": COINS,
+    "minimum": 0,
+    "maximum": 9,
+    "fixed_end": True,
+}
+OF_BIT: dict[str, Sequence[Any]] = {
+    "counts": counts([5, 5]),
+    "minimum": [*ENDLESS, 9, 10],
+    "maximum": ENDLESS,
+    "level": OPEN,
+}
+QUESTION: dict[str, Any] = {"total": 50, "level": 0.95, **CHANNEL}
+OF_QUESTION: dict[str, Sequence[Any]] = {
+    "total": [*COUNT, 10**30],
+    "other_probability": [*ENDLESS, -0.5, 0.0, 1.0, True],
+    "slope": [*ENDLESS, -0.5, 0.0, 0.75, True],
+    "level": OPEN,
+}
+TABLE = [[25, 25], [20, 30]]
+PAIR = {"counts": TABLE, "variables": [PLAIN, PLAIN]}
+OF_PAIR: dict[str, Sequence[Any]] = {"counts": counts(TABLE), "variables": [[], [PLAIN] * 3]}
+GROUPS = {"successes": [4, 5], "totals": [10, 10], "mechanisms": [COINS, COINS]}
+OF_GROUPS: dict[str, Sequence[Any]] = {
+    "successes": some([4, 5]),
+    "totals": [*spoil([10, 10], NUMBER), [10], [10, 10, 10]],
+    "mechanisms": [[COINS], []],
+    "level": OPEN,
+}
+DESIGN: dict[str, Any] = {
+    "design": [[1, 0], [1, 1]],
+    "successes": [400, 500],
+    "totals": [1000, 1000],
+    **CHANNEL,
+}
+FLAT: dict[str, Any] = {"counts": np.array([30, 70]), "channel": np.eye(2)}
+OF_FLAT: dict[str, Sequence[Any]] = {
+    "counts": [np.array(bad) for bad in ([-1, 70], [nan, 70], [0.5, 70], [0, 0], [30, 70, 9], [])],
+    "channel": [np.eye(3), np.eye(2) * nan, -np.eye(2), np.ones(2), np.ones((2, 0))],
+}
+REGION: dict[str, Any] = {**FLAT, "shares": np.array([0.3, 0.7]), "level": 0.95}
+OF_REGION: dict[str, Sequence[Any]] = {
+    **OF_FLAT,
+    "shares": [np.array(bad) for bad in ([0.3], [0.5, 0.6], [1.5, -0.5], [nan, 0.7])],
+    "level": OPEN,
+}
+SURE: dict[str, Any] = {"mechanism": COINS, "significance": 0.05, "sides": 2}
+OF_SURE: dict[str, Sequence[Any]] = {"significance": OPEN, "sides": [0, 3, 1.5, nan, True]}
+ONE, TWO = {"null": 0.1, "alternative": 0.4}, {"first": 0.1, "second": 0.4}
+OF_ONE: dict[str, Sequence[Any]] = {"null": SHARE, "alternative": [*SHARE, 0.1]}
+OF_TWO: dict[str, Sequence[Any]] = {"first": SHARE, "second": [*SHARE, 0.1]}
+REFUSING: dict[str, Any] = {"share": 0.2, "refusing": 0.1, "mechanism": THREE}
+OF_REFUSING: dict[str, Sequence[Any]] = {
+    "share": SHARE,
+    "refusing": OPEN_HIGH,
+    "mechanism": [COINS],
+    "level": OPEN,
+}
+ASKED: dict[str, Any] = {"share": 0.2, "asked": 0.3, "people": 9, "mechanism": THREE}
+OF_ASKED: dict[str, Sequence[Any]] = {"share": SHARE, "asked": OPEN_LOW, "people": NUMBER}
+SPLIT: dict[str, Any] = {"share": 0.2, "people": 9, "questions": 2, "mechanism": COINS}
+OF_SPLIT: dict[str, Sequence[Any]] = {"share": SHARE, "people": NUMBER, "questions": NUMBER}
+EPSILONS = [[], *spoil([1.0, 1.0], POSITIVE)]
+DISTRIBUTION = [*spoil([0.2, 0.8], SHARE), [0.2, 0.7], [1.0], [0.2, 0.3, 0.5], []]
+
+
+def entry(**arguments: Any) -> object:
+    return accounting.Entry(**{"name": "a", "epsilon": 1.0, **arguments})
+
+
+def drawn(*, drawn: Any) -> float:
+    ledger = [accounting.Entry(name=name, epsilon=1.0) for name in "abc"]
+    return accounting.basic_epsilon(ledger, drawn)
+
+
+def cumulative(*, per_wave: Any) -> float:
+    return accounting.cumulative_epsilon(per_wave)
+
+
+def group(*, epsilon: Any, people: Any) -> float:
+    return accounting.group_epsilon(epsilon, people)
+
+
+def level_of_all(*, level: Any, shares: Any) -> float:
+    return intervals.simultaneous_level(level, shares=shares)
+
+
+def displayed(*, epsilon: Any, digits: Any) -> object:
+    return mechanisms.round_up_epsilon(epsilon, digits=digits)
+
+
+def report(*, symbol: Any) -> int:
+    return COINS.randomize(symbol)
+
+
+def adjusted(*, p_values: Any) -> list[float]:
+    return significance.adjust_for_multiplicity(p_values)
+
+
+def predicted(*, design: Any) -> object:
+    return regression.fit_logistic(**DESIGN).predict(design=design)
+
+
+def profile(**arguments: Any) -> tuple[float, float]:
+    good = {**REGION, "figure": lambda shares: shares[0], "limits": (0, 1)}
+    return profiles.profile_interval(**{**good, **arguments})
+
+
+def among(**arguments: Any) -> object:
+    good = {**PAIR, "event": lambda cell: cell == (1, 1), "among": lambda cell: cell[1] == 1}
+    return association.share_among(**{**good, **arguments})
+
+
+EVENT = {**PAIR, "event": 1, "first": 1, "second": 0}
+CATEGORY = [*COUNT, 2, 1.0]
+ATTENTION: dict[str, Any] = {
+    "successes": 4,
+    "total": 10,
+    "anchor_successes": 3,
+    "anchor_total": 10,
+    "anchor_share": 0.0,
+    "mechanism": COINS,
+    "shared_people": 5,
+}
+SHUFFLED: dict[str, Any] = {"mechanism": COINS, "people": 10_000}
+REPORTS = {"reports": [0, 1, 1], "weights": [1, 1, 2], "mechanism": COINS}
+WEIGHTS = [[-1, 1, 1], [0, 0, 0], [nan, 1, 1], [inf, 1, 1], [1, 1], []]
+
+ROWS: list[Row] = [
+    (RandomizedResponse, {"symbols": 2, "threshold": 3 * 2**30}, {
+        "symbols": [*COUNT, 0, 1, 65, 2.0],
+        "threshold": [*COUNT, 0, SCALE // 2, SCALE, 3.0 * 2**30],
+    }),
+    (RandomizedResponse.from_flips, {"symbols": 2, "flips": 25}, {
+        "symbols": [*COUNT, 0, 1, 65], "flips": [*COUNT, 0, 50, 25.0],
+    }),
+    (RandomizedResponse.from_epsilon, {"symbols": 2, "epsilon": 1.0}, {
+        "symbols": [*COUNT, 0, 1, 65], "epsilon": [*POSITIVE, 1e-12],
+    }),
+    (report, {"symbol": 1}, {"symbol": [*COUNT, 2, 1.0]}),
+    (displayed, {"epsilon": 1.0, "digits": 2}, {
+        "epsilon": [*ENDLESS, -1, True], "digits": [*COUNT, 2.0],
+    }),
+    (estimation.estimate_shares, {"counts": [5, 5], "mechanism": COINS}, {
+        "counts": [*counts([5, 5]), [0.5, 1.5], [2**60, 2**63]],
+    }),
+    (estimation.estimate_marginal_shares, SOME_OF, {
+        "successes": some([4, 5])[:-1], "total": [*NUMBER, [10, 3], [10, 10, 10]], **OF_CHANNEL,
+    }),
+    (estimation.fit_joint_shares, {"counts": [[4, 6], [5, 5]], **CHANNEL}, {
+        "counts": [*spoil([[4, 6], [5, 5]], COUNT), [[0, 0], [5, 5]], [], 5],
+        **OF_CHANNEL,
+        "slope": [*D_OF_ARRAYS, 0.4, [0.5, 0.5, 0.5]],
+    }),
+    *((find, SOME_OF, ONE_LOOK) for find in intervals.METHODS.values()),
+    (intervals.likelihood_ratio, {**SOME_OF, "effective": True}, EFFECTIVE),
+    (intervals.clopper_pearson, {**SOME_OF, "effective": True}, EFFECTIVE),
+    (level_of_all, {"level": 0.95, "shares": 2}, {"level": OPEN, "shares": NUMBER}),
+    (coverage.exact_coverage, {**QUESTION, "shares": 0.5, "method": "likelihood_ratio"}, {
+        **OF_QUESTION,
+        "total": [*NUMBER, 10**30],
+        "shares": [*SHARE, [0.5, nan]],
+        "method": ["wald", "confidence_sequence", None],
+    }),
+    (coverage.choose_fixed_end_method, QUESTION, OF_QUESTION),
+    (coverage.choose_fixed_end_method, {**QUESTION, "total": 1}, {"total": [True, 1.0]}),
+    (coverage.choose_method, {**QUESTION, "fixed_end": True}, OF_QUESTION),
+    (coverage.choose_method, {**QUESTION, "fixed_end": False}, OF_QUESTION),
+    (conditional.fieller_share, RATIO, OF_RATIO),
+    (conditional.likelihood_ratio_share, RATIO, OF_RATIO),
+    (conditional.dirichlet_sequence_share, RATIO, OF_RATIO),
+    (conditional.estimate_range_mean, BIT, OF_BIT),
+    (conditional.estimate_range_mean, {**BIT, "fixed_end": False}, OF_BIT),
+    (conditional.estimate_range_mean, {**BIT, "counts": [5, 5, 5], "mechanism": THREE}, {
+        **OF_BIT, "counts": counts([5, 5, 5]),
+    }),
+    (Variable, {"mechanism": THREE, "categories": ((0,), (1, 2)), "answered": 1}, {
+        "categories": [((0,), (1,)), ((0,), (True, 2)), ((0,), (1.0, 2)), ((0, 1, 2), ())],
+        "answered": [*NUMBER, 3],
+    }),
+    (tables.estimate_table, PAIR, {"counts": counts(TABLE), "variables": [[]]}),
+    (tables.prepare_table, PAIR, {"counts": counts(TABLE), "variables": [[]]}),
+    (tables.contradicts_design, {"counts": [5, 5], "log_likelihood": -7.0, "level": 0.99}, {
+        "counts": [*spoil([5, 5], COUNT), [0, 0], []], "log_likelihood": ENDLESS, "level": OPEN,
+    }),
+    (tables.maximize_likelihood, FLAT, {**OF_FLAT, "tolerance": POSITIVE}),
+    (tables.check_table, FLAT, OF_FLAT),
+    (profile, {}, {**OF_REGION, "limits": [(1, 0), (0, 0), (nan, 1)]}),
+    (profiles.LikelyShares, REGION, {
+        **OF_REGION, "parts": [[np.ones(3, dtype=bool)]], "spent": [*ENDLESS, -1],
+    }),
+    (significance.independence_test, PAIR, OF_PAIR),
+    (significance.homogeneity_test, {"counts": TABLE}, {
+        "counts": [*spoil(TABLE, COUNT), [[0, 0], [0, 0]], [[1, 2]], [1, 2], []],
+    }),
+    (significance.goodness_of_fit_test, {
+        "counts": [5, 5], "mechanism": COINS, "shares": [0.2, 0.8],
+    }, {"counts": counts([5, 5]), "shares": DISTRIBUTION}),
+    (adjusted, {"p_values": [0.1, 0.2]}, {"p_values": spoil([0.1, 0.2], SHARE)}),
+    (association.associate, EVENT, {
+        **OF_PAIR, "event": CATEGORY, "first": CATEGORY, "second": [*CATEGORY, 1], "level": OPEN,
+    }),
+    (among, {}, {**OF_PAIR, "variables": [[]], "level": OPEN}),
+    (comparison.compare_groups, GROUPS, OF_GROUPS),
+    (comparison.pool_strata, GROUPS, OF_GROUPS),
+    (regression.fit_logistic, DESIGN, {
+        "design": [[[1, nan], [1, 1]], [[1, inf], [1, 1]], [1, 1], [], [[1, 1], [1, 1]]],
+        "successes": [*spoil([400, 500], [*COUNT, 1001]), [400]],
+        "totals": [*spoil([1000, 1000], NUMBER), [1000]],
+        "other_probability": [*ENDLESS, -0.5, 1.0, [0.25]],
+        "slope": [*ENDLESS, -0.5, 0, 1.0, [0.5]],
+        "names": [["a"], ["a", "a"]],
+        "level": OPEN,
+    }),
+    (predicted, {"design": [[1, 0]]}, {"design": [[[1]], [[1, nan]], [1, 0], []]}),
+    (latent_regression.fit_latent_logistic, {"counts": TABLE, "variables": [PLAIN, PLAIN]}, {
+        "counts": counts(TABLE),
+        "variables": [[]],
+        "design": [[[1, nan], [1, 1]], [[1, 1], [1, 1]], [[1]]],
+        "names": [["a"]],
+        "level": OPEN,
+    }),
+    (weighting.post_stratify, {"estimates": [0.1, 0.4], "variances": [1, 1], "weights": [3, 1]}, {
+        "estimates": [[nan, 0.4], [inf, 0.4], [0.1], []],
+        "variances": [[nan, 1], [inf, 1], [-1, 1], [1], []],
+        "weights": [[nan, 1], [inf, 1], [-inf, 1], [-1, 1], [0, 0], [1], []],
+    }),
+    (weighting.weighted_share, REPORTS, {
+        "reports": [[nan, 1, 1], [2, 1, 1], [-1, 1, 1], [0.5, 1, 1], []], "weights": WEIGHTS,
+    }),
+    (attacks.posterior, {"share": 0.1, "mechanism": COINS}, {"share": [*SHARE, *DISTRIBUTION]}),
+    (attacks.attacker_success, {"shares": [0.2, 0.8], "mechanism": COINS}, {
+        "shares": DISTRIBUTION,
+    }),
+    (attacks.majority_success, {"mechanism": COINS, "reports": 3}, {
+        "reports": [*NUMBER, 3.0], "mechanism": [THREE],
+    }),
+    (attacks.poisoning_shift, {
+        "share": 0.2, "fake_share": 0.1, "mechanism": COINS, "target": True,
+    }, {"share": SHARE, "fake_share": SHARE}),
+    (attacks.robustness_band, {"low": 0.1, "high": 0.2, "fake_share": 0.1, "mechanism": COINS}, {
+        "low": [*ENDLESS, -0.51, 0.3], "high": [*ENDLESS, 1.51, 0.0], "fake_share": OPEN_HIGH,
+    }),
+    (attacks.correct_for_attention, ATTENTION, {
+        "successes": [*COUNT, 11, 0.5],
+        "total": [*NUMBER, 10.0],
+        "anchor_successes": [*COUNT, 11, 5, 7],
+        "anchor_total": NUMBER,
+        "anchor_share": [*SHARE, 0.5],
+        "mechanism": [THREE],
+        "shared_people": [*COUNT, 11],
+    }),
+    (precision.half_width, {"share": 0.2, "people": 9, "mechanism": COINS}, {
+        "share": SHARE, "people": [*NUMBER, 9.0], "level": OPEN,
+    }),
+    (precision.watched_half_width, {"share": 0.2, "people": 9, "mechanism": COINS}, {
+        "share": SHARE, "people": NUMBER, "level": OPEN,
+    }),
+    (precision.effective_people, {"share": 0.2, "people": 9, "mechanism": COINS}, {
+        "share": SHARE, "people": NUMBER,
+    }),
+    (precision.people_for_half_width, {"share": 0.2, "half_width": 0.1, "mechanism": COINS}, {
+        "share": SHARE, "half_width": OPEN, "level": OPEN,
+    }),
+    (precision.people_for_watched_half_width, {
+        "share": 0.2, "half_width": 0.1, "mechanism": COINS,
+    }, {"share": SHARE, "half_width": OPEN, "level": OPEN}),
+    (precision.people_for_half_width_among_answerers, {**REFUSING, "half_width": 0.1}, {
+        **OF_REFUSING, "half_width": OPEN,
+    }),
+    (precision.watched_half_width_among_answerers, {**REFUSING, "people": 9}, {
+        **OF_REFUSING, "people": NUMBER,
+    }),
+    (precision.people_for_watched_half_width_among_answerers, {**REFUSING, "half_width": 0.3}, {
+        **OF_REFUSING, "half_width": OPEN,
+    }),
+    (precision.design_effect, {"share": 0.2, "mechanism": COINS}, {"share": OPEN}),
+    (precision.mean_variance_ratio, {"shares": [0.2, 0.8], "mechanism": COINS}, {
+        "shares": DISTRIBUTION,
+    }),
+    (precision.too_many_options, {"symbols": 3, "epsilon": 1.0}, {
+        "symbols": [*NUMBER, 1], "epsilon": POSITIVE,
+    }),
+    (precision.one_report_spread, {"share": 0.2, "mechanism": COINS}, {"share": SHARE}),
+    (precision.one_report_conditional_spread, {
+        "share": 0.2, "covered": 0.5, "mechanism": THREE, "outside": 1,
+    }, {"share": SHARE, "covered": OPEN_LOW, "outside": [*COUNT, 2]}),
+    (power.power_one_sample, {**ONE, **SURE, "people": 9}, {
+        **OF_ONE, **OF_SURE, "people": NUMBER,
+    }),
+    (power.power_two_samples, {**TWO, **SURE, "people": 9}, {
+        **OF_TWO, **OF_SURE, "people": NUMBER,
+    }),
+    (power.exact_power_one_sample, {**ONE, **SURE, "people": 9}, {
+        **OF_ONE, **OF_SURE, "people": [*NUMBER, 10**30],
+    }),
+    (power.people_for_power_one_sample, {**ONE, **SURE}, {**OF_ONE, **OF_SURE, "power": OPEN}),
+    (power.people_for_power_two_samples, {**TWO, **SURE}, {**OF_TWO, **OF_SURE, "power": OPEN}),
+    (power.people_for_exact_power_one_sample, {**ONE, **SURE}, {
+        **OF_ONE, **OF_SURE, "alternative": [*SHARE, 0.1, 0.1001], "power": OPEN,
+    }),
+    (follow_ups.nested_follow_up_standard_error, {**ASKED, "mechanism": FOUR}, {
+        **OF_ASKED, "refusing": [x for x in OPEN_HIGH if x is not None], "mechanism": [COINS],
+    }),
+    (follow_ups.joint_follow_up_standard_error, {**ASKED, "parent": COINS}, {
+        **OF_ASKED, "parent": [THREE], "mechanism": [COINS, FOUR],
+    }),
+    (follow_ups.packed_follow_up_standard_error, ASKED, {**OF_ASKED, "mechanism": [COINS, FOUR]}),
+    (budgets.full_standard_error, {"share": 0.2, "people": 9, "mechanism": COINS}, {
+        "share": SHARE, "people": NUMBER,
+    }),
+    (budgets.split_standard_error, SPLIT, OF_SPLIT),
+    (budgets.subset_standard_error, SPLIT, {**OF_SPLIT, "drawn": [*NUMBER, 3]}),
+    (budgets.fake_data_standard_error, SPLIT, OF_SPLIT),
+    (budgets.question_fraction, {"drawn": 1, "questions": 2}, {
+        "drawn": [*NUMBER, 3], "questions": NUMBER,
+    }),
+    (budgets.pair_fraction, {"drawn": 1, "questions": 2}, {
+        "drawn": [*NUMBER, 3], "questions": [*NUMBER, 1],
+    }),
+    (entry, {}, {"epsilon": POSITIVE}),
+    (drawn, {"drawn": 1}, {"drawn": [x for x in (*NUMBER, 4) if x is not None]}),
+    (cumulative, {"per_wave": [1.0, 1.0]}, {"per_wave": EPSILONS}),
+    (group, {"epsilon": 1.0, "people": 2}, {"epsilon": POSITIVE, "people": NUMBER}),
+    (accounting.exact_delta, {"epsilons": [1.0], "epsilon": 0.5}, {
+        "epsilons": EPSILONS, "epsilon": [*ENDLESS, -1, True],
+    }),
+    (accounting.exact_composition, {"epsilons": [1.0], "delta": 0.1}, {
+        "epsilons": EPSILONS, "delta": OPEN,
+    }),
+    (accounting.advanced_composition, {"epsilon": 1.0, "count": 2, "delta": 0.1}, {
+        "epsilon": POSITIVE, "count": NUMBER, "delta": OPEN,
+    }),
+    (accounting.zcdp_composition, {"epsilons": [1.0], "delta": 0.1}, {
+        "epsilons": EPSILONS, "delta": OPEN,
+    }),
+    (accounting.subsampled_epsilon, {"epsilon": 1.0, "fraction": 0.5}, {
+        "epsilon": POSITIVE, "fraction": OPEN_LOW,
+    }),
+    (accounting.fake_data_epsilon, {"epsilon": 1.0, "questions": 2}, {
+        "epsilon": POSITIVE, "questions": NUMBER,
+    }),
+    (shuffling.shuffle_delta, {**SHUFFLED, "epsilon": 0.1}, {
+        "people": NUMBER, "epsilon": [*ENDLESS, -1, True],
+    }),
+    (shuffling.shuffle_epsilon, {**SHUFFLED, "delta": 1e-6}, {"people": NUMBER, "delta": OPEN}),
+    (shuffling.shuffle_epsilon_closed_form, {**SHUFFLED, "delta": 1e-6}, {
+        "people": [*NUMBER, 9], "delta": OPEN,
+    }),
+]  # fmt: skip
+
+# Called through a function above, or without an argument that could be wrong by itself.
+ELSEWHERE = {
+    "Entry", "adjust_for_multiplicity", "basic_epsilon", "cumulative_epsilon", "group_epsilon",
+    "profile_interval", "round_up_epsilon", "share_among", "simultaneous_level",
+}  # fmt: skip
+NOTHING_TO_REFUSE = {
+    "fake_weight", "kronecker", "log_likelihood_of", "secure_uint32", "smallest_number",
+    "statement_epsilon",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _at_once() -> Iterator[None]:
+    """Fail what does not come back, instead of waiting for it."""
+
+    def give_up(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"no answer within {SECONDS} seconds")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    return getattr(function, "__qualname__", repr(function))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: name_of(row[0]))
+def test_good_arguments_are_taken(row: Row) -> None:
+    function, good, _ = row
+    function(**good)
+
+
+@pytest.mark.parametrize(
+    ("function", "good", "argument", "value"),
+    [
+        pytest.param(function, good, argument, value, id=f"{name_of(function)}-{argument}-{value}")
+        for function, good, bad in ROWS
+        for argument, values in bad.items()
+        for value in values
+    ],
+)
+def test_a_bad_argument_is_refused_by_name(
+    function: Callable[..., Any], good: dict[str, Any], argument: str, value: Any
+) -> None:
+    integers_only = getattr(function, "__module__", "") == "privacy.mechanisms"
+    documented = (ValueError, TypeError) if integers_only or function is report else ValueError
+    with pytest.raises(documented) as refused:
+        function(**{**good, argument: value})
+    assert argument in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+def test_numpy_s_numbers_are_numbers() -> None:
+    whole: Any = np.int64(9)
+    half: Any = np.float32(0.5)
+    counts: Any = np.array([5.0, 4.0])
+    assert precision.half_width(share=half, people=whole, mechanism=COINS) == (
+        precision.half_width(share=0.5, people=9, mechanism=COINS)
+    )
+    assert attacks.posterior(share=half, mechanism=COINS) == 0.75
+    assert accounting.group_epsilon(half, whole) == accounting.group_epsilon(0.5, 9)
+    assert accounting.basic_epsilon([accounting.Entry(name="a", epsilon=half)]) > 0.5
+    found = estimation.estimate_shares(counts=counts, mechanism=COINS)
+    assert found.counts == (5, 4)
+
+
+def test_every_public_function_is_in_the_table() -> None:
+    public = {
+        name
+        for module in pkgutil.iter_modules(privacy.__path__)
+        if module.name != "checks"
+        for name, item in vars(importlib.import_module(f"privacy.{module.name}")).items()
+        if (inspect.isfunction(item) or hasattr(item, "cache_info"))
+        and item.__module__ == f"privacy.{module.name}"
+        and not name.startswith("_")
+    }
+    covered = {function.__name__ for function, _, _ in ROWS}
+    assert public - covered == (ELSEWHERE | NOTHING_TO_REFUSE) & public
