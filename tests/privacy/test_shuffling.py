@@ -174,7 +174,8 @@ def test_more_people_hide_better(
 ) -> None:
     few = shuffle_delta(mechanism=mechanism, people=people, epsilon=epsilon)
     many = shuffle_delta(mechanism=mechanism, people=people + more, epsilon=epsilon)
-    assert many <= few * (1 + 1e-6) + 1e-18
+    # Both are upper bounds: far below any delta of use their slack may differ.
+    assert many <= few * (1 + 1e-6) + 1e-12
 
 
 @given(mechanisms(), st.integers(1, 1000), st.floats(0, 3), st.floats(0, 1))
