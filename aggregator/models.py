@@ -181,3 +181,44 @@ class Comparison(models.Model):
     @property
     def is_settled(self) -> bool:
         return self.state in (self.State.DONE, self.State.FAILED)
+
+
+class DueWork(models.Model):
+    """Work that a sweep found due, and since when; deleted by the first sweep that finds it done.
+
+    The tables of reports hold no time, so without this nobody could say how late anything is.
+    """
+
+    kind = models.CharField(max_length=16)
+    subject = models.PositiveBigIntegerField()  # a wave's or a comparison's number
+    # How far it had come, such as the newest batch: once that moves, what is due is other work.
+    progress = models.PositiveBigIntegerField(default=0)
+    since = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "due work"
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "subject"], name="aggregator_due_work_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}"
+
+
+class Upkeep(models.Model):
+    """When a recurring job last ended, and what it found."""
+
+    class Job(models.TextChoices):
+        SWEEP = "sweep", "Looking for due work"
+        PURGE = "purge", "Erasing traces of sealed reports"
+        VERIFY = "verify", "Recomputing everything from the batches"
+
+    job = models.CharField(max_length=16, primary_key=True, choices=Job.choices)
+    ended_at = models.DateTimeField()
+    found: models.JSONField[dict[str, Any]] = models.JSONField(default=dict)
+
+    class Meta:
+        verbose_name_plural = "upkeep"
+
+    def __str__(self) -> str:
+        return self.get_job_display()

@@ -46,12 +46,25 @@ class Entry:
     async def __call__(
         self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable
     ) -> None:
-        if scope["type"] != "http":
-            await self._django(scope, receive, send)
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] != "http":
+            raise ValueError(f"no answer to {scope['type']}")  # the server starts without them
         elif scope["path"] == INTAKE_PATH:
             await self._intake(scope, receive, send)
         else:
             await self._to_django(scope, receive, send)
+
+    async def _live(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        """Begin and end with the process; by its end every request has been answered."""
+        while True:
+            event = await receive()
+            if event["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            elif event["type"] == "lifespan.shutdown":
+                await self._intake.close()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
 
     async def _to_django(
         self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
@@ -60,7 +73,7 @@ class Entry:
             await _send_plain(send, 400, b"The address must be written in ASCII.\n")
             return
         try:
-            body = await read_body(receive, limit=MAX_PAGE_BODY_BYTES)
+            body = await read_body(scope, receive, limit=MAX_PAGE_BODY_BYTES)
         except Disconnected:
             return
         except BodyTooLarge:
@@ -89,7 +102,7 @@ def _replay(body: bytes, receive: ASGIReceiveCallable) -> ASGIReceiveCallable:
 
 
 async def _send_plain(send: ASGISendCallable, status: int, text: bytes) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8")]
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
     await send(
         {"type": "http.response.start", "status": status, "headers": headers, "trailers": False}
     )

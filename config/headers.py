@@ -6,8 +6,9 @@ for one of these headers is replaced. Only Cache-Control is left alone where set
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from asgiref.typing import (
     ASGI3Application,
@@ -98,13 +99,21 @@ DEFAULT_CACHE_CONTROL = "no-store"
 
 def headers_for(path: str) -> dict[str, str]:
     """Return every header that a response to this path carries, but Cache-Control."""
-    policy = next(policy for policy in TABLE if policy.matches(path))
+    return _headers_of(_row_of(path), https=settings.HTTPS)
+
+
+def _row_of(path: str) -> int:
+    return next(row for row, policy in enumerate(TABLE) if policy.matches(path))
+
+
+def _headers_of(row: int, *, https: bool) -> dict[str, str]:
+    policy = TABLE[row]
     headers = {
         **COMMON,
         "Content-Security-Policy": policy.content_security_policy(),
         **policy.extra,
     }
-    if settings.HTTPS:
+    if https:
         headers["Strict-Transport-Security"] = STRICT_TRANSPORT
     return headers
 
@@ -121,21 +130,33 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
-        wanted = headers_for(scope["path"])
+        row = _row_of(scope["path"])
 
         async def send_with_headers(event: ASGISendEvent) -> None:
             if event["type"] == "http.response.start":
-                event = {**event, "headers": _apply(list(event["headers"]), wanted)}
+                event = {
+                    **event,
+                    "headers": _apply(event["headers"], _encode(row, https=settings.HTTPS)),
+                }
             await send(event)
 
         await self._application(scope, receive, send_with_headers)
 
 
+@lru_cache(maxsize=2 * len(TABLE))
+def _encode(row: int, *, https: bool) -> tuple[frozenset[bytes], list[tuple[bytes, bytes]]]:
+    """Return the names and the headers of a row as they go onto the wire; made once."""
+    headers = _headers_of(row, https=https)
+    encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    return frozenset(name for name, _ in encoded), encoded
+
+
 def _apply(
-    headers: list[tuple[bytes, bytes]], wanted: Mapping[str, str]
+    headers: Iterable[tuple[bytes, bytes]],
+    wanted: tuple[frozenset[bytes], list[tuple[bytes, bytes]]],
 ) -> list[tuple[bytes, bytes]]:
-    encoded = {name.lower().encode(): value.encode() for name, value in wanted.items()}
-    kept = [(name, value) for name, value in headers if name.lower() not in encoded]
+    names, encoded = wanted
+    kept = [(name, value) for name, value in headers if name.lower() not in names]
     if not any(name.lower() == b"cache-control" for name, _ in kept):
         kept.append((b"cache-control", DEFAULT_CACHE_CONTROL.encode()))
-    return kept + list(encoded.items())
+    return kept + encoded

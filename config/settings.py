@@ -92,11 +92,19 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["TEST"] = {"NAME": str(VAR_DIR / "test.sqlite3")}
 else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+    _options = DATABASES["default"].setdefault("OPTIONS", {})
+    _options.setdefault("connect_timeout", 5)
+    # What holds locks and does nothing, as a stopped worker, is thrown out by the server; and
+    # neither side waits for long on a line that was cut.
+    _options.setdefault("options", "-c idle_in_transaction_session_timeout=15s")
+    _options.setdefault("keepalives_idle", 10)
+    _options.setdefault("keepalives_interval", 5)
+    _options.setdefault("keepalives_count", 3)
+    _options.setdefault("tcp_user_timeout", 15_000)
 DATABASES["default"]["CONN_MAX_AGE"] = None  # threads are few and keep theirs
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# --- Redis: one for messages, one that forgets (sign-in attempts) ----------------------------
+# --- Redis: one for messages, one that forgets (reports per address, sign-in attempts) -------
 REDIS_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")
 LIMITER_URL = env.str("LIMITER_URL", default="redis://127.0.0.1:6380/0")
 CACHES = {
@@ -135,6 +143,17 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": max(10.0, 2 * SWEEP_SECONDS)},
     }
 }
+
+# After a batch was sealed, how long its reports' traces may lie in the database's files.
+PURGE_SECONDS = env.float("MURMUR_PURGE_SECONDS", default=60.0)
+
+# --- intake ----------------------------------------------------------------------------------
+# From one IPv4 address or IPv6 /64 network; 0: any number. A whole school may share one.
+REPORTS_PER_MINUTE = env.int("MURMUR_REPORTS_PER_MINUTE", default=120)
+# From all together, per web process, while the limiter is away.
+REPORTS_PER_SECOND = env.int("MURMUR_REPORTS_PER_SECOND", default=200)
+# The proxy ends TLS and appends the client's address to X-Forwarded-For.
+BEHIND_PROXY = env.bool("MURMUR_BEHIND_PROXY", default=False)
 
 # --- people ----------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
@@ -195,7 +214,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_SSL_REDIRECT = HTTPS
-if env.bool("MURMUR_BEHIND_PROXY", default=False):
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_HSTS_SECONDS = 63_072_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS

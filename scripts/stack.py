@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import socket
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from signal import SIGKILL, SIGTERM, Signals
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVICES = ("web", "worker", "beat")
@@ -57,11 +57,25 @@ class Stack:
         redis_url: str = "",
         limiter_url: str = "",
         settings: Mapping[str, str] | None = None,
+        copies: int = 1,
     ) -> None:
+        """`copies` of web, worker and beat share one database and the Redis servers.
+
+        The first ones bear the plain names, the others "web-2", "worker-2" and so on; each
+        web process has a port of its own.
+        """
         self.var = var
         self.host, self.port = host, port
         self.url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"  # noqa: S104
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.web_ports = {"web": port} | {
+            f"web-{number}": free_port() for number in range(2, copies + 1)
+        }
+        self._services = tuple(
+            service if number == 1 else f"{service}-{number}"
+            for number in range(1, copies + 1)
+            for service in SERVICES
+        )
         self._passwords = {name: secrets.token_urlsafe(24) for name in ("broker", "limiter")}
         self._ports = {
             name: free_port()
@@ -87,7 +101,11 @@ class Stack:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self._ports, *SERVICES)
+        return (*self._ports, *self._services)
+
+    def web_url(self, name: str) -> str:
+        """The address of one web process, for tests that talk to several."""
+        return f"http://127.0.0.1:{self.web_ports[name]}"
 
     # --- one process ---------------------------------------------------------------------------
 
@@ -116,16 +134,19 @@ class Stack:
     def _command(self, name: str) -> list[str]:
         python = sys.executable
         celery = [python, "-m", "celery", "-A", "config"]
-        if name == "web":
+        service = name.partition("-")[0]
+        if service == "web":
             return [
                 *(python, "-m", "uvicorn", "config.asgi:application"),
-                *("--host", self.host, "--port", str(self.port)),
+                *("--host", self.host, "--port", str(self.web_ports[name])),
+                *("--http", "config.protocol:Protocol", "--ws", "none"),
                 *("--no-access-log", "--no-server-header", "--no-proxy-headers"),
                 *("--log-level", "warning", "--timeout-graceful-shutdown", "5"),
             ]
-        if name == "worker":
+        if service == "worker":
             return [
                 *(*celery, "worker", "--concurrency", "1", "--pool", "prefork"),
+                *("--hostname", f"{name}@%h"),
                 *("--without-gossip", "--without-mingle", "--loglevel", "WARNING"),
             ]
         return [
@@ -156,11 +177,15 @@ class Stack:
     def kill(self, name: str) -> None:
         """kill -9 of a process and its children; nothing is told, nothing is saved."""
         process = self.processes.pop(name)
-        self._signal(process, signal.SIGKILL)
+        self._signal(process, SIGKILL)
         process.wait()
 
+    def signal(self, name: str, number: Signals) -> None:
+        """Send a signal to a process and its children."""
+        self._signal(self.processes[name], number)
+
     @staticmethod
-    def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    def _signal(process: subprocess.Popen[bytes], number: Signals) -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
 
@@ -211,13 +236,13 @@ class Stack:
         """Stop gracefully, the last started first; kill what does not obey."""
         names = [name for name in reversed(self.names) if name in self.processes]
         for name in names:
-            if name in SERVICES:
-                self._signal(self.processes[name], signal.SIGTERM)
-        self._wait_or_kill([name for name in names if name in SERVICES])
+            if name in self._services:
+                self.signal(name, SIGTERM)
+        self._wait_or_kill([name for name in names if name in self._services])
         for name in names:
-            if name not in SERVICES:
-                self._signal(self.processes[name], signal.SIGTERM)
-        self._wait_or_kill([name for name in names if name not in SERVICES])
+            if name in self._ports:
+                self.signal(name, SIGTERM)
+        self._wait_or_kill([name for name in names if name in self._ports])
 
     def _wait_or_kill(self, names: Sequence[str]) -> None:
         deadline = time.monotonic() + STOP_SECONDS
@@ -226,5 +251,5 @@ class Stack:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=max(0.1, deadline - time.monotonic()))
             # Also after a graceful end: a pool child may have outlived its parent.
-            self._signal(process, signal.SIGKILL)
+            self._signal(process, SIGKILL)
             process.wait()

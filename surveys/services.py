@@ -19,6 +19,7 @@ from surveys.errors import (
     NotOpen,
     TooManyQuestions,
 )
+from surveys.locks import wait_for_writers
 from surveys.manifest import (
     Manifest,
     ManifestQuestion,
@@ -223,9 +224,9 @@ def launch_survey(*, survey: Survey, expected_hash: str | None = None) -> Wave:
 def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     """Close an open wave, after every upload that is being committed at this moment.
 
-    Uploads hold the wave's row in key-share mode, so this lock waits for them and the
-    ones behind it find the wave closed.
+    Those behind it find the wave closed.
     """
+    wait_for_writers(wave_id=wave_id)
     wave = Wave.objects.select_for_update().get(pk=wave_id)
     if not wave.is_open:
         raise NotOpen

@@ -1,68 +1,148 @@
-"""The intake as an ASGI application: body under cap and deadline, then the core in a thread."""
+"""The intake as an ASGI application: checks, limit per address, one commit for many reports.
+
+A request waits twice, each time together with those that arrived meanwhile: for the limiter's
+count and for the commit. At most MAX_WAITING wait; the others are told to come back.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope
-from django.db import close_old_connections, connection
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection
 
 from aggregator import problems
 from aggregator.intake.body import BodyTooLarge, BodyTooSlow, Disconnected, read_body
-from aggregator.intake.core import Reply, handle, reply_to_error
-from aggregator.intake.errors import NotNow, Refused
-from aggregator.intake.wire import MAX_BODY_BYTES
+from aggregator.intake.core import (
+    Reply,
+    read_request,
+    reply_to_error,
+    reply_to_outcome,
+    storing_failed,
+)
+from aggregator.intake.errors import IntakeError, NotNow, Refused
+from aggregator.intake.gathering import Gatherer
+from aggregator.intake.limiter import Limiter, is_loopback, network_of
+from aggregator.intake.store import Outcome, record_reports
+from aggregator.intake.wire import MAX_BODY_BYTES, Upload
 
 MAX_WAITING = 1000
+MAX_GROUP = 256
+BUSY_RETRY_SECONDS = 2
+# The reason that is sent when somebody's reports are over the limit names no number: who
+# probes learns it anyway, and a respondent behind a shared address can do nothing about it.
+_OVER_LIMIT = "Too many reports came from this network. Send the same bytes again later."
 
 
 class IntakeApplication:
-    """Answers POST /api/reports; at most MAX_WAITING requests wait for the database."""
+    """Answers POST /api/reports.
+
+    One thread writes: it owns this process's connection for reports, and while it commits one
+    group the next one gathers.
+    """
 
     def __init__(self) -> None:
-        # SQLite has one writer anyway; two would only starve each other.
-        threads = 1 if connection.vendor == "sqlite" else 4
-        self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="intake")
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="intake")
+        self._store = Gatherer(self._record, limit=MAX_GROUP)
+        self._limiter = Limiter(
+            settings.LIMITER_URL,
+            per_minute=settings.REPORTS_PER_MINUTE,
+            per_second=settings.REPORTS_PER_SECOND,
+        )
+        self._limit = Gatherer(self._limiter.admit, limit=MAX_GROUP)
         self._waiting = 0
 
     async def __call__(
         self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
     ) -> None:
         try:
-            body = await read_body(receive, limit=MAX_BODY_BYTES)
+            body = await read_body(scope, receive, limit=MAX_BODY_BYTES)
         except Disconnected:
             return
         except BodyTooLarge:
             detail = f"A report has at most {MAX_BODY_BYTES} bytes."
-            reply = reply_to_error(Refused(problems.TOO_LARGE, detail))
+            reply = _hang_up(reply_to_error(Refused(problems.TOO_LARGE, detail)))
         except BodyTooSlow:
             detail = "The report did not arrive in time. Send the same bytes again."
-            reply = reply_to_error(NotNow(problems.BODY_TOO_SLOW, detail, retry_after=1))
+            late = NotNow(problems.BODY_TOO_SLOW, detail, retry_after=1)
+            reply = _hang_up(reply_to_error(late))
         else:
-            reply = await self._take(scope, body)
+            reply = await self._answer(scope, body)
         await _send_reply(send, reply)
 
-    async def _take(self, scope: HTTPScope, body: bytes) -> Reply:
+    async def close(self) -> None:
+        """Let the commit that is under way end, then give the connections back."""
+        await asyncio.get_running_loop().run_in_executor(self._writer, connection.close)
+        self._writer.shutdown()
+        await self._limiter.close()
+
+    async def _answer(self, scope: HTTPScope, body: bytes) -> Reply:
+        headers = _join_headers(scope)
+        try:
+            upload = read_request(scope["method"], headers, body)
+            return reply_to_outcome(await self._take(upload, network=_sender(scope, headers)))
+        except IntakeError as error:
+            return reply_to_error(error)
+
+    async def _take(self, upload: Upload, *, network: bytes | None) -> Outcome:
         if self._waiting >= MAX_WAITING:
             detail = "Too many reports arrive at this moment. Send the same bytes again."
-            return reply_to_error(NotNow(problems.BUSY, detail, retry_after=2))
-        headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
+            raise NotNow(problems.BUSY, detail, retry_after=BUSY_RETRY_SECONDS)
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._threads, _handle_in_thread, scope["method"], headers, body
-            )
+            await self._check_limit(network)
+            outcome = await self._store.submit(upload)
         finally:
             self._waiting -= 1
+        if isinstance(outcome, IntakeError):
+            raise outcome
+        return outcome
+
+    async def _check_limit(self, network: bytes | None) -> None:
+        if network is None or settings.REPORTS_PER_MINUTE == 0:
+            return
+        wait = await self._limit.submit(network)
+        if wait:
+            raise NotNow(problems.TOO_MANY_REQUESTS, _OVER_LIMIT, retry_after=wait)
+
+    async def _record(self, uploads: Sequence[Upload]) -> Sequence[Outcome | IntakeError]:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._writer, record_reports, uploads)
+        except (DatabaseError, InterfaceError) as error:
+            failed = storing_failed(error)
+            return [failed] * len(uploads)
 
 
-def _handle_in_thread(method: str, headers: dict[str, str], body: bytes) -> Reply:
-    close_old_connections()  # a connection that failed is opened anew
-    try:
-        return handle(method=method, headers=headers, body=body)
-    finally:
-        close_old_connections()
+def _join_headers(scope: HTTPScope) -> dict[str, str]:
+    """Headers by lower-case name; one that is repeated becomes a list, which no check accepts."""
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
+
+
+def _sender(scope: HTTPScope, headers: Mapping[str, str]) -> bytes | None:
+    """The network that a request comes from; None if it is not to be limited."""
+    if settings.BEHIND_PROXY:
+        # What the proxy itself appended; anything before it the client may have invented. A
+        # proxy that tells no address must not make everybody share one limit.
+        forwarded = headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+        return network_of(forwarded) if forwarded else None
+    client = scope.get("client")
+    network = network_of(client[0]) if client else None
+    # Without a proxy, what comes from this machine is somebody's at its keyboard.
+    return None if network is None or is_loopback(network) else network
+
+
+def _hang_up(reply: Reply) -> Reply:
+    """The rest of the body may still come: the connection cannot be used again."""
+    return replace(reply, headers=(*reply.headers, ("Connection", "close")))
 
 
 async def _send_reply(send: ASGISendCallable, reply: Reply) -> None:

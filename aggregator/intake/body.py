@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from asgiref.typing import ASGIReceiveCallable
+from asgiref.typing import ASGIReceiveCallable, HTTPScope
 
 DEADLINE_SECONDS = 3.0
 
@@ -26,8 +26,14 @@ class Disconnected(BodyError):
 
 
 async def read_body(
-    receive: ASGIReceiveCallable, *, limit: int, deadline: float = DEADLINE_SECONDS
+    scope: HTTPScope,
+    receive: ASGIReceiveCallable,
+    *,
+    limit: int,
+    deadline: float = DEADLINE_SECONDS,
 ) -> bytes:
+    if _announced_length(scope) > limit:
+        raise BodyTooLarge
     try:
         async with asyncio.timeout(deadline):
             return await _read(receive, limit=limit)
@@ -46,3 +52,10 @@ async def _read(receive: ASGIReceiveCallable, *, limit: int) -> bytes:
             raise BodyTooLarge
         if not message.get("more_body", False):
             return bytes(body)
+
+
+def _announced_length(scope: HTTPScope) -> int:
+    for name, value in scope["headers"]:
+        if name.lower() == b"content-length":
+            return int(value) if value.isdigit() and len(value) < 20 else 0
+    return 0

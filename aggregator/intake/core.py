@@ -1,7 +1,8 @@
 """(method, headers, body) → reply: the whole meaning of POST /api/reports.
 
-The ASGI entry and the DRF view both call `handle` and add nothing to it. It reads no
-cookie, stores no address and no time, and sends no message to a broker.
+The DRF view calls `handle`; the ASGI entry calls its parts, to store many reports in one
+commit, and adds the limit per address. Nothing here reads a cookie, stores an address or a
+time, or sends a message to a broker.
 """
 
 from __future__ import annotations
@@ -19,10 +20,9 @@ from django.http.request import split_domain_port, validate_host
 from aggregator import problems
 from aggregator.intake.errors import IntakeError, NotNow, Refused
 from aggregator.intake.store import Outcome, record_report
-from aggregator.intake.wire import parse_upload
+from aggregator.intake.wire import Upload, parse_upload
 
 logger = logging.getLogger(__name__)
-_STATUS = {Outcome.RECORDED: 201, Outcome.ALREADY_RECORDED: 200}
 DATABASE_RETRY_SECONDS = 5
 
 
@@ -34,27 +34,43 @@ class Reply:
 
 
 def handle(*, method: str, headers: Mapping[str, str], body: bytes) -> Reply:
-    """Take one report; `headers` has lower-case names."""
+    """Take one report, start to end; `headers` has lower-case names."""
     try:
-        _check_request(method=method, headers=headers)
-        outcome = record_report(parse_upload(body))
+        return reply_to_outcome(record_report(read_request(method, headers, body)))
     except IntakeError as error:
         return reply_to_error(error)
     except (DatabaseError, InterfaceError) as error:
-        # The kind only: the message of a failed statement can quote the row.
-        logger.error("intake could not store a report: %s", type(error).__name__)
-        return reply_to_error(
-            NotNow(
-                problems.DATABASE_UNAVAILABLE,
-                "The report could not be stored. Send the same bytes again later.",
-                retry_after=DATABASE_RETRY_SECONDS,
-            )
-        )
-    return Reply(
-        status=_STATUS[outcome],
+        return reply_to_error(storing_failed(error))
+
+
+def read_request(method: str, headers: Mapping[str, str], body: bytes) -> Upload:
+    """Check all that needs no database, and return the report; raise what is wrong."""
+    _check_request(method=method, headers=headers)
+    return parse_upload(body)
+
+
+def storing_failed(error: Exception) -> NotNow:
+    # The kind only: the message of a failed statement can quote the row.
+    logger.error("intake could not store reports: %s", type(error).__name__)
+    return NotNow(
+        problems.DATABASE_UNAVAILABLE,
+        "The report could not be stored. Send the same bytes again later.",
+        retry_after=DATABASE_RETRY_SECONDS,
+    )
+
+
+def reply_to_outcome(outcome: Outcome) -> Reply:
+    return _RECEIPTS[outcome]
+
+
+_RECEIPTS = {
+    outcome: Reply(
+        status=status,
         headers=(("Content-Type", "application/json"),),
         body=json.dumps({"status": outcome.value}, separators=(",", ":")).encode(),
     )
+    for outcome, status in ((Outcome.RECORDED, 201), (Outcome.ALREADY_RECORDED, 200))
+}
 
 
 def reply_to_error(error: IntakeError) -> Reply:
@@ -75,8 +91,7 @@ def _check_request(*, method: str, headers: Mapping[str, str]) -> None:
     if method != "POST":
         raise Refused(problems.METHOD_NOT_ALLOWED, "Reports are sent with POST.")
     host = headers.get("host", "")
-    domain, _ = split_domain_port(host)
-    if not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
+    if not _is_served(host):
         raise Refused(problems.WRONG_HOST, "This server does not answer for that host name.")
     origin = headers.get("origin")
     # A page of another site must not send reports with its visitors' browsers.
@@ -87,3 +102,8 @@ def _check_request(*, method: str, headers: Mapping[str, str]) -> None:
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise Refused(problems.WRONG_CONTENT_TYPE, "Content-Type must be application/json.")
+
+
+def _is_served(host: str) -> bool:
+    domain, _ = split_domain_port(host)
+    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)

@@ -1,31 +1,45 @@
-"""Write one report durably, once; the acknowledgement is sent only after this returns."""
+"""Write reports durably, each once; acknowledgements are sent only after this returns."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
+from typing import Any, Protocol
 
-from django.db import connection, transaction
+import psycopg
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.utils import timezone
 
 from aggregator import problems
-from aggregator.intake.errors import NotNow, Refused
+from aggregator.intake.errors import IntakeError, NotNow, Refused
+from aggregator.intake.waves import find_obstacle, lock_waves
 from aggregator.intake.wire import Upload
-from surveys.manifest import parse_manifest
 from surveys.models import Wave
 
+# No exception is provoked for a known id: a database would log it, with the row and the time.
+_RECORD_POSTGRESQL = """
+    WITH incoming AS (
+        SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bytea[]) AS t (id, wave_id, symbols)
+    ), fresh AS (
+        INSERT INTO aggregator_spent_id (id, wave_id) SELECT id, wave_id FROM incoming
+        ON CONFLICT DO NOTHING RETURNING id
+    )
+    INSERT INTO aggregator_raw_report (id, wave_id, symbols)
+    SELECT id, wave_id, symbols FROM incoming JOIN fresh USING (id) RETURNING id
+"""
+_SPEND_SQLITE = """
+    INSERT INTO aggregator_spent_id (id, wave_id) VALUES {rows}
+    ON CONFLICT DO NOTHING RETURNING id
+"""
+_KEEP_SQLITE = "INSERT INTO aggregator_raw_report (id, wave_id, symbols) VALUES {rows}"
 _FIND = """
-    SELECT spent.wave_id, raw.symbols
+    SELECT spent.id, spent.wave_id, raw.symbols
     FROM aggregator_spent_id AS spent
     LEFT JOIN aggregator_raw_report AS raw ON raw.id = spent.id
-    WHERE spent.id = %s
+    WHERE spent.id IN ({ids})
 """
-# No exception is provoked for a known id: a database would log it, with the row and the time.
-_SPEND = """
-    INSERT INTO aggregator_spent_id (id, wave_id) VALUES (%s, %s)
-    ON CONFLICT DO NOTHING RETURNING wave_id
-"""
-_KEEP = "INSERT INTO aggregator_raw_report (id, wave_id, symbols) VALUES (%s, %s, %s)"
 
 
 class Outcome(Enum):
@@ -33,73 +47,131 @@ class Outcome(Enum):
     ALREADY_RECORDED = "already-recorded"
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Known:
+    """What is stored under a spent id; the symbols are gone once the report is sealed."""
+
+    wave_id: int
+    symbols: bytes | None
+
+
 def record_report(upload: Upload) -> Outcome:
-    """Commit a report, or say that it is committed already; raise if it is not welcome."""
+    """Commit one report, or say that it is committed already; raise if it is not welcome."""
+    (result,) = record_reports([upload])
+    if isinstance(result, IntakeError):
+        raise result
+    return result
+
+
+def record_reports(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
+    """Commit a group of reports in one transaction; one result for each, in order.
+
+    A lost connection is opened anew and the group tried once more: every report carries its
+    id, so doing it twice does no harm even if the first commit went through unnoticed.
+    """
+    try:
+        return _record_together(uploads)
+    except (DatabaseError, InterfaceError):
+        if connection.in_atomic_block:  # a caller's transaction: not ours to repeat
+            raise
+        connection.close()
+        return _record_together(uploads)
+
+
+def _record_together(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
     with transaction.atomic(durable=True):
-        # A known id is answered in any state: its report was acknowledged before.
-        known = _find(upload.report_id)
-        wave = _lock_wave(upload.manifest_hash)
-        if known is not None:
-            return _compare(upload, wave=wave, known=known)
-        _check_welcome(upload, wave=wave, now=timezone.now())
-        with connection.cursor() as cursor:
-            cursor.execute(_SPEND, [upload.report_id, wave.pk])
-            if cursor.fetchone() is None:  # the same id, committed a moment ago
-                return _compare(upload, wave=wave, known=_find(upload.report_id))
-            cursor.execute(_KEEP, [upload.report_id, wave.pk, upload.symbols])
-    return Outcome.RECORDED
+        waves = lock_waves({upload.manifest_hash for upload in uploads})
+        now = timezone.now()
+        obstacles = [find_obstacle(upload, waves=waves, now=now) for upload in uploads]
+        welcome: dict[bytes, Upload] = {}
+        for upload, obstacle in zip(uploads, obstacles, strict=True):
+            if obstacle is None:
+                welcome.setdefault(upload.report_id, upload)  # of twins in a group, the first
+        fresh = _insert(list(welcome.values()), waves=waves) if welcome else set()
+        results: list[Outcome | IntakeError | None] = []
+        for upload, obstacle in zip(uploads, obstacles, strict=True):
+            is_first = obstacle is None and welcome[upload.report_id] is upload
+            done = is_first and upload.report_id in fresh
+            results.append(Outcome.RECORDED if done else None)
+        # A known id is answered in any state of its wave: its report was acknowledged before.
+        rest = [upload for upload, done in zip(uploads, results, strict=True) if done is None]
+        known = _find({upload.report_id for upload in rest}) if rest else {}
+    return [
+        done or _judge(upload, obstacle, waves=waves, known=known.get(upload.report_id))
+        for upload, obstacle, done in zip(uploads, obstacles, results, strict=True)
+    ]
 
 
-def _find(report_id: bytes) -> tuple[int, bytes | None] | None:
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND, [report_id])
-        row = cursor.fetchone()
-    return None if row is None else (row[0], None if row[1] is None else bytes(row[1]))
-
-
-def _lock_wave(manifest_hash: bytes) -> Wave:
-    """Read the wave so that it cannot close before this report is committed."""
-    lock = "FOR KEY SHARE" if connection.vendor == "postgresql" else ""
-    waves = Wave.objects.raw(
-        f"SELECT * FROM surveys_wave WHERE manifest_hash = %s {lock}",  # noqa: S608
-        [manifest_hash],
-    )
-    for wave in waves:
-        return wave
-    raise Refused(
-        problems.UNKNOWN_MANIFEST,
-        "No survey has this manifest. Load the page again to get the current one.",
-    )
-
-
-def _compare(upload: Upload, *, wave: Wave, known: tuple[int, bytes | None] | None) -> Outcome:
-    if known is None:
-        raise NotNow(problems.BUSY, "Please send the same report again.", retry_after=1)
-    wave_id, symbols = known
+def _judge(
+    upload: Upload,
+    obstacle: IntakeError | None,
+    *,
+    waves: dict[bytes, Wave],
+    known: _Known | None,
+) -> Outcome | IntakeError:
+    """Answer what was not recorded now."""
+    wave = waves.get(upload.manifest_hash)
+    if wave is None or known is None:
+        return obstacle or NotNow(
+            problems.BUSY, "Please send the same report again.", retry_after=1
+        )
     # Once sealed, a report can no longer be compared: its id alone says that it was counted.
-    if wave_id == wave.pk and symbols in (None, upload.symbols):
+    if known.wave_id == wave.pk and known.symbols in (None, upload.symbols):
         return Outcome.ALREADY_RECORDED
-    raise Refused(problems.ID_ALREADY_USED, "This id was used for a report with other content.")
+    return Refused(problems.ID_ALREADY_USED, "This id was used for a report with other content.")
 
 
-def _check_welcome(upload: Upload, *, wave: Wave, now: datetime) -> None:
-    if not wave.is_open or (wave.closes_at is not None and now >= wave.closes_at):
-        raise Refused(problems.WAVE_CLOSED, "This survey is closed and takes no more reports.")
-    if wave.opens_at is not None and now < wave.opens_at:
-        raise NotNow(
-            problems.WAVE_NOT_OPEN_YET,
-            "This survey is not open yet.",
-            retry_after=min(3600, max(1, int((wave.opens_at - now).total_seconds()) + 1)),
-        )
-    questions = parse_manifest(bytes(wave.manifest)).questions
-    if len(upload.symbols) != len(questions):
-        raise Refused(
-            problems.WRONG_LENGTH,
-            f"This survey has {len(questions)} symbols, the report has {len(upload.symbols)}.",
-        )
-    for number, (code, question) in enumerate(zip(upload.symbols, questions, strict=True), 1):
-        if code >= question.k:
-            raise Refused(
-                problems.SYMBOL_OUT_OF_RANGE,
-                f"Symbol {number} must be one of the first {question.k} of the alphabet.",
+class _Cursor(Protocol):
+    def execute(self, query: str, params: Sequence[Any], /) -> object: ...
+    def fetchall(self) -> list[Any]: ...
+
+
+@contextmanager
+def _cursor() -> Iterator[_Cursor]:
+    """A cursor whose statements never hold the symbols, wherever the driver can do so.
+
+    Django writes parameters into PostgreSQL's statements; the server shows those to operators
+    and may log them. The driver's own cursor sends them apart.
+    """
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as apart:
+                yield apart
+        else:
+            yield cursor
+
+
+def _insert(uploads: list[Upload], *, waves: dict[bytes, Wave]) -> set[bytes]:
+    """Store what is new under its id; return the ids that were."""
+    # In the order of ids: two processes that meet never wait for each other in a circle, and
+    # within a group nothing tells who came first.
+    uploads.sort(key=lambda upload: upload.report_id)
+    rows = [(u.report_id, waves[u.manifest_hash].pk, u.symbols) for u in uploads]
+    with _cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(_RECORD_POSTGRESQL, [list(column) for column in zip(*rows, strict=True)])
+            return {bytes(report_id) for (report_id,) in cursor.fetchall()}
+        spend = _SPEND_SQLITE.format(rows=_marks(len(rows), width=2))
+        cursor.execute(spend, [value for row in rows for value in row[:2]])
+        fresh = {bytes(report_id) for (report_id,) in cursor.fetchall()}
+        kept = [row for row in rows if row[0] in fresh]
+        if kept:
+            keep = _KEEP_SQLITE.format(rows=_marks(len(kept), width=3))
+            cursor.execute(keep, [value for row in kept for value in row])
+        return fresh
+
+
+def _find(ids: set[bytes]) -> dict[bytes, _Known]:
+    with _cursor() as cursor:
+        cursor.execute(_FIND.format(ids=_marks(len(ids))), list(ids))
+        return {
+            bytes(report_id): _Known(
+                wave_id=wave_id, symbols=None if symbols is None else bytes(symbols)
             )
+            for report_id, wave_id, symbols in cursor.fetchall()
+        }
+
+
+def _marks(rows: int, *, width: int = 0) -> str:
+    one = f"({','.join(['%s'] * width)})" if width else "%s"
+    return ",".join([one] * rows)

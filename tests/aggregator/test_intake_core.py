@@ -212,7 +212,7 @@ def test_an_unreachable_database_is_answered_503_with_retry_after(
 
 def test_a_failing_commit_is_not_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
     wave = make_wave()
-    monkeypatch.setattr("aggregator.intake.store._KEEP", "INSERT INTO nowhere VALUES (%s,%s,%s)")
+    monkeypatch.setattr("aggregator.intake.store._KEEP_SQLITE", "INSERT INTO nowhere VALUES {rows}")
     assert post(body_for(wave)).status == 503
     assert (RawReport.objects.count(), SpentId.objects.count()) == (0, 0)
 

@@ -6,9 +6,12 @@ import os
 import pwd
 import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,26 @@ import psycopg
 from scripts.stack import free_port
 
 READY_SECONDS = 30.0
+
+
+def _state_and_parent(pid: int) -> tuple[str, int] | None:
+    try:
+        content = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # "pid (name) state parent …"; the name may hold anything but is in brackets.
+    state, parent, *_ = content.rpartition(")")[2].split()
+    return state, int(parent)
+
+
+def _is_alive(pid: int) -> bool:
+    known = _state_and_parent(pid)
+    return known is not None and known[0] != "Z"
+
+
+def _children(parent: int) -> list[int]:
+    pids = [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdecimal()]
+    return [pid for pid in pids if (known := _state_and_parent(pid)) and known[1] == parent]
 
 
 class Postgres:
@@ -72,13 +95,16 @@ class Postgres:
             **self._user,
         )
 
-    def start(self) -> None:
+    def start(self, *, settings: Mapping[str, str] | None = None) -> None:
+        """`settings` are of postgresql.conf, for this start only."""
+        options = [f"-c{name}={value}" for name, value in (settings or {}).items()]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [
                     str(self._install / "bin" / "postgres"),
                     *("-D", str(self.folder / "data"), "-p", str(self.port)),
                     *("-h", "127.0.0.1", "-k", ""),
+                    *options,
                 ],
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
@@ -94,6 +120,28 @@ class Postgres:
             except psycopg.OperationalError:
                 assert time.monotonic() < deadline, (self.folder / "log").read_text()
                 time.sleep(0.05)
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def program(self, name: str) -> str:
+        """A program of this installation: pg_dump, pg_restore, psql."""
+        return str(self._install / "bin" / name)
+
+    def kill(self) -> None:
+        """kill -9 of the server and all of its children, as when the power fails."""
+        assert self.process is not None
+        family = [self.process.pid, *_children(self.process.pid)]
+        for pid in family:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        self.process = None
+        deadline = time.monotonic() + READY_SECONDS
+        while any(_is_alive(pid) for pid in family):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
     def create_database(self) -> str:
         name = f"murmur_{secrets.token_hex(4)}"

@@ -1,0 +1,134 @@
+"""How many reports one address may send, without anybody learning the address.
+
+Redis counts under an HMAC of the address whose key is random, lives for an hour in a server
+that writes nothing to disk, and is then forgotten: the counters, which live for a minute,
+cannot be traced back by trying all addresses once the key is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import logging
+import secrets
+import socket
+import time
+from collections.abc import Sequence
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+logger = logging.getLogger(__name__)
+WINDOW_SECONDS = 60
+KEY_LIFETIME_SECONDS = 3600
+# After this the key is read again, so that processes agree soon after Redis was emptied.
+KEY_FRESH_SECONDS = 10.0
+# A limiter that does not answer is left alone for a moment: each try would cost its patience.
+PATIENCE_SECONDS = 0.25
+AWAY_SECONDS = 2.0
+_KEY = "murmur:limiter:key"
+_PREFIX = b"murmur:reports:"
+# Returns for each address 0, or in how many seconds it may come again.
+_COUNT = """
+local waits = {}
+for i, key in ipairs(KEYS) do
+    local count = redis.call('INCR', key)
+    if count == 1 then redis.call('EXPIRE', key, ARGV[1]) end
+    if count > tonumber(ARGV[2]) then
+        waits[i] = math.max(1, redis.call('TTL', key))
+    else
+        waits[i] = 0
+    end
+end
+return waits
+"""
+
+
+class Limiter:
+    """Counts reports per network and minute in Redis; without Redis, all reports together."""
+
+    def __init__(self, url: str, *, per_minute: int, per_second: int) -> None:
+        self._per_minute = per_minute
+        self._redis = Redis.from_url(
+            url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS
+        )
+        self._count = self._redis.register_script(_COUNT)
+        self._key = b""
+        self._key_until = 0.0
+        self._away_until = 0.0
+        self._all = TokenBucket(per_second=per_second)
+
+    async def admit(self, networks: Sequence[bytes]) -> Sequence[int]:
+        """Return for each report 0, or after how many seconds it should be sent again."""
+        now = time.monotonic()
+        if now >= self._away_until:
+            try:
+                async with asyncio.timeout(4 * PATIENCE_SECONDS):
+                    return await self._count_in_redis(networks, now=now)
+            except (RedisError, OSError, TimeoutError) as error:
+                logger.warning("the limiter is away (%s): one cap for all", type(error).__name__)
+                self._away_until = now + AWAY_SECONDS
+                self._key_until = 0.0
+        return [self._all.wait_for_one(now) for _ in networks]
+
+    async def _count_in_redis(self, networks: Sequence[bytes], *, now: float) -> Sequence[int]:
+        if now >= self._key_until:
+            self._key = await self._agree_on_key()
+            self._key_until = now + KEY_FRESH_SECONDS
+        names = [_PREFIX + hmac.digest(self._key, network, "sha256")[:16] for network in networks]
+        waits: Sequence[int] = await self._count(
+            keys=names, args=[WINDOW_SECONDS, self._per_minute]
+        )
+        return waits
+
+    async def _agree_on_key(self) -> bytes:
+        """Return the key that all processes use; whoever comes first draws it."""
+        async with self._redis.pipeline(transaction=True) as pipeline:
+            pipeline.set(_KEY, secrets.token_bytes(32), nx=True, ex=KEY_LIFETIME_SECONDS)
+            pipeline.get(_KEY)
+            _, key = await pipeline.execute()
+        return bytes(key)
+
+    async def close(self) -> None:
+        await self._redis.aclose()
+
+
+class TokenBucket:
+    """Lets `per_second` through on average, and as many at once."""
+
+    def __init__(self, *, per_second: int) -> None:
+        self._rate = float(max(1, per_second))
+        self._tokens = self._rate
+        self._seen = 0.0
+
+    def wait_for_one(self, now: float) -> int:
+        """Take one token and return 0, or return after how many seconds to try again."""
+        self._tokens = min(self._rate, self._tokens + (now - self._seen) * self._rate)
+        self._seen = now
+        if self._tokens >= 1:
+            self._tokens -= 1
+            return 0
+        return 1
+
+
+def network_of(address: str) -> bytes:
+    """Return what is counted together: an IPv4 address, or the /64 of an IPv6 address.
+
+    One household or phone has a /64 to itself. What is no address counts as one sender.
+    """
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            packed = socket.inet_pton(family, address)
+        except (OSError, ValueError):
+            continue
+        if len(packed) == 4:
+            return packed
+        mapped = ipaddress.IPv6Address(packed).ipv4_mapped
+        return packed[:8] if mapped is None else mapped.packed
+    return b"?"
+
+
+def is_loopback(network: bytes) -> bool:
+    """Whether a network is this machine itself (::1 shares its /64 with nothing else in use)."""
+    return network == bytes(8) or (len(network) == 4 and network[0] == 127)

@@ -1,0 +1,20 @@
+"""Who may close a wave, and when: after every report that is being written into it."""
+
+from __future__ import annotations
+
+from django.db import connection
+
+# The first of PostgreSQL's two advisory lock numbers; the second one is the wave's.
+WAVE_LOCK = 7
+
+
+def wait_for_writers(*, wave_id: int) -> None:
+    """Wait until nobody writes reports into a wave, and let nobody begin before we commit.
+
+    Writers share the same lock. Row locks alone would not do: PostgreSQL lets a newcomer share
+    a row that somebody waits to have alone, so under a constant stream of reports the one who
+    closes might wait for ever. Advisory locks queue. SQLite has one writer at a time.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [WAVE_LOCK, wave_id])
