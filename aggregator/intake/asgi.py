@@ -76,7 +76,7 @@ class IntakeApplication:
 
     async def close(self) -> None:
         """Let the commit that is under way end, then give the connections back."""
-        await asyncio.get_running_loop().run_in_executor(self._writer, connection.close)
+        await asyncio.get_running_loop().run_in_executor(self._writer, _disconnect)
         self._writer.shutdown()
         await self._limiter.close()
 
@@ -116,6 +116,10 @@ class IntakeApplication:
         except (DatabaseError, InterfaceError) as error:
             failed = storing_failed(error)
             return [failed] * len(uploads)
+
+
+def _disconnect() -> None:
+    connection.close()  # each thread has its own
 
 
 def _join_headers(scope: HTTPScope) -> dict[str, str]:

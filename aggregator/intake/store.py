@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
 
-import psycopg
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.utils import timezone
 
 from aggregator import problems
 from aggregator.intake.errors import IntakeError, NotNow, Refused
-from aggregator.intake.waves import find_obstacle, lock_waves
+from aggregator.intake.waves import HeldWave, find_obstacle, hold_waves, open_cursor
 from aggregator.intake.wire import Upload
-from surveys.models import Wave
 
 # No exception is provoked for a known id: a database would log it, with the row and the time.
 _RECORD_POSTGRESQL = """
@@ -80,7 +76,7 @@ def record_reports(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
 
 def _record_together(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
     with transaction.atomic(durable=True):
-        waves = lock_waves({upload.manifest_hash for upload in uploads})
+        waves = hold_waves({upload.manifest_hash for upload in uploads})
         now = timezone.now()
         obstacles = [find_obstacle(upload, waves=waves, now=now) for upload in uploads]
         welcome: dict[bytes, Upload] = {}
@@ -106,7 +102,7 @@ def _judge(
     upload: Upload,
     obstacle: IntakeError | None,
     *,
-    waves: dict[bytes, Wave],
+    waves: Mapping[bytes, HeldWave],
     known: _Known | None,
 ) -> Outcome | IntakeError:
     """Answer what was not recorded now."""
@@ -121,33 +117,13 @@ def _judge(
     return Refused(problems.ID_ALREADY_USED, "This id was used for a report with other content.")
 
 
-class _Cursor(Protocol):
-    def execute(self, query: str, params: Sequence[Any], /) -> object: ...
-    def fetchall(self) -> list[Any]: ...
-
-
-@contextmanager
-def _cursor() -> Iterator[_Cursor]:
-    """A cursor whose statements never hold the symbols, wherever the driver can do so.
-
-    Django writes parameters into PostgreSQL's statements; the server shows those to operators
-    and may log them. The driver's own cursor sends them apart.
-    """
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as apart:
-                yield apart
-        else:
-            yield cursor
-
-
-def _insert(uploads: list[Upload], *, waves: dict[bytes, Wave]) -> set[bytes]:
+def _insert(uploads: list[Upload], *, waves: Mapping[bytes, HeldWave]) -> set[bytes]:
     """Store what is new under its id; return the ids that were."""
     # In the order of ids: two processes that meet never wait for each other in a circle, and
     # within a group nothing tells who came first.
     uploads.sort(key=lambda upload: upload.report_id)
     rows = [(u.report_id, waves[u.manifest_hash].pk, u.symbols) for u in uploads]
-    with _cursor() as cursor:
+    with open_cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(_RECORD_POSTGRESQL, [list(column) for column in zip(*rows, strict=True)])
             return {bytes(report_id) for (report_id,) in cursor.fetchall()}
@@ -162,7 +138,7 @@ def _insert(uploads: list[Upload], *, waves: dict[bytes, Wave]) -> set[bytes]:
 
 
 def _find(ids: set[bytes]) -> dict[bytes, _Known]:
-    with _cursor() as cursor:
+    with open_cursor() as cursor:
         cursor.execute(_FIND.format(ids=_marks(len(ids))), list(ids))
         return {
             bytes(report_id): _Known(

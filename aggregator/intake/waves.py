@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Protocol
 
+import psycopg
 from django.db import connection
 
 from aggregator import problems
@@ -14,40 +18,87 @@ from surveys.locks import WAVE_LOCK
 from surveys.manifest import parse_manifest
 from surveys.models import Wave
 
-# A launched manifest never changes, so neither do the numbers of options that it gives.
-_options: dict[bytes, tuple[int, ...]] = {}
+_READ = "SELECT id, state, manifest_hash FROM surveys_wave WHERE manifest_hash IN ({marks})"
+# In the order of ids, as everybody takes these locks. The row lock shows the newest state even
+# if the wave was closed while this waited for the first one.
+_READ_AND_HOLD = """
+    WITH held AS MATERIALIZED (
+        SELECT id, pg_advisory_xact_lock_shared({lock}, id::int) FROM surveys_wave
+        WHERE manifest_hash IN ({marks}) ORDER BY id
+    )
+    SELECT wave.id, state, manifest_hash FROM surveys_wave AS wave JOIN held ON held.id = wave.id
+    ORDER BY wave.id FOR KEY SHARE OF wave
+"""
 
 
-def lock_waves(hashes: set[bytes]) -> dict[bytes, Wave]:
-    """Read the waves so that they cannot close before this group is committed."""
+class Cursor(Protocol):
+    def execute(self, query: str, params: Sequence[Any], /) -> object: ...
+    def fetchall(self) -> list[Any]: ...
+
+
+@contextmanager
+def open_cursor() -> Iterator[Cursor]:
+    """A cursor whose statements never hold the parameters, wherever the driver can do so.
+
+    Django writes parameters into PostgreSQL's statements; the server shows those to operators
+    and may log them. The driver's own cursor sends them apart.
+    """
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as apart:
+                yield apart
+        else:
+            yield cursor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What a launched manifest says for good."""
+
+    opens_at: datetime | None
+    closes_at: datetime | None
+    options: tuple[int, ...]  # of each question
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldWave:
+    pk: int
+    is_open: bool
+    terms: Terms
+
+
+_terms: dict[bytes, Terms] = {}
+
+
+def hold_waves(hashes: set[bytes]) -> dict[bytes, HeldWave]:
+    """Read the waves, by manifest hash, so that none can close before this group is committed."""
+    query = _READ_AND_HOLD if connection.vendor == "postgresql" else _READ
     marks = ",".join(["%s"] * len(hashes))
-    columns = "wave.id, state, opens_at, closes_at, wave.manifest_hash"
-    if connection.vendor == "postgresql":
-        # In the order of ids, as everybody takes them. The row lock shows the newest state
-        # even if the wave was closed while this waited for the first one.
-        query = f"""
-            WITH held AS MATERIALIZED (
-                SELECT id, pg_advisory_xact_lock_shared({WAVE_LOCK}, id::int) FROM surveys_wave
-                WHERE manifest_hash IN ({marks}) ORDER BY id
-            )
-            SELECT {columns} FROM surveys_wave AS wave JOIN held ON held.id = wave.id
-            ORDER BY wave.id FOR KEY SHARE OF wave
-        """  # noqa: S608
-    else:
-        query = f"SELECT {columns} FROM surveys_wave AS wave WHERE manifest_hash IN ({marks})"  # noqa: S608
-    waves = Wave.objects.raw(query, list(hashes))
-    return {bytes(wave.manifest_hash): wave for wave in waves}
+    with open_cursor() as cursor:
+        cursor.execute(query.format(marks=marks, lock=WAVE_LOCK), list(hashes))
+        rows = cursor.fetchall()
+    return {
+        bytes(manifest_hash): HeldWave(
+            pk=pk, is_open=state == Wave.State.OPEN, terms=_terms_of(bytes(manifest_hash))
+        )
+        for pk, state, manifest_hash in rows
+    }
 
 
-def _options_of(wave: Wave) -> tuple[int, ...]:
-    key = bytes(wave.manifest_hash)
-    if key not in _options:
-        _options[key] = tuple(q.k for q in parse_manifest(bytes(wave.manifest)).questions)
-    return _options[key]
+def _terms_of(manifest_hash: bytes) -> Terms:
+    if manifest_hash not in _terms:
+        wave = Wave.objects.get(manifest_hash=manifest_hash)
+        questions = parse_manifest(bytes(wave.manifest)).questions
+        _terms[manifest_hash] = Terms(
+            opens_at=wave.opens_at,
+            closes_at=wave.closes_at,
+            options=tuple(question.k for question in questions),
+        )
+    return _terms[manifest_hash]
 
 
 def find_obstacle(
-    upload: Upload, *, waves: Mapping[bytes, Wave], now: datetime
+    upload: Upload, *, waves: Mapping[bytes, HeldWave], now: datetime
 ) -> IntakeError | None:
     """Say why a new report would not be taken; None if it is welcome."""
     wave = waves.get(upload.manifest_hash)
@@ -56,19 +107,19 @@ def find_obstacle(
             problems.UNKNOWN_MANIFEST,
             "No survey has this manifest. Load the page again to get the current one.",
         )
-    if not wave.is_open or (wave.closes_at is not None and now >= wave.closes_at):
+    terms = wave.terms
+    if not wave.is_open or (terms.closes_at is not None and now >= terms.closes_at):
         return Refused(problems.WAVE_CLOSED, "This survey is closed and takes no more reports.")
-    if wave.opens_at is not None and now < wave.opens_at:
+    if terms.opens_at is not None and now < terms.opens_at:
         return NotNow(
             problems.WAVE_NOT_OPEN_YET,
             "This survey is not open yet.",
-            retry_after=min(3600, max(1, int((wave.opens_at - now).total_seconds()) + 1)),
+            retry_after=min(3600, max(1, int((terms.opens_at - now).total_seconds()) + 1)),
         )
-    return _find_misfit(upload, options=_options_of(wave))
+    return _find_misfit(upload.symbols, options=terms.options)
 
 
-def _find_misfit(upload: Upload, *, options: Sequence[int]) -> IntakeError | None:
-    symbols = upload.symbols
+def _find_misfit(symbols: bytes, *, options: Sequence[int]) -> IntakeError | None:
     if len(symbols) != len(options):
         return Refused(
             problems.WRONG_LENGTH,
