@@ -29,6 +29,7 @@ class LiveApplication:
 def live_server_process(django_db_setup: None, static_files: None) -> Iterator[LiveApplication]:
     """Run config.asgi:application by uvicorn in a thread, once for all tests."""
     from config.asgi import application
+    from config.protocol import Protocol
 
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
@@ -36,7 +37,8 @@ def live_server_process(django_db_setup: None, static_files: None) -> Iterator[L
         uvicorn.Config(
             application,
             log_level="warning",
-            lifespan="off",
+            http=Protocol,
+            lifespan="on",
             server_header=False,
             ws="none",
             timeout_graceful_shutdown=2,

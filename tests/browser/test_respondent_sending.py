@@ -104,10 +104,11 @@ def test_a_later_visit_hears_that_a_code_was_sent(visitor: Visitor) -> None:
     expect(other.get_by_role("button", name="Start")).to_be_visible()
 
 
-def test_the_browser_waits_as_long_as_the_server_asks(visitor: Visitor) -> None:
+@pytest.mark.parametrize("code", [503, 429])
+def test_the_browser_waits_as_long_as_the_server_asks(visitor: Visitor, code: int) -> None:
     page = visitor.open(make_launched_survey())
     visitor.context.route(
-        REPORTS, lambda route: route.fulfill(status=503, headers={"Retry-After": "3"}), times=1
+        REPORTS, lambda route: route.fulfill(status=code, headers={"Retry-After": "3"}), times=1
     )
     submit(page)
     expect(status(page)).to_have_text(SENT, timeout=15_000)
@@ -121,11 +122,11 @@ def test_an_unreachable_database_costs_nothing(
 ) -> None:
     page = visitor.open(make_launched_survey())
 
-    def fail(upload: object) -> None:
+    def fail(uploads: object) -> None:
         raise OperationalError("canary")
 
     with monkeypatch.context() as broken:
-        broken.setattr("aggregator.intake.core.record_report", fail)
+        broken.setattr("aggregator.intake.asgi.record_reports", fail)
         submit(page)
         expect(status(page)).to_contain_text(NOT_SENT)
         envelope = kept(page)[0]
