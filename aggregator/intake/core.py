@@ -11,7 +11,6 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
@@ -95,12 +94,14 @@ def _check_request(*, method: str, headers: Mapping[str, str]) -> None:
         raise Refused(problems.WRONG_HOST, "This server does not answer for that host name.")
     origin = headers.get("origin")
     # A page of another site must not send reports with its visitors' browsers.
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    own = {f"{scheme}://{host}".lower() for scheme in ("https", "http")}
+    if origin is not None and origin.lower() not in own:
         raise Refused(problems.CROSS_SITE, "Reports are taken from this site's own pages only.")
     if headers.get("sec-fetch-site", "same-origin") != "same-origin":
         raise Refused(problems.CROSS_SITE, "Reports are taken from this site's own pages only.")
-    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
+    content_type = headers.get("content-type", "")
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type != "application/json" or "," in content_type:
         raise Refused(problems.WRONG_CONTENT_TYPE, "Content-Type must be application/json.")
 
 

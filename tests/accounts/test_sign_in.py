@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
@@ -183,3 +183,18 @@ def test_there_is_no_page_to_sign_up_on(client: Client) -> None:
         assert client.get(f"/accounts/{path}").status_code == 404
     for path in ("", "login/", "password/reset/"):
         assert "sign up" not in client.get(f"/accounts/{path}").text.lower()
+
+
+def test_behind_a_proxy_a_strangers_guesses_lock_out_the_stranger(
+    client: Client, person: User, settings: Any
+) -> None:
+    settings.BEHIND_PROXY = True
+    stranger, owner = (
+        {"x-forwarded-for": f"{first}, {last}"}
+        for first, last in ((HERE, ELSEWHERE), (ELSEWHERE, HERE))
+    )
+    wrong = {"login": person.email, "password": "guess"}
+    statuses = [client.post(LOGIN, wrong, headers=stranger).status_code for _ in range(8)]
+    assert statuses[-1] == 429
+    right = {"login": person.email, "password": PASSWORD}
+    assert client.post(LOGIN, right, headers=owner).status_code == 302
