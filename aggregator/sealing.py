@@ -42,9 +42,13 @@ def choose_batch_size(*, waiting: int, minimum: int, closed: bool) -> int:
 def seal_next_batch(*, wave_id: int) -> Batch | None:
     """Seal what is due of a wave as its next batch; None if nothing is due."""
     with transaction.atomic(durable=True):
-        # No-key-update: uploads hold key-share and are not kept waiting; closing and
-        # other sealers are.
-        wave = Wave.objects.select_for_update(no_key=True).get(pk=wave_id)
+        # No-key-update: uploads hold key-share and are not kept waiting. Who finds the row
+        # locked does not queue up: another sealer is at work, or the wave is being closed.
+        wave = (
+            Wave.objects.select_for_update(no_key=True, skip_locked=True).filter(pk=wave_id).first()
+        )
+        if wave is None:
+            return None
         waiting = RawReport.objects.filter(wave=wave).count()
         size = choose_batch_size(
             waiting=waiting, minimum=wave.minimum_batch, closed=not wave.is_open

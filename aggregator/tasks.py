@@ -6,49 +6,104 @@ message, a dead worker or an emptied Redis delays a result and does nothing wors
 
 from __future__ import annotations
 
+import logging
+from typing import Any
+
 from celery import shared_task
+from django.utils import timezone
 
-from aggregator.comparisons import find_comparisons_to_run, run_comparison
+from aggregator.comparisons import run_comparison
 from aggregator.drawing import find_waves_to_draw, update_chart
-from aggregator.sealing import close_due_waves, find_waves_to_seal, seal_next_batch
+from aggregator.due import Kind, find_due_work, remember_due_work
+from aggregator.purging import purge_is_due, purge_traces
+from aggregator.sealing import MAX_BATCH, close_due_waves, seal_next_batch
 from aggregator.snapshots import find_waves_to_estimate, update_snapshot
+from aggregator.verification import Verification, store_findings
+from surveys.models import Wave
 
+logger = logging.getLogger(__name__)
 # A message that waited longer than this is not worth acting on: newer sweeps sent others.
 EXPIRES_SECONDS = 60
+# 0 goes first, as sweeps do. What takes long must not keep what is quick waiting in the queue.
+SOON, LATER, AT_LEISURE = 3, 6, 9
+# Far more than a sweep interval brings; then other messages have their turn.
+BATCHES_PER_MESSAGE = 100
+VERIFY_SECONDS = 6 * 3600
 
 
 @shared_task
 def sweep() -> None:
-    close_due_waves()
-    for wave in find_waves_to_seal():
-        seal_wave.apply_async([wave.pk], expires=EXPIRES_SECONDS)
-    for wave in find_waves_to_estimate():
-        estimate_wave.apply_async([wave.pk], expires=EXPIRES_SECONDS)
-    for wave in find_waves_to_draw():
-        draw_wave.apply_async([wave.pk], expires=EXPIRES_SECONDS)
-    for comparison in find_comparisons_to_run():
-        compare.apply_async([comparison.pk], expires=EXPIRES_SECONDS)
+    _send_what_is_due()
+    # Last, because closing waits for whoever holds the wave's row, and nothing else should.
+    if close_due_waves():
+        _send_what_is_due()
+
+
+def _send_what_is_due() -> None:
+    due = find_due_work()
+    remember_due_work(due, now=timezone.now())
+    for item in due:
+        task, priority = _TASKS[item.kind]
+        task.apply_async([item.subject], expires=EXPIRES_SECONDS, priority=priority)
+    if purge_is_due():
+        purge.apply_async(expires=EXPIRES_SECONDS, priority=SOON)
 
 
 @shared_task
 def seal_wave(wave_id: int) -> None:
-    while seal_next_batch(wave_id=wave_id) is not None:
-        pass
-    estimate_wave.apply_async([wave_id], expires=EXPIRES_SECONDS)
+    sealed = 0
+    for _ in range(BATCHES_PER_MESSAGE):
+        batch = seal_next_batch(wave_id=wave_id)
+        if batch is None:
+            break
+        sealed += 1
+        # What arrives meanwhile waits for the next sweep: under load that makes one large
+        # batch every few seconds instead of many of the smallest size.
+        if batch.wave.is_open and batch.size < MAX_BATCH:
+            break
+    if sealed:
+        estimate_wave.apply_async([wave_id], expires=EXPIRES_SECONDS, priority=SOON)
 
 
 @shared_task
 def estimate_wave(wave_id: int) -> None:
     # Drawing costs far more than estimating: that waits for a sweep, and so skips snapshots
     # that are old by then.
-    update_snapshot(wave_id=wave_id)
+    if find_waves_to_estimate().filter(pk=wave_id).exists():
+        update_snapshot(wave_id=wave_id)
 
 
 @shared_task
 def draw_wave(wave_id: int) -> None:
-    update_chart(wave_id=wave_id)
+    # Every sweep sends what is still due, so several messages may ask for the same chart.
+    if find_waves_to_draw().filter(pk=wave_id).exists():
+        update_chart(wave_id=wave_id)
 
 
 @shared_task
 def compare(comparison_id: int) -> None:
     run_comparison(comparison_id=comparison_id)
+
+
+@shared_task
+def purge() -> None:
+    if purge_is_due():
+        purge_traces()
+
+
+# Acknowledged when it starts: it may take longer than the broker waits before it hands an
+# unacknowledged message to somebody else. One that is lost comes again the next night.
+@shared_task(acks_late=False, time_limit=VERIFY_SECONDS)
+def verify() -> None:
+    differences = list(Verification().run(Wave.objects.order_by("pk")))
+    store_findings(differences)
+    for difference in differences:
+        logger.error("verify: %s", difference)
+
+
+_TASKS: dict[Kind, tuple[Any, int]] = {
+    Kind.SEAL: (seal_wave, SOON),
+    Kind.ESTIMATE: (estimate_wave, SOON),
+    Kind.DRAW: (draw_wave, LATER),
+    Kind.COMPARE: (compare, AT_LEISURE),
+}

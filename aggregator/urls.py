@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from aggregator.views import compare, exports, home, methods, results
+from aggregator.views import compare, exports, health, home, methods, results
 
 app_name = "aggregator"
 urlpatterns = [
@@ -29,6 +29,8 @@ urlpatterns = [
     ),
     path("methods", methods.methods, name="methods"),
     path("methods/figures/<str:name>", methods.methods_figure, name="methods_figure"),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
     path("api", home.api_guide, name="api_guide"),
     path("api/", include("aggregator.api.urls")),
 ]

@@ -8,6 +8,7 @@ import secrets
 from pathlib import Path
 
 import environ
+from celery.schedules import crontab
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.FileAwareEnv()
@@ -122,6 +123,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 600,
     "socket_timeout": 30,
     "socket_keepalive": True,
+    "socket_connect_timeout": 5,
     "health_check_interval": 25,
 }
 CELERY_TASK_ACKS_LATE = True
@@ -141,7 +143,12 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": SWEEP_SECONDS,
         # A worker that was away must not find a pile of old sweeps.
         "options": {"expires": max(10.0, 2 * SWEEP_SECONDS)},
-    }
+    },
+    "verify": {
+        "task": "aggregator.tasks.verify",
+        "schedule": crontab(hour="3", minute="0"),  # UTC
+        "options": {"expires": 3600, "priority": 9},
+    },
 }
 
 # After a batch was sealed, how long its reports' traces may lie in the database's files.
@@ -199,6 +206,7 @@ AXES_COOLOFF_TIME = 1  # hour
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # the hour ends, whoever keeps knocking
 AXES_USERNAME_CALLABLE = "accounts.lockout.person_of"
+AXES_CLIENT_IP_CALLABLE = "accounts.lockout.address_of"
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 AXES_LOCKOUT_CALLABLE = "accounts.lockout.refuse"
@@ -214,6 +222,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # probes come from inside, over plain HTTP
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_HSTS_SECONDS = 63_072_000 if HTTPS else 0

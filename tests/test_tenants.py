@@ -112,6 +112,9 @@ TABLE: dict[str, Row] = {
     "aggregator:comparison_csv": RESULTS,
     "aggregator:methods": PUBLIC,
     "aggregator:methods_figure": PUBLIC,
+    # for machines: the same for everybody
+    "aggregator:healthz": PUBLIC,
+    "aggregator:readyz": PUBLIC,
     # the API
     "aggregator:api_schema": PUBLIC,
     "aggregator:api_surveys": Row(get=(200, 200, 403), other=(405, 405, 403)),

@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from aggregator import tasks
-from aggregator.models import Chart
+from aggregator.comparisons import request_comparison
+from aggregator.models import Batch, Chart, Comparison, DueWork, RawReport, Snapshot, Upkeep
+from aggregator.sealing import count_acknowledged, seal_next_batch
 from aggregator.snapshots import newest_snapshot
+from config.celery import app
 from surveys.models import Wave
+from surveys.services import close_wave
 from tests.aggregator.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db
 ROWS = [bytes([i % 2, 0, 1]) for i in range(40)]
-Message = tuple[Callable[[int], None], list[int]]
+Message = tuple[Callable[..., None], Sequence[int]]
+ALL = (
+    tasks.seal_wave,
+    tasks.estimate_wave,
+    tasks.draw_wave,
+    tasks.compare,
+    tasks.purge,
+)
+
+
+@pytest.fixture(autouse=True)
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Stands in for drawing, which takes seconds; remembers what was drawn."""
+    totals: list[int] = []
+
+    def draw(wave: Wave, snapshot: Snapshot) -> tuple[dict[str, Any], str, bytes]:
+        totals.append(snapshot.total)
+        return {"n": snapshot.total}, "<svg/>", b""
+
+    monkeypatch.setattr("aggregator.drawing.draw_chart", draw)
+    return totals
 
 
 @pytest.fixture
@@ -24,14 +54,14 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
     messages: list[Message] = []
 
     def keep(task: Any) -> Callable[..., None]:
-        return lambda args, **_: messages.append((task, args))
+        def apply_async(args: Sequence[int] = (), *, expires: float, priority: int) -> None:
+            messages.append((task, args))
 
-    for task in (tasks.seal_wave, tasks.estimate_wave, tasks.draw_wave):
+        return apply_async
+
+    for task in ALL:
         monkeypatch.setattr(task, "apply_async", keep(task))
-    monkeypatch.setattr(
-        "aggregator.drawing.draw_chart",
-        lambda wave, snapshot: ({"n": snapshot.total}, "<svg/>", b""),
-    )
+    monkeypatch.setattr(tasks, "purge_is_due", lambda: False)
     return messages
 
 
@@ -40,6 +70,14 @@ def deliver(queue: list[Message], *, times: int = 1) -> None:
         task, args = queue.pop(0)
         for _ in range(times):
             task(*args)
+
+
+def assert_all_counted(wave: Wave, total: int) -> None:
+    wave.refresh_from_db()
+    snapshot = newest_snapshot(wave)
+    assert snapshot is not None
+    assert (snapshot.total, snapshot.final) == (total, not wave.is_open)
+    assert count_acknowledged(wave) == total
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -52,10 +90,8 @@ def test_two_sweeps_and_their_messages_bring_a_wave_up_to_date(
     deliver(queue, times=times)
     tasks.sweep()  # draws
     deliver(queue, times=times)
-    wave.refresh_from_db()
-    snapshot = newest_snapshot(wave)
-    assert snapshot is not None
-    assert (wave.ending, snapshot.total, snapshot.final) == (Wave.Ending.CAP, 40, True)
+    assert_all_counted(wave, 40)
+    assert wave.ending == Wave.Ending.CAP
     assert Chart.objects.get().specification == {"n": 40}
     tasks.sweep()
     assert queue == []
@@ -74,9 +110,146 @@ def test_lost_messages_are_made_good_by_later_sweeps(queue: list[Message], lost:
     for _ in range(4):
         tasks.sweep()
         deliver(queue)
-    snapshot = newest_snapshot(wave)
-    assert snapshot is not None
-    assert (snapshot.total, snapshot.final) == (40, True)
+    assert_all_counted(wave, 40)
+
+
+def test_what_is_never_delivered_stays_due_since_it_was_seen_first(
+    queue: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wave = make_wave()
+    send_many(wave, ROWS)
+    start = timezone.now()
+    for minutes in range(5):
+        monkeypatch.setattr(
+            "aggregator.tasks.timezone.now", lambda m=minutes: start + timedelta(minutes=m)
+        )
+        tasks.sweep()
+        queue.clear()
+    due = DueWork.objects.get()
+    assert (due.kind, due.subject, due.since) == ("seal", wave.pk, start)
+    swept = Upkeep.objects.get(job=Upkeep.Job.SWEEP).ended_at
+    assert swept == start + timedelta(minutes=4)
+
+
+def test_messages_that_come_long_after_the_work_is_done_change_nothing(
+    queue: list[Message], drawn: list[int]
+) -> None:
+    wave = make_wave(cap=40)
+    send_many(wave, ROWS)
+    late: list[Message] = []
+    for _ in range(3):
+        tasks.sweep()
+        late += queue
+        deliver(queue)
+    before = [list(model.objects.values()) for model in (Batch, Snapshot, Chart)]
+    assert {task for task, _ in late} >= {tasks.seal_wave, tasks.draw_wave}
+    for task, args in [*late, (tasks.estimate_wave, [wave.pk])]:
+        task(*args)
+    assert [list(model.objects.values()) for model in (Batch, Snapshot, Chart)] == before
+    assert drawn == [40]  # by one message; the others found nothing to draw
+
+
+def test_messages_for_what_no_longer_exists_are_harmless(queue: list[Message]) -> None:
+    for task in ALL[:-1]:
+        task(4711)
+    assert queue == []
+
+
+def test_a_comparison_asked_for_twice_by_message_is_computed_once(queue: list[Message]) -> None:
+    wave = make_wave()
+    send_many(wave, ROWS)
+    tasks.sweep()
+    deliver(queue)
+    comparison = request_comparison(
+        wave=wave, snapshot=wave.snapshots.get(), kind=Comparison.Kind.TABLE, names=["q1", "q2"]
+    )
+    tasks.sweep()
+    assert (tasks.compare, [comparison.pk]) in queue
+    deliver(queue, times=2)
+    comparison.refresh_from_db()
+    assert (comparison.state, comparison.attempts) == (Comparison.State.DONE, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_message_to_two_workers_at_once_seals_once(queue: list[Message]) -> None:
+    wave = make_wave()
+    send_many(wave, ROWS * 5)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    together = threading.Barrier(3)
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            together.wait(timeout=10)
+            tasks.seal_wave(wave.pk)
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert failures == []
+    assert list(wave.batches.values_list("number", "size")) == [(1, 200)]
+    assert not RawReport.objects.exists()
+
+
+def test_an_open_wave_gives_one_batch_a_message_unless_the_batch_is_full(
+    queue: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wave = make_wave()
+    send_many(wave, ROWS)
+    sealed: list[int] = []
+    seal = seal_next_batch
+
+    def seal_while_more_arrive(*, wave_id: int) -> Batch | None:
+        batch = seal(wave_id=wave_id)
+        sealed.append(batch.size if batch else 0)
+        send_many(wave, ROWS)
+        return batch
+
+    monkeypatch.setattr(tasks, "seal_next_batch", seal_while_more_arrive)
+    tasks.seal_wave(wave.pk)
+    assert sealed == [30]
+    monkeypatch.setattr("aggregator.sealing.MAX_BATCH", 25)
+    monkeypatch.setattr(tasks, "MAX_BATCH", 25)
+    monkeypatch.setattr(tasks, "BATCHES_PER_MESSAGE", 4)
+    tasks.seal_wave(wave.pk)
+    assert sealed == [30, 25, 25, 25, 25]  # then other messages have their turn
+
+
+def test_without_a_broker_the_sweep_remembers_what_is_due_and_fails_aloud(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*args: Any, **options: Any) -> None:
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(tasks.seal_wave, "apply_async", refuse)
+    wave = make_wave()
+    send_many(wave, ROWS)
+    with pytest.raises(OperationalError):
+        tasks.sweep()
+    assert DueWork.objects.get().subject == wave.pk
+    assert Upkeep.objects.filter(job=Upkeep.Job.SWEEP).exists()
+
+
+def test_a_closing_that_hangs_keeps_no_other_work_waiting(
+    queue: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Closing waits for the wave's row, which a worker that was stopped may hold."""
+    wave = make_wave()
+    send_many(wave, ROWS)
+
+    def hang() -> int:
+        raise TimeoutError
+
+    monkeypatch.setattr(tasks, "close_due_waves", hang)
+    with pytest.raises(TimeoutError):
+        tasks.sweep()
+    assert queue == [(tasks.seal_wave, [wave.pk])]
 
 
 def test_below_the_display_minimum_nothing_is_drawn(queue: list[Message]) -> None:
@@ -96,3 +269,37 @@ def test_messages_carry_ids_only(queue: list[Message]) -> None:
     send_many(wave, ROWS)
     tasks.sweep()
     assert [args for _, args in queue] == [[wave.pk]]
+
+
+def test_traces_are_purged_when_that_is_due(
+    queue: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    purged: list[bool] = []
+    monkeypatch.setattr(tasks, "purge_traces", lambda: purged.append(True))
+    tasks.sweep()
+    tasks.purge()  # a message that comes twice or late
+    assert (queue, purged) == ([], [])
+    monkeypatch.setattr(tasks, "purge_is_due", lambda: True)
+    tasks.sweep()
+    assert queue == [(tasks.purge, ())]
+    deliver(queue)
+    assert purged == [True]
+
+
+def test_beat_sends_tasks_that_exist_and_that_do_not_pile_up() -> None:
+    schedule = settings.CELERY_BEAT_SCHEDULE
+    assert {entry["task"] for entry in schedule.values()} == {tasks.sweep.name, tasks.verify.name}
+    assert all(entry["options"]["expires"] for entry in schedule.values())
+    assert schedule["verify"]["schedule"].hour == {3}
+    assert str(app.timezone) == "UTC"
+
+
+def test_no_task_may_run_for_so_long_that_the_broker_hands_it_to_another() -> None:
+    for task in (tasks.sweep, *ALL):
+        assert task.acks_late is None or task.acks_late
+    assert (
+        settings.CELERY_TASK_TIME_LIMIT
+        < (settings.CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"])
+    )
+    # Verifying may take longer: its message is acknowledged when it starts.
+    assert not tasks.verify.acks_late

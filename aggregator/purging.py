@@ -1,0 +1,218 @@
+"""Erasing the traces that a database keeps of sealed reports: dead rows, write-ahead log.
+
+Deleting a row leaves its bytes in the files. What is erased here, what cannot be, and the
+measurements behind it: docs/decisions/0013-erasing-traces.md.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import OperationalError, connection, transaction
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Max
+from django.utils import timezone
+
+from aggregator.models import Batch, Discard, Upkeep
+
+logger = logging.getLogger(__name__)
+# Uploads queue up behind whoever waits for the whole table, so nobody waits for longer.
+LOCK_MS = 100
+LOCK_NOT_AVAILABLE = "55P03"  # a name that PostgreSQL gives to this error
+# Rewriting more rows than these would keep uploads waiting for longer than a second.
+MOST_WAITING = 200_000
+CHECKPOINT_TRIES = 5
+
+NOT_SWITCHED = (
+    "The write-ahead log keeps sealed reports until its present file is full, because {role} may "
+    "not begin a new one. As superuser, in this database: GRANT EXECUTE ON FUNCTION "
+    'pg_switch_wal() TO "{role}";'
+)
+NO_CHECKPOINT = (
+    "The write-ahead log keeps sealed reports until the server's own next checkpoint, because "
+    '{role} may not ask for one. As superuser: GRANT pg_checkpoint TO "{role}";'
+)
+RECYCLED = (
+    "Used files of the write-ahead log are kept for reuse, with sealed reports in them. "
+    "As superuser: ALTER SYSTEM SET wal_recycle = off; SELECT pg_reload_conf();"
+)
+FILES_KEPT = (
+    "{count} used files of the write-ahead log, with sealed reports in them, are held by "
+    "archiving, a replication slot or wal_keep_size. manage.py privacy_check names which."
+)
+
+
+class NotNow(Exception):
+    """The database is too busy, or somebody may still read what was deleted."""
+
+
+def purge_is_due() -> bool:
+    """Whether raw reports were sealed or discarded since the last purge, long enough ago."""
+    done = Upkeep.objects.filter(job=Upkeep.Job.PURGE).first()
+    if done is None:
+        return any(_newest().values())
+    elapsed = timezone.now() - done.ended_at
+    # Less than nothing: the clock was set back, and must not put this off.
+    if timedelta(0) <= elapsed < timedelta(seconds=settings.PURGE_SECONDS):
+        return False
+    return any(number > done.found.get(name, 0) for name, number in _newest().items())
+
+
+def _newest() -> dict[str, int]:
+    """How far the deleting of raw reports has come."""
+    return {
+        "batch": Batch.objects.aggregate(newest=Max("pk"))["newest"] or 0,
+        "discard": Discard.objects.aggregate(newest=Max("pk"))["newest"] or 0,
+    }
+
+
+def purge_traces() -> None:
+    """Erase what can be erased; note how far that reaches, and in sentences what is left.
+
+    Must not run in a transaction. Where this is not the moment, it stays due.
+    """
+    purge = _purge_postgresql if connection.vendor == "postgresql" else _purge_sqlite
+    try:
+        reached, left = purge()
+    except NotNow as reason:
+        logger.info("purging is put off to the next sweep: %s", reason)
+        return
+    Upkeep.objects.update_or_create(
+        job=Upkeep.Job.PURGE,
+        defaults={"ended_at": timezone.now(), "found": {**reached, "left": left}},
+    )
+
+
+# --- PostgreSQL ---------------------------------------------------------------------------------
+
+
+def _purge_postgresql() -> tuple[dict[str, int], list[str]]:
+    reached = _rewrite_raw_reports()
+    return reached, _drop_used_log_files()
+
+
+def _rewrite_raw_reports() -> dict[str, int]:
+    """Write what waits into new files, in the order of its random ids, without what was deleted.
+
+    VACUUM alone frees the place of a dead row and leaves its bytes there.
+    """
+    try:
+        with transaction.atomic(durable=True), connection.cursor() as cursor:
+            _refuse_if_many_wait(cursor)
+            cursor.execute(f"SET LOCAL lock_timeout = {LOCK_MS}")
+            cursor.execute("LOCK TABLE aggregator_raw_report IN ACCESS EXCLUSIVE MODE")
+            # A sealer deletes, draws the batch's number and commits. Under this lock none is
+            # on that way, so all that is deleted belongs to these numbers.
+            reached = _newest()
+            _refuse_if_deleted_rows_are_in_sight(cursor)
+            cursor.execute("CLUSTER aggregator_raw_report USING aggregator_raw_report_pkey")
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None) == LOCK_NOT_AVAILABLE:
+            raise NotNow("somebody uses the table of raw reports") from None
+        raise
+    return reached
+
+
+def _refuse_if_many_wait(cursor: CursorWrapper) -> None:
+    cursor.execute(
+        "SELECT count(*) FROM (SELECT FROM aggregator_raw_report LIMIT %s) AS waiting",
+        [MOST_WAITING + 1],
+    )
+    if cursor.fetchone()[0] > MOST_WAITING:
+        raise NotNow("too many raw reports wait to be sealed")
+
+
+def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
+    """CLUSTER carries deleted rows over while a transaction that began earlier may read them.
+
+    Sealing inserts its batch in the transaction that deletes, so the batch's age is the age of
+    the deletion. Of transactions this shows who began before that: a backup, a standby's query.
+    """
+    done = Upkeep.objects.filter(job=Upkeep.Job.PURGE).first()
+    found = done.found if done else {}
+    cursor.execute(
+        """
+        WITH deletion AS (
+            SELECT xmin FROM aggregator_batch WHERE id > %s
+            UNION ALL SELECT xmin FROM aggregator_discard WHERE id > %s
+        ), reader AS (
+            SELECT greatest(age(backend_xmin), age(backend_xid)) AS age FROM pg_stat_activity
+            WHERE pid <> pg_backend_pid() AND coalesce(datname = current_database(), true)
+            UNION ALL SELECT age(transaction) FROM pg_prepared_xacts
+            UNION ALL SELECT age(xmin) FROM pg_replication_slots
+        )
+        SELECT coalesce(
+            (SELECT max(age) FROM reader) >= (SELECT min(age(xmin)) FROM deletion), false)
+        """,
+        [found.get("batch", 0), found.get("discard", 0)],
+    )
+    if cursor.fetchone()[0]:
+        raise NotNow("a transaction that began earlier may still read what was deleted")
+
+
+def _drop_used_log_files() -> list[str]:
+    """Begin a new file of the write-ahead log and let a checkpoint remove those before it."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT current_user, current_setting('wal_recycle')::bool,
+                   has_function_privilege('pg_switch_wal()', 'EXECUTE'),
+                   has_function_privilege('pg_ls_waldir()', 'EXECUTE'),
+                   CASE WHEN to_regrole('pg_checkpoint') IS NULL
+                        THEN current_setting('is_superuser')::bool
+                        ELSE pg_has_role('pg_checkpoint', 'USAGE') END
+            """
+        )
+        role, recycles, may_switch, may_list, may_checkpoint = cursor.fetchone()
+        used = _list_log_files(cursor) if may_list else set()
+        if may_switch:
+            cursor.execute("SELECT pg_switch_wal()")
+        if may_checkpoint:
+            cursor.execute("CHECKPOINT")
+        kept = used & _list_log_files(cursor) if may_switch and may_checkpoint and may_list else ()
+    left = {
+        NOT_SWITCHED.format(role=role): not may_switch,
+        NO_CHECKPOINT.format(role=role): not may_checkpoint,
+        RECYCLED: recycles,
+        FILES_KEPT.format(count=len(kept)): bool(kept),
+    }
+    return [sentence for sentence, applies in left.items() if applies]
+
+
+def _list_log_files(cursor: CursorWrapper) -> set[str]:
+    """Files of the write-ahead log with content; later ones are prepared for use."""
+    cursor.execute(
+        """
+        SELECT name FROM pg_ls_waldir()
+        WHERE name ~ '^[0-9A-F]{24}$' AND name <= pg_walfile_name(pg_current_wal_lsn())
+        """
+    )
+    return {name for (name,) in cursor.fetchall()}
+
+
+# --- SQLite -------------------------------------------------------------------------------------
+
+
+def _purge_sqlite() -> tuple[dict[str, int], list[str]]:
+    """Move the write-ahead log into the database file and cut it to nothing.
+
+    In the file itself `secure_delete` has overwritten what was deleted.
+    """
+    reached = _newest()
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout")
+        (patience,) = cursor.fetchone()
+        cursor.execute(f"PRAGMA busy_timeout = {LOCK_MS}")
+        try:
+            for _ in range(CHECKPOINT_TRIES):
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                (busy, _, _) = cursor.fetchone()
+                if not busy:
+                    return reached, []
+                time.sleep(LOCK_MS / 1000)
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {patience}")
+    raise NotNow("somebody reads or writes all the time")

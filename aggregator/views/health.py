@@ -1,0 +1,117 @@
+"""For load balancers and watchdogs: does this process answer, and is work being done?
+
+Nothing here tells how many reports wait. The broker is not asked, because web processes never
+talk to it: if messages go nowhere, the age of the last sweep says so.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from aggregator import problems
+from aggregator.due import find_oldest_due
+from aggregator.models import Upkeep
+
+LIMITER_PATIENCE_SECONDS = 0.5
+RETRY_SECONDS = 5
+MAX_DIGITS = 9
+
+
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    """This process answers. It asks nobody else."""
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    """The database answers; and for watchdogs, how late work is.
+
+    200 also while workers are away: reports can be taken, so the load balancer must leave this
+    process in. `?max_age=60` answers 503 if work or the last sweep is older.
+    """
+    text = request.GET.get("max_age", "")
+    if set(request.GET) - {"max_age"} or (request.GET and not _is_seconds(text)):
+        return _refuse(
+            problems.INVALID_INPUT, "The only parameter is max_age, in whole seconds, such as 60."
+        )
+    try:
+        report = _describe(now=timezone.now())
+    except (OperationalError, InterfaceError):
+        return _refuse(problems.UNAVAILABLE, "The database does not answer.")
+    late = _find_late(report, max_age=int(text)) if text else ""
+    return _refuse(problems.UNAVAILABLE, late) if late else JsonResponse(report)
+
+
+def _is_seconds(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
+
+
+def _describe(*, now: datetime) -> dict[str, int | str | None]:
+    jobs = {row.job: row for row in Upkeep.objects.all()}
+    ended = {job: row.ended_at for job, row in jobs.items()}
+    verified = jobs.get(Upkeep.Job.VERIFY)
+    return {
+        "oldest_due_work_seconds": _age(find_oldest_due(), now),
+        "last_sweep_seconds": _age(ended.get(Upkeep.Job.SWEEP), now),
+        "limiter": "ok" if _limiter_answers(settings.LIMITER_URL) else "away",
+        "last_verified": verified.ended_at.date().isoformat() if verified else None,
+        "differences": verified.found["count"] if verified else None,
+        "last_purge_seconds": _age(ended.get(Upkeep.Job.PURGE), now),
+    }
+
+
+def _age(moment: datetime | None, now: datetime) -> int | None:
+    # The clocks of two machines may differ a little; nothing has an age below 0.
+    return None if moment is None else max(0, int((now - moment).total_seconds()))
+
+
+def _find_late(report: dict[str, int | str | None], *, max_age: int) -> str:
+    """Say what is older than it should be; empty if nothing is."""
+    swept, due = report["last_sweep_seconds"], report["oldest_due_work_seconds"]
+    if not isinstance(swept, int):
+        return "No worker has looked for due work yet."
+    if swept > max_age:
+        return f"No worker has looked for due work for {swept} seconds."
+    if isinstance(due, int) and due > max_age:
+        return f"The oldest due work has been waiting for {due} seconds."
+    return ""
+
+
+@lru_cache(maxsize=2)
+def _limiter(url: str) -> Redis:
+    return Redis.from_url(
+        url,
+        socket_connect_timeout=LIMITER_PATIENCE_SECONDS,
+        socket_timeout=LIMITER_PATIENCE_SECONDS,
+        retry=Retry(NoBackoff(), 1),  # a connection that was cut meanwhile is opened anew
+    )
+
+
+def _limiter_answers(url: str) -> bool:
+    try:
+        return bool(_limiter(url).ping())
+    except (RedisError, OSError):
+        return False
+
+
+def _refuse(problem: problems.Problem, detail: str) -> HttpResponse:
+    response = HttpResponse(
+        problems.problem_body(problem, detail),
+        status=problem.status,
+        content_type=problems.CONTENT_TYPE,
+    )
+    if problem is problems.UNAVAILABLE:
+        response["Retry-After"] = str(RETRY_SECONDS)
+    return response
