@@ -1,0 +1,338 @@
+"""Work heals itself: broker away or emptied, two beats, workers that race or stand still."""
+
+from __future__ import annotations
+
+import json
+import random
+import secrets
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+import redis
+
+from aggregator.intake.wire import encode_report
+from aggregator.packing import unpack_reports
+from scripts.stack import ROOT, Stack, free_port
+from tests.system.postgres import Postgres
+from tests.system.world import World, make_world
+
+# Fifteen weak yes/no questions give 32,768 patterns: enough for a report to be one of a kind.
+QUESTIONS = 15
+LAUNCH = """
+from accounts.models import User
+from surveys.services import add_question, create_survey, launch_survey
+owner = User.objects.first() or User.objects.create(email="researcher@localhost")
+for number in range({waves}):
+    survey = create_survey(
+        owner=owner, title="One", minimum_batch=10, display_minimum=10, cap={cap}
+    )
+    for _ in range({questions}):
+        add_question(survey=survey, text="One?", flips=49)
+    launch_survey(survey=survey)
+"""
+# As by a worker that died between looking and doing.
+LOOK = """
+from django.utils import timezone
+from aggregator.due import find_due_work, remember_due_work
+remember_due_work(find_due_work(), now=timezone.now())
+"""
+# Fails, instead of hanging, if it queues up behind a lock.
+SEAL_WITHOUT_WAITING = """
+from django.db import connection
+from aggregator.sealing import seal_next_batch
+with connection.cursor() as cursor:
+    cursor.execute("SET lock_timeout = '2s'")
+print(seal_next_batch(wave_id={wave}))
+"""
+# Seals waves in small batches until nothing is due, in a given order, once all are ready.
+SEALER = """
+import sys, time
+from pathlib import Path
+from aggregator import sealing
+from surveys.models import Wave
+sealing.MAX_BATCH = 500
+folder, name, backwards = Path({folder!r}), {name!r}, {backwards!r}
+waves = sorted(Wave.objects.values_list("pk", flat=True), reverse=backwards)
+(folder / name).touch()
+deadline = time.monotonic() + 60
+while not (folder / "go").exists():
+    assert time.monotonic() < deadline
+    time.sleep(0.005)
+sealed = 0
+while sealing.find_waves_to_seal().exists():
+    assert time.monotonic() < deadline
+    for wave in waves:
+        sealed += sealing.seal_next_batch(wave_id=wave) is not None
+print(sealed)
+"""
+
+
+def launch(world: World, *, waves: int = 1, cap: int | None = None) -> list[int]:
+    code = LAUNCH.format(waves=waves, cap=cap, questions=QUESTIONS)
+    world.stack.manage("shell", "-v", "0", "-c", code)
+    return [pk for (pk,) in world.query("SELECT id FROM surveys_wave ORDER BY id")][-waves:]
+
+
+def draw_reports(count: int, *, first: int = 0) -> list[bytes]:
+    """Each with a pattern of codes that no other has."""
+    return [
+        bytes(number >> question & 1 for question in range(QUESTIONS))
+        for number in range(first, first + count)
+    ]
+
+
+def put(world: World, wave: int, reports: Sequence[bytes]) -> None:
+    """Store reports as the intake does: spent id and raw report in one transaction."""
+    ids = [secrets.token_bytes(32) for _ in reports]
+    spent = [(report_id, wave) for report_id in ids]
+    raw = [(report_id, wave, report) for report_id, report in zip(ids, reports, strict=True)]
+    if not world.database_url:
+        with closing(sqlite3.connect(world.stack.var / "murmur.sqlite3", timeout=20)) as file, file:
+            file.executemany("INSERT INTO aggregator_spent_id (id, wave_id) VALUES (?, ?)", spent)
+            file.executemany(
+                "INSERT INTO aggregator_raw_report (id, wave_id, symbols) VALUES (?, ?, ?)", raw
+            )
+        return
+    with psycopg.connect(world.database_url) as connection, connection.cursor() as cursor:
+        for table, columns, rows in (
+            ("aggregator_spent_id", "id, wave_id", spent),
+            ("aggregator_raw_report", "id, wave_id, symbols", raw),
+        ):
+            with cursor.copy(f"COPY {table} ({columns}) FROM STDIN".encode()) as copy:
+                for row in rows:
+                    copy.write_row(row)
+
+
+def assert_each_counted_once(world: World, wave: int, reports: Sequence[bytes]) -> None:
+    """Batches are dense and large enough, and hold together exactly these reports."""
+    batches = world.query(
+        f"SELECT number, size, packed FROM aggregator_batch WHERE wave_id = {wave} ORDER BY number"
+    )
+    assert [number for number, _, _ in batches] == list(range(1, len(batches) + 1))
+    assert all(size >= 10 for _, size, _ in batches)
+    found = Counter(
+        row.tobytes()
+        for _, size, packed in batches
+        for row in unpack_reports(bytes(packed), size=size, ks=[2] * QUESTIONS)
+    )
+    assert found == Counter(reports)
+
+
+def send_over_http(world: World, reports: Sequence[bytes]) -> None:
+    [(manifest_hash,)] = world.query("SELECT manifest_hash FROM surveys_wave")
+    with httpx.Client(base_url=world.stack.url, trust_env=False, timeout=30) as client:
+        for report in reports:
+            body = encode_report(
+                manifest_hash=bytes(manifest_hash),
+                report_id=secrets.token_bytes(32),
+                symbols=report,
+            )
+            headers = {"content-type": "application/json"}
+            assert client.post("/api/reports", content=body, headers=headers).status_code == 201
+
+
+def ask(world: World, query: str = "") -> tuple[int, dict[str, Any]]:
+    reply = httpx.get(f"{world.stack.url}/readyz{query}", trust_env=False, timeout=30)
+    return reply.status_code, reply.json()
+
+
+def wait(what: Callable[[], bool], *, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def sealed(world: World) -> int:
+    return world.tally().sealed
+
+
+def pids(world: World) -> dict[str, int]:
+    names = ("web", "worker", "beat")
+    assert all(world.stack.is_running(name) for name in names)
+    return {name: world.stack.processes[name].pid for name in names}
+
+
+def test_work_goes_on_by_itself_after_the_broker_was_away_and_emptied(world: World) -> None:
+    [wave] = launch(world)
+    wait(lambda: ask(world, "?max_age=5")[0] == 200, seconds=60)
+    before = pids(world)
+
+    world.stack.kill("broker")
+    send_over_http(world, draw_reports(40))  # the intake needs no broker
+    world.stack.manage("shell", "-v", "0", "-c", LOOK)
+    ages: list[int] = []
+
+    def watch() -> bool:
+        status, told = ask(world)
+        assert status == 200  # reports can be taken: the load balancer leaves this process in
+        ages.append(told["oldest_due_work_seconds"])
+        return ask(world, "?max_age=8")[0] == 503
+
+    wait(watch, seconds=60)
+    assert ages == sorted(ages)
+    assert ages[-1] - ages[0] >= 2
+    assert sealed(world) == 0
+
+    world.stack.start("broker")
+    wait(lambda: sealed(world) == 30, seconds=60)
+    wait(lambda: ask(world, "?max_age=5")[0] == 200, seconds=60)
+
+    more = draw_reports(40, first=40)
+    broker = redis.Redis.from_url(world.stack.redis_url)
+    put(world, wave, more)
+    for _ in range(4):
+        broker.flushall()
+        time.sleep(0.2)
+    wait(lambda: sealed(world) == 70, seconds=60)
+    assert pids(world) == before
+    world.stack.manage("verify")
+
+
+def verify_until_done(world: World, *, total: int) -> int:
+    """Recompute everything again and again while it is being sealed; return how often."""
+    for times in range(1, 30):
+        world.stack.manage("verify")  # raises at any difference
+        if sealed(world) == total:
+            return times
+    raise AssertionError("not sealed in time")
+
+
+@pytest.fixture
+def twin(postgres: Postgres, tmp_path: Path) -> Iterator[World]:
+    """Two of everything on one PostgreSQL that soon throws out who holds locks and sleeps."""
+    url = postgres.create_database() + "?options=-c%20idle_in_transaction_session_timeout%3D5s"
+    stack = Stack(
+        var=tmp_path,
+        port=free_port(),
+        database_url=url,
+        settings={"MURMUR_SWEEP_SECONDS": "1"},
+        copies=2,
+    )
+    world = World(stack=stack, database_url=url)
+    try:
+        world.begin()
+        yield world
+    finally:
+        if stack.is_running("worker"):
+            stack.signal("worker", signal.SIGCONT)
+        stack.stop()
+
+
+def test_two_beats_and_two_workers_do_no_harm_and_one_may_stand_still(twin: World) -> None:
+    waves = launch(twin, waves=3, cap=4000)
+    reports = draw_reports(4000)
+    for start in range(0, 4000, 800):
+        for wave in waves:
+            put(twin, wave, reports[start : start + 800])
+    assert verify_until_done(twin, total=3 * 4000) >= 1
+    for wave in waves:
+        assert_each_counted_once(twin, wave, reports)
+    stand_still_in_the_middle_of_sealing(twin)
+
+
+def stand_still_in_the_middle_of_sealing(twin: World) -> None:
+    [wave] = launch(twin, cap=80)
+    before = sealed(twin)
+    reports = draw_reports(80)
+    twin.stack.kill("worker-2")
+    with psycopg.connect(twin.database_url, autocommit=True) as gate:
+        gate.execute("SET idle_in_transaction_session_timeout = 0")
+        with gate.transaction():
+            # Nobody can insert a batch: the sealer stands with its reports deleted and the
+            # wave's row locked, until this transaction ends.
+            gate.execute("LOCK TABLE aggregator_batch IN EXCLUSIVE MODE")
+            put(twin, wave, reports[:40])
+            wait(lambda: find_sealer(gate) == "waits", seconds=60)
+            twin.stack.signal("worker", signal.SIGSTOP)
+        # The insert goes through on the server; the worker never hears of it, never commits.
+        wait(lambda: find_sealer(gate) == "idle in transaction", seconds=4)
+    assert sealed(twin) == before
+    twin.stack.start("worker-2")
+    wait(lambda: (ask(twin)[1]["oldest_due_work_seconds"] or 0) >= 1, seconds=60)
+    wait(lambda: sealed(twin) == before + 30, seconds=60)
+    wait(lambda: ask(twin, "?max_age=3")[0] == 200, seconds=60)
+
+    twin.stack.signal("worker", signal.SIGCONT)
+    twin.stack.kill("worker-2")
+    put(twin, wave, reports[40:])  # the one that stood still works again
+    wait(lambda: sealed(twin) == before + 80, seconds=60)
+    assert_each_counted_once(twin, wave, reports)
+    twin.stack.manage("verify")
+
+
+def find_sealer(gate: psycopg.Connection[tuple[Any, ...]]) -> str:
+    """What the server process does whose last statement inserts a batch; empty for none."""
+    gate.execute("SELECT pg_stat_clear_snapshot()")  # inside a transaction the view stands still
+    row = gate.execute(
+        "SELECT CASE WHEN wait_event_type = 'Lock' THEN 'waits' ELSE state END "
+        "FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' "
+        "AND query LIKE 'INSERT INTO \"aggregator_batch\"%'"
+    ).fetchone()
+    return row[0] if row else ""
+
+
+def test_sealers_that_race_on_postgresql_take_every_report_once(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    world = make_world(var=tmp_path, database_url=postgres.create_database())
+    world.stack.manage("migrate", "--no-input", "--verbosity", "0")
+    waves = launch(world, waves=2)
+    reports = draw_reports(20_000)
+    random.Random(4).shuffle(reports)
+    for wave in waves:
+        put(world, wave, reports)
+    world.query(
+        "UPDATE surveys_wave SET state='closed', ending='owner', closed_at=now() RETURNING id"
+    )
+    with psycopg.connect(world.database_url) as other:
+        other.execute("SELECT FROM surveys_wave FOR NO KEY UPDATE")
+        code = SEAL_WITHOUT_WAITING.format(wave=waves[0])
+        assert world.stack.manage("shell", "-v", "0", "-c", code) == "None\n"
+    printed = race_sealers(world, folder=tmp_path, names=("a", "b", "c"))
+    # All had a share in it, or this was no race.
+    assert all(printed), printed
+    for wave in waves:
+        assert_each_counted_once(world, wave, reports)
+    assert world.tally().raw == 0
+    world.stack.manage("verify")
+
+
+def race_sealers(world: World, *, folder: Path, names: Sequence[str]) -> list[int]:
+    """Start sealers that begin together, half of them at the other end; return their batches."""
+    processes = [
+        subprocess.Popen(
+            [
+                *(sys.executable, "manage.py", "shell", "-v", "0", "-c"),
+                SEALER.format(folder=str(folder), name=name, backwards=bool(place % 2)),
+            ],
+            cwd=ROOT,
+            env=world.stack.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for place, name in enumerate(names)
+    ]
+    try:
+        wait(lambda: all((folder / name).exists() for name in names), seconds=60)
+        (folder / "go").touch()
+        results = [process.communicate(timeout=90) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    assert [process.returncode for process in processes] == [0] * len(names), results
+    return [json.loads(out) for out, _ in results]
