@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Max, Min
 from django.db.models.functions import Coalesce
@@ -101,6 +102,17 @@ def _note_sweep(now: datetime) -> None:
         unique_fields=["job"],
         update_fields=["ended_at"],
     )
+
+
+def was_just_swept(*, now: datetime) -> bool:
+    """Whether a sweep ended so lately that another one would find the same.
+
+    Sweeps that pile up, or come from two beats, must not keep other work waiting.
+    """
+    ended = Upkeep.objects.filter(job=Upkeep.Job.SWEEP).values_list("ended_at", flat=True).first()
+    pause = timedelta(seconds=settings.SWEEP_SECONDS / 2)
+    # Less than nothing: the clock was set back.
+    return ended is not None and timedelta(0) <= now - ended < pause
 
 
 def find_oldest_due() -> datetime | None:

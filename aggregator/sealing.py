@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 
 from django.db import connection, transaction
-from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery, Sum
 from django.utils import timezone
 
 from aggregator.models import Batch, Discard, RawReport
@@ -49,7 +49,9 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
         )
         if wave is None:
             return None
-        waiting = RawReport.objects.filter(wave=wave).count()
+        # Of a great backlog no more is counted than one batch takes.
+        enough = MAX_BATCH + wave.minimum_batch
+        waiting = RawReport.objects.filter(wave=wave).order_by()[:enough].count()
         size = choose_batch_size(
             waiting=waiting, minimum=wave.minimum_batch, closed=not wave.is_open
         )
@@ -104,18 +106,22 @@ def _discard(*, wave: Wave, waiting: int) -> None:
 
 
 def find_waves_to_seal() -> QuerySet[Wave]:
-    """Waves with 2K raw reports waiting, and closed waves with any."""
-    waiting = dict(RawReport.objects.order_by().values_list("wave").annotate(waiting=Count("pk")))
-    full = [
-        pk
-        for pk, minimum in Wave.objects.open()
-        .filter(pk__in=waiting)
-        .values_list("pk", "minimum_batch")
-        if waiting[pk] >= 2 * minimum
-    ]
-    return Wave.objects.filter(
-        Q(pk__in=full) | Q(pk__in=list(waiting), state=Wave.State.CLOSED)
-    ).order_by("pk")
+    """Waves with 2K raw reports waiting, and closed waves with any.
+
+    Looks at 2K rows of a wave at most: a sweep must not take longer the more is waiting.
+    """
+    waiting = RawReport.objects.filter(wave=OuterRef("pk")).order_by()
+    due = Q(state=Wave.State.CLOSED, first_waiting__isnull=False)
+    for minimum in (
+        Wave.objects.open().order_by().values_list("minimum_batch", flat=True).distinct()
+    ):
+        enough = 2 * minimum
+        due |= Q(Exists(waiting[enough - 1 : enough]), state=Wave.State.OPEN, minimum_batch=minimum)
+    return (
+        Wave.objects.annotate(first_waiting=Subquery(waiting.values("wave")[:1]))
+        .filter(due)
+        .order_by("pk")
+    )
 
 
 def count_acknowledged(wave: Wave) -> int:

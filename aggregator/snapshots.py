@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from aggregator.estimates import compute_estimates
@@ -86,22 +86,26 @@ def _drop_old_snapshots(*, wave: Wave) -> None:
 def find_waves_to_estimate() -> QuerySet[Wave]:
     """Waves whose newest snapshot is behind: in batches, in method, or not yet final."""
     newest = Snapshot.objects.filter(wave=OuterRef("pk")).order_by("-through_batch")
-    raw = RawReport.objects.filter(wave=OuterRef("pk"))
-    return (
-        Wave.objects.annotate(
-            newest_batch=Max("batches__number"),
-            seen_batch=Coalesce(Subquery(newest.values("through_batch")[:1]), 0),
-            seen_final=Subquery(newest.values("final")[:1]),
-            seen_version=Subquery(newest.values("method_version")[:1]),
+    batches = Batch.objects.filter(wave=OuterRef("pk")).order_by("-number")
+    waves = Wave.objects.annotate(
+        newest_batch=Subquery(batches.values("number")[:1]),
+        seen_batch=Coalesce(Subquery(newest.values("through_batch")[:1]), 0),
+        seen_final=Subquery(newest.values("final")[:1]),
+        seen_version=Subquery(newest.values("method_version")[:1]),
+    ).filter(newest_batch__isnull=False)
+    # Asked one by one: of the many raw reports of other waves none should be looked at.
+    complete = [
+        pk
+        for pk in waves.filter(state=Wave.State.CLOSED, seen_final=False).values_list(
+            "pk", flat=True
         )
-        .filter(newest_batch__isnull=False)
-        .filter(
-            Q(newest_batch__gt=F("seen_batch"))
-            | Q(seen_version__lt=METHOD_VERSION)
-            | (Q(state=Wave.State.CLOSED, seen_final=False) & ~Exists(raw))
-        )
-        .order_by("pk")
-    )
+        if not RawReport.objects.filter(wave=pk).exists()
+    ]
+    return waves.filter(
+        Q(newest_batch__gt=F("seen_batch"))
+        | Q(seen_version__lt=METHOD_VERSION)
+        | Q(pk__in=complete)
+    ).order_by("pk")
 
 
 def newest_snapshot(wave: Wave) -> Snapshot | None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from aggregator.comparisons import run_comparison
 from aggregator.drawing import find_waves_to_draw, update_chart
-from aggregator.due import Kind, find_due_work, remember_due_work
+from aggregator.due import Kind, find_due_work, remember_due_work, was_just_swept
 from aggregator.purging import purge_is_due, purge_traces
 from aggregator.sealing import MAX_BATCH, close_due_waves, seal_next_batch
 from aggregator.snapshots import find_waves_to_estimate, update_snapshot
@@ -33,6 +33,8 @@ VERIFY_SECONDS = 6 * 3600
 
 @shared_task
 def sweep() -> None:
+    if was_just_swept(now=timezone.now()):
+        return
     _send_what_is_due()
     # Last, because closing waits for whoever holds the wave's row, and nothing else should.
     if close_due_waves():

@@ -22,6 +22,7 @@ from asgiref.typing import (
     Scope,
 )
 from django.core.wsgi import get_wsgi_application
+from django.http import FileResponse
 
 django_application = get_wsgi_application()
 
@@ -32,6 +33,11 @@ from config.headers import SecurityHeaders
 INTAKE_PATH = "/api/reports"
 MAX_PAGE_BODY_BYTES = 1_000_000
 DJANGO_THREADS = 8
+
+
+# Ten blocks of a response wait between a thread and the client (a2wsgi's queue): with blocks of
+# this size any page or static file fits, and no thread waits for somebody who reads slowly.
+FileResponse.block_size = 131_072
 
 
 class Entry:

@@ -7,6 +7,7 @@ import sys
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
+from django.views.defaults import page_not_found
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -24,7 +25,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
         response = HttpResponse(
             problems.problem_body(problem, problem.title),
             status=problem.status,
-            content_type="application/problem+json",
+            content_type=problems.CONTENT_TYPE,
         )
     else:
         # Without a request: context processors would ask the database once more.
@@ -33,3 +34,14 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if unavailable:
         response["Retry-After"] = RETRY_SECONDS
     return response
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer programs below /api/ as the API's description promises, people with a page."""
+    if not request.path.startswith("/api/"):
+        return page_not_found(request, exception)
+    return HttpResponse(
+        problems.problem_body(problems.NOT_FOUND),
+        status=problems.NOT_FOUND.status,
+        content_type=problems.CONTENT_TYPE,
+    )

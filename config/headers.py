@@ -103,7 +103,8 @@ def headers_for(path: str) -> dict[str, str]:
 
 
 def _row_of(path: str) -> int:
-    return next(row for row, policy in enumerate(TABLE) if policy.matches(path))
+    # "OPTIONS *" names no path: it gets the last row, as everything that nothing else matches.
+    return next((row for row, policy in enumerate(TABLE) if policy.matches(path)), len(TABLE) - 1)
 
 
 def _headers_of(row: int, *, https: bool) -> dict[str, str]:

@@ -47,10 +47,34 @@ class Protocol(HttpToolsProtocol):
         self._in_headers = True
         self._header_bytes = 0
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_headers:
+            super().on_header(name, value)
+            return
+        # A field behind a chunked body. The application has read the headers by then, perhaps
+        # with checks that this one would turn; nobody needs them, and they must not pile up.
+        self._header_bytes += len(name) + len(value)
+        if self._header_bytes > MAX_HEADER_BYTES:
+            self.transport.abort()
+
     def on_headers_complete(self) -> None:
         self._in_headers = False
         self._headers_came()
         super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, unless an earlier request still waits for its own reply."""
+        unanswered = [cycle for cycle, _ in self.pipeline]
+        if self.cycle is not None and not self.cycle.response_complete:
+            unanswered.append(self.cycle)
+        if not unanswered:
+            super().send_400_response(msg)
+            return
+        # The refusal would pass for the earlier request's reply.
+        for cycle in unanswered:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -8,4 +8,5 @@ urlpatterns = [
     path("", include("aggregator.urls")),
 ]
 
+handler404 = "config.errors.not_found"
 handler500 = "config.errors.server_error"

@@ -19,3 +19,5 @@ CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 # WhiteNoise lists its folder when it starts; here files are collected after that.
 WHITENOISE_AUTOREFRESH = True
+# Tests sweep as often as they like.
+SWEEP_SECONDS = 0

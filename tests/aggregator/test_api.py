@@ -217,3 +217,12 @@ def test_answers_have_the_shape_that_the_schema_gives() -> None:
 def test_a_problem_without_detail_has_its_title() -> None:
     for problem in API_PROBLEMS:
         assert json.loads(problem_body(problem))["detail"] == f"{problem.title}."
+
+
+@pytest.mark.parametrize("address", ["/api/nothing", "/api/surveys/No%20Slug/x"])
+def test_an_unknown_address_below_api_is_a_problem_and_elsewhere_a_page(address: str) -> None:
+    response = Client().get(address)
+    assert (response.status_code, response["Content-Type"]) == (404, "application/problem+json")
+    assert response.json()["type"] == "/problems/not-found"
+    page = Client().get("/nothing")
+    assert (page.status_code, page["Content-Type"]) == (404, "text/html; charset=utf-8")

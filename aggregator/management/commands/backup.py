@@ -1,0 +1,60 @@
+"""`manage.py backup FILE`: copy the SQLite database while Murmur runs."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
+
+from aggregator.backups import BackupError, copy_database
+from aggregator.models import RawReport
+
+
+class Command(BaseCommand):
+    help = "Copy the SQLite database to a new file; for PostgreSQL, say how to use pg_dump."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, help="a new file; nothing is overwritten")
+        parser.add_argument(
+            "--without-raw-reports",
+            action="store_true",
+            help="leave out reports that are not sealed yet; after a restore they are lost",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        target, raw_reports = options["file"], not options["without_raw_reports"]
+        if connection.vendor != "sqlite":
+            raise CommandError(
+                "PostgreSQL makes its own backups, also while Murmur runs:\n  "
+                + describe_dump(target=target, raw_reports=raw_reports)
+            )
+        source = Path(connection.settings_dict["NAME"])
+        try:
+            backup = copy_database(source=source, target=target, raw_reports=raw_reports)
+        except BackupError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(
+            f"{target}: {backup.batches:,} batches with {backup.sealed_reports:,} reports, "
+            f"{backup.file_bytes / 1e6:,.1f} MB. "
+            + (
+                "Reports that were not sealed yet are in it, with their ids."
+                if raw_reports
+                else "Reports that were not sealed yet are left out."
+            )
+        )
+
+
+def describe_dump(*, target: Path, raw_reports: bool) -> str:
+    """Write the pg_dump command for this database; the password stays where libpq finds it."""
+    settings = connection.settings_dict
+    words = ["pg_dump", "--format=custom", "--exclude-table-data=django_session"]
+    if not raw_reports:
+        words.append(f"--exclude-table-data={RawReport._meta.db_table}")
+    for option, name in (("host", "HOST"), ("port", "PORT"), ("username", "USER")):
+        if settings[name]:
+            words.append(f"--{option}={settings[name]}")
+    return shlex.join([*words, f"--file={target}", str(settings["NAME"])])
