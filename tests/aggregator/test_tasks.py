@@ -303,3 +303,41 @@ def test_no_task_may_run_for_so_long_that_the_broker_hands_it_to_another() -> No
     )
     # Verifying may take longer: its message is acknowledged when it starts.
     assert not tasks.verify.acks_late
+
+
+def test_sweeps_that_piled_up_do_not_keep_other_work_waiting(
+    queue: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "SWEEP_SECONDS", 2.0)
+    send_many(make_wave(), ROWS)
+    for _ in range(3):
+        tasks.sweep()
+    assert len(queue) == 1
+    long_ago = timezone.now() - timedelta(seconds=3)
+    Upkeep.objects.filter(job=Upkeep.Job.SWEEP).update(ended_at=long_ago)
+    tasks.sweep()
+    assert len(queue) == 2
+    # A heartbeat of the future, from a clock that was set back since, stops nothing.
+    Upkeep.objects.update(ended_at=timezone.now() + timedelta(days=1))
+    tasks.sweep()
+    assert len(queue) == 3
+
+
+def test_a_sweep_reads_no_more_of_a_great_backlog_than_it_needs(
+    queue: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each statement that names raw reports has a limit or asks one wave whether there is any."""
+    send_many(make_wave(), ROWS)
+    statements: list[str] = []
+
+    def remember(execute: Any, sql: str, *rest: Any) -> Any:
+        statements.append(sql)
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(remember):
+        tasks.sweep()
+        queue.clear()
+        assert seal_next_batch(wave_id=Wave.objects.get().pk) is not None
+    asked = [sql for sql in statements if "aggregator_raw_report" in sql]
+    assert len(asked) >= 3
+    assert all("LIMIT" in sql or "count(" not in sql.lower() for sql in asked), asked
