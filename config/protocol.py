@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 HEADER_DEADLINE_SECONDS = 10.0
 READING_DEADLINE_SECONDS = 30.0
@@ -21,14 +21,19 @@ class Protocol(HttpToolsProtocol):
     _reading: asyncio.TimerHandle | None = None
     _in_headers = True
     _header_bytes = 0
+    # Every request that was read and has no whole reply yet. uvicorn itself remembers the last
+    # one only, and would write replies to the others into a connection that is gone.
+    _unanswered: list[RequestResponseCycle]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
+        self._unanswered = []
         self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._headers_came()
         self._client_reads()
+        self._forget_replies()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -61,19 +66,16 @@ class Protocol(HttpToolsProtocol):
         self._in_headers = False
         self._headers_came()
         super().on_headers_complete()
+        self._unanswered = [c for c in self._unanswered if not c.response_complete]
+        self._unanswered.append(self.cycle)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP, unless an earlier request still waits for its own reply."""
-        unanswered = [cycle for cycle, _ in self.pipeline]
-        if self.cycle is not None and not self.cycle.response_complete:
-            unanswered.append(self.cycle)
-        if not unanswered:
+        if all(cycle.response_complete for cycle in self._unanswered):
             super().send_400_response(msg)
             return
-        # The refusal would pass for the earlier request's reply.
-        for cycle in unanswered:
-            cycle.disconnected = True
-            cycle.message_event.set()
+        # The refusal would pass for an earlier request's reply.
+        self._forget_replies()
         self.transport.close()
 
     def pause_writing(self) -> None:
@@ -84,6 +86,12 @@ class Protocol(HttpToolsProtocol):
     def resume_writing(self) -> None:
         self._client_reads()
         super().resume_writing()
+
+    def _forget_replies(self) -> None:
+        """Let what still works on a reply come to its end, for nobody."""
+        for cycle in self._unanswered:
+            cycle.disconnected = True
+            cycle.message_event.set()
 
     def _expect_headers(self) -> None:
         self._deadline = self.loop.call_later(HEADER_DEADLINE_SECONDS, self._give_up)
