@@ -98,6 +98,7 @@ else:
     # What holds locks and does nothing, as a stopped worker, is thrown out by the server; and
     # neither side waits for long on a line that was cut.
     _options.setdefault("options", "-c idle_in_transaction_session_timeout=15s")
+    _options.setdefault("prepare_threshold", 5)  # the intake sends one statement again and again
     _options.setdefault("keepalives_idle", 10)
     _options.setdefault("keepalives_interval", 5)
     _options.setdefault("keepalives_count", 3)

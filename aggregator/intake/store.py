@@ -2,37 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any, Protocol
 
+import psycopg
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.utils import timezone
 
 from aggregator import problems
-from aggregator.intake.errors import IntakeError, NotNow, Refused
-from aggregator.intake.waves import HeldWave, find_obstacle, hold_waves, open_cursor
+from aggregator.intake.errors import IntakeError, Refused
+from aggregator.intake.waves import find_obstacle, find_terms, refuse_as_closed
 from aggregator.intake.wire import Upload
+from surveys.locks import WAVE_LOCK
 
+# One statement and so one transaction, in one round trip. The waves are held open in the order
+# of their ids, as everybody takes these locks; the row lock shows a wave's newest state even if
+# it was closed while this waited for the first lock.
 # No exception is provoked for a known id: a database would log it, with the row and the time.
-_RECORD_POSTGRESQL = """
-    WITH incoming AS (
-        SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bytea[]) AS t (id, wave_id, symbols)
+_RECORD_POSTGRESQL = f"""
+    WITH held AS MATERIALIZED (
+        SELECT id, pg_advisory_xact_lock_shared({WAVE_LOCK}, id::int) FROM surveys_wave
+        WHERE manifest_hash = ANY(%b::bytea[]) ORDER BY id
+    ), open AS MATERIALIZED (
+        SELECT wave.id, wave.manifest_hash FROM surveys_wave AS wave JOIN held ON held.id = wave.id
+        WHERE wave.state = 'open' ORDER BY wave.id FOR KEY SHARE OF wave
+    ), incoming AS (
+        SELECT * FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) AS t (id, hash, symbols)
     ), fresh AS (
-        INSERT INTO aggregator_spent_id (id, wave_id) SELECT id, wave_id FROM incoming
-        ON CONFLICT DO NOTHING RETURNING id
+        INSERT INTO aggregator_spent_id (id, wave_id)
+        SELECT incoming.id, open.id FROM incoming JOIN open ON open.manifest_hash = incoming.hash
+        ORDER BY incoming.id ON CONFLICT DO NOTHING RETURNING id, wave_id
     )
     INSERT INTO aggregator_raw_report (id, wave_id, symbols)
-    SELECT id, wave_id, symbols FROM incoming JOIN fresh USING (id) RETURNING id
-"""
+    SELECT id, fresh.wave_id, symbols FROM incoming JOIN fresh USING (id) ORDER BY id
+    RETURNING id
+"""  # noqa: S608
+_OPEN_SQLITE = "SELECT manifest_hash, id FROM surveys_wave WHERE state = 'open'"
 _SPEND_SQLITE = """
     INSERT INTO aggregator_spent_id (id, wave_id) VALUES {rows}
     ON CONFLICT DO NOTHING RETURNING id
 """
 _KEEP_SQLITE = "INSERT INTO aggregator_raw_report (id, wave_id, symbols) VALUES {rows}"
 _FIND = """
-    SELECT spent.id, spent.wave_id, raw.symbols
+    SELECT spent.id, wave.manifest_hash, raw.symbols
     FROM aggregator_spent_id AS spent
+    JOIN surveys_wave AS wave ON wave.id = spent.wave_id
     LEFT JOIN aggregator_raw_report AS raw ON raw.id = spent.id
     WHERE spent.id IN ({ids})
 """
@@ -47,7 +64,7 @@ class Outcome(Enum):
 class _Known:
     """What is stored under a spent id; the symbols are gone once the report is sealed."""
 
-    wave_id: int
+    manifest_hash: bytes
     symbols: bytes | None
 
 
@@ -75,58 +92,97 @@ def record_reports(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
 
 
 def _record_together(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
-    with transaction.atomic(durable=True):
-        waves = hold_waves({upload.manifest_hash for upload in uploads})
-        now = timezone.now()
-        obstacles = [find_obstacle(upload, waves=waves, now=now) for upload in uploads]
-        welcome: dict[bytes, Upload] = {}
-        for upload, obstacle in zip(uploads, obstacles, strict=True):
-            if obstacle is None:
-                welcome.setdefault(upload.report_id, upload)  # of twins in a group, the first
-        fresh = _insert(list(welcome.values()), waves=waves) if welcome else set()
-        results: list[Outcome | IntakeError | None] = []
-        for upload, obstacle in zip(uploads, obstacles, strict=True):
-            is_first = obstacle is None and welcome[upload.report_id] is upload
-            done = is_first and upload.report_id in fresh
-            results.append(Outcome.RECORDED if done else None)
-        # A known id is answered in any state of its wave: its report was acknowledged before.
-        rest = [upload for upload, done in zip(uploads, results, strict=True) if done is None]
-        known = _find({upload.report_id for upload in rest}) if rest else {}
+    terms = find_terms({upload.manifest_hash for upload in uploads})
+    now = timezone.now()
+    obstacles = [find_obstacle(u, terms=terms.get(u.manifest_hash), now=now) for u in uploads]
+    welcome: dict[bytes, Upload] = {}
+    for upload, obstacle in zip(uploads, obstacles, strict=True):
+        if obstacle is None:
+            welcome.setdefault(upload.report_id, upload)  # of twins in a group, the first
+    fresh = _insert(list(welcome.values())) if welcome else set()
+    recorded = [
+        upload.report_id in fresh and welcome.get(upload.report_id) is upload for upload in uploads
+    ]
+    rest = {upload.report_id for upload, done in zip(uploads, recorded, strict=True) if not done}
+    known = _find(rest) if rest else {}
     return [
-        done or _judge(upload, obstacle, waves=waves, known=known.get(upload.report_id))
-        for upload, obstacle, done in zip(uploads, obstacles, results, strict=True)
+        Outcome.RECORDED if done else _judge(upload, obstacle, known=known.get(upload.report_id))
+        for upload, obstacle, done in zip(uploads, obstacles, recorded, strict=True)
     ]
 
 
 def _judge(
-    upload: Upload,
-    obstacle: IntakeError | None,
-    *,
-    waves: Mapping[bytes, HeldWave],
-    known: _Known | None,
+    upload: Upload, obstacle: IntakeError | None, *, known: _Known | None
 ) -> Outcome | IntakeError:
-    """Answer what was not recorded now."""
-    wave = waves.get(upload.manifest_hash)
-    if wave is None or known is None:
-        return obstacle or NotNow(
-            problems.BUSY, "Please send the same report again.", retry_after=1
-        )
+    """Answer what was not recorded now.
+
+    A known id is answered in any state of its wave: its report was acknowledged before.
+    """
+    if known is None:
+        return obstacle or refuse_as_closed()  # nothing else kept it out
+    if obstacle is not None and obstacle.problem is problems.UNKNOWN_MANIFEST:
+        return obstacle
     # Once sealed, a report can no longer be compared: its id alone says that it was counted.
-    if known.wave_id == wave.pk and known.symbols in (None, upload.symbols):
+    if known.manifest_hash == upload.manifest_hash and known.symbols in (None, upload.symbols):
         return Outcome.ALREADY_RECORDED
     return Refused(problems.ID_ALREADY_USED, "This id was used for a report with other content.")
 
 
-def _insert(uploads: list[Upload], *, waves: Mapping[bytes, HeldWave]) -> set[bytes]:
-    """Store what is new under its id; return the ids that were."""
+# --- statements ----------------------------------------------------------------------------------
+
+
+class _Cursor(Protocol):
+    def execute(self, query: str, params: Sequence[Any], /) -> object: ...
+    def fetchall(self) -> list[Any]: ...
+
+
+@contextmanager
+def _open_cursor() -> Iterator[_Cursor]:
+    """A cursor whose statements never hold the parameters, wherever the driver can do so.
+
+    Django writes parameters into PostgreSQL's statements; the server shows those to operators
+    and may log them. The driver's own cursor sends them apart.
+    """
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as apart:
+                yield apart
+        else:
+            yield cursor
+
+
+def _insert(uploads: list[Upload]) -> set[bytes]:
+    """Commit those that are new and whose wave is open; return their ids."""
     # In the order of ids: two processes that meet never wait for each other in a circle, and
     # within a group nothing tells who came first.
     uploads.sort(key=lambda upload: upload.report_id)
-    rows = [(u.report_id, waves[u.manifest_hash].pk, u.symbols) for u in uploads]
-    with open_cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute(_RECORD_POSTGRESQL, [list(column) for column in zip(*rows, strict=True)])
-            return {bytes(report_id) for (report_id,) in cursor.fetchall()}
+    if connection.vendor == "postgresql":
+        return _insert_postgresql(uploads)
+    with transaction.atomic(durable=True):
+        return _insert_sqlite(uploads)
+
+
+def _insert_postgresql(uploads: Sequence[Upload]) -> set[bytes]:
+    hashes = [upload.manifest_hash for upload in uploads]
+    ids = [upload.report_id for upload in uploads]
+    with _open_cursor() as cursor:
+        cursor.execute(
+            _RECORD_POSTGRESQL, [list(set(hashes)), ids, hashes, [u.symbols for u in uploads]]
+        )
+        return {bytes(report_id) for (report_id,) in cursor.fetchall()}
+
+
+def _insert_sqlite(uploads: Sequence[Upload]) -> set[bytes]:
+    with _open_cursor() as cursor:
+        cursor.execute(_OPEN_SQLITE, [])
+        waves = {bytes(manifest_hash): pk for manifest_hash, pk in cursor.fetchall()}
+        rows = [
+            (upload.report_id, waves[upload.manifest_hash], upload.symbols)
+            for upload in uploads
+            if upload.manifest_hash in waves
+        ]
+        if not rows:
+            return set()
         spend = _SPEND_SQLITE.format(rows=_marks(len(rows), width=2))
         cursor.execute(spend, [value for row in rows for value in row[:2]])
         fresh = {bytes(report_id) for (report_id,) in cursor.fetchall()}
@@ -138,13 +194,14 @@ def _insert(uploads: list[Upload], *, waves: Mapping[bytes, HeldWave]) -> set[by
 
 
 def _find(ids: set[bytes]) -> dict[bytes, _Known]:
-    with open_cursor() as cursor:
+    with _open_cursor() as cursor:
         cursor.execute(_FIND.format(ids=_marks(len(ids))), list(ids))
         return {
             bytes(report_id): _Known(
-                wave_id=wave_id, symbols=None if symbols is None else bytes(symbols)
+                manifest_hash=bytes(manifest_hash),
+                symbols=None if symbols is None else bytes(symbols),
             )
-            for report_id, wave_id, symbols in cursor.fetchall()
+            for report_id, manifest_hash, symbols in cursor.fetchall()
         }
 
 
