@@ -139,7 +139,7 @@ def check_postgresql_settings(
                 f"{setting.name} = {'?' if value is None else value}",
                 good=good,
                 meaning=setting.meaning,
-                remedy=f"ALTER SYSTEM SET {setting.name} = {setting.value}; {apply}",
+                remedy=f"ALTER SYSTEM SET {setting.name} = '{setting.value}'; {apply}",
             )
         )
     return findings

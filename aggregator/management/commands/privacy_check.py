@@ -111,10 +111,13 @@ def _rows(sql: str) -> list[Any]:
 def gather_sqlite() -> Iterator[Finding]:
     pragmas = {name: str(_rows(f"PRAGMA {name}")[0][0]) for name in PRAGMAS}
     database = Path(str(connection.settings_dict["NAME"])).absolute()
+    yield from checks.check_sqlite(pragmas, open_paths=find_open_paths(database))
+
+
+def find_open_paths(database: Path) -> list[tuple[str, int]]:
+    """The database and the files beside it that other users can read, with their modes."""
     files = sorted(database.parent.glob(f"{database.name}*"))
-    yield from checks.check_sqlite(
-        pragmas, open_paths=[(str(path), _mode(path)) for path in files if _is_open(path)]
-    )
+    return [(str(path), _mode(path)) for path in files if _is_open(path)]
 
 
 def _mode(path: Path) -> int:

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Makes the role and the database of Murmur on a new PostgreSQL server, with the rights that
+# erasing the traces of sealed reports needs. Run it as the server's superuser, for example
+#     sudo cat /etc/murmur/secrets/postgres_password |
+#         sudo -u postgres deploy/postgresql-init.sh /dev/stdin
+# The password of the new role is read from that file.
+set -eu
+# In the environment, which other users of the machine cannot see, as they can a command.
+MURMUR_PASSWORD=$(cat "${1:-/run/secrets/postgres_password}")
+export MURMUR_PASSWORD
+psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 --dbname postgres <<'SQL'
+\getenv password MURMUR_PASSWORD
+-- The server's log must not quote the password.
+SET log_statement = none;
+SET log_min_duration_statement = -1;
+SET log_min_error_statement = panic;
+CREATE ROLE murmur LOGIN PASSWORD :'password';
+CREATE DATABASE murmur OWNER murmur;
+-- To write out what is sealed, so that used files of the write-ahead log can go.
+GRANT pg_checkpoint TO murmur;
+-- To see whether they are gone, and whether a backup still reads what was deleted.
+GRANT pg_monitor TO murmur;
+\connect murmur
+GRANT EXECUTE ON FUNCTION pg_switch_wal() TO murmur;
+SQL

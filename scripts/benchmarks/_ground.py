@@ -1,0 +1,249 @@
+"""A database with a launched survey, Murmur's own processes on it, and everything sent to them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from scripts.stack import ROOT, Stack, free_port
+from tests.system.postgres import Postgres
+
+QUESTIONS = 10
+READY_SECONDS = 60.0
+REPORTS_PATH = "/api/reports"
+# Counting per address costs what it costs; refusing would only shorten the work.
+SETTINGS = {
+    "MURMUR_BEHIND_PROXY": "true",
+    "MURMUR_REPORTS_PER_MINUTE": "1000000",
+    "MURMUR_SWEEP_SECONDS": "1",
+}
+PREPARE = f"""
+import base64
+from accounts.models import User
+from django.core.management import call_command
+from surveys.services import add_question, create_survey, launch_survey
+call_command("migrate", interactive=False, verbosity=0)
+owner = User.objects.create_user(email="load@example.org", password=None)
+survey = create_survey(owner=owner, title="Load", introduction="")
+for number in range(1, {QUESTIONS} + 1):
+    add_question(survey=survey, text=f"Is this question number {{number}}?")
+wave = launch_survey(survey=survey)
+print(wave.pk, base64.urlsafe_b64encode(wave.manifest_hash).decode().rstrip("="))
+"""
+# One statement, so that a batch being sealed at this moment is seen on one side only.
+TALLY = """
+    SELECT (SELECT count(*) FROM aggregator_spent_id),
+           (SELECT count(*) FROM aggregator_raw_report),
+           (SELECT coalesce(sum(size), 0) FROM aggregator_batch)
+"""
+
+
+@dataclass
+class Ground:
+    """`acknowledged` holds the ids of all reports that anybody acknowledged here."""
+
+    name: str
+    stack: Stack
+    wave: int = 0
+    manifest: str = ""
+    acknowledged: list[bytes] = field(default_factory=list)
+    unanswered: int = 0  # may have been recorded or not
+    errors: int = 0  # of ours
+
+    @property
+    def database(self) -> str:
+        return self.stack.environment.get("DATABASE_URL") or str(self.stack.var / "murmur.sqlite3")
+
+    @property
+    def web(self) -> list[str]:
+        return list(self.stack.web_ports)
+
+    @property
+    def urls(self) -> list[str]:
+        return [self.stack.web_url(name) for name in self.web]
+
+    def execute(self, *statements: str) -> list[tuple[Any, ...]]:
+        """Run statements, each in its own transaction; return the rows of the last one."""
+        if self.name == "postgresql":
+            with psycopg.connect(self.database, autocommit=True) as connection:
+                cursors = [connection.execute(statement.encode()) for statement in statements]
+                return cursors[-1].fetchall() if cursors[-1].description else []
+        with closing(sqlite3.connect(self.database, timeout=30, isolation_level=None)) as file:
+            return [file.execute(statement).fetchall() for statement in statements][-1]
+
+    def tally(self) -> tuple[int, int, int]:
+        """Spent ids, raw reports and sealed reports, as of one moment."""
+        spent, raw, sealed = self.execute(TALLY)[0]
+        return int(spent), int(raw), int(sealed)
+
+    def load(
+        self, urls: Sequence[str], *, path: str = REPORTS_PATH, **options: Any
+    ) -> dict[str, Any]:
+        """Send reports from a process of its own; without a path of another's, ours takes them."""
+        file = self.stack.var / "acknowledged"
+        before = self._cpu_seconds()
+        printed = subprocess.run(
+            [
+                *(sys.executable, "-m", "scripts.load", *urls),
+                # A hash may begin with a hyphen.
+                *(f"--path={path}", f"--manifest={self.manifest}", f"--questions={QUESTIONS}"),
+                f"--acknowledged={file}",
+                *(f"--{name.replace('_', '-')}={value}" for name, value in options.items()),
+            ],
+            cwd=ROOT,
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
+        result: dict[str, Any] = json.loads(printed)
+        self.acknowledged += file.read_bytes().split()
+        self.unanswered += result["sent"] - sum(result["statuses"].values())
+        if path == REPORTS_PATH:
+            self.errors += result["errors"]
+            used = self._cpu_seconds() - before
+            result["web_us"] = round(1e6 * used / max(1, result["sent"]))
+        return result
+
+    def _cpu_seconds(self) -> float:
+        """Of our web processes, in user and system mode; less moody than time on a clock."""
+        pids = [self.stack.processes[name].pid for name in self.web]
+        fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+        return sum(int(f[11]) + int(f[12]) for f in fields) / os.sysconf("SC_CLK_TCK")
+
+    @contextmanager
+    def watched_memory(self) -> Iterator[list[int]]:
+        """Resident memory of our web processes in kB, every quarter of a second."""
+        sizes: list[int] = []
+        done = threading.Event()
+        pids = [self.stack.processes[name].pid for name in self.web]
+
+        def watch() -> None:
+            while True:
+                sizes.append(sum(map(_resident, pids)))
+                if done.wait(0.25):
+                    return
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        try:
+            yield sizes
+        finally:
+            done.set()
+            thread.join()
+
+    def check_books(self) -> tuple[int, int]:
+        """Reports acknowledged and not there, and reports there more often than once."""
+        acknowledged = set(self.acknowledged)
+        spent, raw, sealed = self.tally()
+        rows = self.execute("SELECT id FROM aggregator_spent_id")
+        missing = acknowledged - {base64.urlsafe_b64encode(name)[:43] for (name,) in rows}
+        unknown = spent - (len(acknowledged) - len(missing))
+        # What was cut off without an answer may be there or not; nothing else may.
+        if unknown > self.unanswered:
+            raise SystemExit(f"{unknown} reports were recorded that nobody acknowledged.")
+        lost = len(missing) + max(0, spent - raw - sealed)
+        doubled = len(self.acknowledged) - len(acknowledged) + max(0, raw + sealed - spent)
+        print(
+            f"  {len(acknowledged):,} acknowledged; in the database {spent:,} ids, {sealed:,} "
+            f"sealed and {raw:,} raw reports: {lost} lost, {doubled} doubled"
+        )
+        return lost, doubled
+
+
+def _resident(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0])
+
+
+@contextmanager
+def open_ground(name: str, *, var: Path) -> Iterator[Ground]:
+    """SQLite with one web process or PostgreSQL with two, as in production; nothing runs yet."""
+    server = Postgres() if name == "postgresql" else None
+    stack: Stack | None = None
+    try:
+        database_url = ""
+        if server is not None:
+            server.initialize()
+            server.start()
+            database_url = server.create_database()
+        stack = Stack(
+            var=var,
+            port=free_port(),
+            database_url=database_url,
+            settings=SETTINGS,
+            copies=2 if server else 1,
+        )
+        (var / "static").mkdir(parents=True, exist_ok=True)  # no page is asked for
+        wave, manifest = stack.manage("shell", "-v", "0", "-c", PREPARE).split()[-2:]
+        yield Ground(name=name, stack=stack, wave=int(wave), manifest=manifest)
+    finally:
+        if stack is not None:
+            stack.stop()
+        if server is not None:
+            server.remove()
+
+
+@contextmanager
+def running(command: Sequence[str], *, environment: Mapping[str, str], log: Path) -> Iterator[None]:
+    """A process with all its children, until the end of the block."""
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        yield
+    finally:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=10)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_for(condition: Callable[[], bool], *, seconds: float, what: str) -> float:
+    """Wait until it is so and return how long that took."""
+    start = time.monotonic()
+    while not condition():
+        if time.monotonic() - start > seconds:
+            raise SystemExit(f"Gave up waiting {seconds:.0f} s for {what}.")
+        time.sleep(0.05)
+    return time.monotonic() - start
+
+
+def wait_until_answered(urls: Sequence[str], *, path: str = REPORTS_PATH) -> None:
+    """Until every process has loaded all that takes reports, and says that GET is not allowed."""
+    for url in urls:
+        wait_for(lambda url=url: _status(url + path) == 405, seconds=READY_SECONDS, what=url)  # type: ignore[misc]
+
+
+def _status(url: str) -> int | None:
+    try:
+        with urllib.request.urlopen(url, timeout=10) as reply:
+            return int(reply.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:  # nobody listens yet
+        return None

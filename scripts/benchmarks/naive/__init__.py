@@ -1,0 +1,1 @@
+"""What the intake is measured against: the same report taken by a plain view."""

@@ -1,0 +1,7 @@
+"""One address. Not the intake's own, which the ASGI entry answers before Django sees it."""
+
+from django.urls import path
+
+from scripts.benchmarks.naive.views import Reports
+
+urlpatterns = [path("naive/reports", Reports.as_view())]

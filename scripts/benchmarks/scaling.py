@@ -1,0 +1,304 @@
+"""What a second worker brings: sealing, and counting all pairs of questions of 10⁸ reports.
+
+Real Celery workers of one process each on one PostgreSQL, first one of them and then two, in
+the same run. What is timed begins when the work is committed and ends when the last row of its
+results is there, so messages, claims and estimates are in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import secrets
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import django
+import numpy as np
+import psycopg
+
+from aggregator.packing import count_codes
+from scripts.stack import Stack, free_port
+from tests.system.postgres import Postgres
+
+WAVES = 8
+QUESTIONS = 10
+KS = [2] * QUESTIONS
+LARGEST_BATCH, MINIMUM = 65_536, 50
+LIMIT_SECONDS = 900.0
+# Of the server's settings only these; the others are its own.
+POSTGRESQL = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
+# Nothing may be shown, so no charts are drawn: what they cost depends on no number of reports.
+OPEN_WAVES = f"""
+from accounts.models import User
+from surveys.services import add_question, create_survey, launch_survey
+owner, _ = User.objects.get_or_create(email="scaling@example.org")
+for _ in range({{waves}}):
+    survey = create_survey(
+        owner=owner, title="Scaling", minimum_batch={MINIMUM}, display_minimum=2**31 - 1
+    )
+    for number in range({QUESTIONS}):
+        add_question(survey=survey, text=f"Question {{{{number}}}}?")
+    print(launch_survey(survey=survey).pk)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    stack: Stack
+    url: str
+    fresh: list[int] = field(default_factory=list)
+
+    def ask(self, sql: str) -> Any:
+        with psycopg.connect(self.url) as connection:
+            return connection.execute(sql.encode()).fetchone()
+
+    def open_waves(self, number: int) -> None:
+        code = OPEN_WAVES.format(waves=number)
+        self.fresh.extend(map(int, self.stack.manage("shell", "-v", "0", "-c", code).split()))
+
+    def take_waves(self) -> list[int]:
+        """New open waves without any report."""
+        return [self.fresh.pop() for _ in range(WAVES)]
+
+    def wait_until(self, holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while not holds():
+            if time.monotonic() > deadline:
+                raise SystemExit(f"Not done after {LIMIT_SECONDS:.0f} s.")
+            time.sleep(0.02)
+
+    @contextmanager
+    def workers(self, number: int) -> Iterator[None]:
+        """So many workers, idle and ready."""
+        from config.celery import app
+
+        names = ["worker", "worker-2"][:number]
+        for name in names:
+            self.stack.start(name)
+        try:
+            self.wait_until(lambda: len(app.control.ping(timeout=0.5)) == number)
+            self.wait_until(self.is_idle)
+            yield
+        finally:
+            for name in names:
+                self.stack.kill(name)  # all work is in rows
+
+    @staticmethod
+    def look_for_work() -> None:
+        """As beat does every two seconds: how long ago it last did is left to no chance."""
+        from aggregator.tasks import sweep
+
+        sweep.delay()
+
+    @staticmethod
+    def is_idle() -> bool:
+        from aggregator.due import find_due_work
+
+        return not find_due_work()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the reports, one round")
+    quick = parser.parse_args().quick
+    scale, rounds = (10, 1) if quick else (1, 2)
+    generator = np.random.default_rng(23)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing it started is left behind
+    with running_bench() as bench:
+        bench.open_waves(WAVES * (4 * rounds + 2))  # with warm-ups, and for two kinds of batches
+        bench.stack.start("beat")
+        sealing = measure(
+            bench,
+            rounds=rounds,
+            warm_up=lambda: seal_once(bench, generator, reports=4 * MINIMUM),
+            once=lambda: seal_once(bench, generator, reports=250_000 // scale),
+        )
+        few = store_batches(bench, generator, reports=MINIMUM)
+        waves = store_batches(bench, generator, reports=12_500_000 // scale)
+        pairs = measure(
+            bench,
+            rounds=rounds,
+            warm_up=lambda: count_pairs_once(bench, waves=few),
+            once=lambda: count_pairs_once(bench, waves=waves),
+        )
+        stored = bench.ask("SELECT pg_total_relation_size('aggregator_batch')")[0]
+        total = sum(through for _, through, _ in waves)
+        reports = sum(reports for _, _, reports in waves)
+    print(f"{WAVES} waves of {QUESTIONS} yes/no questions, PostgreSQL, {os.cpu_count()} cores")
+    print_table(f"sealing and estimating {WAVES * 250_000 // scale:,} raw reports", sealing)
+    print_table(
+        f"all {QUESTIONS * (QUESTIONS - 1) // 2} pairs of {reports:,} sealed reports", pairs
+    )
+    print(f"{total:,} batches take {stored / 1e6:.0f} MB, {stored / reports:.2f} bytes a report")
+    result = {
+        "sealing_per_s_1": round(sealing[1]),
+        "sealing_per_s_2": round(sealing[2]),
+        "sealing_ratio": round(sealing[2] / sealing[1], 2),
+        "pairs_per_s_1": round(pairs[1]),
+        "pairs_per_s_2": round(pairs[2]),
+        "pairs_ratio": round(pairs[2] / pairs[1], 2),
+    }
+    print(f"RESULT {json.dumps(result)}")
+
+
+@contextmanager
+def running_bench() -> Iterator[Bench]:
+    server = Postgres()
+    with tempfile.TemporaryDirectory(prefix="murmur-scaling-") as folder:
+        stack: Stack | None = None
+        try:
+            server.initialize()
+            server.start(settings=POSTGRESQL)
+            url = server.create_database()
+            stack = Stack(
+                var=Path(folder),
+                port=free_port(),
+                database_url=url,
+                settings={"SECRET_KEY": secrets.token_urlsafe(64)},
+                copies=2,
+            )
+            os.environ.update(stack.environment)
+            django.setup()
+            stack.manage("migrate", "--no-input", "--verbosity", "0")
+            stack.start("broker")
+            yield Bench(stack=stack, url=url)
+        finally:
+            if stack is not None:
+                stack.stop()
+            server.remove()
+
+
+def measure(
+    bench: Bench,
+    *,
+    rounds: int,
+    warm_up: Callable[[], object],
+    once: Callable[[], tuple[int, float]],
+) -> dict[int, float]:
+    """Reports a second with one worker and with two: the median of some rounds, in turn.
+
+    What a new process does once, such as its imports, is done before the clock starts.
+    """
+    speeds: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(rounds):
+        for number in speeds:
+            with bench.workers(number):
+                warm_up()
+                bench.wait_until(bench.is_idle)
+                reports, seconds = once()
+                bench.wait_until(bench.is_idle)
+            speeds[number].append(reports / seconds)
+            print(f"  {number}: {reports:,} reports in {seconds:.2f} s", flush=True)
+    return {number: statistics.median(speed) for number, speed in speeds.items()}
+
+
+def seal_once(bench: Bench, generator: np.random.Generator, *, reports: int) -> tuple[int, float]:
+    """Let raw reports appear in new waves all at once; time until they are sealed and estimated."""
+    waves = bench.take_waves()
+    left = WAVES * MINIMUM  # a full batch stays behind in an open wave
+    with psycopg.connect(bench.url) as connection:
+        with connection.cursor().copy(
+            "COPY aggregator_raw_report (id, wave_id, symbols) FROM STDIN (FORMAT binary)"
+        ) as copy:
+            copy.set_types(["bytea", "int8", "bytea"])
+            for wave in waves:
+                rows = generator.integers(0, 2, (reports, QUESTIONS), dtype=np.uint8).tobytes()
+                ids = generator.bytes(32 * reports)
+                for i in range(reports):
+                    symbols = rows[i * QUESTIONS : (i + 1) * QUESTIONS]
+                    copy.write_row((ids[32 * i : 32 * i + 32], wave, symbols))
+        connection.execute("ANALYZE aggregator_raw_report")
+        connection.commit()
+    start = time.perf_counter()
+    bench.look_for_work()
+    chosen = ", ".join(map(str, waves))
+    done = f"""
+        SELECT coalesce(sum(total), 0) FROM aggregator_snapshot AS s
+        WHERE wave_id IN ({chosen}) AND NOT EXISTS (
+            SELECT FROM aggregator_snapshot AS later
+            WHERE later.wave_id = s.wave_id AND later.through_batch > s.through_batch)
+    """  # noqa: S608
+    bench.wait_until(lambda: int(bench.ask(done)[0]) == WAVES * reports - left)
+    return WAVES * reports - left, time.perf_counter() - start
+
+
+def store_batches(
+    bench: Bench, generator: np.random.Generator, *, reports: int
+) -> list[tuple[int, int, int]]:
+    """Write batches as sealing packs them; (wave, newest batch, reports) for each wave.
+
+    Random words in the layout of `pack_reports`, whose sorting would take minutes.
+    """
+    waves = []
+    with psycopg.connect(bench.url) as connection:
+        for wave in bench.take_waves():
+            number, missing = 0, reports
+            with connection.cursor().copy(
+                "COPY aggregator_batch (wave_id, number, size, packed, content_hash, counts) "
+                "FROM STDIN"
+            ) as copy:
+                while missing:
+                    size = min(LARGEST_BATCH, missing)
+                    missing -= size
+                    number += 1
+                    words = generator.integers(
+                        0, 2**64, (QUESTIONS, -(-size // 64)), dtype=np.uint64
+                    )
+                    words[:, -1] &= np.uint64(2 ** (size % 64 or 64) - 1)
+                    packed = words.tobytes()
+                    counts = json.dumps(count_codes(packed, size=size, ks=KS))
+                    digest = hashlib.sha256(packed).digest()
+                    copy.write_row((wave, number, size, packed, digest, counts))
+            waves.append((wave, number, reports))
+        connection.commit()
+    return waves
+
+
+def count_pairs_once(bench: Bench, *, waves: list[tuple[int, int, int]]) -> tuple[int, float]:
+    """Ask for all pairs of every wave; time until all of them are there."""
+    from aggregator.models import Comparison
+    from aggregator.snapshots import METHOD_VERSION
+
+    Comparison.objects.all().delete()
+    start = time.perf_counter()
+    Comparison.objects.bulk_create(
+        Comparison(
+            wave_id=wave,
+            through_batch=newest,
+            method_version=METHOD_VERSION,
+            kind=Comparison.Kind.PAIRS,
+        )
+        for wave, newest, _ in waves
+    )
+    bench.look_for_work()
+    settled = "SELECT count(*) FROM aggregator_comparison WHERE state IN ('done', 'failed')"
+    bench.wait_until(lambda: int(bench.ask(settled)[0]) == WAVES)
+    seconds = time.perf_counter() - start
+    if Comparison.objects.exclude(state=Comparison.State.DONE).exists():
+        raise SystemExit("A comparison failed; the worker's log says why.")
+    for comparison in Comparison.objects.all():
+        assert comparison.result is not None
+        assert comparison.result["n"] == waves[0][2]
+    return sum(reports for _, _, reports in waves), seconds
+
+
+def print_table(what: str, speeds: dict[int, float]) -> None:
+    print(f"{what:<60}{'reports/s':>14}{'to one':>8}")
+    for number, speed in speeds.items():
+        name = f"{number} worker{'s' if number > 1 else ''}"
+        print(f"  {name:<58}{speed:>14,.0f}{speed / speeds[1]:>8.2f}")
+
+
+if __name__ == "__main__":
+    main()

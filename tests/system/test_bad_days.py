@@ -1,0 +1,373 @@
+"""Disks that fill up, databases that go, clocks that jump: late perhaps, never lost."""
+
+from __future__ import annotations
+
+import itertools
+import pwd
+import resource
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import psycopg
+import pytest
+
+from tests.system.crowd import History, sending
+from tests.system.disks import SmallDisk, small_disk
+from tests.system.draws import Survey
+from tests.system.intake import Target, running_intake
+from tests.system.postgres import Postgres
+
+CLOSE = """
+from surveys.models import Wave
+from surveys.services import close_wave
+wave = Wave.objects.get(manifest_hash=bytes.fromhex({manifest!r}))
+close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+"""
+SWEEP = """
+from aggregator.sealing import close_due_waves, find_waves_to_seal, seal_next_batch
+close_due_waves()
+for wave in find_waves_to_seal():
+    while seal_next_batch(wave_id=wave.pk) is not None:
+        pass
+"""
+# Numbers that no test sends twice.
+blocks = itertools.count(0, 100_000)
+
+
+@dataclass
+class Place:
+    target: Target
+    disk: SmallDisk | None
+    server: Postgres | None = None
+
+
+@pytest.fixture(scope="module")
+def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    var = tmp_path_factory.mktemp("days")
+    (var / "disk").mkdir()
+    (var / "clock").write_text("0")
+    # SQLite follows the link and keeps its journal beside the file itself.
+    (var / "murmur.sqlite3").symlink_to(var / "disk" / "murmur.sqlite3")
+    clock = {
+        "DJANGO_SETTINGS_MODULE": "tests.system.clock_settings",
+        "MURMUR_TEST_CLOCK": str(var / "clock"),
+    }
+    with (
+        small_disk(var / "disk", megabytes=16) as disk,
+        running_intake(var=var, **clock) as target,
+    ):
+        yield Place(target, disk)
+
+
+@pytest.fixture(scope="module")
+def on_postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    server = Postgres()
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with ExitStack() as stack:
+        stack.callback(server.remove)
+        server.data.mkdir(exist_ok=True)
+        disk = stack.enter_context(small_disk(server.data, megabytes=200, owner=nobody))
+        server.initialize()
+        server.start(settings=LIMITS)
+        stack.callback(server.stop)  # before its disk is taken away
+        url = server.create_database()
+        target = stack.enter_context(
+            running_intake(var=tmp_path_factory.mktemp("days"), database_url=url)
+        )
+        yield Place(target, disk, server)
+
+
+LIMITS = {"max_connections": "20"}
+
+
+def post(target: Target, body: bytes) -> httpx.Response:
+    with target.client() as client:
+        return client.post("/api/reports", content=body)
+
+
+def wait_for(what: Callable[[], bool], *, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def wait_until_taken(target: Target, number: int, *, seconds: float = 20) -> None:
+    wait_for(lambda: post(target, target.body(number)).status_code in (200, 201), seconds=seconds)
+
+
+# --- no room -------------------------------------------------------------------------------------
+
+
+def send_until_refused(target: Target, *, most: int = 5_000) -> History:
+    history = History(target, next(blocks))
+    with target.client() as client:
+        for number in range(history.first, history.first + most):
+            reply = client.post("/api/reports", content=target.body(number))
+            history.replies[number] = reply
+            if history.statuses[503] == 20:
+                return history
+    raise AssertionError(history.statuses)
+
+
+def assert_room_was_all_that_it_lacked(target: Target, history: History) -> None:
+    history.assert_refusals_say_when_to_come_back()
+    history.assert_nothing_lost()
+    wait_until_taken(target, next(blocks))
+    history.retry_the_rest()
+
+
+@pytest.mark.parametrize("place", ["on_sqlite", "on_postgresql"])
+def test_a_full_disk_is_answered_503_and_loses_nothing(
+    place: str, request: pytest.FixtureRequest
+) -> None:
+    here: Place = request.getfixturevalue(place)
+    if here.disk is None:
+        pytest.skip("only root may mount the small disk; the file size limit stands in for it")
+    here.disk.fill()
+    try:
+        history = send_until_refused(here.target)
+        assert post(here.target, here.target.body(history.first)).status_code in (200, 503)
+        history.assert_nothing_lost()
+    finally:
+        here.disk.free()
+    assert_room_was_all_that_it_lacked(here.target, history)
+
+
+def test_a_file_that_may_not_grow_is_answered_503_and_loses_nothing(on_sqlite: Place) -> None:
+    """As with a quota: no other error, and it strikes in the middle of the log file."""
+    target = on_sqlite.target
+    web = target.stack.processes["web"].pid
+    (log,) = (target.stack.var / "disk").glob("*-wal")
+    free = resource.prlimit(web, resource.RLIMIT_FSIZE)
+    resource.prlimit(web, resource.RLIMIT_FSIZE, (log.stat().st_size + 20_000, free[1]))
+    try:
+        history = send_until_refused(target)
+        history.assert_nothing_lost()
+    finally:
+        resource.prlimit(web, resource.RLIMIT_FSIZE, free)
+    assert_room_was_all_that_it_lacked(target, history)
+    assert target.world.query("PRAGMA integrity_check") == [("ok",)]
+
+
+# --- no database ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_a_database_restarted_under_load_loses_nothing(on_postgresql: Place, how: str) -> None:
+    target, server = on_postgresql.target, on_postgresql.server
+    assert server is not None
+    with sending(target, first=next(blocks)) as history:
+        wait_for(lambda: history.statuses[201] > 100)
+        getattr(server, how)()
+        wait_for(lambda: history.statuses[503] > 10)
+        server.start(settings=LIMITS)
+        before = history.statuses[201]
+        wait_for(lambda: history.statuses[201] > before + 100)
+    print(how, dict(history.statuses))
+    assert history.statuses[0] == 0  # web went on, and answered every request
+    history.assert_refusals_say_when_to_come_back()
+    history.assert_nothing_lost()
+    history.retry_the_rest()
+
+
+@contextmanager
+def all_connections_taken(url: str) -> Iterator[None]:
+    """Take every free one, then cut those of the product and take these too."""
+    mine: list[psycopg.Connection] = []
+
+    def take() -> None:
+        with suppress(psycopg.OperationalError):
+            while True:
+                mine.append(psycopg.connect(url, autocommit=True, connect_timeout=5))
+
+    take()
+    pids = [connection.info.backend_pid for connection in mine]
+    mine[0].execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE backend_type = 'client backend' AND pid <> ALL(%s)",
+        [pids],
+    )
+    time.sleep(0.2)
+    take()
+    try:
+        yield
+    finally:
+        for connection in mine:
+            connection.close()
+
+
+def test_without_a_free_connection_reports_wait_and_are_taken_later(on_postgresql: Place) -> None:
+    target = on_postgresql.target
+    history = History(target, next(blocks))
+    with all_connections_taken(target.world.database_url), target.client() as client:
+        for number in range(history.first, history.first + 10):
+            history.replies[number] = client.post("/api/reports", content=target.body(number))
+        assert client.get("/accounts/login/").status_code in (200, 503)
+    assert history.statuses == {503: 10}
+    history.assert_refusals_say_when_to_come_back()
+    wait_until_taken(target, next(blocks))
+    history.retry_the_rest()
+
+
+# --- closed meanwhile ----------------------------------------------------------------------------
+
+
+def wave_of(target: Target, survey: Survey) -> int:
+    ((pk,),) = target.world.query(
+        f"SELECT id FROM surveys_wave WHERE manifest_hash = '\\x{survey.manifest_hash.hex()}'"
+    )
+    return int(pk)
+
+
+def count(target: Target, table: str, wave: int) -> int:
+    ((found,),) = target.world.query(f"SELECT count(*) FROM {table} WHERE wave_id = {wave}")
+    return int(found)
+
+
+def waits_for_a_lock(target: Target) -> bool:
+    query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    return target.world.query(query) != [(0,)]
+
+
+@pytest.mark.parametrize(("ends", "status"), [("commit", 410), ("rollback", 201)])
+def test_a_report_that_meets_a_closing_wave_waits_for_how_it_ends(
+    on_postgresql: Place, ends: str, status: int
+) -> None:
+    target = on_postgresql.target
+    survey = target.open_survey()
+    wave = wave_of(target, survey)
+    body = target.body(next(blocks), survey=survey)
+    replies: list[int] = []
+    sender = threading.Thread(target=lambda: replies.append(post(target, body).status_code))
+    with psycopg.connect(target.world.database_url) as closer:
+        closer.execute("SELECT pg_advisory_xact_lock(7, %s)", [wave])
+        closer.execute("SELECT 1 FROM surveys_wave WHERE id = %s FOR UPDATE", [wave])
+        closer.execute(
+            "UPDATE surveys_wave SET state = 'closed', ending = 'owner', closed_at = now() "
+            "WHERE id = %s",
+            [wave],
+        )
+        sender.start()
+        wait_for(lambda: waits_for_a_lock(target))
+        getattr(closer, ends)()
+    sender.join(20)
+    assert replies == [status]
+    assert count(target, "aggregator_spent_id", wave) == (status == 201)
+
+
+def test_a_wave_closed_between_check_and_commit_counts_what_was_checked(
+    on_postgresql: Place,
+) -> None:
+    target = on_postgresql.target
+    survey = target.open_survey(minimum_batch=10, display_minimum=10)
+    wave = wave_of(target, survey)
+    first = next(blocks)
+    bodies = [target.body(first + number, survey=survey) for number in range(12)]
+    replies: list[int] = []
+    senders = [
+        threading.Thread(target=lambda body=body: replies.append(post(target, body).status_code))
+        for body in bodies
+    ]
+    code = CLOSE.format(manifest=survey.manifest_hash.hex())
+    closer = threading.Thread(target=lambda: target.stack.manage("shell", "-v", "0", "-c", code))
+    with psycopg.connect(target.world.database_url) as blocker:
+        # The insert waits here; the wave was found open by then.
+        blocker.execute("LOCK TABLE aggregator_raw_report IN SHARE MODE")
+        for sender in senders:
+            sender.start()
+        wait_for(lambda: waits_for_a_lock(target))
+        closer.start()
+        closer.join(6)
+        assert closer.is_alive()  # it waits for the report that was checked
+    for thread in (*senders, closer):
+        thread.join(30)
+    taken = replies.count(201)
+    assert taken >= 1  # those of the first commit
+    assert replies.count(410) == len(bodies) - taken
+    assert count(target, "aggregator_spent_id", wave) == taken
+    assert post(target, target.body(first + 50, survey=survey)).status_code == 410
+
+
+def test_a_replay_after_sealing_is_answered_200_and_not_counted_again(
+    on_postgresql: Place,
+) -> None:
+    target = on_postgresql.target
+    survey = target.open_survey(minimum_batch=10, display_minimum=10)
+    wave = wave_of(target, survey)
+    first = next(blocks)
+    bodies = [target.body(first + number, survey=survey) for number in range(25)]
+    assert {post(target, body).status_code for body in bodies} == {201}
+    target.stack.manage("shell", "-v", "0", "-c", CLOSE.format(manifest=survey.manifest_hash.hex()))
+    target.stack.manage("shell", "-v", "0", "-c", SWEEP)
+    assert {post(target, body).status_code for body in bodies} == {200}
+    sealed = target.world.query(f"SELECT size FROM aggregator_batch WHERE wave_id = {wave}")
+    assert sealed == [(25,)]
+    assert count(target, "aggregator_raw_report", wave) == 0
+
+
+# --- no sense of time, no time left --------------------------------------------------------------
+
+
+def test_clocks_that_jump_refuse_by_name_and_lose_nothing(on_sqlite: Place) -> None:
+    target = on_sqlite.target
+    clock = target.stack.var / "clock"
+    today = datetime.now(UTC)
+    survey = target.open_survey(
+        minimum_batch=10,
+        display_minimum=10,
+        opens_at=today - timedelta(hours=12),
+        closes_at=today + timedelta(hours=12),
+    )
+    first = next(blocks)
+    taken: list[bytes] = []
+
+    def send(number: int) -> tuple[int, str]:
+        body = target.body(first + number, survey=survey)
+        reply = post(target, body)
+        if reply.status_code == 201:
+            taken.append(body)
+        return reply.status_code, reply.json().get("type", "")
+
+    for number in range(15):
+        assert send(number) == (201, "")
+    for hours, refusal in (
+        ("24", (410, "/problems/wave-closed")),
+        ("-24", (425, "/problems/wave-not-open-yet")),
+    ):
+        clock.write_text(hours)
+        assert send(100) == refusal
+        assert {post(target, body).status_code for body in taken} == {200}
+        clock.write_text("0")
+        assert send(200 + int(hours)) == (201, "")
+    clock.write_text("24")
+    target.stack.manage("shell", "-v", "0", "-c", SWEEP)
+    clock.write_text("0")  # the clock is right again; a wave that closed stays closed
+    assert send(300) == (410, "/problems/wave-closed")
+    assert {post(target, body).status_code for body in taken} == {200}
+    query = "SELECT size FROM aggregator_batch JOIN surveys_wave w ON w.id = wave_id WHERE ending = 'date'"
+    assert target.world.query(query) == [(len(taken),)]
+
+
+def test_a_polite_end_under_load_answers_or_hangs_up_and_loses_nothing(
+    on_postgresql: Place,
+) -> None:
+    target = on_postgresql.target
+    web = target.stack.processes["web"]
+    with sending(target, first=next(blocks)) as history:
+        wait_for(lambda: history.statuses[201] > 100)
+        target.stack.signal("web", signal.SIGTERM)
+        assert web.wait(timeout=10) in (0, -signal.SIGTERM)
+        wait_for(lambda: history.statuses[0] > 0)
+    history.assert_refusals_say_when_to_come_back()
+    history.assert_nothing_lost()
+    target.stack.start("web")
+    target.stack.wait_until_ready()
+    history.retry_the_rest()
+    assert "Traceback" not in target.log

@@ -1,0 +1,168 @@
+"""The intake under bad input by the hundred thousand, from two kinds of fuzzers."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.system.fuzz import MUTATIONS, fuzz
+from tests.system.intake import QUESTIONS, Target, running_intake
+
+REQUESTS = 100_000
+# What a process may grow by, once warm: nothing that arrived is to be kept.
+MAX_GROWTH_MEGABYTES = 30
+CHECKS: Any = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    with running_intake(var=tmp_path_factory.mktemp("fuzz")) as running:
+        yield running
+
+
+def test_of_a_hundred_thousand_spoiled_requests_none_is_taken_and_none_does_harm(
+    target: Target,
+) -> None:
+    found = fuzz(target, requests=REQUESTS)
+    print(found.requests, dict(found.statuses), f"{found.grown_megabytes:.1f} MB")
+    assert found.wrong == []
+    assert (found.requests, found.server_errors) == (REQUESTS, 0)
+    assert found.grown_megabytes < MAX_GROWTH_MEGABYTES
+    # Every mutation came about, every kind of refusal, and enough of what is right.
+    assert found.mutations.keys() == {mutation.__name__ for mutation in MUTATIONS}
+    assert {200, 201, 400, 403, 404, 405, 409, 413, 415, 422} <= found.statuses.keys()
+    assert found.statuses[201] > 0.02 * REQUESTS
+
+
+# --- what the description of the API promises -----------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def signed_in(target: Target) -> Iterator[requests.Session]:
+    with target.world.signed_in() as client, requests.Session() as session:
+        session.trust_env = False
+        session.cookies.update(dict(client.cookies))
+        yield session
+
+
+@pytest.fixture(scope="module")
+def schema(target: Target, signed_in: requests.Session) -> Any:
+    return schemathesis.openapi.from_url(f"{target.stack.url}/api/schema")
+
+
+def run_cases(strategy: st.SearchStrategy[Any], call: Any, *, examples: int) -> None:
+    quiet = settings(
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    quiet(given(strategy)(call))()
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+def test_no_generated_report_is_taken_unless_it_is_right(
+    target: Target, schema: Any, signed_in: requests.Session, mode: GenerationMode
+) -> None:
+    seen: Counter[int] = Counter()
+
+    def call(case: Any) -> None:
+        response = case.call(session=signed_in)
+        case.validate_response(response, checks=CHECKS)
+        seen[response.status_code] += 1
+        sent = response.request.body or b""
+        right = target.survey.wants(sent if isinstance(sent, bytes) else sent.encode())
+        assert response.status_code not in (200, 201) or right
+
+    run_cases(schema["/api/reports"]["POST"].as_strategy(mode), call, examples=600)
+    print(mode, dict(seen))
+    assert seen.total() >= 600
+    assert seen[422] > 100
+
+
+def test_generated_values_in_the_one_spelling_are_taken_only_if_all_are_right(
+    target: Target, schema: Any
+) -> None:
+    """The fuzzer writes JSON with spaces, which is refused before anybody looks at values."""
+    seen: Counter[int] = Counter()
+    manifest = json.loads(target.body(0))["manifest"]
+
+    def call(drawn: tuple[Any, set[str], bytes, str]) -> None:
+        case, strange, report_id, letters = drawn
+        spelled = base64.urlsafe_b64encode(report_id).decode().rstrip("=")
+        proper = {"format": 1, "manifest": manifest, "id": spelled, "symbols": letters}
+        strangely = case.body if isinstance(case.body, dict) else {}
+        content = proper | {key: strangely[key] for key in strange & strangely.keys()}
+        body = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode(
+            "utf-8", "surrogatepass"
+        )
+        status = client.post("/api/reports", content=body).status_code
+        seen[status] += 1
+        right = target.survey.wants(body) is not None
+        assert status in ((200, 201, 409) if right else (413, 422))
+
+    strategy = st.tuples(
+        schema["/api/reports"]["POST"].as_strategy(GenerationMode.POSITIVE),
+        st.sets(st.sampled_from(["format", "manifest", "id", "symbols"])),
+        st.binary(min_size=32, max_size=32),
+        st.text("AB", min_size=QUESTIONS, max_size=QUESTIONS),
+    )
+    with target.client() as client:
+        run_cases(strategy, call, examples=500)
+    print(dict(seen))
+    assert seen[201] > 20
+    assert seen[422] > 100
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/surveys",
+        "/api/surveys/{slug}",
+        "/api/surveys/{slug}/results",
+        "/api/surveys/{slug}/reports.csv",
+        "/api/surveys/{slug}/estimates.csv",
+    ],
+)
+def test_the_researchers_addresses_keep_to_their_description(
+    target: Target, schema: Any, signed_in: requests.Session, path: str
+) -> None:
+    ((slug,),) = target.world.query("SELECT slug FROM surveys_survey ORDER BY id LIMIT 1")
+    operation = schema[path]["GET"]
+    seen: Counter[int] = Counter()
+
+    def call(drawn: tuple[Any, bool]) -> None:
+        case, own = drawn
+        if own and "{slug}" in path:
+            case.path_parameters["slug"] = slug
+        response = case.call(session=signed_in)
+        case.validate_response(response, checks=CHECKS)
+        seen[response.status_code] += 1
+
+    cases = st.one_of(*(operation.as_strategy(mode) for mode in GenerationMode))
+    run_cases(st.tuples(cases, st.booleans()), call, examples=120)
+    print(path, dict(seen))
+    assert seen.total() >= 100
+    assert 200 in seen or 409 in seen  # our own survey was among them

@@ -1,0 +1,206 @@
+"""A full dump after 10,000 submissions tells nothing; a leaky build is found out.
+
+Twenty runs are twenty waves of one Murmur, 500 people each, who come mixed. A batch is sealed
+from one wave alone, so the waves are twenty experiments; that they share one dump is how an
+installation is. Each guess of the linker is scored batch by batch against the order of
+acknowledgements. A clean build fails here once in a million runs of this test, by the choice of
+ACCEPT; the stated aim, p > .01 over 20 runs, is printed beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from aggregator.privacy_checks import RECOMMENDED_POSTGRESQL
+from scripts.stack import Stack, free_port
+from tests.aggregator.on_postgresql import Server, running_server
+from tests.system.controls_linker import SERIAL_POSTGRESQL, SERIAL_SQLITE
+from tests.system.linker import Dump, Findings, Guess, SealedBatch, link
+from tests.system.linker_crowd import FLIPS, QUESTIONS, Crowd, make_crowd
+from tests.system.linker_dump import copy_contents, copy_files
+from tests.system.linker_scores import score
+
+SEED = 19650301
+RUNS, EACH = 20, 500
+PER_SECOND = 1000
+ACCEPT = 1e-6
+AIM = 0.01
+OPEN_SURVEYS = """
+from accounts.models import User
+from surveys.models import Question
+from surveys.services import create_survey, launch_survey
+owner = User.objects.create(email="linker@example.org")
+for run in range({runs}):
+    survey = create_survey(owner=owner, title=f"Run {{run}}", cap={each})
+    Question.objects.bulk_create(
+        Question(survey=survey, position=number, text=f"Question {{number}}?", flips={flips})
+        for number in range(1, {questions} + 1)
+    )
+    print("hash", launch_survey(survey=survey).manifest_hash_hex)
+"""
+STATE = """
+    SELECT (SELECT count(*) FROM aggregator_raw_report),
+           (SELECT coalesce(sum(size), 0) FROM aggregator_batch),
+           (SELECT coalesce(max(id), 0) FROM aggregator_batch),
+           (SELECT cast(found AS text) FROM aggregator_upkeep WHERE job = 'purge')
+"""
+SECONDS = 150.0
+
+
+@dataclass
+class Site:
+    """One Murmur and its database, with all rights."""
+
+    stack: Stack
+    server: Server | None
+
+    def query(self, statement: str) -> list[Any]:
+        """As the role that Murmur uses."""
+        if self.server is not None:
+            with psycopg.connect(self.server.application_url) as connection:
+                cursor = connection.execute(statement.encode())
+                return cursor.fetchall() if cursor.description else []
+        with closing(sqlite3.connect(self.stack.var / "murmur.sqlite3", timeout=20)) as file:
+            return file.execute(statement).fetchall()
+
+    def field(self, *, runs: int, each: int) -> Crowd:
+        """Open so many surveys and let the crowd send to all of them, mixed."""
+        code = OPEN_SURVEYS.format(runs=runs, each=each, questions=QUESTIONS, flips=FLIPS)
+        printed = self.stack.manage("shell", "-v", "0", "-c", code)
+        manifests = [bytes.fromhex(line.split()[1]) for line in printed.splitlines()]
+        crowd = make_crowd(manifests=manifests, each=each, seed=SEED, port=self.stack.port)
+        crowd.send(port=self.stack.port, per_second=PER_SECOND)
+        assert crowd.refused == []
+        assert len({person.codes for person in crowd.acknowledged}) == runs * each
+        return crowd
+
+    def wait_until_sealed(self, total: int, *, purged: bool) -> None:
+        deadline = time.monotonic() + SECONDS
+        while True:
+            raw, sealed, newest, found = self.query(STATE)[0]
+            reached = json.loads(found)["batch"] if found else 0
+            if (raw, sealed) == (0, total) and (not purged or reached == newest):
+                break
+            assert time.monotonic() < deadline, (raw, sealed, newest, found)
+            time.sleep(0.3)
+        assert not purged or json.loads(found)["left"] == []
+
+
+@contextmanager
+def running_site(vendor: str, var: Path, **settings: str) -> Iterator[Site]:
+    with (
+        running_server(RECOMMENDED_POSTGRESQL)
+        if vendor == "postgresql"
+        else nullcontext() as server
+    ):
+        stack = Stack(
+            var=var,
+            port=free_port(),
+            database_url=server.application_url if server else "",
+            settings={
+                "MURMUR_SWEEP_SECONDS": "1",
+                "MURMUR_PURGE_SECONDS": "1",
+                "MURMUR_BEHIND_PROXY": "true",
+                "TMPDIR": str(var / "tmp"),
+                **settings,
+            },
+        )
+        (var / "tmp").mkdir(parents=True)
+        try:
+            stack.manage("migrate", "--no-input", "--verbosity", "0")
+            yield Site(stack, server)
+        finally:
+            stack.stop()
+
+
+def find_truths(batches: Sequence[SealedBatch], crowd: Crowd) -> list[Guess]:
+    """When each report of each batch was acknowledged."""
+    moments = {person.codes: moment for moment, person in enumerate(crowd.acknowledged)}
+    return [np.array([float(moments[row]) for row in batch.rows]) for batch in batches]
+
+
+def judge(dump: Dump, findings: Findings, crowd: Crowd) -> dict[str, float]:
+    """Print how each strategy did and return its p."""
+    truths = find_truths(dump.batches, crowd)
+    waves = [batch.wave for batch in dump.batches]
+    print(f"{findings.files} files, {findings.size:,} bytes, {len(waves)} batches")
+    chances = {}
+    for strategy, guesses in findings.guesses.items():
+        whole = score(guesses, truths)
+        runs = [
+            score(_of(wave, guesses, waves), _of(wave, truths, waves)).p
+            for wave in sorted(set(waves))
+        ]
+        print(
+            f"ρ = {whole.correlation:+.4f}  p = {whole.p:<8.3g} "
+            f"{'meets' if whole.p > AIM else 'misses'} p > {AIM}; of {len(runs)} runs "
+            f"{sum(p <= AIM for p in runs)} below; {whole.placed:,} reports, {strategy}"
+        )
+        chances[strategy] = whole.p
+    return chances
+
+
+def _of(wave: int, values: Sequence[Guess], waves: Sequence[int]) -> list[Guess]:
+    return [value for value, other in zip(values, waves, strict=True) if other == wave]
+
+
+@pytest.mark.parametrize("vendor", ["sqlite", "postgresql"])
+def test_a_full_dump_links_nobody_and_holds_no_canary(vendor: str, tmp_path: Path) -> None:
+    running, stopped = tmp_path / "running", tmp_path / "stopped"
+    with running_site(vendor, tmp_path / "var") as site:
+        site.stack.start_all()
+        crowd = site.field(runs=RUNS, each=EACH)
+        site.wait_until_sealed(RUNS * EACH, purged=True)
+        copy_files(running, stack=site.stack, server=site.server)
+        copy_contents(running, stack=site.stack, server=site.server)
+        site.stack.stop()
+        if site.server is not None:
+            site.server.postgres.stop()
+        copy_files(stopped, stack=site.stack, server=site.server)
+        shutil.copytree(running / "tables", stopped / "tables")
+    for folder in (running, stopped):
+        crowd.write_canaries(folder)
+        dump = Dump(folder)
+        findings = link(dump)
+        chances = judge(dump, findings, crowd)
+        assert findings.hits == []
+        assert [strategy for strategy in chances if not strategy.startswith("rows")] == []
+        # The search works: the ids, which stay, are found in the database's files.
+        assert any("place in files/" in strategy for strategy in chances)
+        assert len(dump.batches) > RUNS, "nothing was sealed before the waves closed"
+        assert min(chances.values()) > ACCEPT / (2 * len(chances))
+
+
+@pytest.mark.parametrize("vendor", ["sqlite", "postgresql"])
+def test_a_leaky_build_is_found_out(vendor: str, tmp_path: Path) -> None:
+    control = {"DJANGO_SETTINGS_MODULE": "tests.system.controls_linker"}
+    folder = tmp_path / "dump"
+    with running_site(vendor, tmp_path / "var", **control) as site:
+        for statement in SERIAL_POSTGRESQL if site.server else SERIAL_SQLITE:
+            site.query(statement)
+        site.stack.start_all()
+        crowd = site.field(runs=1, each=300)
+        site.wait_until_sealed(300, purged=False)
+        copy_files(folder, stack=site.stack, server=site.server)
+        copy_contents(folder, stack=site.stack, server=site.server)
+    crowd.write_canaries(folder)
+    dump = Dump(folder)
+    findings = link(dump)
+    chances = judge(dump, findings, crowd)
+    assert {hit.canary for hit in findings.hits} == {"forwarded", "address"}
+    assert {hit.file for hit in findings.hits} == {"files/var/log/web.log"}
+    assert chances["rows as they lie"] < ACCEPT
+    log = "files/postgresql/pg_wal/" if vendor == "postgresql" else "files/var/murmur.sqlite3-wal"
+    assert min(p for name, p in chances.items() if name.startswith(f"bytes in {log}")) < ACCEPT

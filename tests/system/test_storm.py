@@ -1,0 +1,82 @@
+"""kill -9 of anything, a hundred times under load: every acknowledged report is counted once.
+
+Who dies is seeded; when, depends on what was in flight. The same checker must catch three builds
+that are broken on purpose.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.system.postgres import Postgres
+from tests.system.storm import Outcome, Plan, make_storm_world, run_storm
+from tests.system.storm_controls import run_broken_sealer, run_naive_celery
+
+KILLS = 100
+RECOVERY_SECONDS = 10.0
+REPORTS_PER_SECOND = 100
+
+
+def assert_weathered(outcome: Outcome) -> None:
+    print(outcome)
+    assert outcome.verdict.is_clean
+    assert outcome.surprises == []
+    assert all(kill.evidence for kill in outcome.kills)
+    # Where other programs keep the processors busy, a plain restart alone takes many seconds.
+    assert outcome.worst_recovery < max(RECOVERY_SECONDS, 3 * outcome.usual_restart)
+    # What the network did to requests was really done.
+    assert min(outcome.crowd.fates.values()) > 0
+    assert outcome.crowd.replays > 0
+
+
+def test_a_hundred_kills_on_postgresql(own_postgres: Postgres, tmp_path: Path) -> None:
+    world = make_storm_world(var=tmp_path, database_url=own_postgres.create_database(), copies=2)
+    plan = Plan(kills=KILLS, seed=1, caps=[1000], dates=[60])
+    try:
+        outcome = run_storm(world, plan, postgres=own_postgres)
+        print(world.stack.manage("verify"))
+    finally:
+        world.stack.stop()
+    assert_weathered(outcome)
+    assert len(outcome.kills) >= KILLS
+    assert {kill.kind for kill in outcome.kills} == {
+        *("web", "worker", "beat", "broker", "limiter", "postgres"),
+    }
+    assert outcome.in_open_sealing > 0
+    assert outcome.rate >= REPORTS_PER_SECOND
+
+
+def test_twenty_kills_on_sqlite(tmp_path: Path) -> None:
+    world = make_storm_world(var=tmp_path, database_url="")
+    try:
+        outcome = run_storm(world, Plan(kills=20, seed=2, rate=300, caps=[1000], owned=1))
+        print(world.stack.manage("verify"))
+    finally:
+        world.stack.stop()
+    assert_weathered(outcome)
+
+
+def test_a_sealer_that_deletes_before_it_inserts_is_caught(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    caught = run_broken_sealer(
+        "delete_first", var=tmp_path, database_url=postgres.create_database()
+    )
+    print(caught.evidence, caught.verdict, sep="\n")
+    assert caught.verdict.lost
+
+
+def test_a_sealer_that_inserts_before_it_deletes_is_caught(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    caught = run_broken_sealer(
+        "insert_first", var=tmp_path, database_url=postgres.create_database()
+    )
+    print(caught.evidence, caught.verdict, sep="\n")
+    assert caught.verdict.doubled
+
+
+def test_naive_celery_is_caught(postgres: Postgres, tmp_path: Path) -> None:
+    caught = run_naive_celery(var=tmp_path, database_url=postgres.create_database())
+    print(caught.evidence, caught.verdict, sep="\n")
+    assert caught.verdict.lost or caught.verdict.doubled

@@ -1,0 +1,363 @@
+"""What deploy/ says: the processes that are tested, and nothing reachable or logged beyond need.
+
+The servers whose binaries the tests have are started with it; the others' files are read.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import redis
+import yaml
+
+from aggregator import problems
+from aggregator.intake.wire import MAX_BODY_BYTES
+from aggregator.privacy_checks import RECOMMENDED_POSTGRESQL
+from config.asgi import DJANGO_THREADS
+from scripts.stack import ROOT, Stack, free_port, redis_binary
+from tests.system.postgres import Postgres
+
+DEPLOY = ROOT / "deploy"
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+NGINX = re.sub(r"#.*", "", (DEPLOY / "nginx.conf").read_text())
+SYSTEMD = DEPLOY / "systemd"
+UNITS = [*sorted(SYSTEMD.glob("murmur-*@.service")), SYSTEMD / "murmur-beat.service"]
+# Where it listens, how it is called and how long it may take to stop differ from place to place.
+OF_THE_PLACE = ("--host", "--port", "--timeout-graceful-shutdown", "--hostname", "--pidfile")
+
+
+def postgresql_conf() -> dict[str, str]:
+    lines = (DEPLOY / "postgresql.conf").read_text().splitlines()
+    given = [line for line in lines if line and not line.startswith("#")]
+    return {name: value for name, _, value in (line.partition(" = ") for line in given)}
+
+
+def unit(path: Path) -> dict[str, str]:
+    lines = path.read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+
+
+def options(words: list[str]) -> dict[str, str]:
+    """Options of a command by name, whether written --name=value or --name value."""
+    found: dict[str, str] = {}
+    name = ""
+    for word in words:
+        if word.startswith("-"):
+            name, _, value = word.partition("=")
+            found[name] = value
+        elif name:
+            found[name] = word
+    found.pop("-m", None)
+    if "-A" in found:
+        found["--app"] = found.pop("-A")
+    return {key: value for key, value in found.items() if key not in OF_THE_PLACE}
+
+
+@pytest.mark.parametrize(
+    ("name", "service", "file"),
+    [
+        ("web", "web-1", "murmur-web@.service"),
+        ("web", "web-2", "murmur-web@.service"),
+        ("worker", "worker-1", "murmur-worker@.service"),
+        ("worker", "worker-2", "murmur-worker@.service"),
+        ("beat", "beat", "murmur-beat.service"),
+    ],
+)
+def test_containers_and_units_run_what_is_tested(
+    name: str, service: str, file: str, tmp_path: Path
+) -> None:
+    tested = options(Stack(var=tmp_path, port=1)._command(name))
+    assert tested
+    assert options(COMPOSE["services"][service]["command"]) == tested
+    assert options(shlex.split(unit(DEPLOY / "systemd" / file)["ExecStart"])) == tested
+
+
+# --- compose ------------------------------------------------------------------------------------
+
+
+def test_only_the_proxy_can_be_reached() -> None:
+    services = COMPOSE["services"]
+    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
+    assert COMPOSE["networks"]["inside"]["internal"] is True
+    assert not any("network_mode" in service for service in services.values())
+
+
+def test_everything_is_started_again_and_what_answers_is_asked() -> None:
+    for name, service in COMPOSE["services"].items():
+        assert service["restart"] == ("no" if name == "migrate" else "unless-stopped"), name
+        asked = name not in ("worker-1", "worker-2", "beat", "migrate")
+        assert ("healthcheck" in service) == asked, name
+
+
+def test_web_processes_are_where_the_proxy_looks() -> None:
+    servers = re.findall(r"^server (\S+):8000", read("upstream.compose.conf"), re.MULTILINE)
+    web = [service for name, service in COMPOSE["services"].items() if name.startswith("web-")]
+    assert servers == [service["networks"]["inside"]["ipv4_address"] for service in web]
+    assert all("--port=8000" in service["command"] for service in web)
+
+
+def read(name: str) -> str:
+    return (DEPLOY / name).read_text()
+
+
+def test_the_image_holds_what_runs() -> None:
+    copied = re.findall(r"^COPY (\S+) ", read("Dockerfile"), re.MULTILINE)
+    assert {"config", "privacy", "accounts", "surveys", "aggregator", "templates"} < set(copied)
+    assert {"manage.py", "requirements.txt", "docs/methods.md", "docs/figures"} < set(copied)
+    assert all((ROOT / path).exists() for path in copied)
+    assert "--require-hashes" in read("Dockerfile")
+    assert read("Dockerfile").rstrip().endswith("USER murmur")
+
+
+# --- secrets ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def secrets(tmp_path: Path) -> Path:
+    ports = (free_port(), free_port())
+    folder = tmp_path / "secrets"
+    subprocess.run(
+        [
+            *(DEPLOY / "make-secrets", folder, "db.example:5432"),
+            *(f"127.0.0.1:{port}" for port in ports),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return folder
+
+
+def test_every_secret_is_drawn_once_and_closed_to_others(secrets: Path) -> None:
+    assert {f"./secrets/{path.name}" for path in secrets.iterdir()} == {
+        secret["file"] for secret in COMPOSE["secrets"].values()
+    }
+    assert stat.S_IMODE(secrets.stat().st_mode) == 0o700
+    password = (secrets / "postgres_password").read_text()
+    assert re.fullmatch(r"[A-Za-z0-9]{40}", password)
+    url = (secrets / "database_url").read_text()
+    assert url == f"postgresql://murmur:{password}@db.example:5432/murmur"
+    before = {path: path.read_text() for path in secrets.iterdir()}
+    again = subprocess.run([DEPLOY / "make-secrets", secrets], capture_output=True, check=False)
+    assert again.returncode != 0
+    assert {path: path.read_text() for path in secrets.iterdir()} == before
+
+
+def test_secrets_come_from_files_and_settings_know_their_names() -> None:
+    example = dict(re.findall(r"^([A-Z_]+)=(.*)$", read("env.example"), re.MULTILINE))
+    inside = COMPOSE["services"]["web-1"]["environment"]
+    known = (ROOT / "config" / "settings.py").read_text()
+    documented = (ROOT / "docs" / "development.md").read_text()
+    for name in {*example, *inside}:
+        plain = name.removesuffix("_FILE")
+        assert f'"{plain}"' in known, name
+        assert f"`{plain}`" in documented, name
+    for name in ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "LIMITER_URL", "EMAIL_URL"):
+        assert name not in example
+        assert example[f"{name}_FILE"].startswith("/etc/murmur/secrets/")
+        assert inside[f"{name}_FILE"].startswith("/run/secrets/")
+
+
+# --- Redis --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "persists"), [("broker", True), ("limiter", False)])
+def test_redis_takes_its_file_and_its_only_user(
+    name: str, persists: bool, secrets: Path, tmp_path: Path
+) -> None:
+    url = (secrets / f"{name}_url").read_text()
+    port = url.rpartition(":")[2].partition("/")[0]
+    folder = tmp_path / "files"
+    folder.mkdir()
+    changed = {
+        r"^bind .*$": "bind 127.0.0.1",
+        r"^port .*$": f"port {port}",
+        r"^dir .*$": f"dir {folder}",
+        r"^aclfile .*$": f"aclfile {secrets}/{name}.acl",
+    }
+    content = read(f"redis-{name}.conf")
+    for pattern, line in changed.items():
+        content, times = re.subn(pattern, line, content, flags=re.MULTILINE)
+        assert times == 1, pattern
+    (tmp_path / "redis.conf").write_text(content)
+    server = subprocess.Popen([redis_binary(), tmp_path / "redis.conf"], stdout=subprocess.DEVNULL)
+    try:
+        with redis.Redis.from_url(url, retry=patient()) as client:
+            client.set("key", "value", ex=60)
+            assert client.config_get("maxmemory-policy") == {
+                "maxmemory-policy": "noeviction" if persists else "volatile-ttl"
+            }
+            for forbidden in ("FLUSHALL", "SAVE", "CONFIG SET appendonly yes", "SHUTDOWN"):
+                with pytest.raises(redis.exceptions.NoPermissionError):
+                    client.execute_command(*forbidden.split())
+        stranger = redis.Redis(port=int(port))
+        with pytest.raises(redis.exceptions.AuthenticationError), stranger:
+            stranger.get("key")
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+    assert any(path.stat().st_size for path in folder.rglob("*") if path.is_file()) == persists
+
+
+def patient() -> redis.retry.Retry:
+    return redis.retry.Retry(redis.backoff.ConstantBackoff(0.1), 100)
+
+
+# --- PostgreSQL ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    postgres = Postgres()
+    try:
+        postgres.initialize()
+        postgres.start(settings=postgresql_conf())
+        yield postgres
+    finally:
+        postgres.remove()
+
+
+def test_postgresql_is_set_as_the_privacy_check_wants_it(server: Postgres) -> None:
+    conf = postgresql_conf()
+    assert {name: conf.get(name) for name in RECOMMENDED_POSTGRESQL} == RECOMMENDED_POSTGRESQL
+    with psycopg.connect(server.url("postgres")) as connection:
+        for name, value in RECOMMENDED_POSTGRESQL.items():
+            row = connection.execute("SELECT setting FROM pg_settings WHERE name = %s", [name])
+            assert row.fetchone() == (value,), name
+
+
+def test_the_new_role_may_do_what_purging_needs_and_no_more(
+    server: Postgres, secrets: Path
+) -> None:
+    password = (secrets / "postgres_password").read_text()
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        # The tests' superuser bears the name that the script wants to give.
+        connection.execute("CREATE ROLE operator SUPERUSER LOGIN PASSWORD 'operator'")
+    with psycopg.connect(
+        f"postgresql://operator:operator@127.0.0.1:{server.port}/postgres", autocommit=True
+    ) as connection:
+        connection.execute("ALTER ROLE murmur RENAME TO former")
+        try:
+            make_role(server, secrets / "postgres_password")
+            assert_rights(f"postgresql://murmur:{password}@127.0.0.1:{server.port}/murmur")
+        finally:
+            connection.execute("DROP DATABASE IF EXISTS murmur")
+            connection.execute("DROP ROLE IF EXISTS murmur")
+            connection.execute("ALTER ROLE former RENAME TO murmur")
+            connection.execute(f"ALTER ROLE murmur PASSWORD '{server.password}'".encode())
+    assert password.encode() not in (server.folder / "log").read_bytes()
+
+
+def make_role(server: Postgres, secret: Path) -> None:
+    done = subprocess.run(
+        [DEPLOY / "postgresql-init.sh", secret],
+        env={
+            "PATH": f"{Path(server.program('psql')).parent}:/usr/bin:/bin",
+            "PGHOST": "127.0.0.1",
+            "PGPORT": str(server.port),
+            "PGUSER": "operator",
+            "PGPASSWORD": "operator",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def assert_rights(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE mine (id int)")
+        connection.execute("CHECKPOINT")
+        connection.execute("SELECT pg_switch_wal()")
+        assert connection.execute("SELECT count(*) > 0 FROM pg_ls_waldir()").fetchone() == (True,)
+        row = connection.execute(
+            "SELECT rolsuper, rolcreatedb, rolcreaterole, rolreplication, "
+            "pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') "
+            "FROM pg_roles WHERE rolname = current_user"
+        ).fetchone()
+        assert row == (False, False, False, False, True)
+
+
+def test_connections_are_counted_as_the_code_opens_them() -> None:
+    # Threads of Django and the one writer of the intake.
+    assert f"{DJANGO_THREADS} + 1 = {DJANGO_THREADS + 1} connections" in OPERATIONS
+    limit = int(postgresql_conf()["max_connections"])
+    web = sum(name.startswith("web-") for name in COMPOSE["services"])
+    workers = sum(name.startswith("worker-") for name in COMPOSE["services"])
+    assert web * (DJANGO_THREADS + 1) + workers + 10 < limit
+
+
+# --- nginx --------------------------------------------------------------------------------------
+
+
+def test_the_proxy_keeps_no_address_of_anybody() -> None:
+    levels = re.findall(r"error_log \S+ (\w+);", NGINX)
+    assert levels == ["alert", "emerg"]  # of the program itself; of requests
+    logs = re.findall(r"access_log ([^;]+);", NGINX)
+    assert logs == ["off", "/dev/stdout short"]
+    [log_format] = re.findall(r"log_format short ([^;]+);", NGINX)
+    assert set(re.findall(r"\$\w+", log_format)) == {
+        *("$time_iso8601", "$request_method", "$uri", "$status", "$request_time")
+    }
+    # The one location with a log is not where respondents are.
+    [logged] = [block for block in locations() if "access_log" in locations()[block]]
+    assert logged == "/"
+    [pages] = [block for block in locations() if block.startswith("~ ")]
+    for path in ("/s/abc", "/m/abc.json", "/r/1/page.js", "/static/a.css"):
+        assert re.search(pages.removeprefix("~ "), path)
+
+
+def locations() -> dict[str, str]:
+    without_json = re.sub(r"'\{.*\}'", "''", NGINX)
+    found = re.findall(r"location ([^{]+)\{([^{}]*)\}", without_json)
+    return {name.strip(): body for name, body in found}
+
+
+def test_the_proxy_says_who_is_there_and_nobody_else_does() -> None:
+    headers = dict(re.findall(r"proxy_set_header (\S+) ([^;]+);", NGINX))
+    assert headers["X-Forwarded-For"] == "$remote_addr"
+    assert headers["X-Forwarded-Proto"] == "$scheme"
+    assert headers["Forwarded"] == headers["X-Real-IP"] == '""'
+    # A location with headers of its own would drop all of these.
+    assert not any("proxy_set_header" in body for body in locations().values())
+
+
+def test_the_proxy_lets_reports_through_and_nothing_slow_or_large() -> None:
+    body = locations()["= /api/reports"]
+    [size] = re.findall(r"client_max_body_size (\d+)k;", body)
+    assert MAX_BODY_BYTES < int(size) * 1024 <= 4 * MAX_BODY_BYTES
+    assert "non_idempotent" in body
+    for name in ("client_header_timeout", "client_body_timeout", "send_timeout"):
+        [seconds] = re.findall(rf"{name} (\d+)s;", NGINX)
+        assert int(seconds) <= 10
+    [refusal] = re.findall(r"return 503 '(.*)';", NGINX)
+    expected = problems.problem_body(problems.UNAVAILABLE, "Send the same bytes again later.")
+    assert refusal.encode() == expected
+
+
+# --- systemd ------------------------------------------------------------------------------------
+
+
+def test_units_come_back_and_stop_gently() -> None:
+    assert len(UNITS) == 3
+    for path in UNITS:
+        found = unit(path)
+        assert found["Restart"] == "always"
+        assert found["StartLimitIntervalSec"] == "0"  # for ever
+        assert (found["User"], found["NoNewPrivileges"]) == ("murmur", "yes")
+        assert found["LimitCORE"] == "0"
+        words = shlex.split(found["ExecStart"])
+        if "--timeout-graceful-shutdown" in words:
+            own = int(words[words.index("--timeout-graceful-shutdown") + 1])
+            assert int(found["TimeoutStopSec"]) > own
+        if path.name.startswith("murmur-web"):
+            assert words[words.index("--host") + 1] == "127.0.0.1"
