@@ -13,14 +13,17 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 HEADER_DEADLINE_SECONDS = 10.0
 READING_DEADLINE_SECONDS = 30.0
-MAX_HEADER_BYTES = 65_536
+# All of a request that is not its body: headers, chunk sizes, trailers.
+MAX_FRAMING_BYTES = 65_536
 
 
 class Protocol(HttpToolsProtocol):
     _deadline: asyncio.TimerHandle | None = None
     _reading: asyncio.TimerHandle | None = None
     _in_headers = True
-    _header_bytes = 0
+    _in_message = False
+    _framing_bytes = 0
+    _body_bytes = 0  # in what is being parsed at this moment
     # Every request that was read and has no whole reply yet. uvicorn itself remembers the last
     # one only, and would write replies to the others into a connection that is gone.
     _unanswered: list[RequestResponseCycle]
@@ -37,30 +40,34 @@ class Protocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self._body_bytes = 0
         super().data_received(data)
-        if not self._in_headers:
+        if not (self._in_headers or self._in_message):
+            self._framing_bytes = 0
             return
-        # A request has begun and its headers are not complete yet.
-        self._header_bytes += len(data)
-        if self._header_bytes > MAX_HEADER_BYTES and not self.transport.is_closing():
-            self.send_400_response("The request has too many headers.")
-        elif self._deadline is None:
+        self._framing_bytes += len(data) - self._body_bytes
+        if self._framing_bytes > MAX_FRAMING_BYTES:
+            self._refuse_framing()
+        elif self._in_headers and self._deadline is None:
             self._expect_headers()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._in_headers = True
-        self._header_bytes = 0
+        self._in_headers = self._in_message = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        # Not those behind a chunked body: the application has read the headers by then, perhaps
+        # with checks that these would turn, and nobody needs them.
         if self._in_headers:
             super().on_header(name, value)
-            return
-        # A field behind a chunked body. The application has read the headers by then, perhaps
-        # with checks that this one would turn; nobody needs them, and they must not pile up.
-        self._header_bytes += len(name) + len(value)
-        if self._header_bytes > MAX_HEADER_BYTES:
-            self.transport.abort()
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._in_message = False
+        super().on_message_complete()
 
     def on_headers_complete(self) -> None:
         self._in_headers = False
@@ -77,6 +84,12 @@ class Protocol(HttpToolsProtocol):
         # The refusal would pass for an earlier request's reply.
         self._forget_replies()
         self.transport.close()
+
+    def _refuse_framing(self) -> None:
+        if self._in_headers and not self.transport.is_closing():
+            self.send_400_response("The request has too many headers.")
+        else:
+            self.transport.abort()
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -279,5 +279,7 @@ LOGGING = {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
         "httpx": {"level": "WARNING"},
         "axes": {"level": "ERROR"},  # its warnings carry addresses
+        # Every scanner of the internet asks under a wrong name: a reply of 400, not a traceback.
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }

@@ -1,0 +1,151 @@
+"""The deadlines and bounds of config/protocol.py, over real connections to a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+import pytest
+import uvicorn
+
+from config import protocol
+from config.protocol import Protocol
+
+OK = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    """Answers with the names of the headers and the body's length."""
+    body = b""
+    while True:
+        event = await receive()
+        body += event.get("body", b"")
+        if not event.get("more_body"):
+            break
+    names = b",".join(name for name, _ in scope["headers"])
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"%s %d" % (names, len(body))})
+
+
+def converse(*talks: Talk) -> list[bytes]:
+    """Serve while each talk runs on a connection of its own; return what they return."""
+
+    async def run() -> list[bytes]:
+        listener = socket.create_server(("127.0.0.1", 0))
+        server = uvicorn.Server(
+            uvicorn.Config(echo, http=Protocol, ws="none", lifespan="off", log_level="critical")
+        )
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        while not server.started:
+            await asyncio.sleep(0.01)
+
+        async def connect(talk: Talk) -> bytes:
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            try:
+                async with asyncio.timeout(20):
+                    return await talk(reader, writer)
+            finally:
+                writer.close()
+
+        try:
+            return list(await asyncio.gather(*map(connect, talks)))
+        finally:
+            server.should_exit = True
+            await serving
+            listener.close()
+
+    return asyncio.run(run())
+
+
+def say(*parts: bytes, pause: float = 0) -> Talk:
+    """Send the parts, then read until the server hangs up or falls silent after a reply."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        try:
+            for part in parts:
+                writer.write(part)
+                await writer.drain()
+                await asyncio.sleep(pause)
+            received = b""
+            while True:
+                async with asyncio.timeout(2):
+                    more = await reader.read(65_536)
+                if not more:
+                    return received + b"<end>"
+                received += more
+        except TimeoutError:
+            return received
+        except ConnectionError:
+            return b"<reset>"
+
+    return talk
+
+
+def test_an_ordinary_request_is_answered_and_the_connection_stays() -> None:
+    (reply,) = converse(say(OK, OK))
+    assert reply.count(b"HTTP/1.1 200") == 2
+    assert not reply.endswith(b"<end>")
+
+
+@pytest.mark.parametrize("begun", [b"", b"\r\n", b"POST / HT", OK[:30]])
+def test_headers_that_do_not_come_end_the_connection(
+    begun: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "HEADER_DEADLINE_SECONDS", 0.2)
+    assert converse(say(begun)) == [b"<end>"]
+    # Also after a first request, when uvicorn's own patience has ended with the first byte.
+    (reply,) = converse(say(OK, b"POST / HT", pause=0.05))
+    assert reply.startswith(b"HTTP/1.1 200")
+    assert reply.endswith(b"<end>")
+
+
+def endless(line: bytes, *, times: int = 3000) -> Iterable[bytes]:
+    return [line * 10] * (times // 10)
+
+
+def test_headers_without_end_are_refused() -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\n"
+    (reply,) = converse(say(head, *endless(b"X-Filler: %s\r\n" % (b"x" * 80))))
+    assert reply == b"<reset>" or reply.startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        b"0\r\n" + b"X-Trailer: %s\r\n" % (b"x" * 80) * 3000,  # trailers
+        b"0\r\nX-Trailer: " + b"x" * 300_000,  # one that does not end
+        b"1;" + b"x" * 300_000,  # a chunk's extension
+    ],
+)
+def test_chunks_and_trailers_without_end_are_cut_off(framing: bytes) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    parts = [framing[i : i + 1000] for i in range(0, len(framing), 1000)]
+    (reply,) = converse(say(head, *parts))
+    assert reply in (b"<reset>", b"<end>")
+
+
+def test_a_large_body_is_not_taken_for_headers() -> None:
+    size = 900_000
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size
+    chunked = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    chunks = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
+    replies = converse(say(head + b"x" * size), say(chunked, *[chunks] * 12, b"0\r\n\r\n"))
+    assert b"host,content-length 900000" in replies[0]
+    assert b"host,transfer-encoding 786432" in replies[1].replace(b"\r\n", b" ")
+
+
+def test_trailers_do_not_become_headers() -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    (reply,) = converse(say(head, b"2\r\nhi\r\n0\r\nContent-Type: application/json\r\n\r\n"))
+    assert b"content-type" not in reply
+    assert b"host,transfer-encoding 2" in reply
+
+
+def test_nonsense_behind_a_request_does_not_pass_for_its_reply() -> None:
+    (reply,) = converse(say(OK + b"\x00nonsense\r\n\r\n"))
+    assert b" 400 " not in reply
+    (alone,) = converse(say(b"\x00nonsense\r\n\r\n"))
+    assert alone.startswith(b"HTTP/1.1 400")
