@@ -113,14 +113,15 @@ class Model:
     def find(self, manifest_hash: bytes) -> ModelWave | None:
         return next((w for w in self.waves if w.manifest_hash == manifest_hash), None)
 
-    def take(self, bodies: Sequence[bytes], *, now: datetime) -> list[int]:
-        """Answer reports that arrive together: first what can be recorded, then the rest."""
-        statuses: dict[int, int] = {}
-        for number, body in enumerate(bodies):
-            if self._record(body, now=now):
-                statuses[number] = 201
+    def take(self, bodies: Sequence[bytes], *, now: datetime) -> list[set[int]]:
+        """Say how to answer reports that arrive together: first what is recorded, then the rest.
+
+        Where two refusals are true of a report, both are right.
+        """
+        recorded = [self._record(body, now=now) for body in bodies]
         return [
-            statuses.get(number) or self._judge(body, now=now) for number, body in enumerate(bodies)
+            {201} if done else self._judge(body, now=now)
+            for body, done in zip(bodies, recorded, strict=True)
         ]
 
     def _record(self, body: bytes, *, now: datetime) -> bool:
@@ -134,24 +135,25 @@ class Model:
         wave.raw[sent.report_id] = sent.symbols
         return True
 
-    def _judge(self, body: bytes, *, now: datetime) -> int:
+    def _judge(self, body: bytes, *, now: datetime) -> set[int]:
         sent = read_strictly(body)
         wave = None if sent is None else self.find(sent.manifest_hash)
         if sent is None or wave is None:
-            return 422
+            return {422}
         owner = self.spent.get(sent.report_id)
         if owner is None:
             return self._refusal(sent, wave, now=now)
         # Of a sealed report only the id is left to compare.
         same = wave.raw.get(sent.report_id, sent.symbols) == sent.symbols
-        return 200 if owner is wave and same else 409
+        return {200} if owner is wave and same else {409}
 
     @staticmethod
-    def _refusal(sent: Sent, wave: ModelWave, *, now: datetime) -> int:
-        """The status of the refusal of a new report; 0 for a welcome one."""
-        if wave.ending or wave.is_past(now):
-            return 410
-        if wave.opens_at is not None and now < wave.opens_at:
-            return 425
+    def _refusal(sent: Sent, wave: ModelWave, *, now: datetime) -> set[int]:
+        """The statuses with which a new report may be refused; empty for a welcome one."""
         fits = len(sent.symbols) == wave.questions and max(sent.symbols) <= 1
-        return 0 if fits else 422
+        misfit = set() if fits else {422}
+        if wave.ending or wave.is_past(now):
+            return {410} | misfit  # never 425: it does not open again
+        if wave.opens_at is not None and now < wave.opens_at:
+            return {425} | misfit
+        return misfit

@@ -119,9 +119,9 @@ class IntakeMachine(RuleBasedStateMachine):
         return body
 
     def post(self, body: bytes) -> int:
-        expected = self.model.take([body], now=self.now)
+        (expected,) = self.model.take([body], now=self.now)
         status = handle(method="POST", headers=HEADERS, body=body).status
-        assert [status] == expected
+        assert status in expected
         self.note(body, status)
         return status
 
@@ -160,7 +160,7 @@ class IntakeMachine(RuleBasedStateMachine):
             result.problem.status if isinstance(result, IntakeError) else STATUS[result]
             for result in results
         ]
-        assert statuses == expected
+        assert all(map(set.__contains__, expected, statuses)), (statuses, expected)
         for body, status in zip(group, statuses, strict=True):
             self.note(body, status)
 
@@ -253,7 +253,8 @@ class IntakeMachine(RuleBasedStateMachine):
         if status == 503:
             assert times > 1
         else:
-            assert [status] == self.model.take([body], now=self.now)
+            (expected,) = self.model.take([body], now=self.now)
+            assert status in expected
         self.note(body, status)
 
     @rule(days=st.sampled_from([-1, 1]))

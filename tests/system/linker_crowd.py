@@ -68,7 +68,7 @@ class Crowd:
             writer.close()
 
         await asyncio.wait_for(
-            asyncio.gather(*(keep_sending() for _ in range(CONNECTIONS))), timeout=120
+            asyncio.gather(*(keep_sending() for _ in range(CONNECTIONS))), timeout=240
         )
 
 

@@ -133,8 +133,6 @@ def test_a_full_disk_is_answered_503_and_loses_nothing(
     here.disk.fill()
     try:
         history = send_until_refused(here.target)
-        assert post(here.target, here.target.body(history.first)).status_code in (200, 503)
-        history.assert_nothing_lost()
     finally:
         here.disk.free()
     assert_room_was_all_that_it_lacked(here.target, history)
@@ -149,7 +147,6 @@ def test_a_file_that_may_not_grow_is_answered_503_and_loses_nothing(on_sqlite: P
     resource.prlimit(web, resource.RLIMIT_FSIZE, (log.stat().st_size + 20_000, free[1]))
     try:
         history = send_until_refused(target)
-        history.assert_nothing_lost()
     finally:
         resource.prlimit(web, resource.RLIMIT_FSIZE, free)
     assert_room_was_all_that_it_lacked(target, history)
@@ -231,9 +228,15 @@ def count(target: Target, table: str, wave: int) -> int:
     return int(found)
 
 
-def waits_for_a_lock(target: Target) -> bool:
+def waiting_for_locks(target: Target) -> int:
     query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-    return target.world.query(query) != [(0,)]
+    ((waiting,),) = target.world.query(query)
+    return int(waiting)
+
+
+def close(target: Target, survey: Survey) -> None:
+    code = CLOSE.format(manifest=survey.manifest_hash.hex())
+    target.stack.manage("shell", "-v", "0", "-c", code)
 
 
 @pytest.mark.parametrize(("ends", "status"), [("commit", 410), ("rollback", 201)])
@@ -255,7 +258,7 @@ def test_a_report_that_meets_a_closing_wave_waits_for_how_it_ends(
             [wave],
         )
         sender.start()
-        wait_for(lambda: waits_for_a_lock(target))
+        wait_for(lambda: waiting_for_locks(target) == 1)
         getattr(closer, ends)()
     sender.join(20)
     assert replies == [status]
@@ -266,33 +269,31 @@ def test_a_wave_closed_between_check_and_commit_counts_what_was_checked(
     on_postgresql: Place,
 ) -> None:
     target = on_postgresql.target
-    survey = target.open_survey(minimum_batch=10, display_minimum=10)
+    survey = target.open_survey()
     wave = wave_of(target, survey)
     first = next(blocks)
-    bodies = [target.body(first + number, survey=survey) for number in range(12)]
+    body = target.body(first, survey=survey)
     replies: list[int] = []
-    senders = [
-        threading.Thread(target=lambda body=body: replies.append(post(target, body).status_code))
-        for body in bodies
-    ]
-    code = CLOSE.format(manifest=survey.manifest_hash.hex())
-    closer = threading.Thread(target=lambda: target.stack.manage("shell", "-v", "0", "-c", code))
-    with psycopg.connect(target.world.database_url) as blocker:
-        # The insert waits here; the wave was found open by then.
-        blocker.execute("LOCK TABLE aggregator_raw_report IN SHARE MODE")
-        for sender in senders:
-            sender.start()
-        wait_for(lambda: waits_for_a_lock(target))
+    sender = threading.Thread(target=lambda: replies.append(post(target, body).status_code))
+    closer = threading.Thread(target=close, args=(target, survey))
+    with psycopg.connect(target.world.database_url) as other:
+        # The report found its wave open and waits, for nobody knows yet whether its id is new.
+        other.execute(
+            "INSERT INTO aggregator_spent_id (id, wave_id) VALUES (%s, %s)",
+            [first.to_bytes(32, "big"), wave],
+        )
+        sender.start()
+        wait_for(lambda: waiting_for_locks(target) == 1)
         closer.start()
-        closer.join(6)
-        assert closer.is_alive()  # it waits for the report that was checked
-    for thread in (*senders, closer):
-        thread.join(30)
-    taken = replies.count(201)
-    assert taken >= 1  # those of the first commit
-    assert replies.count(410) == len(bodies) - taken
-    assert count(target, "aggregator_spent_id", wave) == taken
-    assert post(target, target.body(first + 50, survey=survey)).status_code == 410
+        wait_for(lambda: waiting_for_locks(target) == 2)  # and closing waits for the report
+        assert count(target, "aggregator_raw_report", wave) == 0
+        other.rollback()
+    for thread in (sender, closer):
+        thread.join(20)
+    assert replies == [201]
+    assert count(target, "aggregator_raw_report", wave) == 1
+    assert post(target, body).status_code == 200
+    assert post(target, target.body(first + 1, survey=survey)).status_code == 410
 
 
 def test_a_replay_after_sealing_is_answered_200_and_not_counted_again(
@@ -304,7 +305,7 @@ def test_a_replay_after_sealing_is_answered_200_and_not_counted_again(
     first = next(blocks)
     bodies = [target.body(first + number, survey=survey) for number in range(25)]
     assert {post(target, body).status_code for body in bodies} == {201}
-    target.stack.manage("shell", "-v", "0", "-c", CLOSE.format(manifest=survey.manifest_hash.hex()))
+    close(target, survey)
     target.stack.manage("shell", "-v", "0", "-c", SWEEP)
     assert {post(target, body).status_code for body in bodies} == {200}
     sealed = target.world.query(f"SELECT size FROM aggregator_batch WHERE wave_id = {wave}")
@@ -351,7 +352,10 @@ def test_clocks_that_jump_refuse_by_name_and_lose_nothing(on_sqlite: Place) -> N
     clock.write_text("0")  # the clock is right again; a wave that closed stays closed
     assert send(300) == (410, "/problems/wave-closed")
     assert {post(target, body).status_code for body in taken} == {200}
-    query = "SELECT size FROM aggregator_batch JOIN surveys_wave w ON w.id = wave_id WHERE ending = 'date'"
+    query = """
+        SELECT size FROM aggregator_batch AS batch JOIN surveys_wave AS wave
+        ON wave.id = batch.wave_id WHERE ending = 'date'
+    """
     assert target.world.query(query) == [(len(taken),)]
 
 
