@@ -49,6 +49,8 @@ def main() -> int:
     request = StopRequest()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, request)
+    # Reports, keys and logs are nobody else's business on this machine.
+    os.umask(0o077)
     try:
         var = Path(os.environ.get("MURMUR_VAR", ROOT / "var")).resolve()
         with _claim(var):
