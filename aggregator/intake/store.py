@@ -17,6 +17,7 @@ from aggregator.intake.errors import IntakeError, Refused
 from aggregator.intake.waves import find_obstacle, find_terms, refuse_as_closed
 from aggregator.intake.wire import Upload
 from surveys.locks import WAVE_LOCK
+from surveys.models import Wave
 
 # One statement and so one transaction, in one round trip. The waves are held open in the order
 # of their ids, as everybody takes these locks; the row lock shows a wave's newest state even if
@@ -105,8 +106,15 @@ def _record_together(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
     ]
     rest = {upload.report_id for upload, done in zip(uploads, recorded, strict=True) if not done}
     known = _find(rest) if rest else {}
+    closed = _find_closed({u.manifest_hash for u, o in zip(uploads, obstacles, strict=True) if o})
     return [
-        Outcome.RECORDED if done else _judge(upload, obstacle, known=known.get(upload.report_id))
+        Outcome.RECORDED
+        if done
+        else _judge(
+            upload,
+            refuse_as_closed() if upload.manifest_hash in closed else obstacle,
+            known=known.get(upload.report_id),
+        )
         for upload, obstacle, done in zip(uploads, obstacles, recorded, strict=True)
     ]
 
@@ -191,6 +199,16 @@ def _insert_sqlite(uploads: Sequence[Upload]) -> set[bytes]:
             keep = _KEEP_SQLITE.format(rows=_marks(len(kept), width=3))
             cursor.execute(keep, [value for row in kept for value in row])
         return fresh
+
+
+def _find_closed(hashes: set[bytes]) -> set[bytes]:
+    """Of waves whose reports met an obstacle, those that are closed: that comes before all else."""
+    if not hashes:
+        return set()
+    closed = Wave.objects.closed().filter(manifest_hash__in=hashes)
+    return {
+        bytes(manifest_hash) for manifest_hash in closed.values_list("manifest_hash", flat=True)
+    }
 
 
 def _find(ids: set[bytes]) -> dict[bytes, _Known]:

@@ -112,6 +112,13 @@ def test_a_report_before_the_opening_date_is_told_when_to_come_back() -> None:
     assert 590 <= int(dict(reply.headers)["Retry-After"]) <= 601
 
 
+def test_a_wave_closed_before_it_opened_does_not_ask_to_come_back() -> None:
+    wave = make_wave(opens_at=timezone.now() + timedelta(minutes=10))
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    assert slug_of(post(body_for(wave))) == "wave-closed"
+    assert slug_of(post(body_for(wave, symbols=b"\1"))) == "wave-closed"
+
+
 def test_an_unknown_manifest_is_refused() -> None:
     make_wave()
     body = encode_report(manifest_hash=bytes(32), report_id=ID, symbols=b"\1\0\1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ def running_intake(*, var: Path, database_url: str = "", **settings: str) -> Ite
     stack = Stack(var=var, port=free_port(), database_url=database_url, settings=settings)
     target = Target(World(stack=stack, database_url=database_url), Survey(b"", QUESTIONS))
     try:
-        stack.prepare()
+        _prepare(stack)
         target.world.password = _create_owner(stack)
         target.survey = target.open_survey()
         stack.start("limiter")
@@ -78,6 +79,20 @@ def running_intake(*, var: Path, database_url: str = "", **settings: str) -> Ite
         yield target
     finally:
         stack.stop()
+
+
+_prepared: list[Path] = []
+
+
+def _prepare(stack: Stack) -> None:
+    """As `stack.prepare()`, but static files are collected once for all stacks of a run."""
+    if not _prepared:
+        stack.prepare()
+        _prepared.append(stack.var)
+        return
+    for folder in ("static", "charts"):
+        shutil.copytree(_prepared[0] / folder, stack.var / folder)
+    stack.manage("migrate", "--no-input", "--verbosity", "0")
 
 
 def _create_owner(stack: Stack) -> str:
