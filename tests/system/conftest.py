@@ -11,7 +11,6 @@ import pytest
 from tests.system.postgres import Postgres
 from tests.system.world import World, make_world
 
-
 # Settings and broken builds for other processes: imported here, for doctests, they would turn
 # the clock or break the sealer of the tests themselves.
 collect_ignore_glob = ["clock_settings.py", "controls*"]
