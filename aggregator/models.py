@@ -211,6 +211,7 @@ class Upkeep(models.Model):
     class Job(models.TextChoices):
         SWEEP = "sweep", "Looking for due work"
         PURGE = "purge", "Erasing traces of sealed reports"
+        VERIFY_CLAIM = "verify-claim", "Deciding who recomputes everything"
         VERIFY = "verify", "Recomputing everything from the batches"
 
     job = models.CharField(max_length=16, primary_key=True, choices=Job.choices)

@@ -75,6 +75,9 @@ METHOD_NOT_ALLOWED = Problem(
 CROSS_SITE = Problem(
     "cross-site", 403, "Reports are taken from this site's own pages only", "Open the survey here."
 )
+NOT_HTTP = Problem(
+    "not-http", 400, "This is not a request of HTTP/1.1", "Send one that is, with fewer headers."
+)
 WRONG_HOST = Problem("wrong-host", 400, "This host name is not served here", "Check the address.")
 BODY_TOO_SLOW = Problem(
     "body-too-slow", 408, "The request did not arrive in time", "Send it again."
@@ -138,6 +141,7 @@ INTAKE_PROBLEMS: tuple[Problem, ...] = (
     WRONG_CONTENT_TYPE,
     METHOD_NOT_ALLOWED,
     CROSS_SITE,
+    NOT_HTTP,
     WRONG_HOST,
     BODY_TOO_SLOW,
     DATABASE_UNAVAILABLE,

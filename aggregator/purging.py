@@ -155,31 +155,39 @@ def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
 
 def _drop_used_log_files() -> list[str]:
     """Begin a new file of the write-ahead log and let a checkpoint remove those before it."""
+    may = read_rights()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_user, current_setting('wal_recycle')::bool")
+        role, recycles = cursor.fetchone()
+        used = _list_log_files(cursor) if may["pg_ls_waldir"] else set()
+        if may["pg_switch_wal"]:
+            cursor.execute("SELECT pg_switch_wal()")
+        if may["pg_checkpoint"]:
+            cursor.execute("CHECKPOINT")
+        kept = used & _list_log_files(cursor) if all(may.values()) else ()
+    left = {
+        NOT_SWITCHED.format(role=role): not may["pg_switch_wal"],
+        NO_CHECKPOINT.format(role=role): not may["pg_checkpoint"],
+        RECYCLED: recycles,
+        FILES_KEPT.format(count=len(kept)): bool(kept),
+    }
+    return [sentence for sentence, applies in left.items() if applies]
+
+
+def read_rights() -> dict[str, bool]:
+    """Which of the functions and roles that purging needs our role may use."""
+    names = ("pg_switch_wal", "pg_ls_waldir", "pg_checkpoint")
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT current_user, current_setting('wal_recycle')::bool,
-                   has_function_privilege('pg_switch_wal()', 'EXECUTE'),
+            SELECT has_function_privilege('pg_switch_wal()', 'EXECUTE'),
                    has_function_privilege('pg_ls_waldir()', 'EXECUTE'),
                    CASE WHEN to_regrole('pg_checkpoint') IS NULL
                         THEN current_setting('is_superuser')::bool
                         ELSE pg_has_role('pg_checkpoint', 'USAGE') END
             """
         )
-        role, recycles, may_switch, may_list, may_checkpoint = cursor.fetchone()
-        used = _list_log_files(cursor) if may_list else set()
-        if may_switch:
-            cursor.execute("SELECT pg_switch_wal()")
-        if may_checkpoint:
-            cursor.execute("CHECKPOINT")
-        kept = used & _list_log_files(cursor) if may_switch and may_checkpoint and may_list else ()
-    left = {
-        NOT_SWITCHED.format(role=role): not may_switch,
-        NO_CHECKPOINT.format(role=role): not may_checkpoint,
-        RECYCLED: recycles,
-        FILES_KEPT.format(count=len(kept)): bool(kept),
-    }
-    return [sentence for sentence, applies in left.items() if applies]
+        return dict(zip(names, cursor.fetchone(), strict=True))
 
 
 def _list_log_files(cursor: CursorWrapper) -> set[str]:

@@ -32,10 +32,12 @@ def choose_batch_size(*, waiting: int, minimum: int, closed: bool) -> int:
     While the wave is open at least `minimum` stay behind, so that closing always has a
     full batch left to seal.
     """
-    if closed and minimum <= waiting <= MAX_BATCH:
+    largest = max(MAX_BATCH, minimum)
+    # What cannot be divided into two full batches is sealed as one, however large.
+    if closed and minimum <= waiting <= max(largest, 2 * minimum - 1):
         return waiting
     if waiting >= 2 * minimum:
-        return min(waiting - minimum, MAX_BATCH)
+        return min(waiting - minimum, largest)
     return 0
 
 
@@ -50,14 +52,14 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
         if wave is None:
             return None
         # Of a great backlog no more is counted than one batch takes.
-        enough = MAX_BATCH + wave.minimum_batch
+        enough = max(MAX_BATCH, wave.minimum_batch) + wave.minimum_batch
         waiting = RawReport.objects.filter(wave=wave).order_by()[:enough].count()
         size = choose_batch_size(
             waiting=waiting, minimum=wave.minimum_batch, closed=not wave.is_open
         )
         if size:
             return _seal(wave=wave, size=size)
-        if not wave.is_open and waiting:
+        if not wave.is_open and 0 < waiting < wave.minimum_batch:
             _discard(wave=wave, waiting=waiting)
     return None
 
@@ -82,11 +84,14 @@ def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
     # Ids are random, so their order has nothing to do with the order of arrival.
     lock = "FOR UPDATE SKIP LOCKED" if connection.vendor == "postgresql" else ""
     with connection.cursor() as cursor:
+        # Materialized: a plan may ask a plain subquery again for each row, which passes over what
+        # is locked or deleted by now and so finds other rows.
         cursor.execute(
             f"""
-            DELETE FROM aggregator_raw_report WHERE id IN (
+            WITH chosen AS MATERIALIZED (
                 SELECT id FROM aggregator_raw_report
                 WHERE wave_id = %s ORDER BY id LIMIT %s {lock})
+            DELETE FROM aggregator_raw_report WHERE id IN (SELECT id FROM chosen)
             RETURNING symbols
             """,  # noqa: S608
             [wave_id, size],
@@ -124,25 +129,46 @@ def find_waves_to_seal() -> QuerySet[Wave]:
     )
 
 
-def count_acknowledged(wave: Wave) -> int:
-    """Reports that were acknowledged and neither lost nor doubled: sealed, raw, discarded.
+def read_ledger(wave: Wave) -> tuple[int, int]:
+    """Count the spent ids, and the reports that are raw, sealed or discarded: as many, or else.
 
-    One statement, so that a batch being sealed at this moment is seen on one side only.
+    One statement, so that a report that arrives or is sealed at this moment is seen on both
+    sides or on neither.
     """
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT (SELECT coalesce(sum(size), 0) FROM aggregator_batch WHERE wave_id = %s)
-                 + (SELECT count(*) FROM aggregator_raw_report WHERE wave_id = %s)
+            SELECT (SELECT count(*) FROM aggregator_spent_id WHERE wave_id = %s),
+                   (SELECT count(*) FROM aggregator_raw_report WHERE wave_id = %s)
+                 + (SELECT coalesce(sum(size), 0) FROM aggregator_batch WHERE wave_id = %s)
                  + (SELECT coalesce(sum(size), 0) FROM aggregator_discard WHERE wave_id = %s)
             """,
-            [wave.pk, wave.pk, wave.pk],
+            [wave.pk] * 4,
         )
-        return int(cursor.fetchone()[0])
+        spent, found = cursor.fetchone()
+        return int(spent), int(found)
+
+
+def count_acknowledged(wave: Wave) -> int:
+    """Reports that were acknowledged and neither lost nor doubled: sealed, raw, discarded."""
+    return read_ledger(wave)[1]
 
 
 def count_sealed(wave: Wave) -> int:
     return wave.batches.aggregate(total=Sum("size"))["total"] or 0
+
+
+def _has_reached_its_cap(wave: Wave) -> bool:
+    """Of a great backlog no more is counted than the cap lacks; sealed reports cost one sum.
+
+    The sum comes first: a batch that is sealed between the two statements is then missed by
+    both, and the next sweep closes the wave, instead of being counted twice.
+    """
+    lacking = (wave.cap or 0) - count_sealed(wave)
+    if lacking <= 0:
+        return True
+    waiting = RawReport.objects.filter(wave=wave).order_by()[lacking - 1 : lacking]
+    return waiting.exists()
 
 
 def close_due_waves() -> int:
@@ -157,7 +183,7 @@ def close_due_waves() -> int:
         for wave in Wave.objects.open()
         .filter(cap__isnull=False)
         .exclude(pk__in=[wave.pk for wave, _ in due])
-        if wave.cap is not None and count_acknowledged(wave) >= wave.cap
+        if _has_reached_its_cap(wave)
     ]
     closed = 0
     for wave, ending in due:

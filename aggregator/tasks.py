@@ -18,7 +18,7 @@ from aggregator.due import Kind, find_due_work, remember_due_work, was_just_swep
 from aggregator.purging import purge_is_due, purge_traces
 from aggregator.sealing import MAX_BATCH, close_due_waves, seal_next_batch
 from aggregator.snapshots import find_waves_to_estimate, update_snapshot
-from aggregator.verification import Verification, store_findings
+from aggregator.verification import Verification, claim_verification, store_findings
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
@@ -97,6 +97,8 @@ def purge() -> None:
 # unacknowledged message to somebody else. One that is lost comes again the next night.
 @shared_task(acks_late=False, time_limit=VERIFY_SECONDS)
 def verify() -> None:
+    if not claim_verification(now=timezone.now()):
+        return
     differences = list(Verification().run(Wave.objects.order_by("pk")))
     store_findings(differences)
     for difference in differences:

@@ -11,12 +11,13 @@ import json
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from math import isclose
 from typing import Any
 
 import numpy as np
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from numpy.typing import NDArray
 
@@ -25,6 +26,7 @@ from aggregator.estimates import compute_estimates
 from aggregator.joint_counts import count_table
 from aggregator.models import Batch, Comparison, Snapshot, Upkeep
 from aggregator.packing import count_codes, split_columns
+from aggregator.sealing import read_ledger
 from aggregator.snapshots import METHOD_VERSION, ended_as_frozen
 from surveys.manifest import Manifest, parse_manifest
 from surveys.models import Wave
@@ -37,6 +39,8 @@ ESTIMATE_TOLERANCE = 1e-13
 COMPARISON_TOLERANCE = 1e-9
 # A damaged database may differ everywhere; the table of upkeep is no place for all of it.
 KEPT_FINDINGS = 1000
+# Less than from one night to the next, more than the hours that a run may take.
+VERIFIED_LATELY = timedelta(hours=12)
 RESTORE = "Restore it from a backup, then run verify again."
 Counts = list[list[int]]
 
@@ -80,6 +84,22 @@ class Verification:
                 self.comparisons += check.comparisons
 
 
+def claim_verification(*, now: datetime) -> bool:
+    """Whether nobody began or ended a verification of everything lately; then it is ours.
+
+    Each beat sends a message every night, and one of all workers is enough.
+    """
+    # Not before "now": a moment of the future is of a clock that was set back since.
+    lately = Q(ended_at__gt=now - VERIFIED_LATELY, ended_at__lte=now)
+    if Upkeep.objects.filter(lately, job=Upkeep.Job.VERIFY).exists():
+        return False
+    long_ago = datetime.fromtimestamp(0, UTC)
+    claim = Upkeep(job=Upkeep.Job.VERIFY_CLAIM, ended_at=long_ago)
+    Upkeep.objects.bulk_create([claim], ignore_conflicts=True)
+    ours = Upkeep.objects.filter(job=claim.job).exclude(lately).update(ended_at=now)
+    return ours == 1
+
+
 def store_findings(differences: Sequence[Difference]) -> None:
     """Note when everything was verified, and what was found."""
     found = {
@@ -116,14 +136,6 @@ def _check_manifest(wave: Wave) -> tuple[Manifest | None, Difference | None]:
     )
 
 
-# Each is one statement, so that a report that arrives or is sealed at this moment is seen on
-# both sides or on neither.
-_LEDGER = """
-    SELECT (SELECT count(*) FROM aggregator_spent_id WHERE wave_id = %s),
-           (SELECT count(*) FROM aggregator_raw_report WHERE wave_id = %s)
-         + (SELECT coalesce(sum(size), 0) FROM aggregator_batch WHERE wave_id = %s)
-         + (SELECT coalesce(sum(size), 0) FROM aggregator_discard WHERE wave_id = %s)
-"""
 _UNACKNOWLEDGED = """
     SELECT count(*) FROM aggregator_raw_report AS raw WHERE wave_id = %s AND NOT EXISTS (
         SELECT 1 FROM aggregator_spent_id AS spent
@@ -132,9 +144,8 @@ _UNACKNOWLEDGED = """
 
 
 def _check_reports(wave: Wave) -> Iterator[Difference]:
+    acknowledged, found = read_ledger(wave)
     with connection.cursor() as cursor:
-        cursor.execute(_LEDGER, [wave.pk] * 4)
-        acknowledged, found = map(int, cursor.fetchone())
         cursor.execute(_UNACKNOWLEDGED, [wave.pk])
         unacknowledged = int(cursor.fetchone()[0])
     findings = []

@@ -6,6 +6,8 @@ for one of these headers is replaced. Only Cache-Control is left alone where set
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,6 +21,9 @@ from asgiref.typing import (
 )
 from django.conf import settings
 
+from aggregator import problems
+
+logger = logging.getLogger(__name__)
 _CSP = {
     "default-src": "'none'",
     "script-src": "'self'",
@@ -132,16 +137,51 @@ class SecurityHeaders:
             await self._application(scope, receive, send)
             return
         row = _row_of(scope["path"])
+        started = False
 
         async def send_with_headers(event: ASGISendEvent) -> None:
+            nonlocal started
             if event["type"] == "http.response.start":
+                started = True
                 event = {
                     **event,
                     "headers": _apply(event["headers"], _encode(row, https=settings.HTTPS)),
                 }
             await send(event)
 
-        await self._application(scope, receive, send_with_headers)
+        try:
+            await self._application(scope, receive, send_with_headers)
+        except Exception as error:
+            if started:  # the server can only cut the connection
+                raise
+            # Where it was and of which kind: a message can quote what somebody sent.
+            [*_, place] = traceback.extract_tb(error.__traceback__)
+            logger.error(
+                "%s in %s, line %d: not answered",
+                type(error).__name__,
+                place.filename,
+                place.lineno,
+            )
+            await _send_failure(send_with_headers, scope["path"])
+
+
+async def _send_failure(send: ASGISendCallable, path: str) -> None:
+    """Say that we failed, to programs and to people."""
+    problem = problems.SERVER_ERROR
+    if path.startswith("/api/"):
+        kind, body = problems.CONTENT_TYPE, problems.problem_body(problem)
+    else:
+        kind, body = "text/plain; charset=utf-8", f"{problem.title}. {problem.advice}\n".encode()
+    headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
+    await send(
+        {
+            "type": "http.response.start",
+            "status": problem.status,
+            "headers": headers,
+            "trailers": False,
+        }
+    )
+    await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 @lru_cache(maxsize=2 * len(TABLE))

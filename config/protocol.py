@@ -11,6 +11,9 @@ import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from aggregator import problems
+from config.headers import DEFAULT_CACHE_CONTROL, headers_for
+
 HEADER_DEADLINE_SECONDS = 10.0
 READING_DEADLINE_SECONDS = 30.0
 # All of a request that is not its body: headers, chunk sizes, trailers.
@@ -44,6 +47,9 @@ class Protocol(HttpToolsProtocol):
         super().data_received(data)
         if not (self._in_headers or self._in_message):
             self._framing_bytes = 0
+            # An empty line between two requests begins none, and ends uvicorn's own patience.
+            if self._deadline is None and self._all_are_answered():
+                self._expect_headers()
             return
         self._framing_bytes += len(data) - self._body_bytes
         if self._framing_bytes > MAX_FRAMING_BYTES:
@@ -78,11 +84,11 @@ class Protocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP, unless an earlier request still waits for its own reply."""
-        if all(cycle.response_complete for cycle in self._unanswered):
-            super().send_400_response(msg)
-            return
-        # The refusal would pass for an earlier request's reply.
-        self._forget_replies()
+        if self._all_are_answered():
+            self.transport.write(_write_refusal(msg))
+        else:
+            # The refusal would pass for an earlier request's reply.
+            self._forget_replies()
         self.transport.close()
 
     def _refuse_framing(self) -> None:
@@ -99,6 +105,9 @@ class Protocol(HttpToolsProtocol):
     def resume_writing(self) -> None:
         self._client_reads()
         super().resume_writing()
+
+    def _all_are_answered(self) -> bool:
+        return all(cycle.response_complete for cycle in self._unanswered)
 
     def _forget_replies(self) -> None:
         """Let what still works on a reply come to its end, for nobody."""
@@ -123,3 +132,18 @@ class Protocol(HttpToolsProtocol):
         self._deadline = None
         if not self.transport.is_closing():
             self.transport.close()
+
+
+def _write_refusal(detail: str) -> bytes:
+    """The one response that no application sends; so the table's headers are put in here."""
+    body = problems.problem_body(problems.NOT_HTTP, detail)
+    headers = {
+        # What address was meant is not known: the row for what is no page.
+        **headers_for("/api/"),
+        "Cache-Control": DEFAULT_CACHE_CONTROL,
+        "Content-Type": problems.CONTENT_TYPE,
+        "Content-Length": str(len(body)),
+        "Connection": "close",
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return b"HTTP/1.1 400 Bad Request\r\n%s\r\n%s" % (lines.encode(), body)

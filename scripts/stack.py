@@ -141,7 +141,7 @@ class Stack:
                 *("--host", self.host, "--port", str(self.web_ports[name])),
                 *("--http", "config.protocol:Protocol", "--ws", "none"),
                 *("--no-access-log", "--no-server-header", "--no-proxy-headers"),
-                *("--log-level", "warning", "--timeout-graceful-shutdown", "5"),
+                *("--log-level", "error", "--timeout-graceful-shutdown", "5"),
             ]
         if service == "worker":
             return [

@@ -226,7 +226,12 @@ def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
 
     Those behind it find the wave closed.
     """
+    # First for a batch that is being sealed, which may take seconds: this lock lets uploads go
+    # on meanwhile. Only then for the uploads, which from here on wait for us.
+    Wave.objects.select_for_update(no_key=True).get(pk=wave_id)
     wait_for_writers(wave_id=wave_id)
+    # The whole row: under the lock without key, an upload that waited for us would be given the
+    # old row, on which the wave is open.
     wave = Wave.objects.select_for_update().get(pk=wave_id)
     if not wave.is_open:
         raise NotOpen

@@ -16,6 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 import redis
+import uvicorn
 import yaml
 
 from aggregator import problems
@@ -23,7 +24,7 @@ from aggregator.intake.wire import MAX_BODY_BYTES
 from aggregator.privacy_checks import RECOMMENDED_POSTGRESQL
 from config.asgi import DJANGO_THREADS
 from scripts.stack import ROOT, Stack, free_port, redis_binary
-from tests.system.postgres import Postgres
+from tests.system.postgres import Postgres, running_postgres
 
 DEPLOY = ROOT / "deploy"
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
@@ -216,13 +217,8 @@ def patient() -> redis.retry.Retry:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
-    postgres = Postgres()
-    try:
-        postgres.initialize()
-        postgres.start(settings=postgresql_conf())
+    with running_postgres(settings=postgresql_conf()) as postgres:
         yield postgres
-    finally:
-        postgres.remove()
 
 
 def test_postgresql_is_set_as_the_privacy_check_wants_it(server: Postgres) -> None:
@@ -342,6 +338,15 @@ def test_the_proxy_lets_reports_through_and_nothing_slow_or_large() -> None:
     [refusal] = re.findall(r"return 503 '(.*)';", NGINX)
     expected = problems.problem_body(problems.UNAVAILABLE, "Send the same bytes again later.")
     assert refusal.encode() == expected
+
+
+def test_the_proxy_gives_up_idle_connections_before_the_web_processes_do() -> None:
+    [upstream] = re.findall(r"upstream murmur \{([^}]*)\}", NGINX)
+    [seconds] = re.findall(r"keepalive_timeout (\d+)s;", upstream)
+    # Web processes run without that option, so by uvicorn's own value.
+    assert int(seconds) < uvicorn.Config("").timeout_keep_alive
+    web = COMPOSE["services"]["web-1"]["command"]
+    assert not any("keep-alive" in word for word in web)
 
 
 # --- systemd ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from config import urls
 from config.asgi import application
-from config.headers import DEFAULT_CACHE_CONTROL, TABLE, headers_for
+from config.headers import DEFAULT_CACHE_CONTROL, TABLE, SecurityHeaders, headers_for
 from tests.aggregator.waves import make_wave
 from tests.routes import Route, all_routes
 
@@ -93,6 +93,40 @@ def test_a_server_error_carries_them_and_shows_nothing(
     assert response.status_code == 500
     assert_headers_of_the_table(response, failing_route)
     assert "canary" not in response.text
+
+
+@pytest.mark.parametrize(("path", "kind"), [("/api/reports", "problem+json"), ("/", "plain")])
+def test_a_failure_outside_of_django_carries_them_and_shows_nothing(
+    path: str, kind: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(*args: object) -> None:
+        raise KeyError("canary 8714")
+
+    entry = cast(Any, application)._application
+    monkeypatch.setattr(entry, "_intake", fail)
+    monkeypatch.setattr(entry, "_django", fail)
+    response = request("POST", path)
+    assert response.status_code == 500
+    assert_headers_of_the_table(response, path)
+    assert kind in response.headers["content-type"]
+    assert "KeyError in " in caplog.text
+    assert "canary" not in response.text + caplog.text
+
+
+def test_a_failure_in_the_middle_of_a_response_is_left_to_the_server() -> None:
+    async def fail(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise KeyError("canary 8714")
+
+    async def send(event: Any) -> None:
+        sent.append(event["type"])
+
+    sent: list[str] = []
+    wrapped = SecurityHeaders(cast(Any, fail))
+    scope = cast(Any, {"type": "http", "path": "/"})
+    with pytest.raises(KeyError):
+        asyncio.run(wrapped(scope, cast(Any, None), send))
+    assert sent == ["http.response.start"]
 
 
 @pytest.fixture

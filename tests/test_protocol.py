@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import uvicorn
 
 from config import protocol
+from config.headers import headers_for
 from config.protocol import Protocol
 
 OK = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
@@ -97,9 +99,15 @@ def test_headers_that_do_not_come_end_the_connection(
     monkeypatch.setattr(protocol, "HEADER_DEADLINE_SECONDS", 0.2)
     assert converse(say(begun)) == [b"<end>"]
     # Also after a first request, when uvicorn's own patience has ended with the first byte.
-    (reply,) = converse(say(OK, b"POST / HT", pause=0.05))
-    assert reply.startswith(b"HTTP/1.1 200")
-    assert reply.endswith(b"<end>")
+    for reply in converse(*(say(OK, more, pause=0.05) for more in (b"POST / HT", b"\r\n", b"\r"))):
+        assert reply.startswith(b"HTTP/1.1 200")
+        assert reply.endswith(b"<end>")
+
+
+def test_an_empty_line_between_two_requests_is_passed_over() -> None:
+    (reply,) = converse(say(OK, b"\r\n", OK, pause=0.05))
+    assert reply.count(b"HTTP/1.1 200") == 2
+    assert not reply.endswith(b"<end>")
 
 
 def endless(line: bytes, *, times: int = 3000) -> Iterable[bytes]:
@@ -147,5 +155,16 @@ def test_trailers_do_not_become_headers() -> None:
 def test_nonsense_behind_a_request_does_not_pass_for_its_reply() -> None:
     (reply,) = converse(say(OK + b"\x00nonsense\r\n\r\n"))
     assert b" 400 " not in reply
-    (alone,) = converse(say(b"\x00nonsense\r\n\r\n"))
-    assert alone.startswith(b"HTTP/1.1 400")
+
+
+def test_what_is_no_http_is_refused_with_the_headers_of_all_responses() -> None:
+    (reply,) = converse(say(b"\x00nonsense\r\n\r\n"))
+    head, _, body = reply.removesuffix(b"<end>").partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    headers = dict(line.split(": ", 1) for line in lines)
+    assert status == "HTTP/1.1 400 Bad Request"
+    assert headers_for("/api/").items() <= headers.items()
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["Content-Type"] == "application/problem+json"
+    assert int(headers["Content-Length"]) == len(body)
+    assert json.loads(body)["type"] == "/problems/not-http"

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import connection
 
 from aggregator import problems
 from aggregator.intake.body import BodyTooLarge, BodyTooSlow, Disconnected, read_body
@@ -26,13 +26,16 @@ from aggregator.intake.core import (
 )
 from aggregator.intake.errors import IntakeError, NotNow, Refused
 from aggregator.intake.gathering import Gatherer
-from aggregator.intake.limiter import Limiter, is_loopback, network_of
+from aggregator.intake.limiter import Limiter, is_loopback, network_of, without_port
 from aggregator.intake.store import Outcome, record_reports
 from aggregator.intake.wire import MAX_BODY_BYTES, Upload
 
 MAX_WAITING = 1000
 MAX_GROUP = 256
 BUSY_RETRY_SECONDS = 2
+# A sender whose address nobody told us. All of them must not share the limit of one, so they
+# share the cap that holds for everybody while the limiter is away.
+UNKNOWN = b""
 # The reason that is sent when somebody's reports are over the limit names no number: who
 # probes learns it anyway, and a respondent behind a shared address can do nothing about it.
 _OVER_LIMIT = "Too many reports came from this network. Send the same bytes again later."
@@ -105,7 +108,10 @@ class IntakeApplication:
     async def _check_limit(self, network: bytes | None) -> None:
         if network is None or settings.REPORTS_PER_MINUTE == 0:
             return
-        wait = await self._limit.submit(network)
+        if network == UNKNOWN:
+            wait = self._limiter.admit_unknown()
+        else:
+            wait = await self._limit.submit(network)
         if wait:
             raise NotNow(problems.TOO_MANY_REQUESTS, _OVER_LIMIT, retry_after=wait)
 
@@ -113,9 +119,8 @@ class IntakeApplication:
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._writer, record_reports, uploads)
-        except (DatabaseError, InterfaceError) as error:
-            failed = storing_failed(error)
-            return [failed] * len(uploads)
+        except Exception as error:  # whatever it is, all of the group must hear that they may retry
+            return [storing_failed(error)] * len(uploads)
 
 
 def _disconnect() -> None:
@@ -134,14 +139,13 @@ def _join_headers(scope: HTTPScope) -> dict[str, str]:
 def _sender(scope: HTTPScope, headers: Mapping[str, str]) -> bytes | None:
     """The network that a request comes from; None if it is not to be limited."""
     if settings.BEHIND_PROXY:
-        # What the proxy itself appended; anything before it the client may have invented. A
-        # proxy that tells no address must not make everybody share one limit.
+        # What the proxy itself appended; anything before it the client may have invented.
         forwarded = headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
-        return network_of(forwarded) if forwarded else None
+        return network_of(without_port(forwarded)) if forwarded else UNKNOWN
     client = scope.get("client")
-    network = network_of(client[0]) if client else None
+    network = network_of(client[0]) if client else UNKNOWN
     # Without a proxy, what comes from this machine is somebody's at its keyboard.
-    return None if network is None or is_loopback(network) else network
+    return None if is_loopback(network) else network
 
 
 def _hang_up(reply: Reply) -> Reply:

@@ -72,6 +72,10 @@ class Limiter:
                 self._key_until = 0.0
         return [self._all.wait_for_one(now) for _ in networks]
 
+    def admit_unknown(self) -> int:
+        """The same for a report of whose sender nothing is known."""
+        return self._all.wait_for_one(time.monotonic())
+
     async def _count_in_redis(self, networks: Sequence[bytes], *, now: float) -> Sequence[int]:
         if now >= self._key_until:
             self._key = await self._agree_on_key()
@@ -127,6 +131,14 @@ def network_of(address: str) -> bytes:
         mapped = ipaddress.IPv6Address(packed).ipv4_mapped
         return packed[:8] if mapped is None else mapped.packed
     return b"?"
+
+
+def without_port(address: str) -> str:
+    """Take off what some proxies append: 192.0.2.1:5678, [2001:db8::1]:5678."""
+    if address.startswith("["):
+        return address[1:].partition("]")[0]
+    # More than one colon is an IPv6 address.
+    return address.partition(":")[0] if address.count(":") == 1 else address
 
 
 def is_loopback(network: bytes) -> bool:

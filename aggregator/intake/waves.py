@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +12,9 @@ from aggregator.intake.errors import IntakeError, NotNow, Refused
 from aggregator.intake.wire import Upload
 from surveys.manifest import parse_manifest
 from surveys.models import Wave
+
+logger = logging.getLogger(__name__)
+MANIFEST_RETRY_SECONDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +30,27 @@ class Terms:
 _terms: dict[bytes, Terms] = {}
 
 
-def find_terms(hashes: set[bytes]) -> dict[bytes, Terms]:
-    """Return the terms of the waves with these manifests; what no wave has is left out."""
+def find_terms(hashes: set[bytes]) -> dict[bytes, Terms | NotNow]:
+    """Return the terms of the waves with these manifests; what no wave has is left out.
+
+    A manifest that this process cannot read, because a newer version of Murmur wrote it, keeps
+    its own reports waiting and nobody else's.
+    """
+    found: dict[bytes, Terms | NotNow] = {}
+    for manifest_hash in hashes:
+        try:
+            found.update(_read_terms({manifest_hash}))
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            logger.error("intake cannot read a manifest: %s", type(error).__name__)
+            found[manifest_hash] = NotNow(
+                problems.UNAVAILABLE,
+                "This server cannot read the survey yet. Send the same bytes again later.",
+                retry_after=MANIFEST_RETRY_SECONDS,
+            )
+    return found
+
+
+def _read_terms(hashes: set[bytes]) -> dict[bytes, Terms]:
     unknown = hashes - _terms.keys()
     if unknown:
         for wave in Wave.objects.filter(manifest_hash__in=unknown):
@@ -40,8 +63,12 @@ def find_terms(hashes: set[bytes]) -> dict[bytes, Terms]:
     return {manifest_hash: _terms[manifest_hash] for manifest_hash in hashes & _terms.keys()}
 
 
-def find_obstacle(upload: Upload, *, terms: Terms | None, now: datetime) -> IntakeError | None:
+def find_obstacle(
+    upload: Upload, *, terms: Terms | NotNow | None, now: datetime
+) -> IntakeError | None:
     """Say why a new report would not be taken even if its wave is open; None if it is welcome."""
+    if isinstance(terms, NotNow):
+        return terms
     if terms is None:
         return Refused(
             problems.UNKNOWN_MANIFEST,

@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from typing import Any
 import psycopg
 
 from scripts.stack import ROOT, Stack, free_port
-from tests.system.postgres import Postgres
+from tests.system.opening import open_surveys
+from tests.system.postgres import running_postgres
 
 QUESTIONS = 10
 READY_SECONDS = 60.0
@@ -33,19 +34,6 @@ SETTINGS = {
     "MURMUR_REPORTS_PER_MINUTE": "1000000",
     "MURMUR_SWEEP_SECONDS": "1",
 }
-PREPARE = f"""
-import base64
-from accounts.models import User
-from django.core.management import call_command
-from surveys.services import add_question, create_survey, launch_survey
-call_command("migrate", interactive=False, verbosity=0)
-owner = User.objects.create_user(email="load@example.org", password=None)
-survey = create_survey(owner=owner, title="Load", introduction="")
-for number in range(1, {QUESTIONS} + 1):
-    add_question(survey=survey, text=f"Is this question number {{number}}?")
-wave = launch_survey(survey=survey)
-print(wave.pk, base64.urlsafe_b64encode(wave.manifest_hash).decode().rstrip("="))
-"""
 # One statement, so that a batch being sealed at this moment is seen on one side only.
 TALLY = """
     SELECT (SELECT count(*) FROM aggregator_spent_id),
@@ -174,29 +162,22 @@ def _resident(pid: int) -> int:
 @contextmanager
 def open_ground(name: str, *, var: Path) -> Iterator[Ground]:
     """SQLite with one web process or PostgreSQL with two, as in production; nothing runs yet."""
-    server = Postgres() if name == "postgresql" else None
-    stack: Stack | None = None
-    try:
+    with ExitStack() as cleanup:
         database_url = ""
-        if server is not None:
-            server.initialize()
-            server.start()
-            database_url = server.create_database()
+        if name == "postgresql":
+            database_url = cleanup.enter_context(running_postgres()).create_database()
         stack = Stack(
             var=var,
             port=free_port(),
             database_url=database_url,
             settings=SETTINGS,
-            copies=2 if server else 1,
+            copies=2 if database_url else 1,
         )
+        cleanup.callback(stack.stop)
         (var / "static").mkdir(parents=True, exist_ok=True)  # no page is asked for
-        wave, manifest = stack.manage("shell", "-v", "0", "-c", PREPARE).split()[-2:]
-        yield Ground(name=name, stack=stack, wave=int(wave), manifest=manifest)
-    finally:
-        if stack is not None:
-            stack.stop()
-        if server is not None:
-            server.remove()
+        stack.manage("migrate", "--no-input", "--verbosity", "0")
+        [wave] = open_surveys(stack, [{}], questions=QUESTIONS)
+        yield Ground(name=name, stack=stack, wave=wave.pk, manifest=wave.manifest)
 
 
 @contextmanager

@@ -1,25 +1,29 @@
 """A thousand times kill -9 under load, on PostgreSQL with two of each process; and is it noticed?
 
 The same storm as in tests/system/test_storm.py, ten times as long, and the same broken builds,
-which the checker must catch. Takes about half an hour; `--quick` makes 30 kills and runs one
-broken build.
+which the checker must catch; then the broker stays away for two minutes, longer than any test has
+time for. Takes about half an hour; `--quick` makes 30 kills and runs one broken build.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from tests.system.postgres import Postgres
+from tests.system.postgres import running_postgres
 from tests.system.storm import Outcome, Plan, make_storm_world, run_storm
 from tests.system.storm_controls import Caught, run_broken_sealer, run_naive_celery
 
 KILLS, QUICK_KILLS = 1000, 30
+# A worker waits longer after each try to reach the broker, half a minute at last: only real
+# minutes show that it comes back.
+BROKER_AWAY_SECONDS = 120.0
+MOST_SECONDS_AFTER_BROKER = 45.0
 
 
 def main() -> None:
@@ -27,7 +31,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="30 kills, one broken build")
     parser.add_argument("--seed", type=int, default=1, help="who is killed, in which order")
     options = parser.parse_args()
-    outcome = blow(kills=QUICK_KILLS if options.quick else KILLS, seed=options.seed)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing it started is left behind
+    outcome = blow(
+        kills=QUICK_KILLS if options.quick else KILLS,
+        seed=options.seed,
+        broker_away=0.0 if options.quick else BROKER_AWAY_SECONDS,
+    )
     caught = dict(run_controls(quick=options.quick))
     print_controls(caught)
     verdict = outcome.verdict
@@ -42,24 +51,37 @@ def main() -> None:
         ),
     }
     print(f"RESULT {json.dumps(result)}")
-    if not verdict.is_clean or outcome.surprises:
+    failures = judge(outcome, control_caught=result["control_caught"])
+    for failure in failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    if failures:
         sys.exit(1)
 
 
-@contextmanager
-def running_postgres() -> Iterator[Postgres]:
-    server = Postgres()
-    try:
-        server.initialize()
-        server.start()
-        yield server
-    finally:
-        server.remove()
+def judge(outcome: Outcome, *, control_caught: object) -> list[str]:
+    """What the numbers of a run must not be."""
+    faults = {
+        "reports were lost, doubled or changed": not outcome.verdict.is_clean,
+        "something happened that no kill explains": bool(outcome.surprises),
+        "a broken build was not caught, so the checker proves nothing": not control_caught,
+        f"a recovery took {outcome.worst_recovery:.1f} s, a usual restart "
+        f"{outcome.usual_restart:.1f} s": outcome.recovers_slowly,
+        f"sealing went on {outcome.after_broker:.1f} s after the broker was back": (
+            outcome.after_broker > MOST_SECONDS_AFTER_BROKER
+        ),
+    }
+    return [fault for fault, is_there in faults.items() if is_there]
 
 
-def blow(*, kills: int, seed: int) -> Outcome:
+def blow(*, kills: int, seed: int, broker_away: float) -> Outcome:
     # A wave that closes by its cap early on, and one by its date in the middle.
-    plan = Plan(kills=kills, seed=seed, caps=[1000], dates=[30 + kills // 2])
+    plan = Plan(
+        kills=kills,
+        seed=seed,
+        caps=[1000],
+        dates=[30 + kills // 2],
+        broker_away=broker_away,
+    )
     with (
         running_postgres() as server,
         tempfile.TemporaryDirectory(prefix="murmur-storm-") as folder,

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,8 @@ import psycopg
 
 from aggregator.packing import count_codes
 from scripts.stack import Stack, free_port
-from tests.system.postgres import Postgres
+from tests.system.opening import open_surveys
+from tests.system.postgres import running_postgres
 
 WAVES = 8
 QUESTIONS = 10
@@ -39,18 +40,7 @@ LIMIT_SECONDS = 900.0
 # Of the server's settings only these; the others are its own.
 POSTGRESQL = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
 # Nothing may be shown, so no charts are drawn: what they cost depends on no number of reports.
-OPEN_WAVES = f"""
-from accounts.models import User
-from surveys.services import add_question, create_survey, launch_survey
-owner, _ = User.objects.get_or_create(email="scaling@example.org")
-for _ in range({{waves}}):
-    survey = create_survey(
-        owner=owner, title="Scaling", minimum_batch={MINIMUM}, display_minimum=2**31 - 1
-    )
-    for number in range({QUESTIONS}):
-        add_question(survey=survey, text=f"Question {{{{number}}}}?")
-    print(launch_survey(survey=survey).pk)
-"""
+SURVEY = {"minimum_batch": MINIMUM, "display_minimum": 2**31 - 1}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +54,8 @@ class Bench:
             return connection.execute(sql.encode()).fetchone()
 
     def open_waves(self, number: int) -> None:
-        code = OPEN_WAVES.format(waves=number)
-        self.fresh.extend(map(int, self.stack.manage("shell", "-v", "0", "-c", code).split()))
+        opened = open_surveys(self.stack, [SURVEY] * number, questions=QUESTIONS)
+        self.fresh.extend(wave.pk for wave in opened)
 
     def take_waves(self) -> list[int]:
         """New open waves without any report."""
@@ -154,29 +144,22 @@ def main() -> None:
 
 @contextmanager
 def running_bench() -> Iterator[Bench]:
-    server = Postgres()
-    with tempfile.TemporaryDirectory(prefix="murmur-scaling-") as folder:
-        stack: Stack | None = None
-        try:
-            server.initialize()
-            server.start(settings=POSTGRESQL)
-            url = server.create_database()
-            stack = Stack(
-                var=Path(folder),
-                port=free_port(),
-                database_url=url,
-                settings={"SECRET_KEY": secrets.token_urlsafe(64)},
-                copies=2,
-            )
-            os.environ.update(stack.environment)
-            django.setup()
-            stack.manage("migrate", "--no-input", "--verbosity", "0")
-            stack.start("broker")
-            yield Bench(stack=stack, url=url)
-        finally:
-            if stack is not None:
-                stack.stop()
-            server.remove()
+    with ExitStack() as cleanup:
+        folder = cleanup.enter_context(tempfile.TemporaryDirectory(prefix="murmur-scaling-"))
+        url = cleanup.enter_context(running_postgres(settings=POSTGRESQL)).create_database()
+        stack = Stack(
+            var=Path(folder),
+            port=free_port(),
+            database_url=url,
+            settings={"SECRET_KEY": secrets.token_urlsafe(64)},
+            copies=2,
+        )
+        cleanup.callback(stack.stop)
+        os.environ.update(stack.environment)
+        django.setup()
+        stack.manage("migrate", "--no-input", "--verbosity", "0")
+        stack.start("broker")
+        yield Bench(stack=stack, url=url)
 
 
 def measure(

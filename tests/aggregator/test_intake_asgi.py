@@ -5,87 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
-from django.db import OperationalError
 from django.test import Client
 
 from aggregator.intake import asgi, body
 from aggregator.intake.asgi import IntakeApplication
 from aggregator.intake.errors import IntakeError
-from aggregator.intake.limiter import Limiter, network_of
 from aggregator.intake.store import Outcome, record_reports
 from aggregator.intake.wire import MAX_BODY_BYTES, Upload, encode_report
 from aggregator.models import RawReport
-from surveys.models import Wave
+from tests.aggregator.intake_calls import ask, call, chunks, report
 from tests.aggregator.waves import make_wave
 
 pytestmark = pytest.mark.django_db(transaction=True)
-Message = dict[str, Any]
-
-
-async def ask(
-    application: Any,
-    messages: list[Message],
-    *,
-    method: str = "POST",
-    wait: bool = False,
-    client: str = "127.0.0.1",
-    headers: Sequence[tuple[bytes, bytes]] = (),
-) -> list[Message]:
-    """Hand the messages to the application, then say nothing more; return what it sends."""
-    pending, sent = list(messages), []
-
-    async def receive() -> Message:
-        if pending:
-            return pending.pop(0)
-        await asyncio.sleep(3600 if wait else 0)
-        return {"type": "http.disconnect"}
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "method": method,
-        "path": "/api/reports",
-        "client": (client, 50_000),
-        "headers": [(b"host", b"localhost"), (b"content-type", b"application/json"), *headers],
-    }
-    await application(scope, receive, send)
-    return sent
-
-
-def call(messages: list[Message], **request: Any) -> tuple[int, dict[str, str], bytes]:
-    """Ask once, of an application of its own; return the reply."""
-
-    async def run() -> list[Message]:
-        application = IntakeApplication()
-        try:
-            return await ask(application, messages, **request)
-        finally:
-            await application.close()
-
-    sent = asyncio.run(run())
-    if not sent:
-        return 0, {}, b""
-    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return sent[0]["status"], headers, sent[1]["body"]
-
-
-def chunks(content: bytes, *, size: int = 16, complete: bool = True) -> list[Message]:
-    parts = [content[i : i + size] for i in range(0, len(content), size)]
-    return [
-        {"type": "http.request", "body": part, "more_body": not complete or i < len(parts) - 1}
-        for i, part in enumerate(parts)
-    ]
-
-
-def report(wave: Wave, *, report_id: bytes = bytes(32), symbols: bytes = b"\1\0\1") -> bytes:
-    return encode_report(
-        manifest_hash=bytes(wave.manifest_hash), report_id=report_id, symbols=symbols
-    )
 
 
 def test_a_body_in_pieces_is_one_report() -> None:
@@ -156,71 +89,6 @@ def test_reports_that_wait_together_share_one_commit(monkeypatch: pytest.MonkeyP
     assert statuses == [201] * 20 + [200, 200, 409]
     assert len(groups) < 5, groups
     assert RawReport.objects.count() == 20
-
-
-def test_a_commit_that_fails_is_acknowledged_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    wave = make_wave()
-
-    def fail(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
-        raise OperationalError("disk full")
-
-    monkeypatch.setattr(asgi, "record_reports", fail)
-    status, headers, content = call(chunks(report(wave)))
-    assert (status, headers["retry-after"]) == (503, "5")
-    assert json.loads(content)["type"] == "/problems/database-unavailable"
-
-
-@pytest.mark.parametrize(
-    ("behind_proxy", "client", "forwarded", "limited"),
-    [
-        (False, "127.0.0.1", b"", False),
-        (False, "127.0.0.1", b"192.0.2.1", False),  # anybody can write that
-        (False, "192.0.2.1", b"", True),
-        (True, "127.0.0.1", b"192.0.2.1", True),
-        (True, "127.0.0.1", b"127.0.0.1, 192.0.2.1", True),
-        (True, "127.0.0.1", b"", False),  # or all would share one limit
-    ],
-)
-def test_who_is_limited(
-    behind_proxy: bool,
-    client: str,
-    forwarded: bytes,
-    limited: bool,
-    settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    settings.BEHIND_PROXY = behind_proxy
-    asked: list[bytes] = []
-
-    async def admit(self: Limiter, networks: Sequence[bytes]) -> Sequence[int]:
-        asked.extend(networks)
-        return [7] * len(networks)
-
-    monkeypatch.setattr(Limiter, "admit", admit)
-    headers = [(b"x-forwarded-for", forwarded)] if forwarded else []
-    status, replied, content = call(chunks(report(make_wave())), client=client, headers=headers)
-    if limited:
-        assert asked == [network_of("192.0.2.1")]
-        assert (status, replied["retry-after"]) == (429, "7")
-        assert json.loads(content)["type"] == "/problems/too-many-requests"
-        assert RawReport.objects.count() == 0
-    else:
-        assert (asked, status) == ([], 201)
-
-
-def test_no_limit_is_asked_for_where_none_is_set(
-    settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.REPORTS_PER_MINUTE = 0
-    monkeypatch.setattr(Limiter, "admit", None)  # asking would fail
-    assert call(chunks(report(make_wave())), client="192.0.2.1")[0] == 201
-
-
-def test_too_many_waiting_requests_are_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asgi, "MAX_WAITING", 0)
-    status, headers, content = call(chunks(report(make_wave())))
-    assert (status, headers["retry-after"]) == (503, "2")
-    assert json.loads(content)["type"] == "/problems/busy"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -159,6 +160,40 @@ def test_the_sentinel_is_refused_where_every_question_is_asked() -> None:
 )
 def test_any_other_spelling_is_refused(mangle) -> None:  # type: ignore[no-untyped-def]
     assert slug_of(post(mangle(body_for(make_wave())))) == "malformed-report"
+    assert stored() == []
+
+
+@pytest.mark.parametrize(
+    ("part", "misspelled"),
+    [
+        # A key twice: some parsers take the first value, others the last.
+        (b'"format":1', b'"format":1,"format":1'),
+        (b'"manifest":', b'"manifest":"x","manifest":'),
+        (b'"id":', b'"id":"x","id":'),
+        (b'"symbols":', b'"symbols":"AAA","symbols":'),
+        # Numbers and words that JSON parsers take for one, or for a number.
+        *(
+            (b'"format":1', b'"format":' + value)
+            for value in (b"NaN", b"Infinity", b"1.0", b"1e0", b"01", b"true", b"null", b'"1"')
+        ),
+        (b'"BAB"', b"NaN"),
+        # No UTF-8: a lone continuation, an overlong A, half a pair of surrogates, no byte of any.
+        *(
+            (b'"BAB"', b'"B' + wrong + b'B"')
+            for wrong in (b"\x80", b"\xc1\x81", b"\xed\xa0\x80", b"\xff")
+        ),
+        # 0, 31 and 33 bytes in proper base64url, and lengths that are none.
+        *(
+            (b'"' + name + b'":"[^"]*"', b'"' + name + b'":"' + b"A" * length + b'"')
+            for name in (b"manifest", b"id")
+            for length in (0, 1, 42, 44, 45)
+        ),
+    ],
+)
+def test_what_lenient_readers_let_pass_is_refused(part: bytes, misspelled: bytes) -> None:
+    body, times = re.subn(part, lambda _: misspelled, body_for(make_wave()))
+    assert times == 1
+    assert slug_of(post(body)) == "malformed-report"
     assert stored() == []
 
 

@@ -10,7 +10,13 @@ import pytest
 import redis
 
 from aggregator.intake import limiter
-from aggregator.intake.limiter import Limiter, TokenBucket, is_loopback, network_of
+from aggregator.intake.limiter import (
+    Limiter,
+    TokenBucket,
+    is_loopback,
+    network_of,
+    without_port,
+)
 from scripts.stack import free_port, redis_binary
 
 NOBODY = "redis://127.0.0.1:1/0"
@@ -160,6 +166,23 @@ def test_the_bucket_fills_again() -> None:
 )
 def test_a_network_is_an_ipv4_address_or_an_ipv6_64(one: str, other: str, together: bool) -> None:
     assert (network_of(one) == network_of(other)) is together
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        ("192.0.2.1:5678", "192.0.2.1"),
+        ("[2001:db8::1]:5678", "2001:db8::1"),
+        ("[::1]:5", "::1"),
+        ("[2001:db8::1]", "2001:db8::1"),
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8::1", "2001:db8::1"),
+        ("::1", "::1"),
+        ("unknown", "unknown"),
+    ],
+)
+def test_a_port_is_no_part_of_an_address(written: str, address: str) -> None:
+    assert without_port(written) == address
 
 
 @pytest.mark.parametrize(

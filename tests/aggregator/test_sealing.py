@@ -48,12 +48,32 @@ def test_the_batch_size_leaves_a_full_batch_behind(waiting: int, closed: bool, s
     assert choose_batch_size(waiting=waiting, minimum=50, closed=closed) == size
 
 
-@pytest.mark.parametrize("waiting", range(50, 200_000, 997))
-def test_a_closed_wave_is_sealed_without_remainder(waiting: int) -> None:
-    while waiting:
-        size = choose_batch_size(waiting=waiting, minimum=50, closed=True)
-        assert 50 <= size <= MAX_BATCH
-        waiting -= size
+@pytest.mark.parametrize("minimum", [50, 32_768, 32_769, 40_000, MAX_BATCH, 70_000])
+def test_a_closed_wave_is_sealed_without_remainder(minimum: int) -> None:
+    for waiting in range(minimum, 250_000, 997):
+        left = waiting
+        while left:
+            # Of more than this, sealing counts no more.
+            seen = min(left, max(MAX_BATCH, minimum) + minimum)
+            size = choose_batch_size(waiting=seen, minimum=minimum, closed=True)
+            assert minimum <= size <= max(MAX_BATCH, 2 * minimum)
+            left -= size
+
+
+@pytest.mark.parametrize("waiting", [20, 24, 25, 29, 30, 31, 60])
+def test_a_large_minimum_discards_nothing_that_makes_a_batch(
+    waiting: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sealing, "MAX_BATCH", 16)  # as 65,536 to a minimum of 60,000
+    wave = make_wave(minimum_batch=15, display_minimum=15)
+    send_many(wave, ROWS[:waiting])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    while seal_next_batch(wave_id=wave.pk):
+        pass
+    assert not Discard.objects.exists()
+    assert not RawReport.objects.exists()
+    sizes = list(wave.batches.values_list("size", flat=True))
+    assert (sum(sizes), min(sizes) >= 15) == (waiting, True)
 
 
 def test_a_batch_holds_exactly_the_reports_that_were_taken() -> None:
@@ -163,6 +183,13 @@ def test_the_cap_counts_sealed_reports_too() -> None:
     seal_next_batch(wave_id=wave.pk)
     assert close_due_waves() == 0
     send_many(wave, ROWS[29:30])
+    assert close_due_waves() == 1
+
+
+def test_more_sealed_reports_than_the_cap_close_it_too() -> None:
+    wave = make_wave(cap=10)
+    send_many(wave, ROWS[:40])
+    seal_next_batch(wave_id=wave.pk)
     assert close_due_waves() == 1
 
 

@@ -18,6 +18,12 @@ from aggregator.comparisons import request_comparison
 from aggregator.models import Batch, Chart, Comparison, DueWork, RawReport, Snapshot, Upkeep
 from aggregator.sealing import count_acknowledged, seal_next_batch
 from aggregator.snapshots import newest_snapshot
+from aggregator.verification import (
+    Difference,
+    Verification,
+    claim_verification,
+    store_findings,
+)
 from config.celery import app
 from surveys.models import Wave
 from surveys.services import close_wave
@@ -286,6 +292,55 @@ def test_traces_are_purged_when_that_is_due(
     assert purged == [True]
 
 
+def test_of_two_messages_to_verify_in_a_night_one_is_acted_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs: list[bool] = []
+
+    def run(self: Verification, waves: object) -> list[Difference]:
+        runs.append(True)
+        tasks.verify()  # another worker, meanwhile
+        return []
+
+    monkeypatch.setattr(Verification, "run", run)
+    night = timezone.now()
+    for hours, expected in ((0, 1), (1, 1), (24, 2), (25, 2), (48, 3)):
+        monkeypatch.setattr("django.utils.timezone.now", lambda h=hours: night + timedelta(hours=h))
+        tasks.verify()
+        assert len(runs) == expected
+
+
+def test_a_verification_that_died_or_was_done_in_the_future_keeps_nobody_from_the_next() -> None:
+    now = timezone.now()
+    assert claim_verification(now=now)
+    assert not claim_verification(now=now + timedelta(hours=11))
+    assert claim_verification(now=now + timedelta(hours=24))  # nothing was stored in between
+    store_findings([])
+    Upkeep.objects.update(ended_at=now + timedelta(days=9))  # by a clock that was set back since
+    assert claim_verification(now=now + timedelta(hours=48))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_workers_that_begin_to_verify_at_once_one_does() -> None:
+    together = threading.Barrier(4)
+    now = timezone.now()
+    claims: list[bool] = []
+
+    def claim() -> None:
+        try:
+            together.wait(timeout=10)
+            claims.append(claim_verification(now=now))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=claim) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert sorted(claims) == [False, False, False, True]
+
+
 def test_beat_sends_tasks_that_exist_and_that_do_not_pile_up() -> None:
     schedule = settings.CELERY_BEAT_SCHEDULE
     assert {entry["task"] for entry in schedule.values()} == {tasks.sweep.name, tasks.verify.name}
@@ -328,6 +383,7 @@ def test_a_sweep_reads_no_more_of_a_great_backlog_than_it_needs(
 ) -> None:
     """Each statement that names raw reports has a limit or asks one wave whether there is any."""
     send_many(make_wave(), ROWS)
+    send_many(make_wave(cap=1000), ROWS[:15])
     statements: list[str] = []
 
     def remember(execute: Any, sql: str, *rest: Any) -> Any:
@@ -337,7 +393,7 @@ def test_a_sweep_reads_no_more_of_a_great_backlog_than_it_needs(
     with connection.execute_wrapper(remember):
         tasks.sweep()
         queue.clear()
-        assert seal_next_batch(wave_id=Wave.objects.get().pk) is not None
+        assert seal_next_batch(wave_id=Wave.objects.get(cap=None).pk) is not None
     asked = [sql for sql in statements if "aggregator_raw_report" in sql]
-    assert len(asked) >= 3
+    assert len(asked) >= 4
     assert all("LIMIT" in sql or "count(" not in sql.lower() for sql in asked), asked

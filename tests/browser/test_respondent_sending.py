@@ -117,6 +117,35 @@ def test_the_browser_waits_as_long_as_the_server_asks(visitor: Visitor, code: in
     assert len(set(visitor.bodies())) == 1
 
 
+# What is drawn after the report was sent for the first time, and how long the page means to wait.
+DRAWS_AND_WAITS = """
+const draw = crypto.getRandomValues.bind(crypto), send = fetch, later = setTimeout;
+window.waits = [];
+window.fetch = (...given) => {
+  crypto.getRandomValues = (array) =>
+    array instanceof Uint32Array ? array.fill(%d) : draw(array);
+  return send(...given);
+};
+window.setTimeout = (call, wait) => { window.waits.push(wait); return later(call, wait); };
+"""
+
+
+@pytest.mark.parametrize(("drawn", "wait"), [(0, 3000), (2**31, 3750), (2**32 - 1, 4500)])
+def test_the_wait_is_lengthened_at_random_by_up_to_half(
+    visitor: Visitor, drawn: int, wait: int
+) -> None:
+    visitor.context.add_init_script(DRAWS_AND_WAITS % drawn)
+    page = visitor.open(make_launched_survey())
+    visitor.context.route(
+        REPORTS, lambda route: route.fulfill(status=503, headers={"Retry-After": "3"}), times=1
+    )
+    submit(page)
+    expect(status(page)).to_have_text(SENT, timeout=15_000)
+    assert wait in [round(told) for told in page.evaluate("waits")]
+    first, second = (request.timing["startTime"] for request in visitor.reports())
+    assert second - first >= wait - 1
+
+
 def test_an_unreachable_database_costs_nothing(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

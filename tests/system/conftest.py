@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.system.postgres import Postgres
+from tests.system.postgres import Postgres, running_postgres
 from tests.system.world import World, make_world
 
 # Settings and broken builds for other processes: imported here, for doctests, they would turn
 # the clock or break the sealer of the tests themselves.
 collect_ignore_glob = ["clock_settings.py", "controls*"]
-
-
-@contextmanager
-def running_postgres() -> Iterator[Postgres]:
-    server = Postgres()
-    try:
-        server.initialize()
-        server.start()
-        yield server
-    finally:
-        server.remove()
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,19 +15,19 @@ import httpx
 from scripts.stack import Stack, free_port
 from tests.aggregator.intake_model import Sent, write
 from tests.system.draws import Survey
+from tests.system.opening import open_surveys
 from tests.system.world import OWNER, World
 
 QUESTIONS = 12
-OPEN_SURVEY = """
-from accounts.models import User
-from surveys.services import add_question, create_survey, launch_survey
-import datetime
-survey = create_survey(owner=User.objects.get(), title="Weak questions", **{settings})
-for number in range({questions}):
-    add_question(survey=survey, text=f"Question {{number}}?", flips=49)
-print("hash", launch_survey(survey=survey).manifest_hash_hex)
-"""
 JSON = {"content-type": "application/json"}
+# What beat and a worker do, once.
+SWEEP = """
+from aggregator.sealing import close_due_waves, find_waves_to_seal, seal_next_batch
+close_due_waves()
+for wave in find_waves_to_seal():
+    while seal_next_batch(wave_id=wave.pk) is not None:
+        pass
+"""
 
 
 @dataclass
@@ -43,9 +44,8 @@ class Target:
         return (self.stack.var / "log" / "web.log").read_text(errors="replace")
 
     def open_survey(self, **settings: Any) -> Survey:
-        code = OPEN_SURVEY.format(settings=settings, questions=QUESTIONS)
-        printed = self.stack.manage("shell", "-v", "0", "-c", code)
-        return Survey(bytes.fromhex(printed.split()[-1]), QUESTIONS)
+        [wave] = open_surveys(self.stack, [settings], questions=QUESTIONS, flips=49)
+        return Survey(wave.manifest_hash, QUESTIONS)
 
     def body(self, number: int, *, survey: Survey | None = None) -> bytes:
         """The report of this number; its symbols spell the number."""
@@ -79,6 +79,18 @@ def running_intake(*, var: Path, database_url: str = "", **settings: str) -> Ite
         yield target
     finally:
         stack.stop()
+
+
+def post(target: Target, body: bytes) -> httpx.Response:
+    with target.client() as client:
+        return client.post("/api/reports", content=body)
+
+
+def wait_for(what: Callable[[], bool], *, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 _prepared: list[Path] = []

@@ -10,8 +10,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -159,3 +159,15 @@ class Postgres:
     def remove(self) -> None:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextmanager
+def running_postgres(*, settings: Mapping[str, str] | None = None) -> Iterator[Postgres]:
+    """One with `settings` of postgresql.conf, removed with all its files at the end."""
+    server = Postgres()
+    try:
+        server.initialize()
+        server.start(settings=settings)
+        yield server
+    finally:
+        server.remove()

@@ -8,9 +8,12 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from scripts.stack import Stack, free_port
+from tests.system.opening import open_surveys
 from tests.system.postgres import Postgres
 from tests.system.storm_checker import History, Verdict, check
 from tests.system.storm_crowd import UNRELIABLE, Crowd, Fate, Habits, Target
@@ -20,31 +23,13 @@ from tests.system.world import World
 
 MINIMUM_BATCH = 10
 SETTLE_SECONDS = 90.0
+RECOVERY_SECONDS = 10.0
 SLOWEST_TOLD = 3
 TASK_ERROR = re.compile(r"Task (\S+?)\[\S+\] raised unexpected: (.*)")
 EXPECTED_ERRORS = ("OperationalError", "InterfaceError")
 # Nothing is drawn: charts would take most of the workers' time, and no report is in them.
-OPEN_WAVES = """
-from datetime import timedelta
-from django.utils import timezone
-from accounts.models import User
-from surveys.services import add_question, create_survey, launch_survey
-owner = User.objects.create_user(email="storm@example.org", password=None)
-def open_wave(title, **ending):
-    survey = create_survey(owner=owner, title=title, minimum_batch={minimum_batch},
-                           display_minimum=10**6, **ending)
-    for number in range(1, 41):
-        add_question(survey=survey, text=f"Question {{number}}?", flips=49)
-    wave = launch_survey(survey=survey)
-    print("wave", wave.pk, wave.manifest_hash_hex, int(bool(ending)))
-for number in range({owned}):
-    open_wave(f"Open until its owner closes it {{number}}")
-for cap in {caps}:
-    open_wave("Closed by its cap", cap=cap)
-for seconds in {dates}:
-    closes_at = (timezone.now() + timedelta(seconds=seconds)).replace(microsecond=0)
-    open_wave("Closed by its date", closes_at=closes_at)
-"""
+SURVEY = {"minimum_batch": MINIMUM_BATCH, "display_minimum": 10**6}
+QUESTIONS = 40
 CLOSE_WAVES = """
 from surveys.models import Wave
 from surveys.services import close_wave
@@ -64,6 +49,7 @@ class Plan:
     owned: int = 3
     caps: Sequence[int] = ()
     dates: Sequence[int] = ()
+    broker_away: float = 0.0  # seconds without a broker, when all kills are over
     habits: Habits = UNRELIABLE
 
 
@@ -75,6 +61,8 @@ class Outcome:
     kills: Sequence[Kill]
     crowd: Crowd
     nemesis: Nemesis
+    broker_away: float
+    after_broker: float  # seconds until the next batch once it was back
     task_errors: Sequence[str]
     verdict: Verdict
 
@@ -97,6 +85,11 @@ class Outcome:
         return statistics.median(kill.recovery for kill in self.kills if kill.kind == "web")
 
     @property
+    def recovers_slowly(self) -> bool:
+        # Where other programs keep the processors busy, a plain restart alone takes many seconds.
+        return self.worst_recovery >= max(RECOVERY_SECONDS, 3 * self.usual_restart)
+
+    @property
     def in_open_sealing(self) -> int:
         return sum(OPEN_SEALING_SEEN in kill.evidence for kill in self.kills)
 
@@ -109,6 +102,11 @@ class Outcome:
         lines += [self._tell_kills(), self._tell_gaps(), self._tell_requests()]
         slowest = sorted(self.kills, key=lambda kill: kill.recovery)[-SLOWEST_TOLD:]
         lines += [f"slowest: {kill}"[:100] for kill in reversed(slowest)]
+        if self.broker_away:
+            lines.append(
+                f"broker away for {self.broker_away:.0f} s; a batch {self.after_broker:.1f} s "
+                "after it was back"
+            )
         return "\n".join([*lines, str(self.verdict)])
 
     def _tell_kills(self) -> str:
@@ -156,14 +154,18 @@ def make_storm_world(
 
 
 def open_waves(world: World, plan: Plan) -> list[Target]:
-    code = OPEN_WAVES.format(
-        minimum_batch=MINIMUM_BATCH, owned=plan.owned, caps=list(plan.caps), dates=list(plan.dates)
-    )
-    printed = world.stack.manage("shell", "-v", "0", "-c", code)
-    rows = [line.split()[1:] for line in printed.splitlines() if line.startswith("wave ")]
+    """Surveys that close when their owner, their cap or their date closes them."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    endings: list[dict[str, Any]] = [
+        *({} for _ in range(plan.owned)),
+        *({"cap": cap} for cap in plan.caps),
+        *({"closes_at": now + timedelta(seconds=seconds)} for seconds in plan.dates),
+    ]
+    surveys = [{**SURVEY, **ending} for ending in endings]
+    waves = open_surveys(world.stack, surveys, questions=QUESTIONS, flips=49)
     return [
-        Target(wave=int(wave), manifest_hash=bytes.fromhex(digest), ends=ends == "1")
-        for wave, digest, ends in rows
+        Target(wave=wave.pk, manifest_hash=wave.manifest_hash, ends=bool(ending))
+        for wave, ending in zip(waves, endings, strict=True)
     ]
 
 
@@ -193,7 +195,7 @@ def run_storm(world: World, plan: Plan, *, postgres: Postgres | None = None) -> 
         nemesis = Nemesis(
             world=world, postgres=postgres, crowd=crowd, seed=plan.seed, pause=plan.pause
         )
-        start, seconds, acknowledged = asyncio.run(_blow(crowd, nemesis, kills=plan.kills))
+        start, seconds, acknowledged, after_broker = asyncio.run(_blow(crowd, nemesis, plan))
     verdict = settle_and_check(world, History.read(path))
     return Outcome(
         start=start,
@@ -202,25 +204,32 @@ def run_storm(world: World, plan: Plan, *, postgres: Postgres | None = None) -> 
         kills=nemesis.kills,
         crowd=crowd,
         nemesis=nemesis,
+        broker_away=plan.broker_away,
+        after_broker=after_broker,
         task_errors=find_task_errors(world),
         verdict=verdict,
     )
 
 
-async def _blow(crowd: Crowd, nemesis: Nemesis, *, kills: int) -> tuple[float, float, int]:
-    """Return how long start and storm took, and how many were acknowledged in the storm."""
+async def _blow(crowd: Crowd, nemesis: Nemesis, plan: Plan) -> tuple[float, float, int, float]:
+    """Return how long start and storm took, how many were acknowledged in the storm, and how long
+    sealing took to go on after the broker was away.
+    """
+    after_broker = 0.0
     sending = asyncio.create_task(crowd.run())
     try:
         async with nemesis.watching():
             start = await nemesis.wait_until_all_work()
             begun, before = time.monotonic(), len(crowd.history.acknowledged)
-            await nemesis.kill_many(kills)
+            await nemesis.kill_many(plan.kills)
             seconds = time.monotonic() - begun
             acknowledged = len(crowd.history.acknowledged) - before
+            if plan.broker_away:
+                after_broker = await nemesis.keep_broker_away(plan.broker_away)
     finally:
         crowd.stop()
         await sending
-    return start, seconds, acknowledged
+    return start, seconds, acknowledged, after_broker
 
 
 def settle_and_check(world: World, history: History, *, ids_are_spent: bool = True) -> Verdict:

@@ -118,6 +118,21 @@ class Nemesis:
             assert sum(self.missed.values()) <= MAX_MISSED, dict(self.missed)
         await asyncio.gather(*recoveries)
 
+    async def keep_broker_away(self, seconds: float) -> float:
+        """Kill it for that long under load; return how long until there is a new batch again."""
+        self._kept_up.discard("broker")
+        self._kill("broker")
+        await asyncio.sleep(seconds)
+        batch_before = await asyncio.to_thread(self._read_newest_batch)
+        await self._start("broker")
+        begun = self._loop.time()
+        self._kept_up.add("broker")
+        while self.newest_batch <= batch_before:
+            if self._loop.time() - begun > GIVE_UP_SECONDS:
+                return float("inf")
+            await asyncio.sleep(0.02)
+        return self._loop.time() - begun
+
     async def _strike(self, victims: Sequence[str]) -> list[asyncio.Task[None]]:
         kind = kind_of(victims[0])
         if kind in ("web", "postgres", "limiter"):

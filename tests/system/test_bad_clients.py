@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import socket
 import struct
 import time
@@ -180,13 +181,18 @@ def test_the_silently_dead_are_forgotten(target: Target, crowd: Crowd) -> None:
     half_body = HEAD + b"Content-Length: 140\r\n\r\n{"
     for first in (b"", HEAD, half_body, PAGE, PAGE * 5) * 10:
         connection = crowd.connect(first)
-        try:
+        if os.geteuid() == 0:
             connection.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
-        except PermissionError:  # then a reset must do
+        else:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
     assert_others_are_served(target, pages=5, reports=20)
     wait_until(lambda: open_sockets(target) <= before + 2, seconds=HEADER_DEADLINE + SLACK)
+    if os.geteuid() != 0:
+        pytest.skip(
+            "not tested: clients that go without a word, which only root can play; those that "
+            "reset their connections were"
+        )
 
 
 def test_those_who_never_read_hold_nobody_up(target: Target, crowd: Crowd) -> None:

@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from aggregator.demo import PEOPLE
-from aggregator.intake.wire import encode_report
+from tests.system.opening import open_surveys
 from tests.system.postgres import Postgres
 from tests.system.world import Tally, World, make_world
 
@@ -62,29 +62,18 @@ def fragile(own_postgres: Postgres, tmp_path: Path) -> Iterator[World]:
     world = make_world(var=tmp_path, database_url=own_postgres.create_database())
     try:
         world.begin()
-        world.stack.manage("shell", "-v", "0", "-c", OPEN_SURVEY)
         yield world
     finally:
         world.stack.stop()
 
 
-OPEN_SURVEY = """
-from accounts.models import User
-from surveys.services import add_question, create_survey, launch_survey
-survey = create_survey(owner=User.objects.get(), title="One")
-add_question(survey=survey, text="One?")
-launch_survey(survey=survey)
-"""
-
-
 def test_without_a_database_everything_answers_503_and_recovers(
     fragile: World, own_postgres: Postgres
 ) -> None:
-    (manifest_hash, slug) = fragile.query(
-        "SELECT manifest_hash, slug FROM surveys_wave JOIN surveys_survey s ON s.id = survey_id"
-    )[0]
-    body = encode_report(manifest_hash=manifest_hash, report_id=bytes(32), symbols=b"\1")
-    pages = ("/", "/accounts/login/", f"/s/{slug}", "/surveys/new", "/api/surveys")
+    [wave] = open_surveys(fragile.stack, [{}], questions=1)
+    body = wave.body(b"\1", report_id=bytes(32))
+    respondent = f"/s/{wave.slug}"
+    pages = ("/", "/accounts/login/", respondent, "/surveys/new", "/api/surveys")
     with fragile.signed_in() as client:
         own_postgres.stop()
         refused = send(client, body)
@@ -94,7 +83,7 @@ def test_without_a_database_everything_answers_503_and_recovers(
         # A visitor's front page needs no database; every other page does and says so.
         statuses = {path: client.get(path).status_code for path in pages}
         assert all(status in (200, 503) for status in statuses.values()), statuses
-        assert statuses[f"/s/{slug}"] == statuses["/surveys/new"] == 503
+        assert statuses[respondent] == statuses["/surveys/new"] == 503
         own_postgres.start()
         deadline = time.monotonic() + 30
         while (reply := send(client, body)).status_code != 201:
@@ -102,7 +91,7 @@ def test_without_a_database_everything_answers_503_and_recovers(
             assert time.monotonic() < deadline
             time.sleep(0.2)
         assert send(client, body).status_code == 200
-        assert client.get(f"/s/{slug}").status_code == 200
+        assert client.get(respondent).status_code == 200
     assert fragile.tally() == Tally(acknowledged=1, raw=1, sealed=0)
 
 
@@ -111,23 +100,20 @@ def send(client: httpx.Client, body: bytes) -> httpx.Response:
 
 
 def test_without_the_limiter_sign_in_says_so_and_reports_are_taken(fragile: World) -> None:
+    [wave] = open_surveys(fragile.stack, [{}], questions=1)
     fragile.stack.kill("limiter")
     with pytest.raises(AssertionError, match="503"), fragile.signed_in():
         pass
-    (manifest_hash,) = fragile.query("SELECT manifest_hash FROM surveys_wave")[0]
-    body = encode_report(manifest_hash=manifest_hash, report_id=bytes(32), symbols=b"\1")
     with httpx.Client(base_url=fragile.stack.url, trust_env=False) as client:
-        assert send(client, body).status_code == 201
+        assert send(client, wave.body(b"\1")).status_code == 201
     fragile.stack.start("limiter")
     with fragile.signed_in() as client:
         assert client.get("/surveys/new").status_code == 200
 
 
 def test_one_report_sent_many_times_at_once_counts_once(world: World) -> None:
-    world.stack.manage("shell", "-v", "0", "-c", OPEN_SURVEY)
-    (manifest_hash,) = world.query("SELECT manifest_hash FROM surveys_wave")[0]
-    same = encode_report(manifest_hash=manifest_hash, report_id=bytes(32), symbols=b"\1")
-    other = encode_report(manifest_hash=manifest_hash, report_id=bytes(32), symbols=b"\0")
+    [wave] = open_surveys(world.stack, [{}], questions=1)
+    same, other = (wave.body(symbols, report_id=bytes(32)) for symbols in (b"\1", b"\0"))
 
     async def send_all() -> list[int]:
         async with httpx.AsyncClient(base_url=world.stack.url, trust_env=False) as client:

@@ -31,25 +31,13 @@ from tests.system.linker import Dump, Findings, Guess, SealedBatch, link
 from tests.system.linker_crowd import FLIPS, QUESTIONS, Crowd, make_crowd
 from tests.system.linker_dump import copy_contents, copy_files
 from tests.system.linker_scores import score
+from tests.system.opening import open_surveys
 
 SEED = 19650301
 RUNS, EACH = 20, 500
 PER_SECOND = 1000
 ACCEPT = 1e-6
 AIM = 0.01
-OPEN_SURVEYS = """
-from accounts.models import User
-from surveys.models import Question
-from surveys.services import create_survey, launch_survey
-owner = User.objects.create(email="linker@example.org")
-for run in range({runs}):
-    survey = create_survey(owner=owner, title=f"Run {{run}}", cap={each})
-    Question.objects.bulk_create(
-        Question(survey=survey, position=number, text=f"Question {{number}}?", flips={flips})
-        for number in range(1, {questions} + 1)
-    )
-    print("hash", launch_survey(survey=survey).manifest_hash_hex)
-"""
 STATE = """
     SELECT (SELECT count(*) FROM aggregator_raw_report),
            (SELECT coalesce(sum(size), 0) FROM aggregator_batch),
@@ -77,9 +65,9 @@ class Site:
 
     def field(self, *, runs: int, each: int) -> Crowd:
         """Open so many surveys and let the crowd send to all of them, mixed."""
-        code = OPEN_SURVEYS.format(runs=runs, each=each, questions=QUESTIONS, flips=FLIPS)
-        printed = self.stack.manage("shell", "-v", "0", "-c", code)
-        manifests = [bytes.fromhex(line.split()[1]) for line in printed.splitlines()]
+        surveys = [{"title": f"Run {run}", "cap": each} for run in range(runs)]
+        waves = open_surveys(self.stack, surveys, questions=QUESTIONS, flips=FLIPS)
+        manifests = [wave.manifest_hash for wave in waves]
         crowd = make_crowd(manifests=manifests, each=each, seed=SEED, port=self.stack.port)
         crowd.send(port=self.stack.port, per_second=PER_SECOND)
         assert crowd.refused == []

@@ -23,12 +23,12 @@ import httpx
 import psycopg
 import pytest
 
-from aggregator.intake.wire import encode_report
 from aggregator.packing import unpack_reports
 from aggregator.sending import send_reports
 from scripts.load import run_share
 from scripts.load_plan import Plan, Tally
 from scripts.stack import Stack, free_port
+from tests.system.opening import OpenWave, open_surveys
 from tests.system.postgres import Postgres
 from tests.system.world import World
 
@@ -36,17 +36,6 @@ from tests.system.world import World
 QUESTIONS = 40
 # The first wave seals nothing, so that its reports can be compared with later copies.
 MINIMUM_BATCHES = (1000, 10, 10, 10, 10)
-OPEN_SURVEYS = f"""
-from accounts.models import User
-from surveys.services import add_question, create_survey, launch_survey
-for minimum in {MINIMUM_BATCHES}:
-    survey = create_survey(
-        owner=User.objects.get(), title="Machines", minimum_batch=minimum, display_minimum=1000
-    )
-    for number in range({QUESTIONS}):
-        add_question(survey=survey, text=f"Question {{number}}?", flips=45)
-    launch_survey(survey=survey)
-"""
 # Who sealed is nowhere stored; here a trigger notes the application's name of the connection.
 NOTE_WHO_SEALS = """
     CREATE TABLE sealed_by (wave_id bigint, machine text);
@@ -60,41 +49,17 @@ NOTE_WHO_SEALS = """
 
 
 @dataclass(frozen=True)
-class OpenWave:
-    pk: int
-    slug: str
-    manifest_hash: bytes
-
-    @property
-    def manifest(self) -> str:
-        return base64.urlsafe_b64encode(self.manifest_hash).rstrip(b"=").decode()
-
-    def body(self, symbols: bytes, *, report_id: bytes = b"") -> bytes:
-        return encode_report(
-            manifest_hash=self.manifest_hash,
-            report_id=report_id or secrets.token_bytes(32),
-            symbols=symbols,
-        )
-
-
-@dataclass(frozen=True)
 class Machines:
     """The first one's world answers questions about the database; both are the same."""
 
     world: World
     first: Stack
     second: Stack
+    waves: list[OpenWave]
 
     @property
     def urls(self) -> tuple[str, str]:
         return self.first.url, self.second.url
-
-    def wave(self, number: int) -> OpenWave:
-        [(pk, slug, manifest_hash)] = self.world.query(
-            "SELECT w.id, slug, manifest_hash FROM surveys_wave w "
-            f"JOIN surveys_survey s ON s.id = w.survey_id ORDER BY w.id LIMIT 1 OFFSET {number}"
-        )
-        return OpenWave(pk, slug, bytes(manifest_hash))
 
     def close(self, wave: OpenWave, *, client: httpx.Client, url: str) -> float:
         """Close it on a page, as its owner does; return how many seconds that took."""
@@ -166,11 +131,14 @@ def machines(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> It
         # The same build of static files lies on both, as out of one image.
         for folder in ("charts", "static"):
             shutil.copytree(first.var / folder, second.var / folder)
-        first.manage("shell", "-v", "0", "-c", OPEN_SURVEYS)
+        surveys = [
+            {"minimum_batch": minimum, "display_minimum": 1000} for minimum in MINIMUM_BATCHES
+        ]
+        waves = open_surveys(first, surveys, questions=QUESTIONS, flips=45)
         with psycopg.connect(database_url) as connection:
             connection.execute(NOTE_WHO_SEALS)
         second.start_all()
-        yield Machines(world, first, second)
+        yield Machines(world, first, second, waves)
     finally:
         second.stop()
         first.stop()
@@ -186,7 +154,7 @@ def test_whoever_signs_in_on_one_machine_is_signed_in_on_the_other(machines: Mac
 
 
 def test_one_id_sent_to_both_machines_at_once_counts_once(machines: Machines) -> None:
-    wave = machines.wave(0)
+    wave = machines.waves[0]
     ids = [secrets.token_bytes(32) for _ in range(100)]
     yes, no = bytes([1]) * QUESTIONS, bytes(QUESTIONS)
 
@@ -214,7 +182,7 @@ def test_one_id_sent_to_both_machines_at_once_counts_once(machines: Machines) ->
 
 
 def test_both_workers_seal_and_every_report_counts_once(machines: Machines) -> None:
-    wave = machines.wave(1)
+    wave = machines.waves[1]
     generator = random.Random(20)
     rows = [bytes(generator.choices((0, 1), k=QUESTIONS)) for _ in range(3000)]
     bodies = [wave.body(row) for row in rows]
@@ -264,7 +232,7 @@ def test_a_wave_closed_through_one_machine_is_closed_for_the_other_at_once(
     with machines.world.signed_in() as client:
         for number, urls in ((2, machines.urls), (3, machines.urls[::-1])):
             closing_url, other_url = urls
-            wave = machines.wave(number)
+            wave = machines.waves[number]
             for _ in range(20):  # the other one knows the wave as open
                 reply = client.post(
                     f"{other_url}/api/reports", content=wave.body(symbols), headers=headers
@@ -278,7 +246,7 @@ def test_a_wave_closed_through_one_machine_is_closed_for_the_other_at_once(
 
 
 def test_closing_comes_through_while_both_machines_take_all_they_can(machines: Machines) -> None:
-    wave = machines.wave(4)
+    wave = machines.waves[4]
     plan = Plan(
         urls=machines.urls,
         connections=64,

@@ -13,17 +13,17 @@ from tests.system.storm import Outcome, Plan, make_storm_world, run_storm
 from tests.system.storm_controls import run_broken_sealer, run_naive_celery
 
 KILLS = 100
-RECOVERY_SECONDS = 10.0
 REPORTS_PER_SECOND = 100
+MISSED_SHARE = 0.2
 
 
 def assert_weathered(outcome: Outcome) -> None:
     print(outcome)
     assert outcome.verdict.is_clean
     assert outcome.surprises == []
-    assert all(kill.evidence for kill in outcome.kills)
-    # Where other programs keep the processors busy, a plain restart alone takes many seconds.
-    assert outcome.worst_recovery < max(RECOVERY_SECONDS, 3 * outcome.usual_restart)
+    # Nothing is killed without work in hand; a storm that seldom finds any would be a calm.
+    assert outcome.nemesis.missed.total() <= MISSED_SHARE * len(outcome.kills)
+    assert not outcome.recovers_slowly
     # What the network did to requests was really done.
     assert min(outcome.crowd.fates.values()) > 0
     assert outcome.crowd.replays > 0

@@ -24,23 +24,12 @@ import redis
 from aggregator.intake.wire import encode_report
 from aggregator.packing import unpack_reports
 from scripts.stack import ROOT, Stack, free_port
+from tests.system.opening import open_surveys
 from tests.system.postgres import Postgres
 from tests.system.world import World, make_world
 
 # Fifteen weak yes/no questions give 32,768 patterns: enough for a report to be one of a kind.
 QUESTIONS = 15
-LAUNCH = """
-from accounts.models import User
-from surveys.services import add_question, create_survey, launch_survey
-owner = User.objects.first() or User.objects.create(email="researcher@localhost")
-for number in range({waves}):
-    survey = create_survey(
-        owner=owner, title="One", minimum_batch=10, display_minimum=10, cap={cap}
-    )
-    for _ in range({questions}):
-        add_question(survey=survey, text="One?", flips=49)
-    launch_survey(survey=survey)
-"""
 # As by a worker that died between looking and doing.
 LOOK = """
 from django.utils import timezone
@@ -79,9 +68,9 @@ print(sealed)
 
 
 def launch(world: World, *, waves: int = 1, cap: int | None = None) -> list[int]:
-    code = LAUNCH.format(waves=waves, cap=cap, questions=QUESTIONS)
-    world.stack.manage("shell", "-v", "0", "-c", code)
-    return [pk for (pk,) in world.query("SELECT id FROM surveys_wave ORDER BY id")][-waves:]
+    survey = {"minimum_batch": 10, "display_minimum": 10, "cap": cap}
+    opened = open_surveys(world.stack, [survey] * waves, questions=QUESTIONS, flips=49)
+    return [wave.pk for wave in opened]
 
 
 def draw_reports(count: int, *, first: int = 0) -> list[bytes]:
@@ -165,6 +154,7 @@ def pids(world: World) -> dict[str, int]:
 
 
 def test_work_goes_on_by_itself_after_the_broker_was_away_and_emptied(world: World) -> None:
+    """Away for about ten seconds; `scripts/bench killstorm` leaves it away for two minutes."""
     [wave] = launch(world)
     wait(lambda: ask(world, "?max_age=5")[0] == 200, seconds=60)
     before = pids(world)

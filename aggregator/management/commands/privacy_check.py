@@ -20,7 +20,7 @@ from django.utils import timezone
 from aggregator import privacy_checks as checks
 from aggregator.models import Batch, Upkeep
 from aggregator.privacy_checks import Finding, Verdict
-from aggregator.purging import purge_is_due
+from aggregator.purging import purge_is_due, read_rights
 from surveys.models import MIN_BATCH_FLOOR, Wave
 
 REDIS_SECONDS = 5
@@ -58,19 +58,13 @@ def gather_postgresql() -> Iterator[Finding]:
         values, need_restart=[name for name, _, context in shown if context == "postmaster"]
     )
     yield checks.check_preloaded_libraries(values.get("shared_preload_libraries"))
-    ((role, is_superuser, address, is_encrypted, switch, listing, checkpoint),) = _rows(
+    ((role, is_superuser, address, is_encrypted),) = _rows(
         """
         SELECT current_user, current_setting('is_superuser')::bool, host(inet_server_addr()),
-               coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
-               has_function_privilege('pg_switch_wal()', 'EXECUTE'),
-               has_function_privilege('pg_ls_waldir()', 'EXECUTE'),
-               CASE WHEN to_regrole('pg_checkpoint') IS NULL
-                    THEN current_setting('is_superuser')::bool
-                    ELSE pg_has_role('pg_checkpoint', 'USAGE') END
+               coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)
         """
     )
-    rights = {"pg_switch_wal": switch, "pg_checkpoint": checkpoint, "pg_ls_waldir": listing}
-    yield from checks.check_postgresql_rights(rights, role=role)
+    yield from checks.check_postgresql_rights(read_rights(), role=role)
     yield checks.check_role(role=role, is_superuser=is_superuser)
     yield checks.check_connection(server_address=address, is_encrypted=is_encrypted)
     yield from checks.check_replication_slots(
