@@ -16,38 +16,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggregator.estimates import LEVEL
+from aggregator.items import NO, YES, Item
 from aggregator.joint_counts import PairCounts
+from aggregator.layout import Layout
 from privacy.association import Figure, associate
 from privacy.intervals import simultaneous_level
 from privacy.latent_regression import LatentLogisticFit, fit_latent_logistic
 from privacy.significance import adjust_for_multiplicity, independence_test
 from privacy.tables import (
     CONTRADICTION_LEVEL,
-    Variable,
     contradicts_design,
     maximize_likelihood,
     prepare_table,
 )
-from surveys.manifest import ManifestQuestion
 
 # Eight yes/no questions make 256 cells of true answers; more would promise what few surveys
 # can estimate.
 MAX_PREDICTORS = 7
-NO, YES = 0, 1
 
 
-def analyse_table(
-    *, questions: Sequence[ManifestQuestion], counts: NDArray[np.int64]
-) -> dict[str, Any]:
-    """Compare the share of Yes to the first question between the answers to the second."""
-    variables = [Variable.plain(question.mechanism) for question in questions]
+def analyse_table(*, items: Sequence[Item], counts: NDArray[np.int64]) -> dict[str, Any]:
+    """Compare the share of Yes to the first item between the answers to the second."""
+    variables = [item.variable for item in items]
     found = associate(
         counts=counts, variables=variables, event=YES, first=YES, second=NO, level=LEVEL
     )
+    outcome = items[0].question
     return {
         "n": int(counts.sum()),
+        # Of a number: its range, whose share is how far the mean lies between the ends.
+        "range": [outcome.minimum, outcome.maximum] if items[0].is_number else None,
         "contradiction": found.table.contradiction,
-        "counts": counts.tolist(),
+        "counts": found.table.counts.tolist(),
         "shares": found.table.shares.tolist(),
         "standard_errors": found.table.standard_errors.tolist(),
         "joint_shares": found.table.joint_shares.tolist(),
@@ -61,13 +61,11 @@ def analyse_table(
     }
 
 
-def analyse_regression(
-    *, questions: Sequence[ManifestQuestion], counts: NDArray[np.int64]
-) -> dict[str, Any]:
-    """Regress Yes to the first question on the answers to the others."""
-    variables = [Variable.plain(question.mechanism) for question in questions]
+def analyse_regression(*, items: Sequence[Item], counts: NDArray[np.int64]) -> dict[str, Any]:
+    """Regress Yes to the first item on the answers to the others."""
+    names = ["intercept", *(f"{item.name}={YES}" for item in items[1:])]
     fit = fit_latent_logistic(
-        counts=counts, variables=variables, names=_name_terms(questions), level=LEVEL
+        counts=counts, variables=[item.variable for item in items], names=names, level=LEVEL
     )
     adjusted = adjust_for_multiplicity([test.p_value for test in fit.tests[1:]])
     return {
@@ -81,18 +79,6 @@ def analyse_regression(
             for place in range(len(fit.names))
         ],
     }
-
-
-def _name_terms(questions: Sequence[ManifestQuestion]) -> list[str]:
-    """As fit_latent_logistic orders them: intercept, then each answer but the first."""
-    return [
-        "intercept",
-        *(
-            f"{question.name}={option.code}"
-            for question in questions[1:]
-            for option in sorted(question.options, key=lambda option: option.code)[1:]
-        ),
-    ]
 
 
 def _describe_term(fit: LatentLogisticFit, place: int, adjusted: float | None) -> dict[str, Any]:
@@ -113,23 +99,29 @@ def _describe_term(fit: LatentLogisticFit, place: int, adjusted: float | None) -
     }
 
 
-def analyse_pairs(*, questions: Sequence[ManifestQuestion], counts: PairCounts) -> dict[str, Any]:
-    """Test every two yes/no questions, with p-values adjusted for their number."""
+def analyse_pairs(*, items: Sequence[Item], counts: PairCounts, layout: Layout) -> dict[str, Any]:
+    """Test every two plain items, with p-values adjusted for their number.
+
+    Two whose blocks were never drawn together have no reports in common and are left out.
+    """
     pairs: list[dict[str, Any]] = []
-    level = simultaneous_level(
-        CONTRADICTION_LEVEL, shares=len(counts.columns) * (len(counts.columns) - 1) // 2
-    )
+    tables = {
+        (first, second): count_pair(counts, layout, first, second)
+        for first, second in combinations(items, 2)
+    }
+    tables = {pair: table for pair, table in tables.items() if table.sum()}
+    level = simultaneous_level(CONTRADICTION_LEVEL, shares=max(len(tables), 1))
     contradiction = False
-    for first, second in combinations(counts.columns, 2):
-        table = counts.table(first, second)
-        variables = [Variable.plain(questions[place].mechanism) for place in (first, second)]
+    for (first, second), table in tables.items():
+        variables = [first.variable, second.variable]
         gathered, channel = prepare_table(counts=table, variables=variables)
         _, most = maximize_likelihood(counts=gathered.ravel(), channel=channel)
         contradiction |= contradicts_design(counts=gathered, log_likelihood=most, level=level)
         test = independence_test(counts=table, variables=variables)
         pairs.append(
             {
-                "questions": [questions[first].name, questions[second].name],
+                "questions": [first.name, second.name],
+                "n": int(table.sum()),
                 # More often yes to both than by chance; the channel keeps the sign.
                 "together": int(table[0, 0] * table[1, 1] - table[0, 1] * table[1, 0] > 0),
                 "method": test.method,
@@ -141,6 +133,26 @@ def analyse_pairs(*, questions: Sequence[ManifestQuestion], counts: PairCounts) 
     for pair, p_value in zip(pairs, adjusted, strict=True):
         pair["adjusted_p_value"] = p_value
     return {"n": counts.total, "contradiction": contradiction, "pairs": pairs}
+
+
+def count_pair(counts: PairCounts, layout: Layout, first: Item, second: Item) -> NDArray[np.int64]:
+    """The table of two plain items among the reports that have both.
+
+    Under an unset mask a column holds 0, so joint counts of columns and masks are enough.
+    """
+    one, other = layout.places[first.place], layout.places[second.place]
+    mask, other_mask = layout.masks[first.place], layout.masks[second.place]
+    both = counts.joint(one, other)
+    has_one = counts.joint(one, one if other_mask is None else other_mask)
+    has_other = counts.joint(other, other if mask is None else mask)
+    if mask is None and other_mask is None:
+        total = counts.total
+    else:
+        known = [column for column in (mask, other_mask) if column is not None]
+        total = counts.joint(known[0], known[-1])
+    return np.array(
+        [[total - has_one - has_other + both, has_other - both], [has_one - both, both]]
+    )
 
 
 def _describe(figure: Figure) -> dict[str, Any]:

@@ -7,14 +7,21 @@ Celery worker that forked after importing it would hang.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from aggregator.known_truth import known_shares
+from aggregator.known_truth import known_truths
 from aggregator.models import Snapshot
-from aggregator.results import CodeResult, QuestionResult, Results, read_results
-from aggregator.wording import GUIDES, describe_intervals, describe_share, summarize_share
+from aggregator.results import FigureResult, QuestionResult, Results, read_results
+from aggregator.wording import (
+    EMPTY,
+    GUIDES,
+    describe_figure,
+    describe_intervals,
+    describe_whom,
+    summarize,
+)
 from surveys.models import Wave
 from surveys.templatetags.numbers import whole
 
@@ -52,6 +59,7 @@ class Row:
     label: str
     value: str
     question: str
+    option: str
     estimate: float | None  # none where the codes contradict the design
     low: float | None
     high: float | None
@@ -78,7 +86,7 @@ def draw_chart(wave: Wave, snapshot: Snapshot) -> tuple[dict[str, Any], str, byt
         )
     specification = build_specification(
         read_results(wave=wave, snapshot=snapshot),
-        truths=known_shares(wave.survey),
+        truths=known_truths(wave.survey),
     )
     svg, png = render(specification)
     return specification, svg, png
@@ -93,39 +101,46 @@ def render(specification: dict[str, Any]) -> tuple[str, bytes]:
     return svg, png
 
 
-def build_rows(results: Results, *, truths: Sequence[float] = ()) -> list[Row]:
+def build_rows(results: Results, *, truths: Mapping[str, float] = EMPTY) -> list[Row]:
+    """One for each share; means have other axes and stand in words and tables only."""
     return [
-        _build_row(question, code, truth=truths[index] if index < len(truths) else None)
-        for index, question in enumerate(results.questions)
-        for code in question.interest
+        _build_row(
+            question,
+            found,
+            truth=truths.get(f"{question.question.name} {found.figure.name}"),
+        )
+        for question in results.questions
+        for found in question.interest
+        if not found.is_mean
     ]
 
 
-def _build_row(question: QuestionResult, code: CodeResult, *, truth: float | None) -> Row:
+def _build_row(question: QuestionResult, found: FigureResult, *, truth: float | None) -> Row:
     key = f"Q{question.number}"
-    half, most = code.guides
-    hidden = question.contradiction
+    alone = len(question.interest) == 1
+    half, most = found.guides
+    hidden = found.contradiction
+    text = question.question.text if alone else f"{found.figure.text} · {question.question.text}"
     return Row(
-        key=key if len(question.interest) == 1 else f"{key} {code.text}",
-        label=textwrap.shorten(
-            f"{key}  {question.question.text}", width=LABEL_LENGTH, placeholder=" …"
-        ),
-        value=summarize_share(question, code),
+        key=key if alone else f"{key} {found.figure.name}",
+        label=textwrap.shorten(f"{key}  {text}", width=LABEL_LENGTH, placeholder=" …"),
+        value=summarize(question, found),
         question=question.question.text,
-        estimate=None if hidden else code.shown,
-        low=None if hidden else code.low,
-        high=None if hidden else code.high,
+        option=f"{found.figure.text} {describe_whom(found)}".rstrip(),
+        estimate=None if hidden else found.shown,
+        low=None if hidden else found.low,
+        high=None if hidden else found.high,
         low_80=None if hidden else most.low,
         high_80=None if hidden else most.high,
         low_50=None if hidden else half.low,
         high_50=None if hidden else half.high,
-        interval=describe_share(question, code),
-        clipped=code.is_clipped,
+        interval=describe_figure(question, found),
+        clipped=found.is_clipped,
         truth=truth,
     )
 
 
-def build_specification(results: Results, *, truths: Sequence[float] = ()) -> dict[str, Any]:
+def build_specification(results: Results, *, truths: Mapping[str, float] = EMPTY) -> dict[str, Any]:
     """Describe the chart in Vega-Lite; also what the page draws interactively."""
     import altair as alt
 
@@ -165,7 +180,7 @@ def _title(results: Results, *, has_truths: bool) -> altair.TitleParams:
 
     total = whole(results.snapshot.total)
     subtitle = [
-        f"Estimated share of Yes with 95 % intervals, from {total} randomized codes.",
+        f"Estimated shares with 95 % intervals, from {total} randomized reports.",
         describe_intervals(results.fixed_end),
         *textwrap.wrap(GUIDES, SUBTITLE_LENGTH),
     ]
@@ -195,12 +210,16 @@ def _layers(*, has_truths: bool) -> list[altair.Chart]:
         "estimate:Q",
         scale=alt.Scale(domain=[0, 1], nice=False),
         axis=alt.Axis(
-            title="Share of everyone (%)",
+            title="Share (%)",
             values=[0, 0.2, 0.4, 0.6, 0.8, 1],
             labelExpr="format(datum.value * 100, '.0f')",
         ),
     )
-    tooltip = [alt.Tooltip("question:N", title="Question"), alt.Tooltip("interval:N", title="Yes")]
+    tooltip = [
+        alt.Tooltip("question:N", title="Question"),
+        alt.Tooltip("option:N", title="Share"),
+        alt.Tooltip("interval:N", title="Estimate"),
+    ]
     # Each row has a line of text above and its whisker, on a track, below.
     track = base.mark_rule(color=LINE, yOffset=TRACK).encode(
         x=alt.value(0), x2=alt.value("width"), y=y

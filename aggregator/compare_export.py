@@ -7,7 +7,12 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from aggregator.comparisons import ComparisonStanding, find_standing
+from aggregator.comparisons import (
+    ComparisonStanding,
+    find_items,
+    find_plain_items,
+    find_standing,
+)
 from aggregator.exports import CONTENT_TYPE, DESIGN, write_row
 from aggregator.models import Comparison
 
@@ -22,6 +27,9 @@ HEAD = (
     "ks",
     "thresholds",
     "n",
+    # Of a number as the outcome: its shares say how far means lie between these.
+    "outcome_minimum",
+    "outcome_maximum",
 )
 TABLE_COLUMNS = ("figure", "raw", "standard_error", "estimate", "low", "high", "level")
 TEST_COLUMNS = ("interval_method", "test_method", "statistic", "degrees_of_freedom", "p_value")
@@ -81,8 +89,7 @@ def _rows(comparison: Comparison) -> Iterator[bytes]:
     """One table: the columns of the survey first, the same in every row."""
     result, wave = comparison.result or {}, comparison.wave
     standing = find_standing(comparison)
-    by_name = {question.name: question for question in standing.manifest.questions}
-    questions = [by_name[name] for name in comparison.names] or standing.manifest.questions
+    items = find_items(standing.manifest, comparison.names) or find_plain_items(standing.manifest)
     head = (
         wave.survey.slug,
         wave.number,
@@ -91,9 +98,10 @@ def _rows(comparison: Comparison) -> Iterator[bytes]:
         comparison.method_version,
         _name_standing(standing),
         DESIGN,
-        ";".join(str(question.k) for question in questions),
-        ";".join(str(question.threshold) for question in questions),
+        ";".join(str(item.symbol.k) for item in items),
+        ";".join(str(item.symbol.threshold) for item in items),
         result["n"],
+        *(result.get("range") or (None, None)),
     )
     columns, rows = _table(comparison.kind, comparison.names, result)
     yield write_row((*HEAD, *columns))

@@ -6,9 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aggregator.comparisons import ComparisonStanding
+from aggregator.comparisons import ComparisonStanding, find_items
+from aggregator.items import (
+    CATEGORY_TEXTS,
+    NO,
+    NOBODY,
+    ROUNDED_TEXTS,
+    YES,
+    Item,
+    list_items,
+)
 from aggregator.models import Comparison
-from surveys.manifest import Manifest, ManifestQuestion
+from surveys.manifest import Manifest
 from surveys.templatetags.numbers import percent, points
 
 EXPLORATORY = (
@@ -73,27 +82,18 @@ def describe_impossible(standing: ComparisonStanding) -> str:
         return ""
     if not standing.alarms:
         return IMPOSSIBLE
-    numbers = [f"Q{number_of(standing.manifest, name)}" for name in standing.alarms]
+    numbers = [f"Q{name.removeprefix('q')}" for name in standing.alarms]
     return f"{IMPOSSIBLE} The alarm was raised for {join(numbers)}."
-
-
-def find_questions(manifest: Manifest, comparison: Comparison) -> list[ManifestQuestion]:
-    by_name = {question.name: question for question in manifest.questions}
-    return [by_name[name] for name in comparison.names]
-
-
-def number_of(manifest: Manifest, name: str) -> int:
-    return [question.name for question in manifest.questions].index(name) + 1
 
 
 def describe_title(manifest: Manifest, comparison: Comparison) -> str:
     """Q1 by Q2; Q1 explained by Q2, Q3 and Q4; All pairs."""
-    numbers = [f"Q{number_of(manifest, name)}" for name in comparison.names]
+    labels = [item.label for item in find_items(manifest, comparison.names)]
     if comparison.kind == Comparison.Kind.PAIRS:
         return "All pairs of questions"
     if comparison.kind == Comparison.Kind.TABLE:
-        return f"{numbers[0]} by {numbers[1]}"
-    return f"{numbers[0]} explained by {join(numbers[1:])}"
+        return f"{labels[0]} by {labels[1]}"
+    return f"{labels[0]} explained by {join(labels[1:])}"
 
 
 def join(words: Sequence[str]) -> str:
@@ -136,6 +136,8 @@ def describe_difference(result: Mapping[str, Any], outcome: str, group: str) -> 
             f"Cannot tell these groups apart yet: by these codes one answer to {group} may have "
             "been given by nobody."
         )
+    if result["range"]:
+        return _describe_means(result, outcome, group)
     low, high = points(difference["low"]), points(difference["high"])
     shares = (
         f"an estimated {percent(first['estimate'])} among people whose true answer to {group} is "
@@ -146,6 +148,33 @@ def describe_difference(result: Mapping[str, Any], outcome: str, group: str) -> 
         return f"Yes to {outcome}: {shares} It may be zero: cannot tell these groups apart yet."
     common = "more" if difference["low"] > 0 else "less"
     return f"Yes to {outcome} is {common} common among Yes to {group}: {shares}"
+
+
+def _describe_means(result: Mapping[str, Any], outcome: str, group: str) -> str:
+    difference, first, second = (
+        _stretch(result, name) for name in ("difference", "share_first", "share_second")
+    )
+    low, high = write_number(difference["low"], 1), write_number(difference["high"], 1)
+    means = (
+        f"an estimated {write_number(first['estimate'], 1)} among people whose true answer to "
+        f"{group} is Yes, {write_number(second['estimate'], 1)} among those whose answer is No. "
+        f"The difference is {write_number(difference['estimate'], 1)} (95\N{NO-BREAK SPACE}%: "
+        f"{low} to {high})."
+    )
+    if difference["low"] <= 0 <= difference["high"]:
+        return f"Mean of {outcome}: {means} It may be zero: cannot tell these groups apart yet."
+    word = "higher" if difference["low"] > 0 else "lower"
+    return f"The mean of {outcome} is {word} among Yes to {group}: {means}"
+
+
+def _stretch(result: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A figure of shares as one of means: from [0, 1] to the range of the number."""
+    least, greatest = result["range"]
+    start = 0 if name == "difference" else least
+    return {
+        key: None if (value := result[name][key]) is None else start + (greatest - least) * value
+        for key in ("estimate", "low", "high", "raw")
+    }
 
 
 def describe_test(test: Mapping[str, Any]) -> str:
@@ -183,6 +212,8 @@ def write_figures(result: Mapping[str, Any], outcome: str, group: str) -> list[F
             note=_unclipped(figure),
         )
 
+    if result["range"]:
+        return _write_means(result, outcome, group)
     difference, odds, phi = (result[name] for name in ("difference", "odds_ratio", "phi"))
     return [
         share("share_first", f"Yes to {outcome} among Yes to {group}"),
@@ -211,6 +242,23 @@ def write_figures(result: Mapping[str, Any], outcome: str, group: str) -> list[F
     ]
 
 
+def _write_means(result: Mapping[str, Any], outcome: str, group: str) -> list[FigureLine]:
+    def line(name: str, label: str) -> FigureLine:
+        figure = _stretch(result, name)
+        return FigureLine(
+            name=label,
+            anchor="difference-between-randomized-groups",
+            value=write_number(figure["estimate"]),
+            interval=_write_ends(figure["low"], figure["high"]),
+        )
+
+    return [
+        line("share_first", f"Mean of {outcome} among Yes to {group}"),
+        line("share_second", f"Mean of {outcome} among No to {group}"),
+        line("difference", "Difference of the means"),
+    ]
+
+
 def _unclipped(figure: Mapping[str, Any]) -> str:
     """Where the unbiased figure is another one, because it left the possible range."""
     raw, estimate = figure["raw"], figure["estimate"]
@@ -231,19 +279,21 @@ class CellLine:
     joint: float
 
 
-def write_cells(result: Mapping[str, Any], questions: Sequence[ManifestQuestion]) -> list[CellLine]:
-    outcome, group = questions
+def write_cells(result: Mapping[str, Any]) -> list[CellLine]:
+    """Yes before No, and those who did not answer last."""
+    rows, columns = len(result["counts"]), len(result["counts"][0])
+    outcomes = ROUNDED_TEXTS if result["range"] else CATEGORY_TEXTS
     return [
         CellLine(
-            outcome=row.text,
-            group=column.text,
-            count=result["counts"][row.code][column.code],
-            share=result["shares"][row.code][column.code],
-            standard_error=result["standard_errors"][row.code][column.code],
-            joint=result["joint_shares"][row.code][column.code],
+            outcome=outcomes[row],
+            group=CATEGORY_TEXTS[column],
+            count=result["counts"][row][column],
+            share=result["shares"][row][column],
+            standard_error=result["standard_errors"][row][column],
+            joint=result["joint_shares"][row][column],
         )
-        for row in outcome.options
-        for column in group.options
+        for row in (YES, NO, NOBODY)[:rows]
+        for column in (YES, NO, NOBODY)[:columns]
     ]
 
 
@@ -261,18 +311,16 @@ class TermLine:
 
 
 def write_terms(result: Mapping[str, Any], manifest: Manifest) -> list[TermLine]:
-    return [_write_term(term, manifest) for term in result["terms"]]
+    items = {item.name: item for item in list_items(manifest)}
+    return [_write_term(term, items) for term in result["terms"]]
 
 
-def _write_term(term: Mapping[str, Any], manifest: Manifest) -> TermLine:
+def _write_term(term: Mapping[str, Any], items: Mapping[str, Item]) -> TermLine:
     is_intercept = term["name"] == "intercept"
     name = "Base odds (No to all predictors)"
     sentence = ""
     if not is_intercept:
-        question, _, code = term["name"].partition("=")
-        number = number_of(manifest, question)
-        options = {option.code: option.text for option in manifest.questions[number - 1].options}
-        name = f"Q{number}: {options[int(code)]}"
+        name = f"{items[term['name'].partition('=')[0]].label}: Yes"
         sentence = _describe_effect(term)
     return TermLine(
         name=name,
@@ -317,15 +365,15 @@ TEST_NAMES = {
 
 def write_pairs(result: Mapping[str, Any], manifest: Manifest) -> list[PairLine]:
     """Pairs, the surest connection first."""
-    texts = {question.name: question.text for question in manifest.questions}
+    items = {item.name: item for item in list_items(manifest)}
     return [
         PairLine(
-            first=f"Q{number_of(manifest, pair['questions'][0])}",
-            second=f"Q{number_of(manifest, pair['questions'][1])}",
+            first=items[pair["questions"][0]].label,
+            second=items[pair["questions"][1]].label,
             first_name=pair["questions"][0],
             second_name=pair["questions"][1],
-            first_text=texts[pair["questions"][0]],
-            second_text=texts[pair["questions"][1]],
+            first_text=items[pair["questions"][0]].text,
+            second_text=items[pair["questions"][1]].text,
             test=TEST_NAMES[pair["method"]],
             p_value=write_p_value(pair["p_value"]),
             adjusted=write_p_value(pair["adjusted_p_value"]),

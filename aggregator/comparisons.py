@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,14 @@ from aggregator.analysis import (
     analyse_regression,
     analyse_table,
 )
-from aggregator.joint_counts import PairCounter, count_table
+from aggregator.items import Item, count_items, list_items
+from aggregator.joint_counts import MAX_CELLS as MAX_CODES
+from aggregator.joint_counts import PairCounter
+from aggregator.layout import Layout
 from aggregator.models import Batch, Comparison, Snapshot
 from aggregator.snapshots import METHOD_VERSION, ended_as_frozen, newest_snapshot
 from privacy.regression import SeparationError
-from privacy.tables import NotSettledError
+from privacy.tables import MAX_CELLS, NotSettledError
 from surveys.manifest import Manifest, parse_manifest
 from surveys.models import Wave
 
@@ -49,6 +53,18 @@ NOT_SETTLED = (
     "The search for the most likely true answers did not come to rest. Choose fewer predictors, "
     "or wait for more reports."
 )
+
+
+TOO_FEW_TOGETHER = (
+    "Only {people:,} people were asked all of these questions: too few responses to show. Choose "
+    "questions of fewer blocks."
+)
+
+
+class TooFewTogether(Exception):
+    def __init__(self, people: int) -> None:
+        super().__init__(people)
+        self.people = people
 
 
 class NotComparable(Exception):
@@ -118,7 +134,8 @@ def find_standing(comparison: Comparison) -> ComparisonStanding:
         through_batch=comparison.through_batch, method_version=METHOD_VERSION
     ).first()
     alarms = {row["name"] for row in same.estimates if row["alarm"]} if same else set()
-    involved = set(comparison.names) or alarms  # all pairs involve all questions
+    # All pairs involve all questions.
+    involved = {name.partition(".")[0] for name in comparison.names} or alarms
     return ComparisonStanding(
         manifest=parse_manifest(bytes(wave.manifest)),
         fixed_end=is_newest and newest is not None and newest.final and ended_as_frozen(wave),
@@ -132,7 +149,7 @@ def find_standing(comparison: Comparison) -> ComparisonStanding:
 
 def describe_divergence(names: Sequence[str]) -> str:
     """Say which questions make a coefficient grow without bound, and what to do."""
-    questions = sorted({name.partition("=")[0] for name in names if "=" in name})
+    questions = sorted({name.partition("=")[0].partition(".")[0] for name in names if "=" in name})
     numbers = [f"Q{name.removeprefix('q')}" for name in questions]
     which = f" of {', '.join(numbers)}" if numbers else ""
     return (
@@ -143,29 +160,77 @@ def describe_divergence(names: Sequence[str]) -> str:
 
 
 def _check_choice(*, manifest: Manifest, kind: Comparison.Kind, names: Sequence[str]) -> None:
-    known = {question.name for question in manifest.questions}
-    if not set(names) <= known:
+    items = {item.name: item for item in list_items(manifest)}
+    if not set(names) <= items.keys():
         raise NotComparable("Choose questions of this survey.")
     if kind == Comparison.Kind.PAIRS:
-        if len(known) < 2:
-            raise NotComparable("There is only one question: nothing to compare it with.")
-    elif kind == Comparison.Kind.TABLE:
-        if len(names) != 2:
+        if len(find_plain_items(manifest)) < 2:
+            raise NotComparable(
+                "Fewer than two questions have just Yes and No for everybody: no pairs to test. "
+                "Choose two questions to compare instead."
+            )
+        return
+    chosen = [items[name] for name in names]
+    if kind == Comparison.Kind.TABLE:
+        if len(chosen) != 2:
             raise NotComparable("Choose two questions.")
-        if names[0] == names[1]:
+        if len(_symbols(chosen)) < 2:
             raise NotComparable("Choose two different questions.")
+        _check_no_number(chosen[1:])
     else:
-        if len(names) < 2:
+        if len(chosen) < 2:
             raise NotComparable("Choose an outcome and at least one predictor.")
-        if names[0] in names[1:]:
+        _check_no_number(chosen)
+        if chosen[0].symbol.name in _symbols(chosen[1:]):
             raise NotComparable(
                 "The outcome cannot be one of its predictors. Choose other predictors."
             )
-        if len(names) > MAX_PREDICTORS + 1:
+        if len(_symbols(chosen)) < len(chosen):
+            raise NotComparable(
+                "Two predictors are answers to the same question, so one of them says what the "
+                "other does. Choose one of them."
+            )
+        if len(chosen) > MAX_PREDICTORS + 1:
             raise NotComparable(
                 f"Choose at most {MAX_PREDICTORS} predictors: each one doubles the table of true "
                 "answers that has to be estimated."
             )
+    _check_size(manifest, chosen)
+
+
+def _check_no_number(items: Sequence[Item]) -> None:
+    for item in items:
+        if item.is_number:
+            raise NotComparable(
+                f"{item.label} is a number that each browser rounds to one bit, so it makes no "
+                "groups and explains nothing. Choose it as the outcome of two questions: then its "
+                "mean is compared."
+            )
+
+
+def _symbols(items: Sequence[Item]) -> set[str]:
+    return {item.symbol.name for item in items}
+
+
+def _check_size(manifest: Manifest, chosen: Sequence[Item]) -> None:
+    if prod(item.variable.size for item in chosen) > MAX_CELLS or (
+        prod(item.symbol.k for item in chosen) > MAX_CODES
+    ):
+        raise NotComparable(
+            "These questions together have too many combinations of answers. Choose fewer, or "
+            "some with fewer answers."
+        )
+    blocks = {item.symbol.block for item in chosen}
+    if manifest.drawn is not None and len(blocks) > manifest.drawn:
+        raise NotComparable(
+            f"Each person was asked {manifest.drawn} of {manifest.block_count} blocks of "
+            f"questions, so nobody was asked all {len(chosen)} of these. Choose questions of "
+            f"{manifest.drawn} blocks at most."
+        )
+
+
+def find_plain_items(manifest: Manifest) -> list[Item]:
+    return [item for item in list_items(manifest) if item.is_plain]
 
 
 def find_comparisons_to_run(*, now: datetime | None = None) -> QuerySet[Comparison]:
@@ -214,6 +279,8 @@ def _attempt(comparison: Comparison) -> None:
         _settle(comparison, problem=describe_divergence(error.names))
     except NotSettledError:
         _settle(comparison, problem=NOT_SETTLED)
+    except TooFewTogether as error:
+        _settle(comparison, problem=TOO_FEW_TOGETHER.format(people=error.people))
     except Exception:
         logger.exception("comparison %s failed", comparison.pk)
         _mine(comparison).update(
@@ -239,27 +306,35 @@ def _settle(
 
 def _compute(comparison: Comparison) -> dict[str, Any]:
     manifest = parse_manifest(bytes(comparison.wave.manifest))
-    by_name = {question.name: question for question in manifest.questions}
-    questions = [by_name[name] for name in comparison.names]
+    layout = Layout.of(manifest)
     if comparison.kind == Comparison.Kind.PAIRS:
-        counter = PairCounter(ks=[question.k for question in manifest.questions])
+        counter = PairCounter(ks=layout.ks)
         _read_batches(comparison, lambda packed, size: counter.add(packed, size=size))
-        return analyse_pairs(questions=manifest.questions, counts=counter.result())
-    counts = _count_jointly(comparison, manifest)
+        return analyse_pairs(
+            items=find_plain_items(manifest), counts=counter.result(), layout=layout
+        )
+    items = find_items(manifest, comparison.names)
+    counts = _count_jointly(comparison, layout, items)
+    if counts.sum() < comparison.wave.display_minimum:
+        raise TooFewTogether(int(counts.sum()))
     if comparison.kind == Comparison.Kind.TABLE:
-        return analyse_table(questions=questions, counts=counts)
-    return analyse_regression(questions=questions, counts=counts)
+        return analyse_table(items=items, counts=counts)
+    return analyse_regression(items=items, counts=counts)
 
 
-def _count_jointly(comparison: Comparison, manifest: Manifest) -> NDArray[np.int64]:
-    ks = [question.k for question in manifest.questions]
-    place = {question.name: index for index, question in enumerate(manifest.questions)}
-    columns = [place[name] for name in comparison.names]
-    total = np.zeros(tuple(ks[column] for column in columns), dtype=np.int64)
+def find_items(manifest: Manifest, names: Sequence[str]) -> list[Item]:
+    by_name = {item.name: item for item in list_items(manifest)}
+    return [by_name[name] for name in names]
+
+
+def _count_jointly(
+    comparison: Comparison, layout: Layout, items: Sequence[Item]
+) -> NDArray[np.int64]:
+    total = np.zeros(tuple(item.symbol.k for item in items), dtype=np.int64)
 
     def add(packed: bytes, size: int) -> None:
         nonlocal total
-        total = total + count_table(packed, size=size, ks=ks, columns=columns)
+        total = total + count_items(packed, size=size, layout=layout, items=items)
 
     _read_batches(comparison, add)
     return total

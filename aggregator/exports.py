@@ -13,10 +13,12 @@ import numpy as np
 from django.http import StreamingHttpResponse
 from numpy.typing import NDArray
 
+from aggregator.layout import Layout
 from aggregator.models import Batch
 from aggregator.packing import unpack_reports
-from aggregator.results import CodeResult, QuestionResult, Results
+from aggregator.results import FigureResult, QuestionResult, Results
 from aggregator.wording import FAKE_SHARE
+from surveys.manifest import NOT_DRAWN, Symbol
 
 CONTENT_TYPE = "text/csv; charset=utf-8"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
@@ -37,9 +39,14 @@ ESTIMATE_COLUMNS = (
     "method_version",
     "day",
     "question",
+    "question_type",
     "question_text",
-    "code",
-    "option_text",
+    "figure",
+    "figure_text",
+    "kind",
+    "of",
+    "unit",
+    "symbol",
     "design",
     "k",
     "threshold",
@@ -116,50 +123,76 @@ def write_row(cells: Iterable[str | float | None]) -> bytes:
 
 # --- estimates.csv ------------------------------------------------------------------------------
 def stream_estimates(results: Results) -> Iterator[bytes]:
-    """One row for every option of every question."""
+    """One row for every figure of every question that reaches the display minimum."""
     yield write_row(ESTIMATE_COLUMNS)
+    symbols = {symbol.name: symbol for symbol in results.manifest.symbols}
     for question in results.questions:
-        for code in question.codes:
-            yield write_row(_estimate_cells(results, question, code))
+        for found in question.figures:
+            symbol = symbols[found.figure.symbol]
+            yield write_row(_estimate_cells(results, question, found, symbol))
 
 
 def _estimate_cells(
-    results: Results, question: QuestionResult, code: CodeResult
+    results: Results, question: QuestionResult, found: FigureResult, symbol: Symbol
 ) -> Iterator[str | float | None]:
-    wave, snapshot, mechanism = results.wave, results.snapshot, question.question.mechanism
+    wave, snapshot, mechanism = results.wave, results.snapshot, symbol.mechanism
+    figure = found.figure
     yield from (results.manifest.survey, results.manifest.title, wave.number)
     yield from (wave.manifest_hash_hex, wave.state, wave.ending)
     yield from (snapshot.through_batch, snapshot.method_version, snapshot.day.isoformat())
-    yield from (question.question.name, question.question.text, code.code, code.text)
+    yield from (question.question.name, question.question.type, question.question.text)
+    yield from (figure.name, figure.text, figure.kind.value, figure.of.value)
+    yield from (question.question.unit or None, figure.symbol)
     yield from (DESIGN, mechanism.symbols, mechanism.threshold, mechanism.keep_probability)
     yield from (mechanism.other_probability, mechanism.slope, mechanism.epsilon)
-    yield from (question.total, code.count, code.raw_share, code.estimate, code.joint_estimate)
-    yield from (code.standard_error, code.low, code.high)
-    yield from (question.interval_method, question.interval_level)
-    for guide in code.guides:
+    yield from (question.total, found.count, found.raw_share, found.estimate, found.joint_estimate)
+    yield from (found.standard_error, found.low, found.high, found.method, question.level)
+    for guide in found.guides:
         yield from (guide.low, guide.high)
-    yield from (code.together_low, code.together_high)
-    yield from (question.together_method, question.together_level)
-    band = question.band(code, fake_share=FAKE_SHARE)
-    yield from (band.low, band.high)
-    yield from (code.effective_total, question.status_of(code).value)
+    yield from (found.together_low, found.together_high)
+    yield from (found.together_method, question.together_level)
+    band = question.band(found, fake_share=FAKE_SHARE)
+    yield from (None, None) if band is None else (band.low, band.high)
+    yield from (found.effective_total, question.status_of(found).value)
 
 
 # --- reports.csv --------------------------------------------------------------------------------
 def stream_reports(results: Results) -> Iterator[bytes]:
-    """One row for every sealed report that the snapshot counts.
+    """One row for every sealed report that the snapshot counts, one column for each symbol.
 
-    Batches come in the order of their content, rows as sorted in their batch, so the file
-    tells nothing about who came when, and is the same whenever it is made.
+    Empty where a question was not drawn for a person, and where a group that is sent as it is
+    is too small to be shown. Batches come in the order of their content, rows in order within
+    their batch, so the file tells nothing about who came when, and is the same whenever it is
+    made.
     """
-    names = [question.name for question in results.manifest.questions]
-    ks = [question.k for question in results.manifest.questions]
-    yield write_row(names)
+    layout = Layout.of(results.manifest)
+    hidden = _find_hidden(results)
+    yield write_row(symbol.name for symbol in results.manifest.symbols)
     for keys in group_batches(find_batches(results), limit=ROWS_AT_ONCE):
         batches = Batch.objects.in_bulk([key.pk for key in keys])
         for key in keys:
             batch = batches.pop(key.pk)
-            yield write_codes(unpack_reports(bytes(batch.packed), size=batch.size, ks=ks))
+            columns = unpack_reports(bytes(batch.packed), size=batch.size, ks=layout.ks)
+            codes = layout.read_symbols(columns)
+            for place, small in hidden:
+                codes[np.isin(codes[:, place], small), place] = NOT_DRAWN
+            yield write_codes(sort_rows(codes) if hidden else codes)
+
+
+def _find_hidden(results: Results) -> list[tuple[int, list[int]]]:
+    """By column of the file, the codes of small groups."""
+    places = {symbol.name: place for place, symbol in enumerate(results.manifest.symbols)}
+    return [
+        (places[declared.question.name], sorted(declared.hidden))
+        for declared in results.declared
+        if declared.hidden
+    ]
+
+
+def sort_rows(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Put rows in order again: the old one would tell apart what was made equal."""
+    order: NDArray[np.intp] = np.lexsort(codes.T[::-1])
+    return codes[order]
 
 
 def find_batches(results: Results) -> list[BatchKey]:
@@ -191,22 +224,26 @@ def group_batches(keys: Sequence[BatchKey], *, limit: int) -> Iterator[list[Batc
 
 
 def write_codes(codes: NDArray[np.uint8]) -> bytes:
-    """Write a (rows, questions) matrix of codes below 100 as CSV rows, without a loop over rows."""
+    """Write a (rows, symbols) matrix as CSV rows, without a loop over rows.
+
+    Codes are below 64; NOT_DRAWN becomes an empty cell.
+    """
     if codes.size == 0:
         return b""
     rows, columns = codes.shape
-    if int(codes.max()) < 10:
+    there = codes != NOT_DRAWN
+    if there.all() and int(codes.max()) < 10:
         cells = np.empty((rows, columns, 2), dtype=np.uint8)
         cells[:, :, 0] = codes + _ASCII_ZERO
         cells[:, :, 1] = _COMMA
         return _end_rows(cells.reshape(rows, 2 * columns)).tobytes()
     cells = np.empty((rows, columns, 3), dtype=np.uint8)
     tens = codes // 10
-    cells[:, :, 0] = np.where(tens > 0, tens + _ASCII_ZERO, 0)
-    cells[:, :, 1] = codes % 10 + _ASCII_ZERO
+    cells[:, :, 0] = np.where(there & (tens > 0), tens + _ASCII_ZERO, 0)
+    cells[:, :, 1] = np.where(there, codes % 10 + _ASCII_ZERO, 0)
     cells[:, :, 2] = _COMMA
     lines = _end_rows(cells.reshape(rows, 3 * columns)).ravel()
-    kept: NDArray[np.uint8] = lines[lines != 0]  # one-digit codes leave a hole before them
+    kept: NDArray[np.uint8] = lines[lines != 0]  # what is shorter leaves holes
     return kept.tobytes()
 
 

@@ -62,6 +62,10 @@ class PairCounts:
     def ones(self) -> NDArray[np.int64]:
         return self.both.diagonal()
 
+    def joint(self, first: int, second: int) -> int:
+        """Return how many reports show code 1 in both columns; of one column, in that."""
+        return int(self.both[self.columns.index(first), self.columns.index(second)])
+
     def table(self, first: int, second: int) -> NDArray[np.int64]:
         """Return the cross table of two questions, named by their columns in the batch."""
         for name, column in (("first", first), ("second", second)):

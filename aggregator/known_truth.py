@@ -1,24 +1,32 @@
-"""The truth behind the demo survey, for its note and its marks; no other survey has one."""
+"""The truth behind the demo's surveys, for their notes and marks; no other survey has one."""
 
 from __future__ import annotations
 
-from aggregator.demo import DEMO_TRUTH
+from collections.abc import Mapping
+from functools import lru_cache
+
+from aggregator.demo import demo_of
+from aggregator.demo_surveys import DEMOS
+from aggregator.truths import find_truths
+from aggregator.wording import EMPTY
+from surveys.manifest import parse_manifest
 from surveys.models import Survey
-from surveys.templatetags.numbers import percent, whole
 
 
-def known_shares(survey: Survey) -> tuple[float, ...]:
-    """True shares of yes in the order of the questions; empty unless this is the demo."""
-    return tuple(known.share for known in DEMO_TRUTH) if survey.demo else ()
+def known_truths(survey: Survey) -> Mapping[str, float]:
+    """True values by figure ("q1 1"); empty unless this is a demo."""
+    demo = demo_of(survey)
+    wave = survey.wave if demo else None
+    return EMPTY if demo is None or wave is None else _find(demo.key, bytes(wave.manifest))
+
+
+@lru_cache(maxsize=len(DEMOS))
+def _find(key: str, manifest: bytes) -> Mapping[str, float]:
+    (demo,) = (demo for demo in DEMOS if demo.key == key)
+    return find_truths(parse_manifest(manifest), demo.people())
 
 
 def describe_known_truth(survey: Survey) -> str:
-    """affair 32.2 % (2,053 of 6,366), unhappy marriage 22.6 % (1,440), …"""
-    if not survey.demo:
-        return ""
-    parts = [
-        f"{known.label} {percent(known.share, 1)} ({whole(known.yes)}"
-        + (f" of {whole(known.total)})" if index == 0 else ")")
-        for index, known in enumerate(DEMO_TRUTH)
-    ]
-    return ", ".join(parts)
+    """Say where the known truth is from; empty for all other surveys."""
+    demo = demo_of(survey)
+    return demo.note if demo else ""

@@ -7,16 +7,18 @@ one place and a figure means the same everywhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from aggregator.estimates import codes_shown
+from aggregator.figures import Figure, Kind, figures_of
+from aggregator.layout import Layout
 from aggregator.models import Chart, RawReport, Snapshot
-from aggregator.snapshots import newest_snapshot
+from aggregator.snapshots import ended_as_frozen, newest_snapshot
 from privacy.attacks import Band, robustness_band
-from surveys.manifest import Manifest, ManifestQuestion, Option, parse_manifest
+from privacy.mechanisms import RandomizedResponse
+from surveys.manifest import Manifest, ManifestQuestion, parse_manifest
 from surveys.models import Survey, Wave
 
 
@@ -50,67 +52,116 @@ class Guide:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodeResult:
-    """One option of one question. Shares are fractions and are never clipped here."""
+class FigureResult:
+    """One share or mean. Shares are fractions; nothing is clipped here.
 
-    code: int
-    text: str
+    The estimate is None where a ratio cannot be formed: nobody seems to have answered. What is
+    no share of everybody who was asked has no joint estimate and no effective number.
+    """
+
+    figure: Figure
+    scale: tuple[float, float]  # the least and the greatest value that there can be
+    total: int
     count: int
     raw_share: float
-    estimate: float
-    joint_estimate: float
-    standard_error: float
+    estimate: float | None
+    joint_estimate: float | None
+    standard_error: float | None
     effective_total: float | None
     low: float
     high: float
     guides: tuple[Guide, ...]
     together_low: float
     together_high: float
+    method: str
+    together_method: str
+    contradiction: bool
 
     @property
-    def shown(self) -> float:
-        """The estimate cut to [0, 1], for display only."""
-        return min(max(self.estimate, 0.0), 1.0)
+    def is_mean(self) -> bool:
+        return self.figure.kind is Kind.MEAN
+
+    @property
+    def shown(self) -> float | None:
+        """The estimate cut to what can be, for display only."""
+        least, greatest = self.scale
+        return None if self.estimate is None else min(max(self.estimate, least), greatest)
 
     @property
     def is_clipped(self) -> bool:
         return self.shown != self.estimate
+
+    @property
+    def tells_nothing(self) -> bool:
+        return (self.low, self.high) == self.scale
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionResult:
     number: int
     question: ManifestQuestion
-    total: int
-    codes: tuple[CodeResult, ...]  # in the order of the options
-    interval_method: str
-    interval_level: float
-    together_method: str
+    total: int  # reports in which the question was asked
+    figures: tuple[FigureResult, ...]  # none below the display minimum
+    level: float
     together_level: float
-    contradiction: bool
     alarm: bool
 
     @property
-    def interest(self) -> tuple[CodeResult, ...]:
-        """The options that screens and charts show: of yes and no only the yes."""
-        shown = codes_shown(self.question)
-        return tuple(code for code in self.codes if code.code in shown)
+    def interest(self) -> tuple[FigureResult, ...]:
+        """What screens and charts show: of yes and no only the yes."""
+        return tuple(found for found in self.figures if found.figure.shown)
 
-    def band(self, code: CodeResult, *, fake_share: float) -> Band:
-        """The interval if so many of the reports were invented, whatever they say."""
-        return robustness_band(
-            low=code.low,
-            high=code.high,
-            fake_share=fake_share,
-            mechanism=self.question.mechanism,
-        )
+    @property
+    def contradiction(self) -> bool:
+        return any(found.contradiction for found in self.figures)
 
-    def status_of(self, code: CodeResult) -> Status:
+    def band(self, found: FigureResult, *, fake_share: float) -> Band | None:
+        """The interval if so many of the reports were invented, whatever they say.
+
+        Only for shares of everybody who was asked: a ratio moves in other ways.
+        """
+        figure, question = found.figure, self.question
+        if found.is_mean or figure.gate or figure.among is not None:
+            return None
+        mechanism = question.mechanism
+        if question.has_gate:  # and no ratio to it: the figure is one of the gate's own codes
+            assert question.gate_threshold is not None
+            mechanism = RandomizedResponse(
+                symbols=question.gate_k, threshold=question.gate_threshold
+            )
+        # Of several codes the share is what one other leaves, as its interval is.
+        turned = len(figure.event) > 1
+        low, high = (1 - found.high, 1 - found.low) if turned else (found.low, found.high)
+        band = robustness_band(low=low, high=high, fake_share=fake_share, mechanism=mechanism)
+        return Band(low=1 - band.high, high=1 - band.low) if turned else band
+
+    def status_of(self, found: FigureResult) -> Status:
         if self.alarm:
             return Status.ALARM
-        if self.contradiction:
+        if found.contradiction:
             return Status.CONTRADICTION
-        return Status.OUTSIDE if code.is_clipped else Status.OK
+        return Status.OUTSIDE if found.is_clipped else Status.OK
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupResult:
+    """One option of a question that is not scrambled; the number is hidden in a small group."""
+
+    text: str
+    code: int
+    count: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredResult:
+    number: int
+    question: ManifestQuestion
+    groups: tuple[GroupResult, ...]
+
+    @property
+    def hidden(self) -> frozenset[int]:
+        """Codes that no file and no page may show."""
+        return frozenset(group.code for group in self.groups if group.count is None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,11 +172,8 @@ class Results:
     manifest: Manifest
     snapshot: Snapshot
     questions: tuple[QuestionResult, ...]
-
-    @property
-    def fixed_end(self) -> bool:
-        """Whether the wave ended as frozen, so that intervals for one look are honest."""
-        return all(q.interval_method != "confidence_sequence" for q in self.questions)
+    declared: tuple[DeclaredResult, ...]
+    fixed_end: bool  # the wave ended as frozen, so that intervals for one look are honest
 
     @property
     def alarms(self) -> tuple[QuestionResult, ...]:
@@ -214,58 +262,124 @@ def _find_chart(*, wave: Wave, snapshot: Snapshot) -> Chart | None:
 def read_results(*, wave: Wave, snapshot: Snapshot) -> Results:
     """Join a snapshot's figures with the texts and mechanisms of the manifest."""
     manifest = parse_manifest(bytes(wave.manifest))
+    by_name = {figures["name"]: figures for figures in snapshot.estimates}
+    numbered = list(enumerate(manifest.questions, start=1))
     return Results(
         wave=wave,
         manifest=manifest,
         snapshot=snapshot,
         questions=tuple(
-            _read_question(number, question, figures)
-            for number, (question, figures) in enumerate(
-                zip(manifest.questions, snapshot.estimates, strict=True), start=1
-            )
+            _read_question(number, question, by_name[question.name], wave.display_minimum)
+            for number, question in numbered
+            if question.is_protected
         ),
+        declared=_read_declared(manifest, snapshot, minimum=wave.display_minimum),
+        fixed_end=snapshot.final and ended_as_frozen(wave),
     )
 
 
 def _read_question(
-    number: int, question: ManifestQuestion, figures: Mapping[str, Any]
+    number: int, question: ManifestQuestion, stored: Mapping[str, Any], minimum: int
 ) -> QuestionResult:
-    by_code = {row["code"]: row for row in figures["codes"]}
+    total = stored["total"]
+    rows = {row["figure"]: row for row in stored["figures"]}
     return QuestionResult(
         number=number,
         question=question,
-        total=figures["total"],
-        codes=tuple(_read_code(option, by_code[option.code]) for option in question.options),
-        interval_method=figures["interval"]["method"],
-        interval_level=figures["interval"]["level"],
-        together_method=figures["together"]["method"],
-        together_level=figures["together"]["level"],
-        contradiction=figures["contradiction"],
-        alarm=figures["alarm"],
+        total=total,
+        figures=tuple(
+            _read_figure(figure, question, rows[figure.name], total)
+            for figure in figures_of(question)
+            if total >= minimum
+        ),
+        level=stored["level"],
+        together_level=stored["together_level"],
+        alarm=stored["alarm"],
     )
 
 
-def _read_code(option: Option, figures: Mapping[str, Any]) -> CodeResult:
-    together_low, together_high = figures["together"]
-    return CodeResult(
-        code=option.code,
-        text=option.text,
-        count=figures["count"],
-        raw_share=figures["raw_share"],
-        estimate=figures["estimate"],
-        joint_estimate=figures["joint_estimate"],
-        standard_error=figures["standard_error"],
-        effective_total=_positive(figures["effective_total"]),
-        low=figures["low"],
-        high=figures["high"],
-        guides=tuple(
-            Guide(level=level, low=low, high=high) for level, low, high in figures["guides"]
-        ),
+def _read_figure(
+    figure: Figure, question: ManifestQuestion, row: Mapping[str, Any], total: int
+) -> FigureResult:
+    together_low, together_high = row["together"]
+    return FigureResult(
+        figure=figure,
+        scale=_scale_of(figure, question),
+        total=total,
+        count=row["count"],
+        raw_share=row["raw_share"],
+        estimate=row["estimate"],
+        joint_estimate=row["joint_estimate"],
+        standard_error=row["standard_error"],
+        effective_total=_positive(row["effective_total"]),
+        low=row["low"],
+        high=row["high"],
+        guides=tuple(Guide(level=level, low=low, high=high) for level, low, high in row["guides"]),
         together_low=together_low,
         together_high=together_high,
+        method=row["method"],
+        together_method=row["together_method"],
+        contradiction=row["contradiction"],
     )
+
+
+def _scale_of(figure: Figure, question: ManifestQuestion) -> tuple[float, float]:
+    if figure.kind is Kind.SHARE:
+        return 0.0, 1.0
+    assert question.minimum is not None
+    assert question.maximum is not None
+    return float(question.minimum), float(question.maximum)
 
 
 def _positive(value: float | None) -> float | None:
     """Outside [0, 1] a share has no effective number of respondents: it is left out."""
     return value if value is not None and math.isfinite(value) and value > 0 else None
+
+
+# --- groups that are sent as they are -------------------------------------------------------------
+
+
+def _read_declared(
+    manifest: Manifest, snapshot: Snapshot, *, minimum: int
+) -> tuple[DeclaredResult, ...]:
+    counts = Layout.of(manifest).read_counts(snapshot.counts)
+    by_symbol = {symbol.name: cells for symbol, cells in zip(manifest.symbols, counts, strict=True)}
+    return tuple(
+        DeclaredResult(
+            number=number,
+            question=question,
+            groups=_read_groups(question, by_symbol[question.name], minimum=minimum),
+        )
+        for number, question in enumerate(manifest.questions, start=1)
+        if question.type == "declared"
+    )
+
+
+def _read_groups(
+    question: ManifestQuestion, counts: Sequence[int], *, minimum: int
+) -> tuple[GroupResult, ...]:
+    hidden = hide_small_groups(counts, minimum=minimum)
+    return tuple(
+        GroupResult(
+            text=option.text,
+            code=option.code,
+            count=None if option.code in hidden else counts[option.code],
+        )
+        for option in question.options
+    )
+
+
+def hide_small_groups(counts: Sequence[int], *, minimum: int) -> frozenset[int]:
+    """The codes whose groups are not shown, because they or all hidden ones together are small.
+
+    One small group alone could be found by subtracting the others from the total, so the next
+    smallest is hidden with it until those hidden together reach the minimum.
+    """
+    order = sorted(range(len(counts)), key=lambda code: (counts[code], code))
+    hidden: list[int] = []
+    for code in order:
+        together = sum(counts[other] for other in hidden)
+        if counts[code] >= minimum and (together == 0 or together >= minimum):
+            break
+        hidden.append(code)
+    return frozenset(hidden)

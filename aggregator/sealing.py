@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery, Sum
 from django.utils import timezone
 
+from aggregator.layout import Layout
 from aggregator.models import Batch, Discard, RawReport
 from aggregator.packing import count_codes, pack_reports
 from surveys.errors import NotOpen
@@ -66,8 +67,8 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
 
 def _seal(*, wave: Wave, size: int) -> Batch:
     rows = _take_raw_reports(wave_id=wave.pk, size=size)
-    ks = [question.k for question in parse_manifest(bytes(wave.manifest)).questions]
-    packed = pack_reports(rows, ks=ks)
+    layout = Layout.of(parse_manifest(bytes(wave.manifest)))
+    packed = pack_reports(layout.write_columns(rows), ks=layout.ks)
     newest = wave.batches.aggregate(newest=Max("number"))["newest"] or 0
     return Batch.objects.create(
         wave=wave,
@@ -75,7 +76,7 @@ def _seal(*, wave: Wave, size: int) -> Batch:
         size=size,
         packed=packed,
         content_hash=hashlib.sha256(packed).digest(),
-        counts=count_codes(packed, size=size, ks=ks),
+        counts=count_codes(packed, size=size, ks=layout.ks),
     )
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from graphlib import CycleError, TopologicalSorter
 from math import exp, expm1, fsum, inf, log, log1p, nextafter, prod, sqrt
 
 import numpy as np
@@ -36,9 +37,9 @@ class Entry:
     epsilon : float
         What its report costs in nats, positive and finite; a "select several" is one entry
         with the sum of its items.
-    parent : str, optional
-        Name of the question it is asked behind; None for a top-level question. A block is a
-        top-level question with all its dependants.
+    parents : tuple of str, optional
+        Names of the questions whose answers decide whether it is asked; none for a top-level
+        question. Questions that are tied together so, directly or not, are a block.
 
     Raises
     ------
@@ -47,13 +48,13 @@ class Entry:
 
     Examples
     --------
-    >>> Entry(name="moved", epsilon=1.1, parent="ever").parent
-    'ever'
+    >>> Entry(name="moved", epsilon=1.1, parents=("ever",)).parents
+    ('ever',)
     """
 
     name: str
     epsilon: float
-    parent: str | None = None
+    parents: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_positive(f"epsilon of {self.name!r}", self.epsilon)
@@ -78,7 +79,7 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
     ------
     ValueError
         If there are no entries, one is not an Entry, a name occurs twice, a parent is unknown,
-        parents form a cycle, drawn is not from 1 to the number of blocks, or the sum is not
+        parents form a circle, drawn is not from 1 to the number of blocks, or the sum is not
         finite.
 
     Notes
@@ -93,19 +94,17 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
 
     Examples
     --------
-    >>> ledger = [Entry(name="a", epsilon=1.0), Entry(name="b", epsilon=0.5, parent="a"),
+    >>> ledger = [Entry(name="a", epsilon=1.0), Entry(name="b", epsilon=0.5, parents=("a",)),
     ...           Entry(name="c", epsilon=1.25)]
     >>> round(basic_epsilon(ledger), 9), round(basic_epsilon(ledger, drawn=1), 9)
     (2.75, 1.5)
     """
-    blocks: dict[str, list[float]] = {}
-    for entry, ancestors in _with_ancestors(entries):
-        blocks.setdefault([entry.name, *ancestors][-1], []).append(float(entry.epsilon))
+    blocks = _find_blocks(_with_ancestors(entries))
     count = len(blocks)
     if drawn is not None:
         count = check_whole("drawn", drawn, at_least=1, at_most=len(blocks))
     # Exact sums: two blocks that differ by less than a float must still be told apart.
-    largest = sorted(blocks.values(), key=lambda block: sum(map(Fraction, block)))[-count:]
+    largest = sorted(blocks, key=lambda block: sum(map(Fraction, block)))[-count:]
     return _sum_up("entries", [epsilon for block in largest for epsilon in block])
 
 
@@ -136,7 +135,7 @@ def statement_epsilon(entries: Sequence[Entry], name: str) -> float:
 
     Examples
     --------
-    >>> ledger = [Entry(name="a", epsilon=1.0), Entry(name="b", epsilon=0.5, parent="a")]
+    >>> ledger = [Entry(name="a", epsilon=1.0), Entry(name="b", epsilon=0.5, parents=("a",))]
     >>> round(statement_epsilon(ledger, "a"), 9), round(statement_epsilon(ledger, "b"), 9)
     (1.5, 0.5)
     """
@@ -488,8 +487,8 @@ def fake_data_epsilon(*, epsilon: float, questions: int) -> float:
     return _scaled_odds(epsilon, factor=questions)
 
 
-def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, tuple[str, ...]]]:
-    """Every entry with its parent, its parent's parent and so on; the ledger checked."""
+def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, frozenset[str]]]:
+    """Every entry with its parents, their parents and so on; the ledger checked."""
     if not entries:
         raise ValueError(f"entries must hold at least one question, got {entries!r}")
     by_name: dict[str, Entry] = {}
@@ -499,20 +498,37 @@ def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, tuple[str, ..
         if entry.name in by_name:
             raise ValueError(f"entries must have different names, got {entry.name!r} twice")
         by_name[entry.name] = entry
-    return [(entry, _ancestors(entry, by_name)) for entry in entries]
+    for entry in entries:
+        for parent in entry.parents:
+            if parent not in by_name:
+                raise ValueError(f"parents must be among the entries, got {parent!r}")
+    sorter = TopologicalSorter({entry.name: entry.parents for entry in entries})
+    try:
+        order = list(sorter.static_order())
+    except CycleError as error:
+        circle = " behind ".join(map(repr, error.args[1]))
+        raise ValueError(f"parents must not form a circle, got {circle}") from None
+    ancestors: dict[str, frozenset[str]] = {}
+    for name in order:  # parents first
+        parents = by_name[name].parents
+        ancestors[name] = frozenset(parents).union(*(ancestors[parent] for parent in parents))
+    return [(entry, ancestors[entry.name]) for entry in entries]
 
 
-def _ancestors(entry: Entry, by_name: dict[str, Entry]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    parent = entry.parent
-    while parent is not None:
-        if parent not in by_name:
-            raise ValueError(f"parent must be one of the entries, got {parent!r}")
-        if parent in found:
-            raise ValueError(f"parent must not lead back to itself, got {parent!r}")
-        found[parent] = None
-        parent = by_name[parent].parent
-    return tuple(found)
+def _find_blocks(entries: Sequence[tuple[Entry, frozenset[str]]]) -> list[list[float]]:
+    """The epsilons of each set of questions that are tied together."""
+    blocks: list[tuple[set[str], list[float]]] = []
+    for entry, ancestors in entries:
+        names, epsilons = {entry.name, *ancestors}, [float(entry.epsilon)]
+        apart = []
+        for block in blocks:
+            if block[0] & names:
+                names |= block[0]
+                epsilons += block[1]
+            else:
+                apart.append(block)
+        blocks = [*apart, (names, epsilons)]
+    return [epsilons for _, epsilons in blocks]
 
 
 def _composed_losses(

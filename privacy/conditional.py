@@ -148,18 +148,7 @@ def fieller_share(
     (0.1429, 0.09, 0.195)
     """
     cells = _collect(counts, mechanism, symbol, among, level)
-    share, error, among_share = _ratio(cells)
-    low, high, contradiction = _solve_fieller(cells, share, level)
-    return ConditionalShare(
-        share=share,
-        standard_error=error,
-        among_share=among_share,
-        low=low,
-        high=high,
-        level=level,
-        method="fieller",
-        contradiction=contradiction,
-    )
+    return _describe(cells, _solve_fieller, level=level, method="fieller")
 
 
 def likelihood_ratio_share(
@@ -212,17 +201,8 @@ def likelihood_ratio_share(
     (0.1429, 0.091, 0.195)
     """
     cells = _collect(counts, mechanism, symbol, among, level)
-    share, error, among_share = _ratio(cells)
-    low, high = _invert_likelihood_ratio(cells, level)
-    return ConditionalShare(
-        share=share,
-        standard_error=error,
-        among_share=among_share,
-        low=low,
-        high=high,
-        level=level,
-        method="likelihood_ratio_conditional",
-        contradiction=False,
+    return _describe(
+        cells, _invert_likelihood_ratio, level=level, method="likelihood_ratio_conditional"
     )
 
 
@@ -274,23 +254,12 @@ def dirichlet_sequence_share(
     (0.1429, 0.02, 0.27)
     """
     cells = _collect(counts, mechanism, symbol, among, level)
-    share, error, among_share = _ratio(cells)
-    low, high, contradiction = _project_sequence(cells, share, level)
-    return ConditionalShare(
-        share=share,
-        standard_error=error,
-        among_share=among_share,
-        low=low,
-        high=high,
-        level=level,
-        method="dirichlet_sequence",
-        contradiction=contradiction,
-    )
+    return _describe(cells, _project_sequence, level=level, method="dirichlet_sequence")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RangeMean:
-    """The mean of a number in a range, in the question's unit.
+    """The mean of a number in a range or of a rating scale, in the question's unit.
 
     Attributes
     ----------
@@ -301,8 +270,9 @@ class RangeMean:
     level : float
         Confidence level.
     method : str
-        Of the interval for the share of ones among the bits: as in `privacy.intervals` where
-        every report is a bit, otherwise as in `ConditionalShare`.
+        Of a number sent as one bit that of the interval for the share of ones among the bits:
+        as in `privacy.intervals` where every report is a bit, otherwise as in
+        `ConditionalShare`. Of a scale sent as codes see `privacy.scales`.
     contradiction : bool
         True if no mean in the range agrees with the reports.
     """
@@ -452,6 +422,27 @@ def _collect(
     )
 
 
+def _describe(
+    cells: _Cells,
+    invert: Callable[[_Cells, float | None, float], tuple[float, float, bool]],
+    *,
+    level: float,
+    method: str,
+) -> ConditionalShare:
+    share, error, among_share = _ratio(cells)
+    low, high, contradiction = invert(cells, share, level)
+    return ConditionalShare(
+        share=share,
+        standard_error=error,
+        among_share=among_share,
+        low=low,
+        high=high,
+        level=level,
+        method=method,
+        contradiction=contradiction,
+    )
+
+
 def _ratio(cells: _Cells) -> tuple[float | None, float | None, float]:
     """The ratio of the moment estimates, its delta-method error, and its denominator."""
     of_symbol, of_answers = cells.moments()
@@ -507,7 +498,11 @@ def _solve_fieller(cells: _Cells, share: float | None, level: float) -> tuple[fl
     return low, high, False
 
 
-def _invert_likelihood_ratio(cells: _Cells, level: float) -> tuple[float, float]:
+def _invert_likelihood_ratio(
+    cells: _Cells,
+    share: float | None,  # noqa: ARG001
+    level: float,
+) -> tuple[float, float, bool]:
     inside = _most_likely_ratio(cells)
     limit = _best_log_likelihood(cells, inside) - float(chdtri(1, 1 - level)) / 2
 
@@ -516,7 +511,7 @@ def _invert_likelihood_ratio(cells: _Cells, level: float) -> tuple[float, float]
 
     low = 0.0 if keeps(0.0) else _halve(keeps, kept=inside, dropped=0.0)
     high = 1.0 if keeps(1.0) else _halve(keeps, kept=inside, dropped=1.0)
-    return low, high
+    return low, high, False
 
 
 def _project_sequence(
@@ -567,19 +562,31 @@ def _best_log_likelihood(cells: _Cells, ratio: float) -> float:
     floors, d = cells.floors, cells.d
     slopes = (d * ratio, d * (1 - ratio), -d)
     starts = (floors[0], floors[1], floors[2] + d)
-    terms = list(zip(cells.counts, starts, slopes, strict=True))
+    answered = _top(cells.counts, starts, slopes)
+    terms = zip(cells.counts, starts, slopes, strict=True)
+    return sum(n * log(start + slope * answered) for n, start, slope in terms if n)
 
-    def rises(answered: float) -> bool:
-        return sum(n * slope / (start + slope * answered) for n, start, slope in terms) > 0
 
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if rises(middle):
-            low = middle
-        else:
-            high = middle
-    return sum(n * log(start + slope * high) for n, start, slope in terms if n)
+def _top(
+    counts: tuple[int, int, int],
+    starts: tuple[float, float, float],
+    slopes: tuple[float, float, float],
+) -> float:
+    """Where in [0, 1] the sum of n ln(start + slope x) is highest.
+
+    The derivative times all three cells is a quadratic that opens downwards, and positive to
+    the left of its larger root as far as the cells are.
+    """
+    (n, m, o), (a, b, c), (x, y, z) = counts, starts, slopes
+    square = x * y * z * (n + m + o)
+    linear = n * x * (b * z + c * y) + m * y * (a * z + c * x) + o * z * (a * y + b * x)
+    constant = n * x * b * c + m * y * a * c + o * z * a * b
+    root = sqrt(max(linear * linear - 4 * square * constant, 0.0))
+    if linear > 0:
+        top = -(linear + root) / (2 * square) if square < 0 else 1.0
+    else:
+        top = 2 * constant / (root - linear) if root > linear else 0.0
+    return min(max(top, 0.0), 1.0)
 
 
 def _halve(keeps: Callable[[float], bool], *, kept: float, dropped: float) -> float:

@@ -4,6 +4,8 @@ SurveyError
 ├── NotDraft            a launched survey cannot change
 ├── NotOpen             only an open wave can be closed
 ├── TooManyQuestions    the author must remove one first
+├── BrokenRules         a change would leave a rule without sense; `problems` lists them
+├── RuleError           what an author wrote as a rule cannot be read
 ├── ChangedMeanwhile    what would be frozen is not what the author was shown
 └── NotLaunchable       something is missing; `problems` lists all of it
 """
@@ -33,6 +35,16 @@ class NotOpen(SurveyError):
 class TooManyQuestions(SurveyError):
     def __init__(self) -> None:
         super().__init__(f"A survey can hold {MAX_QUESTIONS} questions at most.")
+
+
+class BrokenRules(SurveyError):
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(" ".join(self.problems))
+
+
+class RuleError(SurveyError):
+    """The message says where reading stopped and what could stand there."""
 
 
 class ChangedMeanwhile(SurveyError):

@@ -1,22 +1,31 @@
 """The frozen description of a launched survey, as bytes and as an object.
 
 The bytes are canonical JSON (sorted keys, no spaces, no floats, UTF-8). They are stored,
-served and hashed as they are; nothing ever writes them a second time.
+served and hashed as they are; nothing ever writes them a second time. A key that would say
+nothing is left out.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Any
 
-from privacy.accounting import Entry, basic_epsilon
+from privacy.accounting import Entry, basic_epsilon, statement_epsilon
 from privacy.mechanisms import RandomizedResponse
+from surveys.models import MOST_POINTS_WITH_SHARES
+from surveys.rules import Rule, leaves
 
 FORMAT = 1
+UNPROTECTED = ("declared", "information")
+# In a report's bytes, where a question was not drawn for a person; on the wire it is "~".
+NOT_DRAWN = 255
+REFUSED_TEXT = "Prefer not to say"
+NOT_ASKED_TEXT = "Not asked"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,21 +35,148 @@ class Option:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ManifestQuestion:
-    name: str
-    type: str
-    text: str
-    flips: int
-    threshold: int
-    options: tuple[Option, ...]
+class Symbol:
+    """One place in every report: what is sent for a question, or for a part of it.
 
-    @property
-    def k(self) -> int:
-        return len(self.options)
+    `threshold` is None where the answer is sent as it is. `block` is the number of the block
+    that the question belongs to; None for what everybody is asked.
+    """
+
+    name: str
+    question: str
+    k: int
+    threshold: int | None
+    block: int | None
 
     @cached_property
     def mechanism(self) -> RandomizedResponse:
+        if self.threshold is None:
+            raise ValueError(f"{self.name} is not randomized")
         return RandomizedResponse(symbols=self.k, threshold=self.threshold)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManifestQuestion:
+    """`options` are the answers to choose from, each with its code.
+
+    After the codes of the answers come that of "prefer not to say", if it is offered, and that
+    of "not asked", if there is a rule. A "select several" has a symbol for each option and tells
+    these two by a gate, a symbol of its own.
+    """
+
+    name: str
+    type: str
+    text: str
+    flips: int = 0
+    threshold: int | None = None
+    options: tuple[Option, ...] = ()
+    refusal: bool = False
+    rule: Rule | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    unit: str = ""
+    low_label: str = ""
+    high_label: str = ""
+    limit: int | None = None
+    gate_threshold: int | None = None
+    follow_up: str = ""
+
+    @property
+    def is_protected(self) -> bool:
+        return self.type not in UNPROTECTED
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the answer is a number that is rounded at random to one bit."""
+        return self.type == "number" or (
+            self.type == "scale" and self.points > MOST_POINTS_WITH_SHARES
+        )
+
+    @property
+    def points(self) -> int:
+        """Whole numbers in the range."""
+        assert self.minimum is not None
+        assert self.maximum is not None
+        return self.maximum - self.minimum + 1
+
+    @property
+    def answers(self) -> int:
+        """Codes that are answers: they come first."""
+        if self.type == "several" or self.is_rounded:
+            return 2
+        return len(self.options)
+
+    @property
+    def refused_code(self) -> int | None:
+        """Of the question's symbol, or of the gate, whose code 0 means answered."""
+        return self._first_extra if self.refusal else None
+
+    @property
+    def not_asked_code(self) -> int | None:
+        return None if self.rule is None else self._first_extra + self.refusal
+
+    @property
+    def _first_extra(self) -> int:
+        return 1 if self.type == "several" else self.answers
+
+    @property
+    def _extras(self) -> int:
+        return int(self.refusal) + int(self.rule is not None)
+
+    @property
+    def has_gate(self) -> bool:
+        return self.type == "several" and self._extras > 0
+
+    @property
+    def k(self) -> int:
+        """Codes of the question's symbol, or of each item's."""
+        return 2 if self.type == "several" else self.answers + self._extras
+
+    @property
+    def gate_k(self) -> int:
+        return 1 + self._extras
+
+    @cached_property
+    def mechanism(self) -> RandomizedResponse:
+        """Of the question's symbol, or of each item's."""
+        assert self.threshold is not None
+        return RandomizedResponse(symbols=self.k, threshold=self.threshold)
+
+    @property
+    def epsilon(self) -> float:
+        """What the question costs by itself; of at most r chosen items 2r can differ."""
+        if not self.is_protected:
+            return 0.0
+        if self.type != "several":
+            return self.mechanism.epsilon
+        items = len(self.options)
+        differing = items if self.limit is None else min(items, 2 * self.limit)
+        gate = []
+        if self.gate_threshold is not None:
+            gate = [RandomizedResponse(symbols=self.gate_k, threshold=self.gate_threshold)]
+        parts = [self.mechanism] * differing + gate
+        return basic_epsilon(
+            [
+                Entry(name=str(part), epsilon=mechanism.epsilon)
+                for part, mechanism in enumerate(parts)
+            ]
+        )
+
+    def symbols(self, *, block: int | None) -> Iterator[Symbol]:
+        """The question's places in a report, in the order of the wire."""
+        if self.type == "information":
+            return
+
+        def place(name: str, *, k: int, threshold: int | None) -> Symbol:
+            return Symbol(name=name, question=self.name, k=k, threshold=threshold, block=block)
+
+        if self.type != "several":
+            yield place(self.name, k=self.k, threshold=self.threshold)
+            return
+        if self.has_gate:
+            yield place(f"{self.name}_gate", k=self.gate_k, threshold=self.gate_threshold)
+        for item in range(1, len(self.options) + 1):
+            yield place(f"{self.name}_{item}", k=2, threshold=self.threshold)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,18 +192,73 @@ class Manifest:
     closes: datetime | None
     cap: int | None
     questions: tuple[ManifestQuestion, ...]
+    # Each person is asked only so many blocks of questions; None if all.
+    drawn: int | None = None
+
+    @cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Every report's symbols, in the order of the wire."""
+        blocks = self.blocks
+        return tuple(
+            symbol
+            for question in self.questions
+            for symbol in question.symbols(block=blocks.get(question.name))
+        )
+
+    def symbols_of(self, question: ManifestQuestion) -> tuple[Symbol, ...]:
+        return tuple(symbol for symbol in self.symbols if symbol.question == question.name)
+
+    @cached_property
+    def blocks(self) -> dict[str, int]:
+        """The block of every protected question: those that rules tie together share one."""
+        block: dict[str, int] = {}
+        for question in self.questions:
+            if not question.is_protected:
+                continue
+            tied = {block[name] for name in self.parents_of(question)}
+            own = min(tied, default=len(block))
+            block = {name: own if old in tied else old for name, old in block.items()}
+            block[question.name] = own
+        numbers = {old: new for new, old in enumerate(dict.fromkeys(block.values()))}
+        return {name: numbers[old] for name, old in block.items()}
+
+    @property
+    def block_count(self) -> int:
+        return len(set(self.blocks.values()))
+
+    @cached_property
+    def _question_of(self) -> dict[str, ManifestQuestion]:
+        """By the names that rules use: of questions, and of items of "select several"."""
+        return {q.name: q for q in self.questions} | {
+            f"{q.name}_{option.code}": q
+            for q in self.questions
+            if q.type == "several"
+            for option in q.options
+        }
+
+    def parents_of(self, question: ManifestQuestion) -> tuple[str, ...]:
+        """Protected questions that decide whether this one is asked."""
+        if question.rule is None:
+            return ()
+        named = (self._question_of[leaf["name"]] for leaf in leaves(question.rule))
+        return tuple(dict.fromkeys(parent.name for parent in named if parent.is_protected))
+
+    @cached_property
+    def ledger(self) -> tuple[Entry, ...]:
+        return tuple(
+            Entry(name=question.name, epsilon=question.epsilon, parents=self.parents_of(question))
+            for question in self.questions
+            if question.is_protected
+        )
 
     @property
     def epsilon(self) -> float:
-        """Basic sum over all questions, in nats, never below the true sum: the headline."""
-        if not self.questions:
-            return 0.0
-        return basic_epsilon(
-            [
-                Entry(name=question.name, epsilon=question.mechanism.epsilon)
-                for question in self.questions
-            ]
-        )
+        """Basic sum over all that one person can be asked, in nats, rounded up: the headline."""
+        return basic_epsilon(self.ledger, drawn=self.drawn) if self.ledger else 0.0
+
+    def statement_epsilon(self, question: ManifestQuestion) -> float:
+        """What all codes together tell about one question: its own and its dependants'."""
+        return statement_epsilon(self.ledger, question.name)
 
 
 def _format_moment(moment: datetime | None) -> str | None:
@@ -78,6 +269,21 @@ def _parse_moment(text: str | None) -> datetime | None:
     if text is None:
         return None
     return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+
+
+# --- bytes ---------------------------------------------------------------------------------------
+_OPTIONAL = (
+    "refusal",
+    "rule",
+    "minimum",
+    "maximum",
+    "unit",
+    "low_label",
+    "high_label",
+    "limit",
+    "gate_threshold",
+    "follow_up",
+)
 
 
 def serialize_manifest(manifest: Manifest) -> bytes:
@@ -94,21 +300,26 @@ def serialize_manifest(manifest: Manifest) -> bytes:
         "opens": _format_moment(manifest.opens),
         "closes": _format_moment(manifest.closes),
         "cap": manifest.cap,
-        "questions": [
-            {
-                "name": question.name,
-                "type": question.type,
-                "text": question.text,
-                "flips": question.flips,
-                "k": question.k,
-                "threshold": question.threshold,
-                "options": [{"code": o.code, "text": o.text} for o in question.options],
-            }
-            for question in manifest.questions
-        ],
+        "questions": [_describe_question(question) for question in manifest.questions],
     }
+    if manifest.drawn is not None:
+        content["drawn"] = manifest.drawn
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8")
+
+
+def _describe_question(question: ManifestQuestion) -> dict[str, Any]:
+    content: dict[str, Any] = {"name": question.name, "type": question.type, "text": question.text}
+    if question.type != "information":
+        content["options"] = [{"code": o.code, "text": o.text} for o in question.options]
+        content["k"] = question.k
+    if question.is_protected:
+        content |= {"flips": question.flips, "threshold": question.threshold}
+    for key in _OPTIONAL:
+        value = getattr(question, key)
+        if value is not None and value is not False and value != "":
+            content[key] = value
+    return content
 
 
 def hash_manifest(content: bytes) -> bytes:
@@ -132,15 +343,18 @@ def parse_manifest(content: bytes) -> Manifest:
         opens=_parse_moment(raw["opens"]),
         closes=_parse_moment(raw["closes"]),
         cap=raw["cap"],
-        questions=tuple(
-            ManifestQuestion(
-                name=question["name"],
-                type=question["type"],
-                text=question["text"],
-                flips=question["flips"],
-                threshold=question["threshold"],
-                options=tuple(Option(code=o["code"], text=o["text"]) for o in question["options"]),
-            )
-            for question in raw["questions"]
-        ),
+        drawn=raw.get("drawn"),
+        questions=tuple(map(_parse_question, raw["questions"])),
+    )
+
+
+def _parse_question(raw: dict[str, Any]) -> ManifestQuestion:
+    return ManifestQuestion(
+        name=raw["name"],
+        type=raw["type"],
+        text=raw["text"],
+        flips=raw.get("flips", 0),
+        threshold=raw.get("threshold"),
+        options=tuple(Option(code=o["code"], text=o["text"]) for o in raw.get("options", ())),
+        **{key: raw[key] for key in _OPTIONAL if key in raw},
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import secrets
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -16,11 +17,13 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.utils import timezone
 
-from privacy.mechanisms import RandomizedResponse
-
 MIN_BATCH_FLOOR = 10
 MAX_QUESTIONS = 100
 MAX_QUESTION_LENGTH = 1000
+MAX_OPTION_LENGTH = 200
+# A longer scale is told by its mean alone: with k-ary response the distribution of so many points
+# costs several times the people (docs/methods.md, rating scales).
+MOST_POINTS_WITH_SHARES = 7
 SLUG_LENGTH = 12
 SLUG_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # nothing to misread on paper
 
@@ -46,6 +49,8 @@ class Survey(models.Model):
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
     cap = models.PositiveIntegerField(null=True, blank=True)
+    # Ask each person only so many blocks of questions, drawn by their browser; None for all.
+    drawn = models.PositiveSmallIntegerField(null=True, blank=True)
     # Fielded by `manage.py demo`, on published data whose true shares are known.
     demo = models.BooleanField(default=False, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -85,13 +90,54 @@ class Survey(models.Model):
 class Question(models.Model):
     class Type(models.TextChoices):
         YES_NO = "yes_no", "Yes or no"
+        CHOICE = "choice", "One of several"
+        SCALE = "scale", "Rating scale"
+        SEVERAL = "several", "Select several"
+        NUMBER = "number", "Number in a range"
+        FOLLOW_UP = "follow_up", "Yes or no, with a follow-up after Yes"
+        DECLARED = "declared", "Not scrambled: a group, sent as it is"
+        INFORMATION = "information", "Text to read, nothing to answer"
 
     survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="questions")
     position = models.PositiveSmallIntegerField()
     type = models.CharField(max_length=16, choices=Type.choices, default=Type.YES_NO)
     text = models.CharField(max_length=MAX_QUESTION_LENGTH)
-    # Strength: of 100 people with one answer, how many send the other one's code.
+    # Strength: of 100 people with one of two answers, how many send the other one's code.
     flips = models.PositiveSmallIntegerField(default=25)
+    # Texts to choose from: of one of several, select several and groups.
+    options: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
+    # Of a number, and the first and last point of a scale.
+    minimum = models.IntegerField(null=True, blank=True)
+    maximum = models.IntegerField(null=True, blank=True)
+    unit = models.CharField(max_length=40, blank=True)
+    low_label = models.CharField(max_length=100, blank=True)
+    high_label = models.CharField(max_length=100, blank=True)
+    # Of select several: choose at most so many.
+    limit = models.PositiveSmallIntegerField(null=True, blank=True)
+    # The question asked after Yes, packed into the same symbol.
+    follow_up = models.CharField(max_length=MAX_QUESTION_LENGTH, blank=True)
+    # Whether "Prefer not to say" is among the answers.
+    refusal = models.BooleanField(default=False)
+    # Ask only if this holds (surveys.rules); questions are named by primary key, and items of a
+    # select several by "key_item".
+    rule: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True, blank=True)
+
+    # All that an author decides about a question; its place is changed by moving it.
+    CONTENT = (
+        "type",
+        "text",
+        "flips",
+        "options",
+        "minimum",
+        "maximum",
+        "unit",
+        "low_label",
+        "high_label",
+        "limit",
+        "follow_up",
+        "refusal",
+        "rule",
+    )
 
     class Meta:
         ordering = ["position"]
@@ -106,14 +152,36 @@ class Question(models.Model):
             models.CheckConstraint(
                 condition=~models.Q(text=""), name="surveys_question_text_present"
             ),
+            models.CheckConstraint(
+                # Without the first two, nothing would be below nothing, which SQL lets pass.
+                condition=~models.Q(type__in=["number", "scale"])
+                | models.Q(
+                    minimum__isnull=False,
+                    maximum__isnull=False,
+                    minimum__lt=models.F("maximum"),
+                ),
+                name="surveys_question_range_not_empty",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(type__in=["declared", "information"]) | models.Q(refusal=False),
+                name="surveys_question_unprotected_without_refusal",
+            ),
+            # That it was not asked would be sent in clear, and tell the answer it hangs on.
+            models.CheckConstraint(
+                condition=~models.Q(type="declared") | models.Q(rule__isnull=True),
+                name="surveys_question_declared_without_rule",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.text
 
     @property
-    def mechanism(self) -> RandomizedResponse:
-        return RandomizedResponse.from_flips(symbols=2, flips=self.flips)
+    def has_shares(self) -> bool:
+        """Whether a scale is short enough that each point's share is told, not only the mean."""
+        assert self.minimum is not None
+        assert self.maximum is not None
+        return self.maximum - self.minimum < MOST_POINTS_WITH_SHARES
 
 
 class WaveQuerySet(models.QuerySet["Wave"]):

@@ -6,6 +6,7 @@ closing it assumes. Nothing is stored.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
@@ -14,6 +15,7 @@ from privacy.accounting import Entry, basic_epsilon, exact_composition
 from privacy.attacks import attacker_success, posterior
 from privacy.budgets import (
     full_standard_error,
+    question_fraction,
     split_standard_error,
     subset_standard_error,
 )
@@ -32,7 +34,8 @@ from privacy.precision import (
     watched_half_width_among_answerers,
 )
 from privacy.shuffling import shuffle_epsilon
-from surveys.models import Survey
+from surveys.manifest import Manifest, ManifestQuestion
+from surveys.models import MAX_QUESTIONS
 from surveys.strength import HIGH_TOTAL_EPSILON, LARGEST_TOTAL_EPSILON, MEDIUM_FROM
 from surveys.templatetags.numbers import percent, points, whole
 
@@ -290,7 +293,7 @@ class Plan:
                 name="Every question at this strength",
                 total_epsilon=self.total_epsilon,
                 margin=Z_95 * full_standard_error(share=share, people=people, mechanism=mechanism),
-                note="what Murmur does now",
+                note="unless each person is asked only a part",
             ),
             BudgetLine(
                 name="The budget of one question split over all",
@@ -431,25 +434,73 @@ class Plan:
         return found
 
 
-def plan_for(survey: Survey) -> dict[str, str | int]:
+def plan_for(manifest: Manifest) -> dict[str, str | int]:
     """What of a draft the planner can be filled with; of its questions the least precise one."""
-    strengths = list(survey.questions.values_list("flips", flat=True))
-    if not strengths:
+    protected = [question for question in manifest.questions if question.is_protected]
+    if not protected:
         return {}
-    has_end = survey.cap is not None or survey.closes_at is not None
-    query: dict[str, str | int] = {
-        "questions": len(strengths),
-        "flips": max(strengths),
-        "closing": "fixed" if has_end else "watched",
-    }
-    if survey.cap is not None:
-        query["people"] = survey.cap
+    hardest = max(
+        protected,
+        key=lambda question: people_for_half_width(
+            share=PlanInput.share, half_width=PlanInput.margin, mechanism=question.mechanism
+        ),
+    )
+    return _fill_in(manifest, hardest, questions=_count_asked(manifest))
+
+
+def plan_for_question(manifest: Manifest, question: ManifestQuestion) -> dict[str, str | int]:
+    """The same for one of them alone."""
+    return _fill_in(manifest, question, questions=_count_codes(question))
+
+
+def _fill_in(
+    manifest: Manifest, question: ManifestQuestion, *, questions: int
+) -> dict[str, str | int]:
+    # A "select several" tells refusals by a code of its own, so its options keep two codes.
+    refusal = question.refusal and not question.has_gate
+    options = question.k - refusal
+    query: dict[str, str | int] = {"questions": min(questions, MAX_QUESTIONS)}
+    query["flips"] = question.flips
+    if options != PlanInput.options:
+        query["options"] = options
+    if refusal:
+        query["refusing"] = round(100 * PlanInput.refusing)
+    has_end = manifest.cap is not None or manifest.closes is not None
+    query["closing"] = "fixed" if has_end else "watched"
+    if manifest.cap is not None:
+        query["people"] = max(1, int(manifest.cap * asked_fraction(manifest)))
     return query
 
 
-def is_mixed(survey: Survey) -> bool:
-    """Whether a draft's questions differ in strength, which one plan cannot show."""
-    return survey.questions.values("flips").distinct().count() > 1
+def asked_fraction(manifest: Manifest) -> float:
+    """Which part of the people is asked a given question."""
+    if manifest.drawn is None:
+        return 1.0
+    return question_fraction(drawn=manifest.drawn, questions=manifest.block_count)
+
+
+def _count_codes(question: ManifestQuestion) -> int:
+    """How many codes of a question can differ between two people."""
+    if question.type != "several":
+        return 1
+    items = len(question.options)
+    differing = items if question.limit is None else min(items, 2 * question.limit)
+    return differing + question.has_gate
+
+
+def _count_asked(manifest: Manifest) -> int:
+    """The same of all that one person can be asked."""
+    counts = Counter[int]()
+    for question in manifest.questions:
+        if question.is_protected:
+            counts[manifest.blocks[question.name]] += _count_codes(question)
+    return sum(sorted(counts.values(), reverse=True)[: manifest.drawn])
+
+
+def is_mixed(manifest: Manifest) -> bool:
+    """Whether questions differ in strength or in codes, which one plan cannot show."""
+    kinds = {(q.flips, q.k, q.refusal) for q in manifest.questions if q.is_protected}
+    return len(kinds) > 1
 
 
 def _write_share(share: float) -> str:

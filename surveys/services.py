@@ -5,14 +5,18 @@ These change state and nothing else. Sealing and estimating see the new state an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
 from accounts.models import User
+from surveys.drafts import RuleProblem, describe, find_meaning_problems, find_rule_problems
 from surveys.errors import (
+    BrokenRules,
     ChangedMeanwhile,
     NotDraft,
     NotLaunchable,
@@ -20,18 +24,11 @@ from surveys.errors import (
     TooManyQuestions,
 )
 from surveys.locks import wait_for_writers
-from surveys.manifest import (
-    Manifest,
-    ManifestQuestion,
-    Option,
-    hash_manifest,
-    parse_manifest,
-    serialize_manifest,
-)
+from surveys.manifest import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
+from surveys.rules import rename
 from surveys.strength import LARGEST_TOTAL_EPSILON
 
-YES_NO = (Option(code=1, text="Yes"), Option(code=0, text="No"))
 # Keeps (survey, position) unique while two questions trade places.
 _PARKED = 10_000
 
@@ -46,6 +43,7 @@ def create_survey(
     opens_at: datetime | None = None,
     closes_at: datetime | None = None,
     cap: int | None = None,
+    drawn: int | None = None,
     demo: bool = False,
 ) -> Survey:
     return Survey.objects.create(
@@ -57,6 +55,7 @@ def create_survey(
         opens_at=opens_at,
         closes_at=closes_at,
         cap=cap,
+        drawn=drawn,
         demo=demo,
     )
 
@@ -77,29 +76,40 @@ def save_draft(*, survey: Survey) -> None:
 
 
 @transaction.atomic
-def add_question(*, survey: Survey, text: str, flips: int = 25) -> Question:
+def add_question(*, survey: Survey, text: str, **content: Any) -> Question:
+    """Add a question at the end; `content` are fields of Question.CONTENT."""
     lock_draft(survey=survey)
     last = survey.questions.aggregate(last=Max("position"))["last"] or 0
     if survey.questions.count() >= MAX_QUESTIONS:
         raise TooManyQuestions
-    return survey.questions.create(position=last + 1, text=text, flips=flips)
+    question = survey.questions.create(position=last + 1, text=text, **content)
+    _check_rules(survey)
+    return question
 
 
 @transaction.atomic
-def edit_question(*, question: Question, text: str, flips: int) -> None:
+def edit_question(*, question: Question, **content: Any) -> None:
+    """Change fields of Question.CONTENT; rules of other questions must go on making sense."""
     lock_draft(survey=question.survey)
-    question.text, question.flips = text, flips
-    question.save(update_fields=["text", "flips"])
+    before = Question.objects.get(pk=question.pk)
+    for name, value in content.items():
+        setattr(question, name, value)
+    question.save(update_fields=list(content))
+    questions = list(question.survey.questions.all())
+    _refuse(find_meaning_problems(before=before, after=question, questions=questions))
+    _refuse(find_rule_problems(questions))
 
 
 @transaction.atomic
 def delete_question(*, question: Question) -> None:
     lock_draft(survey=question.survey)
     survey, position = question.survey, question.position
+    spoken = _number(survey)
     question.delete()
     # One by one and upwards, so that no two rows share a position on the way.
     for later in survey.questions.filter(position__gt=position):
         Question.objects.filter(pk=later.pk).update(position=F("position") - 1)
+    _check_rules(survey, spoken=spoken)
 
 
 @transaction.atomic
@@ -112,11 +122,28 @@ def move_question(*, question: Question, step: int) -> bool:
     if other is None:
         return False
     there = other.position
+    spoken = _number(question.survey)
     Question.objects.filter(pk=question.pk).update(position=_PARKED)
     Question.objects.filter(pk=other.pk).update(position=here)
     Question.objects.filter(pk=question.pk).update(position=there)
     question.position = there
+    _check_rules(question.survey, spoken=spoken)
     return True
+
+
+def _number(survey: Survey) -> dict[str, int]:
+    """The numbers of questions as their author sees them, by key."""
+    return {str(pk): number for pk, number in survey.questions.values_list("pk", "position")}
+
+
+def _check_rules(survey: Survey, *, spoken: dict[str, int] | None = None) -> None:
+    """Refuse, and undo, what would leave a draft with a rule that cannot work."""
+    _refuse(find_rule_problems(list(survey.questions.all()), spoken=spoken))
+
+
+def _refuse(problems: Sequence[RuleProblem]) -> None:
+    if problems:
+        raise BrokenRules([problem.text for problem in problems])
 
 
 @transaction.atomic
@@ -134,42 +161,21 @@ def copy_survey(*, survey: Survey) -> Survey:
         minimum_batch=survey.minimum_batch,
         display_minimum=survey.display_minimum,
         cap=survey.cap,
+        drawn=survey.drawn,
     )
+    copies: dict[str, str] = {}
+
+    def find_copy(key: str) -> str:
+        owner, separator, item = key.partition("_")
+        return copies[owner] + separator + item
+
     for question in survey.questions.all():
-        copied.questions.create(
-            position=question.position,
-            type=question.type,
-            text=question.text,
-            flips=question.flips,
-        )
+        content = {name: getattr(question, name) for name in Question.CONTENT}
+        if question.rule is not None:
+            content["rule"] = rename(question.rule, find_copy)
+        copy = copied.questions.create(position=question.position, **content)
+        copies[str(question.pk)] = str(copy.pk)
     return copied
-
-
-def describe(*, survey: Survey, wave_number: int) -> Manifest:
-    """Say what would be frozen if the survey were launched now."""
-    return Manifest(
-        survey=survey.slug,
-        wave=wave_number,
-        title=survey.title,
-        introduction=survey.introduction,
-        language="en",
-        minimum_batch=survey.minimum_batch,
-        display_minimum=survey.display_minimum,
-        opens=survey.opens_at,
-        closes=survey.closes_at,
-        cap=survey.cap,
-        questions=tuple(
-            ManifestQuestion(
-                name=f"q{number}",
-                type=question.type,
-                text=question.text,
-                flips=question.flips,
-                threshold=question.mechanism.threshold,
-                options=YES_NO,
-            )
-            for number, question in enumerate(survey.questions.all(), start=1)
-        ),
-    )
 
 
 def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
@@ -177,7 +183,15 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
     problems = []
     if not survey.questions.exists():
         problems.append("The survey has no questions. Add at least one.")
-    if describe(survey=survey, wave_number=1).epsilon > LARGEST_TOTAL_EPSILON:
+    manifest = describe(survey=survey, wave_number=1)
+    if survey.questions.exists() and not manifest.ledger:
+        problems.append("No question is scrambled. Add one that is; that is what Murmur is for.")
+    if survey.drawn is not None and survey.drawn >= manifest.block_count:
+        problems.append(
+            f"Each person is to be asked {survey.drawn} of {manifest.block_count} blocks of "
+            "questions. Choose fewer, or ask everybody everything."
+        )
+    elif manifest.epsilon > LARGEST_TOTAL_EPSILON:
         problems.append(
             f"The questions together exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, at which "
             "respondents’ browsers refuse. Protect them more strongly or ask fewer."

@@ -2,23 +2,23 @@
 
 from django.urls import path, re_path
 
-from surveys.views import authoring, planning, respond
+from surveys.views import authoring, planning, questions, respond
 
 app_name = "surveys"
 urlpatterns = [
     path("surveys/new", authoring.create, name="create"),
     path("surveys/<slug:slug>/", authoring.edit, name="edit"),
     path("surveys/<slug:slug>/settings", authoring.settings, name="settings"),
-    path("surveys/<slug:slug>/questions/new", authoring.question_create, name="question_create"),
-    path("surveys/<slug:slug>/questions/<int:pk>/", authoring.question_edit, name="question_edit"),
+    path("surveys/<slug:slug>/questions/new", questions.create, name="question_create"),
+    path("surveys/<slug:slug>/questions/<int:pk>/", questions.edit, name="question_edit"),
     path(
         "surveys/<slug:slug>/questions/<int:pk>/move",
-        authoring.question_move,
+        questions.move,
         name="question_move",
     ),
     path(
         "surveys/<slug:slug>/questions/<int:pk>/delete",
-        authoring.question_delete,
+        questions.delete,
         name="question_delete",
     ),
     path("surveys/<slug:slug>/preview", respond.preview, name="preview"),

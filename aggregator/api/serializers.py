@@ -6,10 +6,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from aggregator.results import CodeResult, QuestionResult, Results
-from aggregator.wording import FAKE_SHARE, describe_share
+from aggregator.figures import Among
+from aggregator.results import DeclaredResult, FigureResult, QuestionResult, Results
+from aggregator.wording import FAKE_SHARE, INTERVALS, describe_figure
 
-METHODS = ("confidence_sequence", "likelihood_ratio", "clopper_pearson")
+METHODS = tuple(INTERVALS)
 # The same words as the marks on the pages.
 STATES = ("draft", "scheduled", "open", "closed")
 
@@ -37,27 +38,44 @@ class GuideSerializer(serializers.Serializer[dict[str, Any]]):
     high = serializers.FloatField()
 
 
-class ShareSerializer(serializers.Serializer[dict[str, Any]]):
-    """One option. Shares are fractions; the estimate is not clipped to [0, 1]."""
+class FigureSerializer(serializers.Serializer[dict[str, Any]]):
+    """One share or mean. Shares are fractions; the estimate is not clipped to what can be."""
 
-    code = serializers.IntegerField()
-    text = serializers.CharField()
-    count = serializers.IntegerField(help_text="reports that show this code")
-    raw_share = serializers.FloatField(help_text="share of reports that show this code")
-    estimate = serializers.FloatField(help_text="estimated share of people, unclipped")
-    joint_estimate = serializers.FloatField(
-        help_text="most likely share if all shares of the question lie in [0, 1]"
+    figure = serializers.CharField(
+        help_text="a code, an item, mean, yes, follow_up, refused or asked"
     )
-    standard_error = serializers.FloatField()
+    kind = serializers.ChoiceField(choices=("share", "mean"))
+    text = serializers.CharField()
+    of = serializers.ChoiceField(choices=tuple(Among), help_text="whom the share or mean is of")
+    unit = serializers.CharField(allow_blank=True)
+    symbol = serializers.CharField(help_text="the column of reports.csv it is estimated from")
+    count = serializers.IntegerField(help_text="reports that show it")
+    raw_share = serializers.FloatField(help_text="share of reports that show it")
+    estimate = serializers.FloatField(
+        allow_null=True, help_text="unclipped; null where nobody seems to have answered"
+    )
+    joint_estimate = serializers.FloatField(
+        allow_null=True,
+        help_text="most likely share if all shares of the symbol lie in [0, 1]; null for ratios",
+    )
+    standard_error = serializers.FloatField(allow_null=True)
+    interval_method = serializers.ChoiceField(
+        choices=METHODS,
+        help_text=(
+            "confidence_sequence and dirichlet_sequence hold at every look; the others because "
+            "the end was fixed in advance"
+        ),
+    )
     interval_low = serializers.FloatField()
     interval_high = serializers.FloatField()
     guides = GuideSerializer(many=True)
-    together_low = serializers.FloatField(help_text="holds for all shares shown at once")
+    together_method = serializers.ChoiceField(choices=METHODS)
+    together_low = serializers.FloatField(help_text="holds for all figures shown at once")
     together_high = serializers.FloatField()
     fake_2_percent_low = serializers.FloatField(
-        help_text="the interval if 2 % of the reports were invented"
+        allow_null=True, help_text="the interval if 2 % of the reports were invented"
     )
-    fake_2_percent_high = serializers.FloatField()
+    fake_2_percent_high = serializers.FloatField(allow_null=True)
     effective_n = serializers.FloatField(
         allow_null=True, help_text="direct answers that would inform as much; null outside (0, 1)"
     )
@@ -67,28 +85,37 @@ class ShareSerializer(serializers.Serializer[dict[str, Any]]):
 
 class QuestionSerializer(serializers.Serializer[dict[str, Any]]):
     name = serializers.CharField()
+    type = serializers.CharField()
     text = serializers.CharField()
-    k = serializers.IntegerField(help_text="number of options")
+    k = serializers.IntegerField(help_text="codes of the question's symbol, or of each item's")
     threshold = serializers.IntegerField(help_text="keep threshold out of 2**32")
-    epsilon = serializers.FloatField(help_text="in nats, rounded up")
-    n = serializers.IntegerField()
-    interval_method = serializers.ChoiceField(
-        choices=METHODS,
-        help_text=(
-            "confidence_sequence: valid while you watch; likelihood_ratio and clopper_pearson "
-            "(guaranteed): valid because the end was fixed in advance"
-        ),
+    epsilon = serializers.FloatField(help_text="of the question by itself, in nats, rounded up")
+    statement_epsilon = serializers.FloatField(
+        help_text="with all questions that depend on its answer"
     )
-    interval_level = serializers.FloatField()
-    together_method = serializers.ChoiceField(choices=METHODS)
+    n = serializers.IntegerField(help_text="reports in which it was asked")
+    level = serializers.FloatField(help_text="of each interval")
     together_level = serializers.FloatField(help_text="of each interval, so that all hold at once")
-    contradiction = serializers.BooleanField(
-        help_text="no share agrees with the codes at the interval's level"
-    )
     alarm = serializers.BooleanField(
         help_text="the design could not plausibly have produced these codes, at any look"
     )
-    shares = ShareSerializer(many=True)
+    figures = FigureSerializer(
+        many=True, help_text="none while fewer were asked than the display minimum"
+    )
+
+
+class GroupSerializer(serializers.Serializer[dict[str, Any]]):
+    code = serializers.IntegerField()
+    text = serializers.CharField()
+    n = serializers.IntegerField(allow_null=True, help_text="null where the group is too small")
+
+
+class DeclaredSerializer(serializers.Serializer[dict[str, Any]]):
+    """A question that is not scrambled: its answers are sent as they are."""
+
+    name = serializers.CharField()
+    text = serializers.CharField()
+    groups = GroupSerializer(many=True)
 
 
 class ResultsSerializer(serializers.Serializer[dict[str, Any]]):
@@ -99,7 +126,7 @@ class ResultsSerializer(serializers.Serializer[dict[str, Any]]):
     state = serializers.ChoiceField(choices=("open", "closed"))
     ending = serializers.CharField()
     manifest_sha256 = serializers.CharField()
-    epsilon = serializers.FloatField(help_text="sum over all questions")
+    epsilon = serializers.FloatField(help_text="largest sum that one person can be asked")
     minimum_batch = serializers.IntegerField()
     display_minimum = serializers.IntegerField()
     through_batch = serializers.IntegerField()
@@ -107,7 +134,11 @@ class ResultsSerializer(serializers.Serializer[dict[str, Any]]):
     method_version = serializers.IntegerField()
     day = serializers.DateField()
     n = serializers.IntegerField()
+    drawn = serializers.IntegerField(
+        allow_null=True, help_text="blocks of questions each person is asked; null for all"
+    )
     questions = QuestionSerializer(many=True)
+    declared = DeclaredSerializer(many=True)
 
 
 class ProblemSerializer(serializers.Serializer[dict[str, Any]]):
@@ -125,7 +156,9 @@ class ReportSerializer(serializers.Serializer[dict[str, Any]]):
     format = serializers.IntegerField(help_text="1")
     manifest = serializers.CharField(help_text="SHA-256 of the manifest, unpadded base64url")
     id = serializers.CharField(help_text="32 random bytes, unpadded base64url")
-    symbols = serializers.CharField(help_text="one base64url character per question")
+    symbols = serializers.CharField(
+        help_text="one base64url character per symbol, ~ where it was not drawn"
+    )
 
 
 class ReceiptSerializer(serializers.Serializer[dict[str, Any]]):
@@ -149,47 +182,64 @@ def describe_results(results: Results) -> dict[str, Any]:
         "method_version": snapshot.method_version,
         "day": snapshot.day,
         "n": snapshot.total,
-        "questions": [_describe_question(question) for question in results.questions],
+        "drawn": manifest.drawn,
+        "questions": [_describe_question(results, question) for question in results.questions],
+        "declared": [_describe_declared(declared) for declared in results.declared],
     }
 
 
-def _describe_question(result: QuestionResult) -> dict[str, Any]:
+def _describe_question(results: Results, result: QuestionResult) -> dict[str, Any]:
     question = result.question
     return {
         "name": question.name,
+        "type": question.type,
         "text": question.text,
         "k": question.k,
         "threshold": question.threshold,
-        "epsilon": question.mechanism.epsilon,
+        "epsilon": question.epsilon,
+        "statement_epsilon": results.manifest.statement_epsilon(question),
         "n": result.total,
-        "interval_method": result.interval_method,
-        "interval_level": result.interval_level,
-        "together_method": result.together_method,
+        "level": result.level,
         "together_level": result.together_level,
-        "contradiction": result.contradiction,
         "alarm": result.alarm,
-        "shares": [_describe_share(result, code) for code in result.codes],
+        "figures": [_describe_figure(result, found) for found in result.figures],
     }
 
 
-def _describe_share(result: QuestionResult, code: CodeResult) -> dict[str, Any]:
-    band = result.band(code, fake_share=FAKE_SHARE)
+def _describe_figure(result: QuestionResult, found: FigureResult) -> dict[str, Any]:
+    band = result.band(found, fake_share=FAKE_SHARE)
     return {
-        "code": code.code,
-        "text": code.text,
-        "count": code.count,
-        "raw_share": code.raw_share,
-        "estimate": code.estimate,
-        "joint_estimate": code.joint_estimate,
-        "standard_error": code.standard_error,
-        "interval_low": code.low,
-        "interval_high": code.high,
-        "guides": [vars(guide) for guide in code.guides],
-        "together_low": code.together_low,
-        "together_high": code.together_high,
-        "fake_2_percent_low": band.low,
-        "fake_2_percent_high": band.high,
-        "effective_n": code.effective_total,
-        "status": result.status_of(code).value,
-        "sentence": describe_share(result, code),
+        "figure": found.figure.name,
+        "kind": found.figure.kind,
+        "text": found.figure.text,
+        "of": found.figure.of,
+        "unit": result.question.unit if found.is_mean else "",
+        "symbol": found.figure.symbol,
+        "count": found.count,
+        "raw_share": found.raw_share,
+        "estimate": found.estimate,
+        "joint_estimate": found.joint_estimate,
+        "standard_error": found.standard_error,
+        "interval_method": found.method,
+        "interval_low": found.low,
+        "interval_high": found.high,
+        "guides": [vars(guide) for guide in found.guides],
+        "together_method": found.together_method,
+        "together_low": found.together_low,
+        "together_high": found.together_high,
+        "fake_2_percent_low": None if band is None else band.low,
+        "fake_2_percent_high": None if band is None else band.high,
+        "effective_n": found.effective_total,
+        "status": result.status_of(found).value,
+        "sentence": describe_figure(result, found),
+    }
+
+
+def _describe_declared(declared: DeclaredResult) -> dict[str, Any]:
+    return {
+        "name": declared.question.name,
+        "text": declared.question.text,
+        "groups": [
+            {"code": group.code, "text": group.text, "n": group.count} for group in declared.groups
+        ],
     }

@@ -10,7 +10,7 @@ from datetime import datetime
 from aggregator import problems
 from aggregator.intake.errors import IntakeError, NotNow, Refused
 from aggregator.intake.wire import Upload
-from surveys.manifest import parse_manifest
+from surveys.manifest import NOT_DRAWN, parse_manifest
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
@@ -23,7 +23,9 @@ class Terms:
 
     opens_at: datetime | None
     closes_at: datetime | None
-    options: tuple[int, ...]  # of each question
+    options: tuple[int, ...]  # how many codes each symbol has
+    blocks: tuple[int | None, ...]  # of each symbol; None for what everybody is asked
+    drawn: int | None  # blocks that each person is asked
 
 
 # A launched wave never changes but for its state, so this never grows old.
@@ -54,11 +56,13 @@ def _read_terms(hashes: set[bytes]) -> dict[bytes, Terms]:
     unknown = hashes - _terms.keys()
     if unknown:
         for wave in Wave.objects.filter(manifest_hash__in=unknown):
-            questions = parse_manifest(bytes(wave.manifest)).questions
+            manifest = parse_manifest(bytes(wave.manifest))
             _terms[bytes(wave.manifest_hash)] = Terms(
                 opens_at=wave.opens_at,
                 closes_at=wave.closes_at,
-                options=tuple(question.k for question in questions),
+                options=tuple(symbol.k for symbol in manifest.symbols),
+                blocks=tuple(symbol.block for symbol in manifest.symbols),
+                drawn=manifest.drawn,
             )
     return {manifest_hash: _terms[manifest_hash] for manifest_hash in hashes & _terms.keys()}
 
@@ -82,23 +86,41 @@ def find_obstacle(
             "This survey is not open yet.",
             retry_after=min(3600, max(1, int((terms.opens_at - now).total_seconds()) + 1)),
         )
-    return _find_misfit(upload.symbols, options=terms.options)
+    return _find_misfit(upload.symbols, terms)
 
 
 def refuse_as_closed() -> Refused:
     return Refused(problems.WAVE_CLOSED, "This survey is closed and takes no more reports.")
 
 
-def _find_misfit(symbols: bytes, *, options: Sequence[int]) -> IntakeError | None:
-    if len(symbols) != len(options):
+def _find_misfit(symbols: bytes, terms: Terms) -> IntakeError | None:
+    if len(symbols) != len(terms.options):
         return Refused(
             problems.WRONG_LENGTH,
-            f"This survey has {len(options)} symbols, the report has {len(symbols)}.",
+            f"This survey has {len(terms.options)} symbols, the report has {len(symbols)}.",
         )
-    for number, (code, k) in enumerate(zip(symbols, options, strict=True), 1):
-        if code >= k:
+    missing = NOT_DRAWN in symbols
+    if missing and terms.drawn is None:
+        return Refused(problems.SYMBOL_OUT_OF_RANGE, "This survey asks every question of everyone.")
+    for number, (code, k) in enumerate(zip(symbols, terms.options, strict=True), 1):
+        if code >= k and code != NOT_DRAWN:
             return Refused(
                 problems.SYMBOL_OUT_OF_RANGE,
                 f"Symbol {number} must be one of the first {k} of the alphabet.",
             )
+    if terms.drawn is not None and not _is_a_draw(symbols, terms.blocks, drawn=terms.drawn):
+        return Refused(
+            problems.SYMBOL_OUT_OF_RANGE,
+            f"A report answers {terms.drawn} whole blocks of questions and has ~ for all others.",
+        )
     return None
+
+
+def _is_a_draw(symbols: bytes, blocks: Sequence[int | None], *, drawn: int) -> bool:
+    """Whether exactly so many blocks are there, each as a whole, and what is in none."""
+    there: set[int | None] = set()
+    missing: set[int | None] = set()
+    for code, block in zip(symbols, blocks, strict=True):
+        (missing if code == NOT_DRAWN else there).add(block)
+    there.discard(None)
+    return len(there) == drawn and None not in missing and not there & missing

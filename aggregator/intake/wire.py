@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 from aggregator import problems
 from aggregator.intake.errors import Refused
+from surveys.manifest import NOT_DRAWN
 
 MAX_BODY_BYTES = 4096
 ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-_CODES = bytes.maketrans(ALPHABET, bytes(range(64)))
+SENTINEL = b"~"  # on the wire for NOT_DRAWN
+_CODES = bytes.maketrans(ALPHABET + SENTINEL, bytes([*range(64), NOT_DRAWN]))
+_SYMBOLS = bytes(ALPHABET).ljust(NOT_DRAWN, b" ") + SENTINEL
 _BODY = re.compile(
     rb'\{"format":1,"manifest":"([A-Za-z0-9_-]{43})","id":"([A-Za-z0-9_-]{43})"'
     rb',"symbols":"([A-Za-z0-9_~-]+)"\}'
@@ -28,7 +31,7 @@ class Upload:
 
     manifest_hash: bytes
     report_id: bytes
-    symbols: bytes  # one code a byte
+    symbols: bytes  # one code a byte, or NOT_DRAWN
 
 
 def parse_upload(body: bytes) -> Upload:
@@ -41,13 +44,10 @@ def parse_upload(body: bytes) -> Upload:
             problems.MALFORMED_REPORT,
             f"The body must be exactly {SHAPE}, without spaces and in this order.",
         )
-    symbols = match[3]
-    if b"~" in symbols:
-        raise Refused(problems.SYMBOL_OUT_OF_RANGE, "This survey asks every question of everyone.")
     return Upload(
         manifest_hash=_decode("manifest", match[1]),
         report_id=_decode("id", match[2]),
-        symbols=symbols.translate(_CODES),
+        symbols=match[3].translate(_CODES),
     )
 
 
@@ -64,5 +64,5 @@ def encode_report(*, manifest_hash: bytes, report_id: bytes, symbols: bytes) -> 
     return b'{"format":1,"manifest":"%s","id":"%s","symbols":"%s"}' % (
         base64.urlsafe_b64encode(manifest_hash).rstrip(b"="),
         base64.urlsafe_b64encode(report_id).rstrip(b"="),
-        bytes(ALPHABET[code] for code in symbols),
+        symbols.translate(_SYMBOLS),
     )

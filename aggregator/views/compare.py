@@ -13,14 +13,24 @@ from django_htmx.http import HttpResponseClientRefresh
 from aggregator import compare_wording as wording
 from aggregator.analysis import MAX_PREDICTORS
 from aggregator.compare_export import respond_with_comparison
-from aggregator.comparisons import NotComparable, find_standing, request_comparison
+from aggregator.comparisons import (
+    NotComparable,
+    find_items,
+    find_plain_items,
+    find_standing,
+    request_comparison,
+)
+from aggregator.items import Item, list_items
 from aggregator.models import Comparison
 from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results import Results, find_view
 from aggregator.views._access import for_owner
 from aggregator.views.results import STOP_POLLING
 from aggregator.wording import describe_alarm
+from privacy.budgets import pair_fraction
+from surveys.manifest import Manifest
 from surveys.models import Survey
+from surveys.templatetags.numbers import percent
 
 REFUSED = 422
 
@@ -58,7 +68,7 @@ def _read_choice(request: HttpRequest, results: Results) -> tuple[Comparison.Kin
         return Comparison.Kind.PAIRS, []
     if kind == Comparison.Kind.TABLE:
         return Comparison.Kind.TABLE, [name for name in (outcome, group) if name]
-    known = [question.name for question in results.manifest.questions]
+    known = [item.name for item in list_items(results.manifest)]
     unknown = sorted(chosen - set(known))
     predictors = [name for name in known if name in chosen] + unknown
     return Comparison.Kind.REGRESSION, [name for name in (outcome, *predictors) if name]
@@ -71,7 +81,10 @@ def _render_forms(
     recent = wave.comparisons.order_by("-pk")[:20]
     context = {
         "survey": survey,
-        "results": results,
+        "outcomes": list_items(results.manifest),
+        "items": [item for item in list_items(results.manifest) if not item.is_number],
+        "plain_items": len(find_plain_items(results.manifest)),
+        "drawn_note": _describe_drawn(results.manifest),
         "problem": problem,
         "posted": request.POST,
         **{
@@ -94,6 +107,24 @@ def _render_forms(
         ],
     }
     return render(request, "aggregator/compare.html", context, status=REFUSED if problem else 200)
+
+
+def _describe_drawn(manifest: Manifest) -> str:
+    """What a random subset means for comparisons; empty where everybody was asked everything."""
+    m, blocks = manifest.drawn, manifest.block_count
+    if m is None:
+        return ""
+    if m == 1:
+        return (
+            "Each person was asked one block of questions, so no two questions of different "
+            "blocks can be compared."
+        )
+    share = percent(pair_fraction(drawn=m, questions=blocks))
+    return (
+        f"Each person was asked {m} of {blocks} blocks of questions: two questions of different "
+        f"blocks are compared on about {share} of the reports, and more than {m} blocks never "
+        "come together."
+    )
 
 
 @for_owner
@@ -139,14 +170,12 @@ def _find(survey: Survey, pk: int) -> Comparison:
 def _context(survey: Survey, comparison: Comparison) -> dict[str, Any]:
     standing = find_standing(comparison)
     manifest = standing.manifest
-    questions = wording.find_questions(manifest, comparison)
+    items = find_items(manifest, comparison.names)
     context: dict[str, Any] = {
         "survey": survey,
         "comparison": comparison,
         "title": wording.describe_title(manifest, comparison),
-        "questions": [
-            (wording.number_of(manifest, question.name), question) for question in questions
-        ],
+        "items": items,
         "standing": wording.A_PLACE_TO_START
         if comparison.kind == Comparison.Kind.PAIRS
         else wording.describe_standing(
@@ -160,24 +189,26 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, Any]:
         "batches": comparison.through_batch,
     }
     if comparison.state == Comparison.State.DONE:
-        context |= _describe_result(comparison, manifest, questions)
+        context |= _describe_result(comparison, manifest, items)
     return context
 
 
-def _describe_result(comparison: Comparison, manifest: Any, questions: list[Any]) -> dict[str, Any]:
+def _describe_result(
+    comparison: Comparison, manifest: Manifest, items: list[Item]
+) -> dict[str, Any]:
     result = comparison.result or {}
     if comparison.kind == Comparison.Kind.PAIRS:
         return {"result": result, "pairs": wording.write_pairs(result, manifest)}
     if comparison.kind == Comparison.Kind.REGRESSION:
         return {"result": result, "terms": wording.write_terms(result, manifest)}
-    outcome, group = (f"Q{wording.number_of(manifest, question.name)}" for question in questions)
+    outcome, group = (item.label for item in items)
     return {
         "result": result,
         "difference": wording.describe_difference(result, outcome, group),
         "test": wording.describe_test(result["test"]),
         "disagreement": wording.describe_disagreement(result),
         "figures": wording.write_figures(result, outcome, group),
-        "cells": wording.write_cells(result, questions),
+        "cells": wording.write_cells(result),
         "outcome": outcome,
         "group": group,
     }

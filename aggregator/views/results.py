@@ -10,18 +10,20 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from aggregator.known_truth import describe_known_truth, known_shares
+from aggregator.known_truth import describe_known_truth, known_truths
 from aggregator.models import Chart
-from aggregator.results import Standing, View, find_view
+from aggregator.results import QuestionResult, Results, Standing, View, find_view
 from aggregator.views._access import for_owner
 from aggregator.wording import (
     CONTRADICTION,
     CONTRADICTION_CAUSES,
     GUIDES,
+    Finding,
     describe_alarm,
     describe_intervals,
     write_findings,
 )
+from surveys.manifest import Manifest, ManifestQuestion
 from surveys.models import Survey
 from surveys.state import describe_state
 
@@ -30,6 +32,7 @@ STOP_POLLING = 286  # htmx: swap this in and ask no more
 
 def _context(view: View) -> dict[str, Any]:
     survey, wave, found = view.survey, view.wave, view.results
+    findings = write_findings(found, truths=known_truths(survey)) if found else []
     return {
         "view": view,
         "survey": survey,
@@ -37,12 +40,39 @@ def _context(view: View) -> dict[str, Any]:
         "manifest": view.manifest,
         "standing": view.standing.value,
         "state": describe_state(wave=wave, now=timezone.now()),
-        "findings": write_findings(found, truths=known_shares(survey)) if found else [],
+        "findings": findings,
+        "questions": _group(found, findings) if found else [],
+        "epsilons": _list_epsilons(view.manifest) if view.manifest else [],
         "chart_note": f"{describe_intervals(found.fixed_end)} {GUIDES}" if found else "",
         "alarm": describe_alarm(found) if found else "",
         "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),
         "known_truth": describe_known_truth(survey),
     }
+
+
+def _group(results: Results, findings: list[Finding]) -> list[tuple[QuestionResult, list[Finding]]]:
+    """Every question, also one that too few were asked, with what is said about it."""
+    return [
+        (question, [finding for finding in findings if finding.question is question])
+        for question in results.questions
+    ]
+
+
+def _list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:
+    """Each question's number, its own ε, and that with what depends on its answer, or 0."""
+    parents = {
+        parent for question in manifest.questions for parent in manifest.parents_of(question)
+    }
+    return [
+        (
+            number,
+            question,
+            question.epsilon,
+            manifest.statement_epsilon(question) if question.name in parents else 0.0,
+        )
+        for number, question in enumerate(manifest.questions, start=1)
+        if question.type != "information"
+    ]
 
 
 @for_owner

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 from scripts.chromium import launch_chromium
 from scripts.stack import Stack, free_port
 
-LIMIT_KB = 15
+LIMIT_KB = 20
 MAKE_SURVEY = """
 from accounts.models import User
 from surveys.services import add_question, create_survey, launch_survey

@@ -4,64 +4,69 @@
  */
 import { toBase64url } from "./manifest.js";
 import { cryptoUint32, randomizeReport } from "./randomize.js";
+import { findLatents, walk } from "./rules.js";
 
 const STORE = "envelopes";
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/** @param {string} hash @param {number[]} codes  the answers @param {Question[]} questions */
-export function drawEnvelope(hash, codes, questions) {
+/**
+ * @param {string} manifest  its hash @param {Question[]} questions
+ * @param {Question[]} pages @param {Answers} answers
+ */
+export function drawEnvelope(manifest, questions, pages, answers) {
   const id = toBase64url(crypto.getRandomValues(new Uint8Array(32)));
-  const drawn = randomizeReport(codes, questions, cryptoUint32);
-  return { manifest: hash, id, symbols: drawn.map((symbol) => ALPHABET[symbol]).join("") };
+  const { open, codes } = walk(pages, answers);
+  const names = open.map(({ name }) => name);
+  const latents = questions.flatMap((one) => findLatents(one, codes, names.includes(one.name)));
+  const channels = questions.flatMap((one) => one.channels);
+  const drawn = randomizeReport(latents, channels, cryptoUint32);
+  const symbols = drawn.map((code) => (code === null ? "~" : ALPHABET[code])).join("");
+  return { manifest, id, symbols };
 }
 
 /**
- * Opens the place for one survey. Without storage or locks it is only this page's memory.
+ * Without storage or locks it is only this page's memory that keeps.
  * @param {string} hash  the manifest's
  * @returns {Promise<Keeper>}
  */
 export async function openKeeper(hash) {
-  /** @type {Kept | undefined} */
-  let kept;
+  /** @type {Record<string, any>} */
+  const kept = {};
   let database = navigator.locks && (await openDatabase().catch(() => undefined));
 
-  const read = async () => {
+  const read = async (part = "") => {
     try {
-      if (database) kept = await settled(database.transaction(STORE).objectStore(STORE).get(hash));
+      const reading = database?.transaction(STORE).objectStore(STORE).get(hash + part);
+      if (reading) kept[part] = await settled(reading);
     } catch {
-      database = undefined; // taken away, as when a person clears the browser's data
+      database = undefined; // taken away
     }
-    return kept;
+    return kept[part];
   };
 
-  /** @param {Kept} value */
-  const write = async (value) => {
-    kept = value;
+  /** @param {any} value */
+  const write = async (value, part = "") => {
+    kept[part] = value;
     try {
-      if (database) await put(database, hash, value);
+      if (database) await put(database, hash + part, value);
     } catch {
-      database = undefined; // a full disk: go on from memory, with the same envelope
+      database = undefined; // a full disk: go on from memory
     }
   };
 
-  /** @param {() => Envelope} draw */
-  const sealAlone = async (draw) => {
-    if (await read()) return false;
-    await write(draw());
-    return true;
+  /** Of many tabs one draws, and the others find what it has kept. @param {() => any} draw */
+  const seal = async (draw, part = "") => {
+    const sealAlone = async () => {
+      if (await read(part)) return false;
+      await write(draw(), part);
+      return true;
+    };
+    return database ? navigator.locks.request(`murmur ${hash}`, sealAlone) : sealAlone();
   };
 
-  return {
-    read,
-    write,
-    // Of many tabs one draws, and the others find what it has kept.
-    seal: async (draw) =>
-      database
-        ? navigator.locks.request(`murmur ${hash}`, () => sealAlone(draw))
-        : sealAlone(draw),
-    isLasting: () => database !== undefined,
-    isAtRisk: () => !database && kept !== undefined && !("over" in kept),
-  };
+  const isLasting = () => database !== undefined;
+  const isAtRisk = () => !database && kept[""] && !kept[""].over;
+  return { read, write, seal, isLasting, isAtRisk };
 }
 
 /** @returns {Promise<IDBDatabase | undefined>} */
@@ -80,13 +85,13 @@ function settled(request) {
 }
 
 /**
- * Done when the disk has it, not before: the first try to send waits for this.
- * @param {IDBDatabase} database @param {string} hash @param {Kept} value
+ * Done when the disk has it: the first try to send waits for this.
+ * @param {IDBDatabase} database @param {string} key @param {any} value
  */
-function put(database, hash, value) {
+function put(database, key, value) {
   return new Promise((resolve, reject) => {
     const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
-    transaction.objectStore(STORE).put(value, hash);
+    transaction.objectStore(STORE).put(value, key);
     transaction.oncomplete = resolve;
     transaction.onabort = () => reject(transaction.error);
   });

@@ -1,79 +1,96 @@
 /**
- * Scrambles answers. This file does nothing else: it reads no page, sends nothing and
- * keeps nothing. What it is given stays in memory, and what comes out is what is sent.
+ * Scrambles answers. This file does nothing else: it reads no page, sends nothing and keeps
+ * nothing. Python does exactly the same in privacy/mechanisms.py.
  *
- * A question has k possible answers, numbered 0 to k-1, and a keep threshold T. Two numbers
- * are drawn for every answer, whatever it is. The first decides with chance T / 2^32 whether
- * the answer is kept; the second says which other answer replaces it if not.
- * Python does exactly the same in privacy/mechanisms.py.
+ * A symbol has k possible codes, numbered 0 to k-1, and a keep threshold T. Two numbers are
+ * drawn for each, whatever it is. The first decides with chance T / 2^32 whether the code is
+ * kept; the second says which other code replaces it if not.
  */
-
 const SCALE = 2 ** 32;
 const MAX_SYMBOLS = 64;
 
-/**
- * @typedef {{ k: number, threshold: number }} Channel
- * @typedef {() => number} RandomUint32  draws an integer from 0 to 2^32 - 1, all equally likely
- */
-
-/**
- * Refuses a channel that this file cannot run exactly, or that protects nothing.
- * @param {Channel} channel
- */
-export function checkChannel({ k, threshold }) {
-  if (!Number.isInteger(k) || k < 2 || k > MAX_SYMBOLS) {
-    throw new RangeError(`k must be an integer from 2 to ${MAX_SYMBOLS}, got ${k}`);
-  }
-  if (!Number.isInteger(threshold) || threshold * k <= SCALE || threshold >= SCALE) {
-    throw new RangeError(`threshold must lie between 2^32 / ${k} and 2^32, got ${threshold}`);
+/** @param {number} value @param {number} least @param {number} most */
+export function checkWhole(value, least, most) {
+  if (!Number.isInteger(value) || value < least || value > most) {
+    throw new RangeError(`${value} is not a whole number from ${least} to ${most}`);
   }
 }
 
+/** Refuses what cannot run exactly, or protects nothing. @param {Channel} channel */
+export function checkChannel({ k, threshold }) {
+  checkWhole(k, 2, MAX_SYMBOLS);
+  checkWhole(threshold, Math.floor(SCALE / k) + 1, SCALE - 1);
+}
+
+/** A number from 0 to n-1. @param {number} n @param {Random} randomUint32 */
+function drawBelow(n, randomUint32) {
+  // Numbers at or above the limit are drawn again, or some would come up too often.
+  const limit = Math.floor(SCALE / n) * n;
+  let v = randomUint32();
+  while (v >= limit) v = randomUint32();
+  return v % n;
+}
+
 /**
- * @param {number} symbol  the true answer's number
- * @param {Channel} channel
- * @param {RandomUint32} randomUint32
- * @returns {number} the number to send
+ * The code to send.
+ * @param {number} symbol  the true code
+ * @param {Channel} channel @param {Random} randomUint32
  */
 export function randomizeSymbol(symbol, channel, randomUint32) {
   checkChannel(channel);
   const { k, threshold } = channel;
-  if (!Number.isInteger(symbol) || symbol < 0 || symbol >= k) {
-    throw new RangeError(`symbol must be an integer from 0 to ${k - 1}, got ${symbol}`);
-  }
-  const others = k - 1;
-  // Numbers at or above the limit are drawn again, or some answers would come up too often.
-  const limit = Math.floor(SCALE / others) * others;
+  checkWhole(symbol, 0, k - 1);
   const u = randomUint32();
-  let v = randomUint32();
-  while (v >= limit) {
-    v = randomUint32();
-  }
-  const other = v % others;
+  const other = drawBelow(k - 1, randomUint32);
   const replacement = other + Number(other >= symbol);
-  // Arithmetic instead of a branch: the same steps whether or not the answer is kept.
+  // Arithmetic instead of a branch: the same steps whether or not the code is kept.
   const kept = Number(u < threshold);
   return kept * symbol + (1 - kept) * replacement;
 }
 
 /**
- * Scrambles all answers of a visit, each by itself.
- * @param {number[]} symbols  the true answers' numbers, one for each question
- * @param {Channel[]} questions
- * @param {RandomUint32} randomUint32
- * @returns {number[]} the numbers to send
+ * Rounds a number to 0 or 1, for the ends of its range, so that the mean is kept.
+ * @param {number} value @param {Channel} channel @param {Random} randomUint32
  */
-export function randomizeReport(symbols, questions, randomUint32) {
-  if (symbols.length !== questions.length) {
-    throw new RangeError(`${questions.length} questions, but ${symbols.length} symbols`);
-  }
-  return questions.map((question, i) => randomizeSymbol(symbols[i], question, randomUint32));
+export function roundToBit(value, { minimum = 0, maximum = 0 }, randomUint32) {
+  checkWhole(value, minimum, maximum);
+  const limit = Math.floor((SCALE * (value - minimum)) / (maximum - minimum));
+  return Number(randomUint32() < limit);
 }
 
 /**
- * The browser's own source of unpredictable numbers.
- * @returns {number}
+ * Draws the blocks that one person is asked, in ascending order; every set is equally likely.
+ * @param {number} blocks @param {number} drawn @param {Random} randomUint32
  */
+export function drawBlocks(blocks, drawn, randomUint32) {
+  const order = [...Array(blocks).keys()];
+  for (let place = 0; place < drawn; place += 1) {
+    const other = place + drawBelow(blocks - place, randomUint32);
+    [order[place], order[other]] = [order[other], order[place]];
+  }
+  return order.slice(0, drawn).sort((a, b) => a - b);
+}
+
+/**
+ * Scrambles all answers of a visit, each by itself.
+ * @param {(Latent | undefined)[]} latents  the truth; null where nothing was drawn
+ * @param {(Channel | null)[]} channels  null where the answer is sent as it is
+ * @param {Random} randomUint32
+ */
+export function randomizeReport(latents, channels, randomUint32) {
+  checkWhole(latents.length, channels.length, channels.length);
+  return channels.map((channel, i) => {
+    const latent = latents[i];
+    if (latent === null || (!channel && typeof latent === "number")) return latent;
+    if (latent === undefined || !channel) throw new RangeError(`${i} has no answer`);
+    if (typeof latent === "number") return randomizeSymbol(latent, channel, randomUint32);
+    // Rounded also where the number is missing, so that as many numbers are drawn.
+    const bit = roundToBit(latent.value, channel, randomUint32);
+    return randomizeSymbol(latent.missing ?? bit, channel, randomUint32);
+  });
+}
+
+/** The browser's own source of unpredictable numbers. */
 export function cryptoUint32() {
   return crypto.getRandomValues(new Uint32Array(1))[0];
 }

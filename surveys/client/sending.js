@@ -6,24 +6,6 @@ import { cryptoUint32 } from "./randomize.js";
 const SECONDS_BETWEEN_TRIES = [1, 2, 4, 8, 16];
 const LONGEST_WAIT = 60;
 const PATIENCE = 20_000; // milliseconds for one try
-const NOT_SENT = "Not sent yet. Your answer is still scrambled the same way.";
-const REFUSED = "It was not counted. Please tell the people who gave you the link.";
-
-/** @type {Record<string, [string, string]>} */
-const WORDS = {
-  sent: ["Thank you", "Your code was sent. You can close this page."],
-  before: [
-    "A code was already sent from this browser",
-    "Thank you. Each person answers once. You can close this page.",
-  ],
-  other: [
-    "Your code was sent from another tab",
-    "What you chose in this tab was dropped. You can close this page.",
-  ],
-  closed: ["This survey is closed", "Your code came too late, so it was not counted."],
-  refused: ["This survey could not take your code", REFUSED],
-  unfit: ["This survey could not take your code", REFUSED],
-};
 
 /** Sends what is kept, and erases it when it is acknowledged. @param {Visit} visit */
 export async function send(visit) {
@@ -31,33 +13,23 @@ export async function send(visit) {
   const kept = await keeper.read();
   if (!kept) return;
   if ("over" in kept) {
-    const known = kept.over === "sent" ? (other ? "other" : "before") : kept.over;
-    tell(...WORDS[known]);
-    return;
+    const before = other ? "other" : "before";
+    return tell(kept.over === "sent" ? before : kept.over);
   }
-  tell("Sending your code", "One moment.");
-  const stay = keeper.isLasting()
-    ? "You can also close this page and come back to it later."
-    : "Keep this page open.";
-  const outcome = await deliver(intake, kept, () =>
-    tell("Still trying", `${NOT_SENT} This page tries again by itself. ${stay}`),
-  );
+  tell("sending");
+  const stay = keeper.isLasting() ? "lasting" : "memory";
+  const outcome = await deliver(intake, kept, () => tell("trying", stay));
   if (outcome === "sent" || outcome === "closed" || outcome === "refused") {
     await keeper.write({ over: outcome });
   }
-  if (outcome === "later" || outcome === "early") {
-    const why = outcome === "early" ? "This survey is not open yet." : "Try again.";
-    tell("Your code is waiting", `${NOT_SENT} ${why} ${stay}`, () => void send(visit));
-  } else {
-    tell(...WORDS[outcome === "sent" && other ? "other" : outcome]);
-  }
+  if (outcome === "later" || outcome === "early") tell(outcome, stay, () => void send(visit));
+  else if (outcome === "unfit") tell("refused");
+  else tell(outcome === "sent" && other ? "other" : outcome);
 }
 
 /**
- * Tries a few times, waiting in between as long as the server asks for.
- * @param {string} url @param {Envelope} envelope
- * @param {() => void} onWaiting  called when a try failed and another one follows
- * @returns {Promise<Outcome>}
+ * Tries a few times, and waits in between as long as the server asks for.
+ * @param {string} url @param {Envelope} envelope @param {() => void} onWaiting
  */
 async function deliver(url, { manifest, id, symbols }, onWaiting) {
   const body = `{"format":1,"manifest":"${manifest}","id":"${id}","symbols":"${symbols}"}`;

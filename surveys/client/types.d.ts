@@ -5,12 +5,50 @@ interface Option {
   text: string;
 }
 
-interface Question {
-  type: string;
-  text: string;
+/** "Ask only if …": one of all, any and not, or a condition on one answer. */
+interface Rule {
+  all?: Rule[];
+  any?: Rule[];
+  not?: Rule;
+  name: string;
+  is: number[];
+}
+
+/** How a symbol is scrambled; with a range it is a number that is rounded to a bit first. */
+interface Channel {
   k: number;
   threshold: number;
-  options: Option[];
+  minimum?: number;
+  maximum?: number;
+}
+
+interface Question {
+  name: string;
+  type: string;
+  text: string;
+  k?: number;
+  threshold?: number;
+  options?: Option[];
+  refusal?: true;
+  rule?: Rule;
+  minimum?: number;
+  maximum?: number;
+  unit?: string;
+  low_label?: string;
+  high_label?: string;
+  limit?: number;
+  gate_threshold?: number;
+  follow_up?: string;
+  /** What checkManifest finds: a channel for each symbol, null for one that is sent as it is. */
+  channels: (Channel | null)[];
+  /** Of the questions that are drawn together; -1 for what everybody is asked. */
+  block: number;
+  /** Whether this person is asked its block. */
+  isDrawn: boolean;
+  /** Its place in the whole survey; 0 for a text. */
+  number: number;
+  /** Of the second part of a follow-up: the name of the question. */
+  follows?: string;
 }
 
 interface Manifest {
@@ -20,6 +58,30 @@ interface Manifest {
   minimum_batch: number;
   display_minimum: number;
   questions: Question[];
+  /** How many blocks each person is asked; all where it is missing. */
+  drawn?: number;
+  /** What checkManifest finds: how many there are. */
+  blocks: number;
+}
+
+/** A code; a number; the codes of what is selected; null for "prefer not to say". */
+type Answer = number | null | number[];
+type Answers = Record<string, Answer>;
+
+/** By the names that rules use. */
+type Codes = Record<string, number | undefined>;
+
+/** The truth behind a symbol: a code, a number to be rounded, or null if it was not drawn. */
+type Latent = number | null | { value: number; missing?: number };
+
+/** Draws an integer from 0 to 2^32 - 1, all equally likely. */
+type Random = () => number;
+
+interface Choice {
+  text: string;
+  value: number | null;
+  /** Whether these are the author's words. */
+  isOwn?: boolean;
 }
 
 /** A randomized report, drawn once; its bytes on the wire follow from it. */
@@ -36,14 +98,15 @@ interface Mark {
 
 type Kept = Envelope | Mark;
 
+/** Keeps the envelope, or what is left of it, and beside it the blocks that were drawn. */
 interface Keeper {
   /** Whether a code would outlive this page. */
   isLasting: () => boolean;
   /** Whether leaving this page now would lose a code that is not sent yet. */
   isAtRisk: () => boolean;
-  read: () => Promise<Kept | undefined>;
+  read: { (): Promise<Kept | undefined>; (part: " blocks"): Promise<number[]> };
   /** Draws and keeps unless something is kept already; tells whether it did. */
-  seal: (draw: () => Envelope) => Promise<boolean>;
+  seal: { (draw: () => Envelope): Promise<boolean>; (draw: () => number[], part: " blocks"): Promise<boolean> };
   write: (value: Kept) => Promise<void>;
 }
 
@@ -56,25 +119,30 @@ interface Reply {
   seconds: number;
 }
 
-type Tell = (title: string, text: string, again?: () => void) => void;
+/** Shows sentences of the page, by their names. */
+type Tell = (name: string, stay?: string, again?: () => void) => void;
 
 /** What the check before sending shows, and what can be done there. */
 interface Check {
-  manifest: Manifest;
-  codes: number[];
+  pages: Question[];
+  answers: Answers;
+  own: object;
   back: () => void;
-  change: (index: number) => void;
+  change: (name: string) => void;
   submit: () => void;
 }
 
 /** What one question's step shows, and what can be done there. */
 interface Step {
-  manifest: Manifest;
-  index: number;
+  page: Question;
+  /** Attributes of the author's words. */
+  own: object;
+  /** "Question 3 of 9", or nothing. */
+  progress: string;
   /** The answer given before, when coming back. */
-  code: number | undefined;
+  answer: Answer | undefined;
   back: () => void;
-  proceed: (code: number) => void;
+  proceed: (answer: Answer) => void;
 }
 
 interface Visit {

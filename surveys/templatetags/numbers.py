@@ -44,8 +44,9 @@ def moment(value: datetime) -> str:
 
 
 @register.filter
-def strength(flips: int | str) -> Strength:
-    return describe_strength(int(flips))
+def strength(flips: int | str, symbols: int | None = 2) -> Strength:
+    """The strength of a question with so many codes; None if that is not known yet."""
+    return describe_strength(int(flips), symbols=symbols)
 
 
 @register.filter

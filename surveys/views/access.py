@@ -15,7 +15,17 @@ from surveys.errors import SurveyError
 from surveys.models import Question, Survey
 
 # What people typed and would lose if a refusal did not show it to them.
-TYPED_FIELDS = ("title", "introduction", "text")
+TYPED_FIELDS = (
+    "title",
+    "introduction",
+    "text",
+    "follow_up",
+    "options",
+    "unit",
+    "low_label",
+    "high_label",
+    "rule",
+)
 
 
 def signed_in_user(request: HttpRequest) -> User:

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from surveys.forms import PlanForm
 from surveys.planner import CROWD, DELTA, POWER, SHARES, Plan
-from surveys.views.authoring import REFUSED
+from surveys.views.workbench import REFUSED
 
 
 @require_safe

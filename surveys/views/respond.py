@@ -15,10 +15,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from surveys.client_files import ENTRY, ICON, STYLESHEET, client_files, client_version, modules
+from surveys.drafts import describe
 from surveys.manifest import Manifest, hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Survey, Wave
 from surveys.privacy_label import describe_protection
-from surveys.services import describe
 from surveys.views.access import authoring, get_own_survey
 from surveys.views.compressed import answer
 

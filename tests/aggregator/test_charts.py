@@ -12,6 +12,7 @@ import pytest
 
 from aggregator import bundle
 from aggregator.charts import FONT, build_rows, build_specification, draw_chart
+from aggregator.demo_surveys import REDBOOK
 from aggregator.results import Results, find_view
 from surveys.models import Survey, Wave
 from tests.aggregator.fielding import field, process, send_codes
@@ -73,7 +74,7 @@ class TestSpecification:
         survey = field(wave, yes=[90, 80, 100, 110], total=200, drawn=False)
         snapshot = wave.snapshots.get()
         assert "tick" not in marks_of(draw_chart(wave, snapshot)[0])
-        Survey.objects.filter(pk=survey.pk).update(demo=True)
+        Survey.objects.filter(pk=survey.pk).update(demo=True, title=REDBOOK.title)
         wave = Wave.objects.get(pk=wave.pk)
         assert "tick" in marks_of(draw_chart(wave, snapshot)[0])
 

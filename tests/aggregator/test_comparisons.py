@@ -159,7 +159,7 @@ def test_a_choice_that_makes_no_comparison_is_refused(
 
 def test_one_question_alone_cannot_be_compared() -> None:
     wave = make_answered_wave(people=60, questions=1)
-    with pytest.raises(NotComparable, match="only one question"):
+    with pytest.raises(NotComparable, match="Fewer than two questions"):
         ask(wave, Kind.PAIRS)
 
 

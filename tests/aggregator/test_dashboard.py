@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from aggregator.demo_surveys import REDBOOK
 from aggregator.models import Chart
 from aggregator.results import find_view
 from surveys.models import Survey, Wave
@@ -107,7 +108,7 @@ def test_what_was_frozen_is_on_the_page() -> None:
     assert "Smallest batch (K) 10 reports" in words
     assert "Display minimum 123 reports" in words
     # Two questions of ln 3 each: 1.0987 and 2.1973, never rounded down.
-    assert "2.20 Q1: 1.10, 25 of 100 swapped" in words
+    assert "2.20 Q1: 1.10, 25 flips of 100" in words
 
 
 def test_a_draft_says_that_it_is_not_opened() -> None:
@@ -163,10 +164,11 @@ def test_only_the_demo_tells_a_truth() -> None:
     wave = make_launched_survey(questions=["a?", "b?", "c?", "d?"])
     survey = field(wave, yes=[90, 80, 100, 110], total=200)
     assert "known truth" not in text_of(read(survey))
-    Survey.objects.filter(pk=survey.pk).update(demo=True)
-    words = text_of(read(survey))
-    assert "affair 32.2 % (2,053 of 6,366)" in words
-    assert "has children 62.1 % (3,952)" in words
+    Survey.objects.filter(pk=survey.pk).update(demo=True, title=REDBOOK.title)
+    words = text_of(read(Survey.objects.get(pk=survey.pk)))
+    assert "These figures were published in 1978" in words
+    for share in ("32.2 %", "22.6 %", "48.4 %", "62.1 %"):
+        assert f"Known truth {share}" in words
 
 
 # --- the panel ----------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import threading
 import time
@@ -15,44 +14,15 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.models import User
-from aggregator.demo import (
-    DEMO_TRUTH,
-    PEOPLE,
-    REDBOOK_COUNTS,
-    draw_envelopes,
-    field_demo,
-    load_or_draw_envelopes,
-)
+from aggregator.demo import draw_envelopes, field_demo, load_or_draw_envelopes
+from aggregator.demo_surveys import DEMOS, INVENTED_PEOPLE, REDBOOK, REDBOOK_COUNTS, STUDY, Demo
+from aggregator.known_truth import known_truths
 from aggregator.sending import SendingError, send_reports
-from privacy.mechanisms import RandomizedResponse
-from surveys.models import Survey
+from surveys.manifest import Manifest, parse_manifest
+from surveys.models import Question, Survey
 from tests.aggregator.waves import send
 
-COINS = [RandomizedResponse.from_flips(symbols=2, flips=25)] * 4
-
-
-def test_the_counts_add_up_to_the_published_totals() -> None:
-    assert len(REDBOOK_COUNTS) == 16
-    assert PEOPLE == 6366
-    assert [known.yes for known in DEMO_TRUTH] == [2053, 1440, 3078, 3952]
-
-
-def test_drawing_without_noise_gives_back_the_people() -> None:
-    keep = itertools.cycle([0, 0])  # u = 0 keeps every answer
-    envelopes = draw_envelopes(mechanisms=COINS, random_uint32=lambda: next(keep))
-    assert Counter(tuple(e.symbols) for e in envelopes) == REDBOOK_COUNTS
-    assert len({e.report_id for e in envelopes}) == PEOPLE
-
-
-def test_a_quarter_of_all_answers_is_turned() -> None:
-    generator = random.Random(1974)
-    envelopes = draw_envelopes(mechanisms=COINS, random_uint32=lambda: generator.getrandbits(32))
-    for index, known in enumerate(DEMO_TRUTH):
-        observed = sum(e.symbols[index] for e in envelopes)
-        expected = PEOPLE / 4 + known.yes / 2
-        # one in a million: 4.9 standard deviations of a sum of coins with p (1 - p) = 3/16
-        assert abs(observed - expected) < 4.9 * (PEOPLE * 3 / 16) ** 0.5
-        print(f"n={PEOPLE} k={observed} expected={expected}")
+PEOPLE = 6366
 
 
 @pytest.fixture
@@ -60,25 +30,78 @@ def owner(db: None) -> User:
     return User.objects.create_user(email="demo@example.org")
 
 
+def manifest_of(demo: Demo, owner: User) -> Manifest:
+    return parse_manifest(bytes(field_demo(demo, owner=owner).manifest))
+
+
+def test_the_counts_add_up_to_the_published_totals(owner: User) -> None:
+    assert len(REDBOOK_COUNTS) == 16
+    assert sum(REDBOOK_COUNTS.values()) == PEOPLE
+    truths = known_truths(field_demo(REDBOOK, owner=owner).survey)
+    published = {"q1 1": 2053, "q2 1": 1440, "q3 1": 3078, "q4 1": 3952}
+    for figure, yes in published.items():
+        assert truths[figure] == pytest.approx(yes / PEOPLE, abs=1e-12)
+
+
+def test_drawing_without_noise_gives_back_the_people(owner: User) -> None:
+    # u = 0 keeps every answer
+    envelopes = draw_envelopes(
+        manifest_of(REDBOOK, owner), REDBOOK.people(), random_uint32=lambda: 0
+    )
+    assert Counter(tuple(e.symbols) for e in envelopes) == REDBOOK_COUNTS
+    assert len({e.report_id for e in envelopes}) == PEOPLE
+
+
+def test_a_quarter_of_all_answers_is_turned(owner: User) -> None:
+    generator = random.Random(1974)
+    wave = field_demo(REDBOOK, owner=owner)
+    envelopes = draw_envelopes(
+        parse_manifest(bytes(wave.manifest)),
+        REDBOOK.people(),
+        random_uint32=lambda: generator.getrandbits(32),
+    )
+    for index, share in enumerate(known_truths(wave.survey)[f"q{n} 1"] for n in (1, 2, 3, 4)):
+        observed = sum(e.symbols[index] for e in envelopes)
+        expected = PEOPLE / 4 + share * PEOPLE / 2
+        # one in a million: 4.9 standard deviations of a sum of coins with p (1 - p) = 3/16
+        assert abs(observed - expected) < 4.9 * (PEOPLE * 3 / 16) ** 0.5
+        print(f"n={PEOPLE} k={observed} expected={expected}")
+
+
+def test_one_demo_uses_every_type_of_question(owner: User) -> None:
+    survey = field_demo(STUDY, owner=owner).survey
+    types = set(survey.questions.values_list("type", flat=True))
+    assert types == set(Question.Type.values)
+    assert survey.questions.filter(refusal=True).exists()
+    assert survey.questions.exclude(rule=None).exists()
+    assert survey.drawn is not None
+    assert len(STUDY.people()) == INVENTED_PEOPLE
+    assert STUDY.people() == STUDY.people()  # the same assumptions, the same people
+
+
 def test_envelopes_are_stored_before_sending_and_read_back(owner: User, tmp_path: Path) -> None:
-    wave = field_demo(owner=owner)
-    path = tmp_path / "envelopes.json"
-    drawn = load_or_draw_envelopes(wave=wave, path=path)
-    assert path.stat().st_mode & 0o077 == 0
-    assert load_or_draw_envelopes(wave=wave, path=path) == drawn
+    for demo in DEMOS:
+        wave = field_demo(demo, owner=owner)
+        path = tmp_path / demo.key
+        drawn = load_or_draw_envelopes(wave=wave, people=demo.people, path=path)
+        assert path.stat().st_mode & 0o077 == 0
+        assert load_or_draw_envelopes(wave=wave, people=demo.people, path=path) == drawn
 
 
-def test_the_demo_is_launched_once_with_its_cap_frozen(owner: User) -> None:
-    first, second = field_demo(owner=owner), field_demo(owner=owner)
-    assert first.pk == second.pk
-    assert (first.cap, Survey.objects.count()) == (PEOPLE, 1)
+def test_each_demo_is_launched_once_with_its_cap_frozen(owner: User) -> None:
+    for demo in DEMOS:
+        first, second = field_demo(demo, owner=owner), field_demo(demo, owner=owner)
+        assert first.pk == second.pk
+        assert first.cap == len(demo.people())
+    assert Survey.objects.count() == len(DEMOS)
 
 
 def test_a_demo_without_its_envelopes_is_not_drawn_again(owner: User, tmp_path: Path) -> None:
-    wave = field_demo(owner=owner)
+    wave = field_demo(REDBOOK, owner=owner)
     send(wave, b"\0\0\0\0")
+    gone = tmp_path / "gone.json"
     with pytest.raises(CommandError, match="would count people twice"):
-        call_command("demo", owner=owner.email, envelopes=tmp_path / "gone.json")
+        call_command("demo", only="redbook", owner=owner.email, envelopes=gone)
     assert not (tmp_path / "gone.json").exists()
 
 

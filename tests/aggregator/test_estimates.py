@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from aggregator.estimates import LEVEL, codes_shown, compute_estimates
+from aggregator.estimates import LEVEL, compute_estimates
+from aggregator.figures import figures_of
 from privacy.estimation import estimate_shares
 from privacy.intervals import clopper_pearson, confidence_sequence, likelihood_ratio
 from privacy.mechanisms import RandomizedResponse
@@ -15,7 +16,7 @@ def make_question(number: int, *, k: int = 2, flips: int = 25) -> ManifestQuesti
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=flips)
     return ManifestQuestion(
         name=f"q{number}",
-        type="yes_no" if k == 2 else "one_of",
+        type="yes_no" if k == 2 else "choice",
         text=f"Question {number}?",
         flips=flips,
         threshold=mechanism.threshold,
@@ -45,7 +46,7 @@ def test_questions_of_unlike_k_and_strength_are_estimated_side_by_side() -> None
     found = compute_estimates(manifest=make_manifest(*questions), counts=counts, fixed_end=True)
     for question, cells, result in zip(questions, counts, found, strict=True):
         alone = estimate_shares(counts=cells, mechanism=question.mechanism)
-        codes = result["codes"]
+        codes = result["figures"]
         assert [code["count"] for code in codes] == cells
         assert [code["estimate"] for code in codes] == pytest.approx(list(alone.shares))
         assert [code["joint_estimate"] for code in codes] == pytest.approx(list(alone.joint_shares))
@@ -67,7 +68,7 @@ def test_guides_lie_inside_and_all_together_outside() -> None:
         [first, _] = compute_estimates(
             manifest=manifest, counts=[[600, 400], [550, 450]], fixed_end=fixed_end
         )
-        for code in first["codes"]:
+        for code in first["figures"]:
             (half, half_low, half_high), (most, most_low, most_high) = code["guides"]
             assert (half, most) == (0.5, 0.8)
             low, high = code["together"]
@@ -78,18 +79,18 @@ def test_guides_lie_inside_and_all_together_outside() -> None:
 
 def test_all_together_counts_the_shares_that_are_shown() -> None:
     questions = [make_question(1), make_question(2, k=4)]
-    assert [codes_shown(question) for question in questions] == [(1,), (0, 1, 2, 3)]
+    shown = [[f.name for f in figures_of(question) if f.shown] for question in questions]
+    assert shown == [["1"], ["0", "1", "2", "3"]]
     found = compute_estimates(
         manifest=make_manifest(*questions),
         counts=[[600, 400], [400, 300, 200, 100]],
         fixed_end=False,
     )
-    assert {result["together"]["shares"] for result in found} == {5}
-    assert {round(result["together"]["level"], 12) for result in found} == {0.99}
+    assert {round(result["together_level"], 12) for result in found} == {0.99}
     expected = confidence_sequence(
         successes=400, total=1000, other_probability=0.25, slope=0.5, level=0.99
     )
-    assert found[0]["codes"][1]["together"] == pytest.approx(
+    assert found[0]["figures"][1]["together"] == pytest.approx(
         [float(expected.low), float(expected.high)]
     )
 
@@ -98,14 +99,15 @@ def test_few_reports_at_little_noise_get_the_guaranteed_interval() -> None:
     question = make_question(1, flips=2)
     mechanism = question.mechanism
     [found] = compute_estimates(manifest=make_manifest(question), counts=[[45, 5]], fixed_end=True)
-    assert found["interval"] == {"method": "clopper_pearson", "level": LEVEL}
+    assert {figure["method"] for figure in found["figures"]} == {"clopper_pearson"}
+    assert found["level"] == LEVEL
     expected = clopper_pearson(
         successes=5,
         total=50,
         other_probability=mechanism.other_probability,
         slope=mechanism.slope,
     )
-    assert found["codes"][1]["low"] == pytest.approx(float(expected.low), abs=1e-12)
+    assert found["figures"][1]["low"] == pytest.approx(float(expected.low), abs=1e-12)
 
 
 def test_the_alarm_waits_for_more_than_a_contradiction() -> None:
@@ -118,7 +120,9 @@ def test_the_alarm_waits_for_more_than_a_contradiction() -> None:
             manifest=manifest, counts=[[1000 - yes, yes], *fine], fixed_end=False
         )
         assert not any(result["alarm"] for result in found[1:])
-        seen.add((found[0]["contradiction"], found[0]["alarm"]))
+        contradicts = {figure["contradiction"] for figure in found[0]["figures"]}
+        assert len(contradicts) == 1
+        seen.add((contradicts.pop(), found[0]["alarm"]))
     # First it contradicts at 95 %, and only further out is there an alarm.
     assert seen == {(False, False), (True, False), (True, True)}
 
@@ -127,5 +131,6 @@ def test_an_alarm_does_not_need_an_interval_that_can_be_empty() -> None:
     [found] = compute_estimates(
         manifest=make_manifest(make_question(1)), counts=[[850, 150]], fixed_end=True
     )
-    assert found["interval"]["method"] == "likelihood_ratio"
-    assert (found["contradiction"], found["alarm"]) == (False, True)
+    assert {figure["method"] for figure in found["figures"]} == {"likelihood_ratio"}
+    assert not any(figure["contradiction"] for figure in found["figures"])
+    assert found["alarm"]

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from aggregator.methods import render_methods
-from aggregator.wording import INTERVAL_ANCHORS, INTERVAL_SENTENCES
+from aggregator.wording import INTERVALS
 from privacy.intervals import METHODS
 from scripts import methods_tables
 
@@ -38,8 +38,12 @@ def test_every_link_from_a_page_leads_to_a_method() -> None:
 
 
 def test_every_kind_of_interval_has_its_sentence_and_its_place() -> None:
-    assert set(INTERVAL_SENTENCES) == set(INTERVAL_ANCHORS) == set(METHODS)
-    assert set(INTERVAL_ANCHORS.values()) <= anchors()
+    ratios = {f"{method}_ratio" for method in METHODS}
+    conditional = {"likelihood_ratio_conditional", "dirichlet_sequence"}
+    means = {"likelihood_ratio_mean", "betting_sequence_mean"}
+    assert set(INTERVALS) == {*METHODS, *ratios, *conditional, *means}
+    assert {anchor for _, anchor in INTERVALS.values()} <= anchors()
+    assert all(f"`{method}`" in TEXT for method in INTERVALS)
 
 
 def test_links_within_the_page_lead_somewhere() -> None:

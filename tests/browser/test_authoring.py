@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from accounts.models import User
+from surveys.forms import QUESTION_FORMS
 from surveys.models import Survey, Wave
 from tests.browser.live import LiveApplication
 from tests.factories import PASSWORD, make_survey, make_user
@@ -83,10 +84,12 @@ def test_a_survey_is_authored_and_opened_by_keyboard(
     type_into(page, "Introduction", "We ask everybody.")
     press(page, "Create the draft", then="On the road")
 
-    press(page, "Add the first question", then="New question")
+    press(page, "Add the first question", then="Choose a type of question")
+    press(page, "Yes or no", then="New question")
     type_into(page, "Question", "Have you ever driven after drinking?")
     press(page, "Add the question", then="On the road")
-    press(page, "Add a question", then="New question")
+    press(page, "Add a question", then="Choose a type of question")
+    press(page, "Yes or no", then="New question")
     type_into(page, "Question", "Do you have children?")
     tab_to(page, "Two coins")
     page.keyboard.press("ArrowDown")  # 40 of 100
@@ -164,6 +167,7 @@ def test_nothing_scrolls_sideways_at_320_pixels(
     page.set_viewport_size({"width": 320, "height": 800})
     owner = sign_in(page, live)
     survey = make_survey(owner=owner, title="Verylongword" * 8, questions=("w" * 900, "Short?"))
-    for path in ("", "settings", "launch", "questions/new"):
+    forms = [f"questions/new?type={type_}" for type_ in QUESTION_FORMS]
+    for path in ("", "settings", "launch", "questions/new", *forms):
         page.goto(f"{live.url}/surveys/{survey.slug}/{path}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, path

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, Route
-from scipy.stats import chi2
+from playwright.sync_api import Browser, Page
+from scipy.stats import binomtest, chi2
 
-from privacy.mechanisms import RandomizedResponse
+from privacy.mechanisms import SCALE, RandomizedResponse, _draw, draw_blocks, round_to_bit
+from tests.browser.modules import loading
 from tests.vectors.make_randomize import PATH
 
 SOURCE = Path("surveys/client/randomize.js").read_text()
 VECTORS: list[dict[str, Any]] = json.loads(PATH.read_text())
-# A page of its own to import into; every request to it is answered by the test.
-ORIGIN = "https://randomizer.example/"
 COMPARE = """async (cases) => {
     const { randomizeSymbol } = await import("/randomize.js");
     return cases.filter(({ k, threshold, symbol, draws, result, used }) => {
@@ -42,28 +43,64 @@ COUNT = """async ({ k, threshold, symbol, n }) => {
     }
     return counts;
 }"""
+# Counts every result over all draws below the limit; `scale` stands in for 2^32.
+ENUMERATE = """async ({ k, scale, thresholds }) => {
+    const { randomizeSymbol } = await import("/randomize.js");
+    const limit = Math.floor(scale / (k - 1)) * (k - 1);
+    const found = [];
+    for (const threshold of thresholds) {
+      for (let symbol = 0; symbol < k; symbol += 1) {
+        const counts = new Array(k).fill(0);
+        for (let u = 0; u < scale; u += 1) {
+          for (let v = 0; v < limit; v += 1) {
+            const words = [u, v];
+            counts[randomizeSymbol(symbol, { k, threshold }, () => words.shift())] += 1;
+          }
+        }
+        found.push(counts);
+      }
+    }
+    return found;
+}"""
+TABLE = """async ({ k, scale, threshold }) => {
+    const { randomizeSymbol } = await import("/randomize.js");
+    const limit = Math.floor(scale / (k - 1)) * (k - 1);
+    const found = [];
+    for (let symbol = 0; symbol < k; symbol += 1) {
+      for (let u = 0; u < scale; u += 1) {
+        for (let v = 0; v < limit; v += 1) {
+          const words = [u, v];
+          found.push(randomizeSymbol(symbol, { k, threshold }, () => words.shift()));
+        }
+      }
+    }
+    return found;
+}"""
+# The browser's own generator, asked for many numbers at once, so that ten million are quick.
+DRAW_AHEAD = """() => {
+    const original = Crypto.prototype.getRandomValues;
+    const ahead = new Uint32Array(16384);
+    let left = 0;
+    Crypto.prototype.getRandomValues = function (array) {
+      for (let i = 0; i < array.length; i += 1) {
+        if (left === 0) {
+          original.call(this, ahead);
+          left = ahead.length;
+        }
+        left -= 1;
+        array[i] = ahead[left];
+      }
+      return array;
+    };
+}"""
 Load = Callable[[str], Page]
 
 
 @pytest.fixture
 def load(chromium: Browser) -> Iterator[Load]:
     """Open a blank page beside which /randomize.js has the given source."""
-    context = chromium.new_context()
-
-    def open_page(source: str) -> Page:
-        def answer(route: Route) -> None:
-            if route.request.url.endswith("/randomize.js"):
-                route.fulfill(body=source, content_type="text/javascript")
-            else:
-                route.fulfill(body="<!DOCTYPE html><title>-</title>", content_type="text/html")
-
-        page = context.new_page()
-        page.route("**/*", answer)
-        page.goto(ORIGIN)
-        return page
-
-    yield open_page
-    context.close()
+    with loading(chromium) as open_page:
+        yield lambda source: open_page({"randomize.js": source})
 
 
 def p_value(page: Page, *, k: int, symbol: int, n: int) -> float:
@@ -82,8 +119,130 @@ def test_every_vector_agrees(load: Load) -> None:
 
 
 @pytest.mark.parametrize(("k", "symbol"), [(2, 1), (5, 0)])
-def test_a_million_draws_follow_the_channel(load: Load, k: int, symbol: int) -> None:
-    assert p_value(load(SOURCE), k=k, symbol=symbol, n=1_000_000) > 1e-6
+def test_ten_million_draws_follow_the_channel(load: Load, k: int, symbol: int) -> None:
+    """Each code exactly as often as its chance says; one in a million for all together."""
+    mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
+    page, n = load(SOURCE), 10_000_000
+    page.evaluate(DRAW_AHEAD)
+    observed = np.zeros(k, dtype=np.int64)
+    arguments = {"k": k, "threshold": mechanism.threshold, "symbol": symbol, "n": n // 10}
+    for _ in range(10):
+        observed += np.array(page.evaluate(COUNT, arguments))
+    chances = mechanism.channel()[:, symbol]
+    values = [binomtest(int(o), n, c).pvalue for o, c in zip(observed, chances, strict=True)]
+    print(f"n={n} k={k} observed={observed} expected={n * chances} p={min(values):.3g}")
+    assert min(values) > 1e-6 / k
+
+
+@pytest.mark.parametrize("k", range(2, 17))
+def test_every_pair_of_small_draws_gives_what_python_gives(load: Load, k: int) -> None:
+    """All of u and v for denominators of 16 to 64, every threshold, every symbol."""
+    found = {}
+    for scale in (16, 32, 64) if k <= 5 else (32,):
+        original = "const SCALE = 2 ** 32;"
+        assert SOURCE.count(original) == 1
+        page = load(SOURCE.replace(original, f"const SCALE = {scale};"))
+        thresholds = list(range(scale // k + 1, scale))
+        found = page.evaluate(ENUMERATE, {"k": k, "scale": scale, "thresholds": thresholds})
+        others = k - 1
+        limit = scale // others * others
+        assert len(found) == len(thresholds) * k
+        for counts, (threshold, symbol) in zip(found, product(thresholds, range(k)), strict=True):
+            kept, each = threshold * limit, (scale - threshold) * limit // others
+            assert counts == [kept if code == symbol else each for code in range(k)]
+        # Python's table of single draws, at one threshold.
+        table = [
+            _draw(
+                symbol,
+                symbols=k,
+                threshold=thresholds[0],
+                scale=scale,
+                random_word=iter((u, v)).__next__,
+            )
+            for symbol in range(k)
+            for u in range(scale)
+            for v in range(limit)
+        ]
+        arguments = {"k": k, "scale": scale, "threshold": thresholds[0]}
+        assert page.evaluate(TABLE, arguments) == table
+
+
+def test_rounding_agrees_with_python_at_every_limit(load: Load) -> None:
+    rng = random.Random(3)
+    cases = []
+    for _ in range(2000):
+        minimum = rng.randint(-(10**6), 10**6)
+        maximum = minimum + rng.randint(1, rng.choice([1, 10, 2**20 - 1]))
+        value = rng.choice([minimum, maximum, rng.randint(minimum, maximum)])
+        limit = SCALE * (value - minimum) // (maximum - minimum)
+        for word in {0, SCALE - 1, max(0, limit - 1), min(SCALE - 1, limit)}:
+            once = iter([word]).__next__
+            bit = round_to_bit(value, minimum=minimum, maximum=maximum, random_uint32=once)
+            cases.append([value, minimum, maximum, word, bit])
+    assert {case[-1] for case in cases} == {0, 1}
+    wrong = load(SOURCE).evaluate(
+        """async (cases) => {
+          const { roundToBit } = await import("/randomize.js");
+          return cases.filter(([value, minimum, maximum, word, bit]) => {
+            let drawn = 0;
+            const next = () => { drawn += 1; return word; };
+            return roundToBit(value, { minimum, maximum }, next) !== bit || drawn !== 1;
+          }).length;
+        }""",
+        cases,
+    )
+    assert wrong == 0
+
+
+def test_drawn_blocks_agree_with_python(load: Load) -> None:
+    rng = random.Random(4)
+    cases = []
+    for _ in range(500):
+        blocks = rng.randint(1, 30)
+        drawn = rng.randint(1, blocks)
+        words: list[int] = []
+
+        def draw(words: list[int] = words) -> int:
+            # At times a number that favours a block, which is drawn again.
+            words.append(rng.choice([rng.getrandbits(32), SCALE - 1]))
+            return words[-1]
+
+        given = draw_blocks(blocks, drawn=drawn, random_uint32=draw)
+        cases.append([blocks, drawn, words, list(given)])
+    wrong = load(SOURCE).evaluate(
+        """async (cases) => {
+          const { drawBlocks } = await import("/randomize.js");
+          return cases.filter(([blocks, drawn, words, given]) => {
+            let used = 0;
+            const found = drawBlocks(blocks, drawn, () => words[used++]);
+            return `${found}` !== `${given}` || used !== words.length;
+          }).length;
+        }""",
+        cases,
+    )
+    assert wrong == 0
+
+
+def test_every_set_of_blocks_is_equally_likely(load: Load) -> None:
+    n = 1_000_000
+    page = load(SOURCE)
+    page.evaluate(DRAW_AHEAD)
+    counts = page.evaluate(
+        """async (n) => {
+          const { cryptoUint32, drawBlocks } = await import("/randomize.js");
+          const counts = {};
+          for (let i = 0; i < n; i += 1) {
+            const set = drawBlocks(5, 2, cryptoUint32).join("");
+            counts[set] = (counts[set] ?? 0) + 1;
+          }
+          return counts;
+        }""",
+        n,
+    )
+    assert set(counts) == {f"{a}{b}" for a in range(5) for b in range(a + 1, 5)}
+    values = [binomtest(count, n, 0.1).pvalue for count in counts.values()]
+    print(f"n={n} observed={counts} p={min(values):.3g}")
+    assert min(values) > 1e-7
 
 
 @pytest.mark.parametrize(
@@ -100,7 +259,10 @@ def test_a_million_draws_follow_the_channel(load: Load, k: int, symbol: int) -> 
         # the true answer among its own replacements
         ("const replacement = other + Number(other >= symbol);", "const replacement = other;"),
         # the second number drawn only where it is needed
-        ("let v = randomUint32();", "let v = u < threshold ? 0 : randomUint32();"),
+        (
+            "const other = drawBelow(k - 1, randomUint32);",
+            "const other = u < threshold ? 0 : drawBelow(k - 1, randomUint32);",
+        ),
         # signed 32-bit arithmetic
         ("u < threshold", "(u | 0) < (threshold | 0)"),
         # the truth

@@ -30,13 +30,13 @@ from privacy.mechanisms import RandomizedResponse
 
 # a with b and c behind it, d behind c; e alone; f with g behind it
 SURVEY = (
-    Entry(name="d", epsilon=0.125, parent="c"),
+    Entry(name="d", epsilon=0.125, parents=("c",)),
     Entry(name="a", epsilon=1.0),
-    Entry(name="b", epsilon=0.5, parent="a"),
-    Entry(name="c", epsilon=0.25, parent="a"),
+    Entry(name="b", epsilon=0.5, parents=("a",)),
+    Entry(name="c", epsilon=0.25, parents=("a",)),
     Entry(name="e", epsilon=1.5),
     Entry(name="f", epsilon=0.75),
-    Entry(name="g", epsilon=0.0625, parent="f"),
+    Entry(name="g", epsilon=0.0625, parents=("f",)),
 )
 EPSILONS = st.floats(0.01, 5)
 
@@ -44,22 +44,31 @@ EPSILONS = st.floats(0.01, 5)
 @st.composite
 def ledgers(draw: st.DrawFn) -> list[Entry]:
     epsilons = draw(st.lists(EPSILONS, min_size=1, max_size=8))
-    parents = [draw(st.none() | st.integers(0, i - 1)) if i else None for i in range(len(epsilons))]
+    parents = [
+        draw(st.sets(st.integers(0, i - 1), max_size=2)) if i else set()
+        for i in range(len(epsilons))
+    ]
     entries = [
-        Entry(name=f"q{i}", epsilon=epsilon, parent=None if parent is None else f"q{parent}")
-        for i, (epsilon, parent) in enumerate(zip(epsilons, parents, strict=True))
+        Entry(
+            name=f"q{i}", epsilon=epsilon, parents=tuple(f"q{parent}" for parent in sorted(chosen))
+        )
+        for i, (epsilon, chosen) in enumerate(zip(epsilons, parents, strict=True))
     ]
     return draw(st.permutations(entries))
 
 
 def block_sums(entries: list[Entry]) -> list[Fraction]:
-    """Written the other way round: from the top-level questions down."""
-
-    def total(entry: Entry) -> Fraction:
-        below = [total(other) for other in entries if other.parent == entry.name]
-        return Fraction(entry.epsilon) + sum(below)
-
-    return [total(entry) for entry in entries if entry.parent is None]
+    """Written another way: the smallest name of a block spreads until nothing changes."""
+    block = {entry.name: entry.name for entry in entries}
+    for _ in entries:
+        for entry in entries:
+            tied = {entry.name, *entry.parents}
+            least = min(block[name] for name in tied)
+            block |= dict.fromkeys(tied, least)
+    return [
+        sum((Fraction(entry.epsilon) for entry in entries if block[entry.name] == name), Fraction())
+        for name in set(block.values())
+    ]
 
 
 def delta_by_enumeration(epsilons: list[float], epsilon: float) -> float:
@@ -106,8 +115,7 @@ def test_the_sum_is_that_of_the_worst_set_and_never_too_small(
 
 @given(ledgers())
 def test_drawing_more_blocks_never_costs_less(entries: list[Entry]) -> None:
-    blocks = sum(entry.parent is None for entry in entries)
-    costs = [basic_epsilon(entries, drawn) for drawn in range(1, blocks + 1)]
+    costs = [basic_epsilon(entries, drawn) for drawn in range(1, len(block_sums(entries)) + 1)]
     assert costs == sorted(costs)
     assert costs[-1] == basic_epsilon(entries)
 
@@ -132,14 +140,24 @@ def test_one_question_more_costs_more(entries: list[Entry], epsilon: float) -> N
 
 def test_blocks_closer_than_a_float_are_told_apart() -> None:
     # 1 + 2**-53 rounds to 1, and only the exact sum knows that this block is the larger.
-    tail = Entry(name="b", epsilon=2.0**-53, parent="a")
+    tail = Entry(name="b", epsilon=2.0**-53, parents=("a",))
     entries = [Entry(name="a", epsilon=1.0), tail, Entry(name="c", epsilon=1.0)]
     assert Fraction(basic_epsilon(entries, 1)) >= 1 + Fraction(2.0**-53)
 
 
+def test_a_question_behind_two_others_ties_them_into_one_block() -> None:
+    both = Entry(name="c", epsilon=0.25, parents=("a", "b"))
+    entries = [Entry(name="a", epsilon=1.0), Entry(name="b", epsilon=0.5), both]
+    assert basic_epsilon(entries, 1) == nextafter(1.75, inf)
+    assert statement_epsilon(entries, "a") == nextafter(1.25, inf)
+    assert statement_epsilon(entries, "b") == nextafter(0.75, inf)
+    with pytest.raises(ValueError, match="drawn must lie from 1 to 1, got 2"):
+        basic_epsilon(entries, 2)
+
+
 def test_a_long_chain_of_dependants_is_followed_to_its_end() -> None:
     chain = [Entry(name="0", epsilon=1.0)]
-    chain += [Entry(name=str(i), epsilon=1.0, parent=str(i - 1)) for i in range(1, 1500)]
+    chain += [Entry(name=str(i), epsilon=1.0, parents=(str(i - 1),)) for i in range(1, 1500)]
     assert statement_epsilon(chain, "0") == nextafter(1500.0, inf)
 
 
@@ -374,14 +392,20 @@ def test_a_delta_out_of_range_is_refused(delta: float) -> None:
 def test_a_ledger_that_makes_no_sense_is_refused() -> None:
     a = Entry(name="a", epsilon=1.0)
     foreign: Any = {"name": "b", "epsilon": 1.0}
-    cycle = [Entry(name=n, epsilon=1.0, parent=p) for n, p in (("x", "y"), ("y", "x"))]
+    cycle = [Entry(name=n, epsilon=1.0, parents=(p,)) for n, p in (("x", "y"), ("y", "x"))]
     for entries, message in (
         ([], "entries must hold at least one question"),
         ([a, foreign], "entries must be of type Entry, got {'name': 'b'"),
         ([a, a], "entries must have different names, got 'a' twice"),
-        ([Entry(name="b", epsilon=1.0, parent="c")], "parent must be one of the entries, got 'c'"),
-        ([a, *cycle], "parent must not lead back to itself, got '[xy]'"),
-        ([Entry(name="b", epsilon=1.0, parent="b")], "parent must not lead back .* got 'b'"),
+        (
+            [Entry(name="b", epsilon=1.0, parents=("c",))],
+            "parents must be among the entries, got 'c'",
+        ),
+        ([a, *cycle], "parents must not form a circle, got '[xy]' behind"),
+        (
+            [Entry(name="b", epsilon=1.0, parents=("b",))],
+            "parents must not form a circle, got 'b' behind",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             basic_epsilon(entries)

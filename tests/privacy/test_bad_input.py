@@ -31,7 +31,9 @@ from privacy import (
     power,
     precision,
     profiles,
+    ratios,
     regression,
+    scales,
     shuffling,
     significance,
     tables,
@@ -232,6 +234,13 @@ ATTENTION: dict[str, Any] = {
     "shared_people": 5,
 }
 SHUFFLED: dict[str, Any] = {"mechanism": COINS, "people": 10_000}
+SCALE_OF: dict[str, Any] = {"counts": [5, 5, 5], "mechanism": THREE, "points": [1, 2]}
+OF_SCALE: dict[str, Sequence[Any]] = {
+    "counts": counts([5, 5, 5]),
+    "points": [*spoil([1, 2], [*ENDLESS, True, None, 2, 3]), [], [1], [1, 2, 3, 4]],
+    "level": OPEN,
+}
+NESTED = {"part": 0.2, "whole": 0.8, "part_error": 0.1, "whole_error": 0.1, "total": 10}
 REPORTS = {"reports": [0, 1, 1], "weights": [1, 1, 2], "mechanism": COINS}
 WEIGHTS = [[-1, 1, 1], [0, 0, 0], [nan, 1, 1], [inf, 1, 1], [1, 1], []]
 
@@ -247,6 +256,12 @@ ROWS: list[Row] = [
         "symbols": [*COUNT, 0, 1, 65], "epsilon": [*POSITIVE, 1e-12],
     }),
     (report, {"symbol": 1}, {"symbol": [*COUNT, 2, 1.0]}),
+    (mechanisms.round_to_bit, {"value": 1, "minimum": 0, "maximum": 2}, {
+        "value": [*COUNT, 3, 1.0], "minimum": [*ENDLESS, 2, 0.0], "maximum": [*COUNT, 0, 2**20],
+    }),
+    (mechanisms.draw_blocks, {"blocks": 3, "drawn": 2}, {
+        "blocks": [*ENDLESS, 3.0, True, None], "drawn": [*NUMBER, 4, 2.0],
+    }),
     (displayed, {"epsilon": 1.0, "digits": 2}, {
         "epsilon": [*ENDLESS, -1, True], "digits": [*COUNT, 2.0],
     }),
@@ -282,6 +297,21 @@ ROWS: list[Row] = [
     (conditional.estimate_range_mean, {**BIT, "fixed_end": False}, OF_BIT),
     (conditional.estimate_range_mean, {**BIT, "counts": [5, 5, 5], "mechanism": THREE}, {
         **OF_BIT, "counts": counts([5, 5, 5]),
+    }),
+    *(
+        (scales.estimate_scale_mean, {**SCALE_OF, "fixed_end": fixed_end}, OF_SCALE)
+        for fixed_end in (True, False)
+    ),
+    (ratios.ratio_of_shares, {"part": (0.1, 0.2), "whole": (0.5, 0.6)}, {
+        "part": [(bad, 0.2) for bad in SHARE] + [(0.3, 0.2)],
+        "whole": [(0.5, bad) for bad in SHARE] + [(0.6, 0.5)],
+    }),
+    (ratios.nested_ratio, NESTED, {
+        "part": [*ENDLESS, True, None],
+        "whole": [*ENDLESS, True, None],
+        "part_error": [*ENDLESS, -1, True, None],
+        "whole_error": [*ENDLESS, -1, True, None],
+        "total": NUMBER,
     }),
     (Variable, {"mechanism": THREE, "categories": ((0,), (1, 2)), "answered": 1}, {
         "categories": [((0,), (1,)), ((0,), (True, 2)), ((0,), (1.0, 2)), ((0, 1, 2), ())],

@@ -102,7 +102,7 @@ def test_questions_are_added_in_order_with_their_strength(author: Client, owner:
 
 
 def test_two_coins_come_first_and_are_chosen_already(author: Client, survey: Survey) -> None:
-    page = author.get(at("question_create", survey)).text
+    page = author.get(at("question_create", survey) + "?type=yes_no").text
     values = re.findall(r'type="radio" name="flips" value="(\d+)"', page)
     assert values == ["25", "40", "33", "20", "12", "5"]
     assert re.search(r'value="25"[^>]*checked', page)

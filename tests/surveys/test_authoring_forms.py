@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from surveys.forms import QuestionForm, SettingsForm, SurveyTextForm
+from surveys.forms import SettingsForm, SurveyTextForm, YesNoForm
 
 GOOD_QUESTION = {"text": "Have you ever driven after drinking?", "flips": "25"}
 
@@ -32,8 +32,8 @@ def settings_form(**changes: object) -> SettingsForm:
     )
 
 
-def question_form(**changes: object) -> QuestionForm:
-    return QuestionForm({**GOOD_QUESTION, **changes})
+def question_form(**changes: object) -> YesNoForm:
+    return YesNoForm({**GOOD_QUESTION, **changes})
 
 
 def only_error(form: Any, field: str) -> str:
@@ -46,7 +46,12 @@ def only_error(form: Any, field: str) -> str:
 def test_a_good_question_passes_unchanged() -> None:
     form = question_form()
     assert form.is_valid()
-    assert form.cleaned_data == {"text": GOOD_QUESTION["text"], "flips": 25}
+    assert form.cleaned_data == {
+        "text": GOOD_QUESTION["text"],
+        "flips": 25,
+        "refusal": False,
+        "rule": None,
+    }
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t \r\n", "\u00a0\u2003", "\u200b\u2060", "\ufeff"])

@@ -11,7 +11,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 
 from surveys.errors import NotDraft, NotLaunchable, NotOpen, TooManyQuestions
 from surveys.manifest import parse_manifest
-from surveys.models import MAX_QUESTIONS, Survey, Wave
+from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
 from surveys.services import (
     add_question,
     close_wave,
@@ -154,3 +154,41 @@ def test_a_survey_without_questions_cannot_be_launched() -> None:
     survey.questions.all().delete()
     with pytest.raises(NotLaunchable, match="has no questions"):
         launch_survey(survey=survey)
+
+
+GOOD_QUESTIONS: tuple[dict[str, object], ...] = (
+    {"type": "scale", "minimum": -1, "maximum": 5},
+    {"type": "number", "minimum": 0, "maximum": 1},
+    {"type": "declared", "options": ["A", "B"]},
+    {"type": "information", "rule": {"name": "1", "is": [1]}},
+    {"type": "yes_no", "refusal": True, "rule": {"name": "1", "is": [1]}},
+)
+
+
+def store_question(**content: object) -> Question:
+    survey = copy_survey(survey=make_wave(questions=1).survey)
+    return survey.questions.create(position=2, text="Q?", **content)
+
+
+@pytest.mark.parametrize("content", GOOD_QUESTIONS)
+def test_the_database_takes_questions_of_all_types(content: dict[str, object]) -> None:
+    question = store_question(**content)
+    question.refresh_from_db()
+    assert {name: getattr(question, name) for name in content} == content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"type": "scale"},
+        {"type": "scale", "minimum": 1},
+        {"type": "number", "minimum": 5, "maximum": 5},
+        {"type": "number", "minimum": 5, "maximum": 4},
+        {"type": "declared", "options": ["A", "B"], "refusal": True},
+        {"type": "information", "refusal": True},
+        {"type": "declared", "options": ["A", "B"], "rule": {"name": "1", "is": [1]}},
+    ],
+)
+def test_the_database_refuses_questions_that_cannot_be_asked(content: dict[str, object]) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        store_question(**content)

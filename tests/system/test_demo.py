@@ -9,12 +9,14 @@ from collections import Counter
 
 import pytest
 
-from aggregator.demo import DEMO_TRUTH, PEOPLE
 from privacy.association import associate
 from privacy.intervals import likelihood_ratio
 from privacy.mechanisms import RandomizedResponse
 from privacy.tables import Variable
 from tests.system.world import World
+
+PEOPLE = 6366
+YES = {"affair": 2053, "unhappy": 1440, "religious": 3078, "children": 3952}  # as published
 
 
 def test_the_demo_from_the_first_report_to_the_csv(world: World) -> None:
@@ -39,7 +41,8 @@ def test_the_demo_from_the_first_report_to_the_csv(world: World) -> None:
 
 def assert_true_shares_are_inside(world: World) -> None:
     coins = RandomizedResponse(symbols=2, threshold=3 * 2**30)
-    for (_, yes), known in zip(world.final_snapshot()["counts"], DEMO_TRUTH, strict=True):
+    counts = world.final_snapshot()["counts"]
+    for (_, yes), (label, known) in zip(counts, YES.items(), strict=True):
         interval = likelihood_ratio(
             successes=yes,
             total=PEOPLE,
@@ -47,8 +50,8 @@ def assert_true_shares_are_inside(world: World) -> None:
             slope=coins.slope,
             level=0.9999,
         )
-        print(f"{known.label}: n={PEOPLE} k={yes} [{interval.low:.4f}, {interval.high:.4f}]")
-        assert interval.low <= known.share <= interval.high
+        print(f"{label}: n={PEOPLE} k={yes} [{interval.low:.4f}, {interval.high:.4f}]")
+        assert interval.low <= known / PEOPLE <= interval.high
 
 
 def assert_affair_by_unhappiness_is_found(world: World) -> None:
@@ -100,7 +103,7 @@ def assert_affair_by_unhappiness_is_found(world: World) -> None:
 
 def assert_closed_at_the_cap(world: World) -> None:
     assert world.query("SELECT state, ending FROM surveys_wave") == [("closed", "cap")]
-    methods = {q["interval"]["method"] for q in world.final_snapshot()["estimates"]}
+    methods = {f["method"] for q in world.final_snapshot()["estimates"] for f in q["figures"]}
     assert methods == {"likelihood_ratio"}
 
 
@@ -124,7 +127,7 @@ def assert_exports_reproduce_the_estimates(world: World) -> None:
     published = {
         row["question"]: float(row["estimate"])
         for row in csv.DictReader(io.StringIO(estimates_csv, newline=""))
-        if row["code"] == "1"
+        if row["figure"] == "1"
     }
     assert computed == pytest.approx(published, abs=1e-12)
     rows = Counter(bytes(int(code) for code in report.values()) for report in reports)
@@ -139,7 +142,7 @@ def assert_the_dashboard_shows_it(world: World) -> None:
         png = client.get(f"/surveys/{slug}/results/chart.png")
     assert page.status_code == 200
     assert "6,366" in page.text
-    for known in DEMO_TRUTH:
-        assert re.search(rf"{known.share * 100:.1f}\s*%", page.text), known.label
+    for label, known in YES.items():
+        assert re.search(rf"{known / PEOPLE * 100:.1f}\s*%", page.text), label
     assert svg.text.lstrip().startswith("<svg")
     assert png.content.startswith(b"\x89PNG")

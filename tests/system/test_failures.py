@@ -12,7 +12,7 @@ import httpx
 import pytest
 import redis
 
-from aggregator.demo import PEOPLE
+from aggregator.demo_surveys import REDBOOK
 from tests.system.opening import open_surveys
 from tests.system.postgres import Postgres
 from tests.system.world import Tally, World, make_world
@@ -32,7 +32,7 @@ def test_kill_9_of_worker_beat_and_redis_in_the_middle_of_the_demo(world: World)
         at_the_kill = world.wait_for(due)
         world.stack.kill(victim)
         assert demo.poll() is None, "the demo was over before the kill"
-        assert at_the_kill.acknowledged < PEOPLE
+        assert at_the_kill.acknowledged < len(REDBOOK.people())
         after = world.wait_for(lambda t, k=at_the_kill: t.acknowledged >= k.acknowledged + 100)  # type: ignore[misc]
         # Respondents notice nothing, and nobody seals: the work waits in its rows.
         waiting = world.wait_for(due)

@@ -18,7 +18,10 @@ from typing import Any
 import httpx
 import psycopg
 
+from aggregator.demo_surveys import REDBOOK
+from aggregator.layout import Layout
 from scripts.stack import ROOT, Stack, free_port
+from surveys.manifest import Manifest, parse_manifest
 
 OWNER = "researcher@localhost"
 SEED = 19740101
@@ -34,12 +37,14 @@ import random, sys
 from pathlib import Path
 from accounts.models import User
 from aggregator.demo import draw_envelopes, field_demo, store_envelopes
+from aggregator.demo_surveys import DEMOS
 from surveys.manifest import parse_manifest
-wave = field_demo(owner=User.objects.get())
-questions = parse_manifest(bytes(wave.manifest)).questions
+(chosen,) = (demo for demo in DEMOS if demo.key == {key!r})
+wave = field_demo(chosen, owner=User.objects.get())
 generator = random.Random({seed})
 envelopes = draw_envelopes(
-    mechanisms=[question.mechanism for question in questions],
+    parse_manifest(bytes(wave.manifest)),
+    chosen.people(),
     random_uint32=lambda: generator.getrandbits(32),
 )
 store_envelopes(envelopes, wave=wave, path=Path({path!r}))
@@ -86,13 +91,13 @@ class World:
         self.tallies.append(tally)
         return tally
 
-    def start_demo(self, *, connections: int = 8) -> subprocess.Popen[str]:
-        code = SEEDED_ENVELOPES.format(seed=SEED, path=str(self.envelopes))
+    def start_demo(self, *, key: str = REDBOOK.key, connections: int = 8) -> subprocess.Popen[str]:
+        code = SEEDED_ENVELOPES.format(seed=SEED, key=key, path=str(self.envelopes))
         self.stack.manage("shell", "-v", "0", "-c", code)
         return subprocess.Popen(
             [
                 *(sys.executable, "manage.py", "demo", "--url", self.stack.url),
-                *("--owner", OWNER, "--envelopes", str(self.envelopes)),
+                *("--only", key, "--owner", OWNER, "--envelopes", str(self.envelopes)),
                 *("--connections", str(connections), "--seconds", "240"),
             ],
             cwd=ROOT,
@@ -111,6 +116,11 @@ class World:
                 return tally
             assert time.monotonic() < deadline, tally
             time.sleep(0.05)
+
+    def manifest(self) -> Manifest:
+        """Of the only wave there is."""
+        [(content,)] = self.query("SELECT manifest FROM surveys_wave")
+        return parse_manifest(bytes(content))
 
     def sent(self) -> list[bytes]:
         """The symbols of every envelope: what respondents sent."""
@@ -135,14 +145,14 @@ class World:
         sent = self.sent()
         tally = self.tally()
         assert (tally.acknowledged, tally.raw, tally.sealed) == (len(sent), 0, len(sent))
-        snapshot = self.final_snapshot()
-        expected = [
-            [sum(1 for symbols in sent if symbols[question] == code) for code in (0, 1)]
-            for question in range(len(sent[0]))
-        ]
+        snapshot, manifest = self.final_snapshot(), self.manifest()
         assert snapshot["final"]
         assert snapshot["total"] == len(sent)
-        assert snapshot["counts"] == expected
+        counts = Layout.of(manifest).read_counts(snapshot["counts"])
+        assert counts == [
+            [sum(1 for symbols in sent if symbols[place] == code) for code in range(symbol.k)]
+            for place, symbol in enumerate(manifest.symbols)
+        ]
 
     @contextmanager
     def signed_in(self) -> Iterator[httpx.Client]:

@@ -1,4 +1,4 @@
-"""`manage.py demo`: field the demo survey through the real HTTP intake."""
+"""`manage.py demo`: field the demo surveys through the real HTTP intake."""
 
 from __future__ import annotations
 
@@ -11,27 +11,30 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from accounts.models import User
-from aggregator.demo import (
-    DEMO_TRUTH,
-    PEOPLE,
-    encode_envelopes,
-    field_demo,
-    load_or_draw_envelopes,
-)
+from aggregator.demo import encode_envelopes, field_demo, load_or_draw_envelopes
+from aggregator.demo_surveys import DEMOS, Demo
+from aggregator.known_truth import known_truths
 from aggregator.models import Snapshot
+from aggregator.results import read_results
 from aggregator.sealing import count_acknowledged
 from aggregator.sending import SendingError, send_reports
 from aggregator.snapshots import newest_snapshot
+from aggregator.truths import write_comparison
 from surveys.models import Wave
 
 POLL_SECONDS = 0.5
 
 
 class Command(BaseCommand):
-    help = "Field the demo survey: draw each respondent's codes once and send them over HTTP."
+    help = "Field the demo surveys: draw each respondent's codes once and send them over HTTP."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Murmur runs")
+        parser.add_argument(
+            "--only",
+            choices=[demo.key for demo in DEMOS],
+            help="one of the surveys (otherwise all)",
+        )
         parser.add_argument("--owner", help="e-mail address of the demo's owner")
         parser.add_argument(
             "--envelopes",
@@ -42,17 +45,25 @@ class Command(BaseCommand):
         parser.add_argument("--seconds", type=float, default=900, help="give up after this long")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        owner = self._find_owner(options["owner"])
+        chosen = [demo for demo in DEMOS if options["only"] in (None, demo.key)]
+        if options["envelopes"] is not None and len(chosen) > 1:
+            raise CommandError("One file holds the envelopes of one survey: choose it with --only.")
         deadline = time.monotonic() + options["seconds"]
-        wave = field_demo(owner=self._find_owner(options["owner"]))
+        for demo in chosen:
+            self._field(demo, owner=owner, deadline=deadline, options=options)
+
+    def _field(self, demo: Demo, *, owner: User, deadline: float, options: dict[str, Any]) -> None:
+        wave = field_demo(demo, owner=owner)
         snapshot = newest_snapshot(wave)
         if snapshot is None or not snapshot.final:
-            path = options["envelopes"] or settings.VAR_DIR / "demo-envelopes.json"
-            self._send(wave, path=path, options=options)
+            path = options["envelopes"] or settings.VAR_DIR / f"demo-{demo.key}-envelopes.json"
+            self._send(demo, wave, path=path, options=options)
             snapshot = self._wait_for_workers(wave, deadline=deadline)
             if options["envelopes"] is None:
                 path.unlink(missing_ok=True)
         else:
-            self.stdout.write("The demo is complete already.")
+            self.stdout.write(f"“{demo.title}” is complete already.")
         self._summarize(wave, snapshot)
 
     def _find_owner(self, email: str | None) -> User:
@@ -62,14 +73,15 @@ class Command(BaseCommand):
             raise CommandError("There is no such account. Make one with create_first_account.")
         return owner
 
-    def _send(self, wave: Wave, *, path: Path, options: dict[str, Any]) -> None:
+    def _send(self, demo: Demo, wave: Wave, *, path: Path, options: dict[str, Any]) -> None:
         if not path.exists() and count_acknowledged(wave):
             raise CommandError(
                 f"The demo was begun, but its envelopes are not at {path}: drawing them again "
                 "would count people twice. Close the survey by hand, or start with a new database."
             )
-        bodies = encode_envelopes(wave=wave, envelopes=load_or_draw_envelopes(wave=wave, path=path))
-        with tqdm(total=PEOPLE, desc="Demo", unit=" reports", mininterval=0.5) as bar:
+        envelopes = load_or_draw_envelopes(wave=wave, people=demo.people, path=path)
+        bodies = encode_envelopes(wave=wave, envelopes=envelopes)
+        with tqdm(total=len(bodies), desc=demo.title, unit=" reports", mininterval=0.5) as bar:
             try:
                 send_reports(
                     bodies,
@@ -94,10 +106,8 @@ class Command(BaseCommand):
 
     def _summarize(self, wave: Wave, snapshot: Snapshot) -> None:
         self.stdout.write(f"{snapshot.total:,} reports counted. Estimates, and the known truth:")
-        for question, known in zip(snapshot.estimates, DEMO_TRUTH, strict=True):
-            yes = question["codes"][1]
-            self.stdout.write(
-                f"  {known.label:<17} {yes['estimate']:6.1%}  "
-                f"(95 %: {yes['low']:.1%} to {yes['high']:.1%})  truth {known.share:.1%}"
-            )
+        for line in write_comparison(
+            read_results(wave=wave, snapshot=snapshot), known_truths(wave.survey)
+        ):
+            self.stdout.write(line)
         self.stdout.write(f"Results: /surveys/{wave.survey.slug}/results")

@@ -1,0 +1,107 @@
+"""`manage.py rehearse`: try a survey out with synthetic respondents, through the real intake."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from aggregator.demo import draw_envelopes, encode_envelopes
+from aggregator.models import Snapshot
+from aggregator.rehearsal import (
+    MAX_PEOPLE,
+    RehearsalError,
+    draw_people,
+    open_rehearsal,
+    read_groups,
+)
+from aggregator.results import read_results
+from aggregator.sending import SendingError, send_reports
+from aggregator.snapshots import newest_snapshot
+from aggregator.truths import find_truths, write_comparison
+from surveys.drafts import describe
+from surveys.errors import SurveyError
+from surveys.models import Survey, Wave
+
+POLL_SECONDS = 0.5
+ANYBODY: list[dict[str, Any]] = [{"share": 1, "answers": {}}]
+
+
+class Command(BaseCommand):
+    help = (
+        "Copy a survey, open the copy, let synthetic respondents answer it over HTTP, and print "
+        "what is estimated beside what is true."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("survey", help="the last part of the survey's address")
+        parser.add_argument("--people", type=int, default=2000)
+        parser.add_argument(
+            "--answers", type=Path, help="JSON file with the true answers (aggregator/rehearsal.py)"
+        )
+        parser.add_argument("--seed", type=int, default=1, help="of the true answers")
+        parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Murmur runs")
+        parser.add_argument("--connections", type=int, default=8, help="at the same time")
+        parser.add_argument("--seconds", type=float, default=900, help="give up after this long")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        deadline = time.monotonic() + options["seconds"]
+        survey = Survey.objects.filter(slug=options["survey"]).first()
+        if survey is None:
+            raise CommandError(f"There is no survey {options['survey']}.")
+        people = options["people"]
+        if not survey.display_minimum <= people <= MAX_PEOPLE:
+            raise CommandError(
+                f"--people must lie from {survey.display_minimum:,}, the display minimum, to "
+                f"{MAX_PEOPLE:,}."
+            )
+        manifest = describe(survey=survey, wave_number=1)
+        try:
+            groups = read_groups(self._read(options["answers"]), manifest=manifest)
+            wave = open_rehearsal(survey=survey, people=people)
+        except (RehearsalError, SurveyError) as error:
+            raise CommandError(str(error)) from None
+        drawn = draw_people(groups, manifest=manifest, people=people, seed=options["seed"])
+        envelopes = draw_envelopes(manifest, drawn)
+        bodies = encode_envelopes(wave=wave, envelopes=envelopes)
+        with tqdm(total=people, desc="Rehearsal", unit=" reports", mininterval=0.5) as bar:
+            try:
+                send_reports(
+                    bodies,
+                    url=options["url"].rstrip("/"),
+                    connections=options["connections"],
+                    seconds=options["seconds"],
+                    on_acknowledged=lambda _: bar.update(),
+                )
+            except SendingError as error:
+                raise CommandError(f"{error} Close the rehearsal and begin another.") from error
+        snapshot = self._wait_for_workers(wave, deadline=deadline)
+        self._summarize(wave, snapshot, truths=find_truths(manifest, drawn))
+
+    def _read(self, path: Path | None) -> Any:
+        if path is None:
+            return ANYBODY
+        try:
+            return json.loads(path.read_text())
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
+        except ValueError as error:
+            raise CommandError(f"{path} is no JSON: {error}.") from None
+
+    def _wait_for_workers(self, wave: Wave, *, deadline: float) -> Snapshot:
+        while time.monotonic() < deadline:
+            snapshot = newest_snapshot(wave)
+            if snapshot is not None and snapshot.final:
+                return snapshot
+            time.sleep(POLL_SECONDS)
+        raise CommandError("All reports are stored, but no worker has counted them yet.")
+
+    def _summarize(self, wave: Wave, snapshot: Snapshot, *, truths: dict[str, float]) -> None:
+        self.stdout.write(f"{snapshot.total:,} reports counted. Estimates, and what is true:")
+        for line in write_comparison(read_results(wave=wave, snapshot=snapshot), truths):
+            self.stdout.write(line)
+        self.stdout.write(f"Results: /surveys/{wave.survey.slug}/results")

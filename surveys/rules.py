@@ -1,0 +1,172 @@
+"""Rules of branching: "ask this only if …", over the answers to earlier questions.
+
+A rule is plain JSON, the same in the database, the manifest and the browser:
+
+    {"name": "q1", "is": [1]}     the answer to q1 is one of these codes
+    {"all": [rule, …]}            all of them hold
+    {"any": [rule, …]}            at least one holds
+    {"not": rule}                 it does not hold
+
+The answer to a question that was not asked, or that somebody preferred not to give, is none of
+the codes. Only browsers evaluate rules for people; `holds` here does the same for drawn ones
+(client/rules.js). In the database questions are named by key, because numbers change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+Rule = dict[str, Any]
+MAX_CASES = 20_000
+
+
+def holds(rule: Rule, codes: Mapping[str, int | None]) -> bool:
+    """Say whether a rule holds for these answers; None or nothing stands for no answer."""
+    if "all" in rule:
+        return all(holds(part, codes) for part in rule["all"])
+    if "any" in rule:
+        return any(holds(part, codes) for part in rule["any"])
+    if "not" in rule:
+        return not holds(rule["not"], codes)
+    return codes.get(rule["name"]) in rule["is"]
+
+
+def leaves(rule: Rule) -> Iterator[Rule]:
+    """All conditions on single answers."""
+    for part in (*rule.get("all", ()), *rule.get("any", ())):
+        yield from leaves(part)
+    if "not" in rule:
+        yield from leaves(rule["not"])
+    if "name" in rule:
+        yield rule
+
+
+def rename(rule: Rule, new_name: Callable[[str], str]) -> Rule:
+    """The same rule with other names; `new_name` raises KeyError for what is unknown."""
+    if "name" in rule:
+        return {"name": new_name(rule["name"]), "is": sorted(rule["is"])}
+    if "not" in rule:
+        return {"not": rename(rule["not"], new_name)}
+    word = "all" if "all" in rule else "any"
+    return {word: [rename(part, new_name) for part in rule[word]]}
+
+
+# --- can it ever hold? ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A question as rules see it: symbols with so many codes each, answered together."""
+
+    name: str
+    symbols: Mapping[str, int]  # of a "select several", 2 for each item
+    rule: Rule | None = None
+    may_refuse: bool = False
+    at_most: int | None = None  # so many of the items may be 1
+
+
+class TooComplex(ValueError):
+    """More cases than are worth trying."""
+
+
+@dataclass
+class _Seen:
+    true: bool = False
+    false: bool = False
+    cases: int = field(default=0)
+
+    @property
+    def both(self) -> bool:
+        return self.true and self.false
+
+
+def outcomes(rule: Rule, *, earlier: Sequence[Asked]) -> tuple[bool, bool]:
+    """Say whether a rule can hold, and whether it can fail, for any answers that can be given.
+
+    Earlier questions bring their own rules: what is never asked together is never answered
+    together. Codes that no condition tells apart are tried once.
+    """
+    relevant = _with_ancestors(rule, earlier)
+    told = [leaf for one in (rule, *(a.rule for a in relevant if a.rule)) for leaf in leaves(one)]
+    seen = _Seen()
+    _try(rule, relevant, {}, told, seen)
+    return seen.true, seen.false
+
+
+def _with_ancestors(rule: Rule, earlier: Sequence[Asked]) -> list[Asked]:
+    wanted = {leaf["name"] for leaf in leaves(rule)}
+    found = []
+    for asked in reversed(earlier):
+        if wanted & asked.symbols.keys():
+            found.append(asked)
+            if asked.rule:
+                wanted |= {leaf["name"] for leaf in leaves(asked.rule)}
+    return found[::-1]
+
+
+def _try(
+    rule: Rule,
+    questions: Sequence[Asked],
+    codes: dict[str, int | None],
+    told: Sequence[Rule],
+    seen: _Seen,
+) -> None:
+    seen.cases += 1
+    if seen.cases > MAX_CASES:
+        raise TooComplex
+    settled = _foresee(rule, codes) if questions else holds(rule, codes)
+    if settled is not None:  # whatever comes next, and something always does
+        seen.true |= settled
+        seen.false |= not settled
+        return
+    first, *rest = questions
+    for answer in _answers(first, codes, told, seen):
+        _try(rule, rest, {**codes, **answer}, told, seen)
+        if seen.both:
+            return
+
+
+def _foresee(rule: Rule, codes: Mapping[str, int | None]) -> bool | None:
+    """Whether a rule holds as far as the codes go; None where that depends on later ones."""
+    if "not" in rule:
+        inside = _foresee(rule["not"], codes)
+        return None if inside is None else not inside
+    for word, decisive in (("all", False), ("any", True)):
+        if word in rule:
+            parts = [_foresee(part, codes) for part in rule[word]]
+            if decisive in parts:
+                return decisive
+            return None if None in parts else not decisive
+    if rule["name"] not in codes:
+        return None
+    return codes[rule["name"]] in rule["is"]
+
+
+def _answers(
+    asked: Asked, codes: Mapping[str, int | None], told: Sequence[Rule], seen: _Seen
+) -> Iterator[dict[str, int | None]]:
+    nothing: dict[str, int | None] = dict.fromkeys(asked.symbols)
+    if asked.rule is not None and not holds(asked.rule, codes):
+        yield nothing
+        return
+    if asked.may_refuse:
+        yield nothing
+    named = {leaf["name"] for leaf in told}
+    symbols = [name for name in asked.symbols if name in named]
+    for chosen in product(*(_kinds(name, asked.symbols[name], told) for name in symbols)):
+        if asked.at_most is None or sum(chosen) <= asked.at_most:
+            yield dict(zip(symbols, chosen, strict=True))
+            continue
+        seen.cases += 1  # a limit that rules out nearly everything takes its time too
+        if seen.cases > MAX_CASES:
+            raise TooComplex
+
+
+def _kinds(name: str, k: int, told: Sequence[Rule]) -> list[int]:
+    """One code of each kind that the conditions tell apart."""
+    about = [leaf["is"] for leaf in told if leaf["name"] == name]
+    kinds = {tuple(code in chosen for chosen in about): code for code in reversed(range(k))}
+    return sorted(kinds.values())

@@ -1,0 +1,296 @@
+"""Every type of question on the respondent's page, and the way through rules."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from aggregator.models import RawReport
+from surveys.services import launch_survey
+from tests.browser.every_type import (
+    GROUP,
+    HOURS,
+    LONELY,
+    LONELY_STILL,
+    MOVED,
+    NONE,
+    PAID,
+    READ,
+    REFUSED,
+    THINGS,
+    TIRED,
+    Do,
+    ask,
+    choose,
+    make_branching_survey,
+    type_in,
+    walk_through,
+)
+from tests.browser.live import LiveApplication
+from tests.browser.visit import NEXT, SENT, Visitor, press, status, visiting
+from tests.factories import make_survey
+
+LONG_WAY: dict[str, Do] = {
+    MOVED: choose("Yes"),
+    THINGS: choose("Friends", "A job"),
+    LONELY: choose("Yes"),
+    LONELY_STILL: choose("No"),
+    HOURS: type_in("7"),
+    TIRED: choose("4"),
+    PAID: choose("Nobody"),
+    GROUP: choose("Elsewhere"),
+}
+
+
+def heading(page: Page) -> str:
+    return page.get_by_role("heading", level=1).inner_text()
+
+
+def checked_rows(page: Page) -> dict[str, str]:
+    """Question and answer of every row of the check."""
+    rows = page.locator("dl.checks > div")
+    texts = [row.locator("dt, dd:nth-of-type(1)").all_inner_texts() for row in rows.all()]
+    return {question: " ".join(answer.split()) for question, answer in texts}
+
+
+def complain(page: Page) -> str:
+    press(page, NEXT)
+    summary = page.locator(".error-summary")
+    expect(summary).to_be_focused()
+    return summary.locator("a").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_a_visit_through_every_type(
+    chromium: Browser, live: LiveApplication, width: int, scheme: str
+) -> None:
+    wave = make_branching_survey()
+    options = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
+    with visiting(chromium, live, **options) as visitor:
+        page = visitor.open(wave)
+        expect(page.get_by_text("Up to 8 questions")).to_be_visible()
+        fits = "document.documentElement.scrollWidth <= innerWidth"
+
+        def and_it_fits(act: Do) -> Do:
+            def look(page: Page) -> None:
+                act(page)
+                assert page.evaluate(fits)
+                for box in page.locator(".choice, .button").all():
+                    size = box.bounding_box()
+                    assert size is not None
+                    assert min(size["width"], size["height"]) >= 44
+
+            return look
+
+        assert page.evaluate(fits)
+        seen = walk_through(page, {text: and_it_fits(act) for text, act in LONG_WAY.items()})
+        assert seen == [MOVED, "Please read", *list(LONG_WAY)[1:]]
+        assert checked_rows(page) == {
+            MOVED: "Yes",
+            THINGS: "Friends, A job",
+            LONELY: "Yes",
+            LONELY_STILL: "No",
+            HOURS: "7 hours",
+            TIRED: "4",
+            PAID: "Nobody",
+            GROUP: "Elsewhere Not scrambled",
+        }
+        assert page.evaluate(fits)
+        press(page, "Submit")
+        expect(status(page)).to_have_text(SENT)
+        symbols = json.loads(visitor.bodies()[0])["symbols"]
+        # moved, gate, three things, lonely, hours, tired, paid, group
+        assert len(symbols) == 10
+        assert symbols[-1] == "B", "what is not scrambled is sent as it is"
+        assert RawReport.objects.get().symbols[-1] == 1
+
+
+def test_what_no_rule_asks_for_is_neither_shown_nor_listed(visitor: Visitor) -> None:
+    page = visitor.open(make_branching_survey())
+    short = {**LONG_WAY, MOVED: choose("No"), LONELY: choose(REFUSED)}
+    assert walk_through(page, short) == [MOVED, LONELY, TIRED, PAID, GROUP]
+    assert list(checked_rows(page)) == [MOVED, LONELY, TIRED, PAID, GROUP]
+    assert checked_rows(page)[LONELY] == REFUSED
+    press(page, "Submit")
+    expect(status(page)).to_have_text(SENT)
+    assert len(json.loads(visitor.bodies()[0])["symbols"]) == 10
+
+
+def test_no_number_of_pages_is_promised_where_answers_decide_it(visitor: Visitor) -> None:
+    page = visitor.open(make_branching_survey())
+    press(page, "Start")
+    assert "Question" not in page.locator("main").inner_text().split("How your")[0]
+    assert page.title() == "Page 1 · Moving"
+
+
+def test_a_change_opens_and_closes_what_hangs_on_it(visitor: Visitor) -> None:
+    page = visitor.open(make_branching_survey())
+    walk_through(page, LONG_WAY)
+
+    def change(text: str, row: str) -> None:
+        page.get_by_role("link", name=f"Change the answer to: {text}").click()
+        page.get_by_label(row, exact=True).check()
+        press(page, NEXT)
+
+    change(MOVED, "No")
+    assert heading(page) == "Check your answers"
+    assert list(checked_rows(page)) == [MOVED, LONELY, LONELY_STILL, TIRED, PAID, GROUP]
+    change(MOVED, "Yes")
+    assert heading(page) == "Please read"
+    press(page, NEXT)
+    assert heading(page) == THINGS
+    assert page.locator(":checked").count() == 0, "the answer was dropped when it closed"
+    choose("A garden")(page)
+    press(page, NEXT)
+    assert heading(page) == "Check your answers"
+    assert HOURS not in checked_rows(page)
+    change(LONELY, "No")
+    assert LONELY_STILL not in checked_rows(page)
+    change(MOVED, REFUSED)
+    assert heading(page) == HOURS
+    assert page.locator("input:not([name])").input_value() == ""
+    page.go_back()
+    assert heading(page) == MOVED
+    page.go_forward()
+    assert heading(page) == HOURS
+
+
+def test_the_history_after_submit_does_not_tell_the_way(visitor: Visitor) -> None:
+    lengths = set()
+    for way in (LONG_WAY, {**LONG_WAY, MOVED: choose("No"), LONELY: choose("No")}):
+        page = visitor.open(make_branching_survey())
+        walk_through(page, way)
+        press(page, "Submit")
+        expect(status(page)).to_have_text(SENT)
+        lengths.add(page.evaluate("[history.length, history.state.step].join()"))
+    assert len(lengths) == 1
+
+
+def test_none_of_these_and_a_refusal_stand_alone(visitor: Visitor) -> None:
+    page = visitor.open(make_branching_survey())
+    press(page, "Start")
+    choose("Yes")(page)
+    press(page, NEXT)
+    press(page, NEXT)
+    assert heading(page) == THINGS
+    expect(page.locator("fieldset")).to_have_accessible_description("Choose at most 2.")
+    assert complain(page) == "Choose one or more of the rows."
+    rows = page.locator(".choice")
+    assert rows.all_inner_texts() == ["Friends", "A garden", "A job", NONE, REFUSED]
+
+    def ticked() -> list[str]:
+        return [row.inner_text() for row in rows.all() if row.locator(":checked").count()]
+
+    choose("Friends", "A garden", "A job")(page)
+    assert complain(page) == "Choose at most 2."
+    choose(NONE)(page)
+    assert ticked() == [NONE]
+    choose(REFUSED)(page)
+    assert ticked() == [REFUSED]
+    choose("A job")(page)
+    assert ticked() == ["A job"]
+    choose(NONE)(page)
+    press(page, NEXT)
+    assert heading(page) == LONELY
+    page.get_by_role("link", name="Back").click()
+    assert ticked() == [NONE]
+
+
+def test_a_number_must_be_whole_and_in_its_range(visitor: Visitor) -> None:
+    survey = make_survey(title="Sleep", questions=())
+    ask(survey, HOURS, type="number", minimum=-3, maximum=24, unit="hours", refusal=True)
+    page = visitor.open(launch_survey(survey=survey))
+    press(page, "Start")
+    line = page.get_by_label("A whole number from -3 to 24 hours")
+    for wrong in ("", "25", "-4", "7.5", "seven", "1e1", "7 hours", "٧"):
+        line.fill(wrong)
+        assert complain(page) == "Type a whole number from -3 to 24."
+    page.locator(".error-summary a").click()
+    expect(line).to_be_focused()
+    choose(REFUSED)(page)
+    expect(line).to_have_value("")
+    line.fill(" −3 ")
+    expect(page.get_by_label(REFUSED)).not_to_be_checked()
+    press(page, NEXT)
+    assert checked_rows(page) == {HOURS: "-3 hours"}
+    page.get_by_role("link", name="Change").click()
+    expect(line).to_have_value("-3")
+    choose(REFUSED)(page)
+    press(page, NEXT)
+    assert checked_rows(page) == {HOURS: REFUSED}
+    press(page, "Submit")
+    expect(status(page)).to_have_text(SENT)
+    assert RawReport.objects.get().symbols[0] in range(3)
+
+
+def test_a_scale_shows_its_points_in_a_row_and_says_what_the_ends_mean(
+    visitor: Visitor,
+) -> None:
+    survey = make_survey(title="Sleep", questions=())
+    ends = {"low_label": "Never", "high_label": "Always"}
+    ask(survey, "Rested?", type="scale", minimum=0, maximum=10, refusal=True, **ends)
+    ask(survey, "Calm?", type="scale", minimum=1, maximum=7, **ends)
+    page = visitor.open(launch_survey(survey=survey))
+    press(page, "Start")
+    expect(page.locator("fieldset")).to_have_accessible_description("Never Always")
+    assert page.locator(".scale .choice").all_inner_texts() == [str(n) for n in range(11)]
+    assert complain(page) == "Choose one of the rows."
+    choose("10")(page)
+    assert page.title() == "Error: Question 1 of 2 · Sleep"
+    press(page, NEXT)
+    tops = {box.bounding_box()["y"] for box in page.locator(".scale .choice").all()}  # type: ignore[index]
+    assert len(tops) == 1, "seven points fit beside each other on a phone"
+    choose("1")(page)
+    press(page, NEXT)
+    assert checked_rows(page) == {"Rested?": "10", "Calm?": "1"}
+
+
+def test_what_is_not_scrambled_is_marked_where_it_is_asked_and_before_it_is_sent(
+    visitor: Visitor,
+) -> None:
+    page = visitor.open(make_branching_survey())
+    said = "This question is not scrambled. Your answer is sent as it is."
+    assert page.get_by_text(said).count() == 0
+    walk_through(page, LONG_WAY)
+    expect(page.get_by_text("An answer marked “Not scrambled” is sent as it is.")).to_be_visible()
+    page.get_by_role("link", name=f"Change the answer to: {GROUP}").click()
+    expect(page.locator("fieldset")).to_have_accessible_description(said)
+    expect(page.locator("#hint")).to_be_visible()
+
+
+def test_every_type_by_keyboard_alone(visitor: Visitor) -> None:
+    page = visitor.open(make_branching_survey())
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    page.get_by_role("button", name="Start").focus()
+    page.keyboard.press("Enter")
+    keys = {
+        MOVED: ("Space", "Enter"),  # Yes, and on
+        "Please read": ("Enter",),
+        THINGS: ("Space", "Tab", "Space", "Enter"),
+        LONELY: ("Space", "Enter"),
+        LONELY_STILL: ("Space", "ArrowDown", "Enter"),
+        HOURS: ("8", "Enter"),
+        TIRED: ("Space", "ArrowRight", "ArrowRight", "Enter"),
+        PAID: ("Space", "ArrowUp", "ArrowUp", "Enter"),
+        GROUP: ("Space", "Enter"),
+    }
+    for text, presses in keys.items():
+        assert heading(page) == text
+        expect(page.get_by_role("heading", level=1)).to_be_focused()
+        page.keyboard.press("Tab")
+        for key in presses:
+            page.keyboard.press(key)
+    assert checked_rows(page) == {
+        MOVED: "Yes",
+        THINGS: "Friends, A garden",
+        LONELY: "Yes",
+        LONELY_STILL: "No",
+        HOURS: "8 hours",
+        TIRED: "3",
+        PAID: "Somebody else",
+        GROUP: "In a town Not scrambled",
+    }
+    assert READ not in checked_rows(page)

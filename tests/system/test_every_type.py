@@ -1,0 +1,77 @@
+"""A survey of every type, with branching, refusal and a random subset, on real processes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from aggregator import estimates
+from aggregator.demo_surveys import STUDY
+from aggregator.figures import Among, list_figures
+from aggregator.truths import find_truths, name_figure
+from surveys.manifest import NOT_DRAWN
+from tests.system.world import World
+
+
+def test_what_people_of_a_survey_of_every_type_sent_is_counted_and_estimated(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demo = world.start_demo(key=STUDY.key)
+    printed, _ = demo.communicate(timeout=240)
+    assert demo.returncode == 0, printed
+    people = STUDY.people()
+    assert len(people) >= 2000
+    world.assert_counted_exactly_once()
+    assert_true_values_are_inside(world, monkeypatch)
+    assert_the_file_holds_what_was_sent(world)
+    assert "agree" in world.stack.manage("verify")
+
+
+def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 99.99 %, where an interval says anything; most of them do."""
+    manifest, people = world.manifest(), STUDY.people()
+    monkeypatch.setattr(estimates, "LEVEL", 0.9999)
+    truths = find_truths(manifest, people)
+    found = {
+        f"{question['name']} {row['figure']}": row
+        for question in estimates.compute_estimates(
+            manifest=manifest, counts=world.final_snapshot()["counts"], fixed_end=True
+        )
+        for row in question["figures"]
+    }
+    told = 0
+    for figure in list_figures(manifest):
+        name = name_figure(figure)
+        row = found[name]
+        print(f"{name}: {truths[name]:.4f} [{row['low']:.4f}, {row['high']:.4f}] {row['method']}")
+        assert row["low"] <= truths[name] <= row["high"], name
+        told += (row["low"], row["high"]) != (0.0, 1.0)
+    assert {figure.of for figure in list_figures(manifest)} == set(Among)
+    assert told >= 0.9 * len(found)
+
+
+def assert_the_file_holds_what_was_sent(world: World) -> None:
+    (slug,) = world.query("SELECT slug FROM surveys_survey")[0]
+    with world.signed_in() as client:
+        text = client.get(f"/surveys/{slug}/results/reports.csv").text
+        page = client.get(f"/surveys/{slug}/results")
+        plain = client.get(f"/api/surveys/{slug}/results").json()
+    reports = list(csv.DictReader(io.StringIO(text, newline="")))
+    manifest = world.manifest()
+    assert list(reports[0]) == [symbol.name for symbol in manifest.symbols]
+    assert Counter(map(bytes, map(_read_row, reports))) == Counter(world.sent())
+    # Four of six blocks are drawn for each person, so of each question about two thirds.
+    drawn = {question["name"]: question["n"] for question in plain["questions"]}
+    assert all(1800 < n < 2200 for n in drawn.values()), drawn
+    assert sum(group["n"] for group in plain["declared"][0]["groups"]) == len(reports)
+    for number in range(2, 10):
+        assert f'id="q{number}"' in page.text
+
+
+def _read_row(row: dict[str, str]) -> Iterator[int]:
+    for cell in row.values():
+        yield int(cell) if cell else NOT_DRAWN
