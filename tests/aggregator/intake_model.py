@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 K = 10
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+# The last one stands where a question was not drawn; in these surveys everybody is asked all.
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~"
 KEYS = ["format", "manifest", "id", "symbols"]
 DATABASE_AWAY = 503
 
