@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from scripts.stack import Stack, free_port
 from tests.aggregator.intake_model import Sent, write
 from tests.system.draws import Survey
 from tests.system.opening import open_surveys
-from tests.system.world import OWNER, World
+from tests.system.world import OWNER, World, prepare
 
 QUESTIONS = 12
 JSON = {"content-type": "application/json"}
@@ -70,7 +69,7 @@ def running_intake(*, var: Path, database_url: str = "", **settings: str) -> Ite
     stack = Stack(var=var, port=free_port(), database_url=database_url, settings=settings)
     target = Target(World(stack=stack, database_url=database_url), Survey(b"", QUESTIONS))
     try:
-        _prepare(stack)
+        prepare(stack)
         target.world.password = _create_owner(stack)
         target.survey = target.open_survey()
         stack.start("limiter")
@@ -91,20 +90,6 @@ def wait_for(what: Callable[[], bool], *, seconds: float = 20) -> None:
     while not what():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-_prepared: list[Path] = []
-
-
-def _prepare(stack: Stack) -> None:
-    """As `stack.prepare()`, but static files are collected once for all stacks of a run."""
-    if not _prepared:
-        stack.prepare()
-        _prepared.append(stack.var)
-        return
-    for folder in ("static", "charts"):
-        shutil.copytree(_prepared[0] / folder, stack.var / folder)
-    stack.manage("migrate", "--no-input", "--verbosity", "0")
 
 
 def _create_owner(stack: Stack) -> str:
