@@ -15,9 +15,9 @@ from math import exp, expm1, fsum, inf, log, log1p, nextafter, prod, sqrt
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from scipy.stats import binom
 
 from privacy.checks import check_not_negative, check_positive, check_share, check_whole
+from privacy.distributions import binomial
 
 # Up to this many combined losses are listed one by one; more are gathered on a grid.
 _LISTED = 2**18
@@ -551,7 +551,7 @@ def _repeated_losses(epsilon: float, count: int) -> tuple[NDArray[np.float64], N
     """Binary randomized response repeated: with l flips the loss is (m - 2 l) epsilon."""
     flips = np.arange(count + 1)
     losses: NDArray[np.float64] = np.multiply(count - 2.0 * flips, epsilon, dtype=np.float64)
-    return losses, binom.pmf(flips, count, expit(-epsilon))
+    return losses, binomial().pmf(flips, count, expit(-epsilon))
 
 
 def _losses_on_a_grid(

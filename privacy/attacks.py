@@ -9,7 +9,6 @@ from typing import cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from privacy.checks import (
     check_distribution,
@@ -18,6 +17,7 @@ from privacy.checks import (
     check_symbols,
     check_whole,
 )
+from privacy.distributions import binomial
 from privacy.mechanisms import RandomizedResponse
 
 
@@ -182,7 +182,7 @@ def majority_success(*, mechanism: RandomizedResponse, reports: int) -> float:
     """
     check_symbols("mechanism", mechanism.symbols, at_least=2, at_most=2)
     reports = check_whole("reports", reports, at_least=1)
-    right = binom(reports, mechanism.keep_probability)
+    right = binomial()(reports, mechanism.keep_probability)
     tie = right.pmf(reports // 2) / 2 if reports % 2 == 0 else 0.0
     return float(right.sf(reports // 2) + tie)
 

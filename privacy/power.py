@@ -11,9 +11,9 @@ from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from scipy.stats import binom
 
 from privacy.checks import MOST_REPORTS, check_share, check_whole
+from privacy.distributions import binomial
 from privacy.mechanisms import RandomizedResponse
 from privacy.precision import smallest_number
 
@@ -453,6 +453,7 @@ def _exact_power(
     if after < before:
         before, after = 1 - before, 1 - after  # counts the other reports instead
     # isf is the smallest s with P(count > s) <= tail: all larger counts are rejected.
+    binom = binomial()
     power = binom.sf(binom.isf(tail, people, before), people, after)
     if sides == 2:
         power = power + binom.sf(binom.isf(tail, people, 1 - before), people, 1 - after)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.optimize import brentq
-from scipy.special import expit, xlogy
-from scipy.stats import chi2, norm
+from scipy.special import chdtrc, expit, ndtri, xlogy
 
 from privacy.checks import Floats, check_level, check_whole_counts
 from privacy.tables import NotSettledError
@@ -570,7 +569,7 @@ def _test(statistic: float, degrees_of_freedom: int) -> ChiSquareTest:
     return ChiSquareTest(
         statistic=statistic,
         degrees_of_freedom=degrees_of_freedom,
-        p_value=float(chi2.sf(statistic, degrees_of_freedom)),
+        p_value=float(chdtrc(degrees_of_freedom, statistic)),
     )
 
 
@@ -607,7 +606,7 @@ def _test_goodness_of_fit(cells: _Cells, best: _Maximum) -> ChiSquareTest | None
 def _odds_ratio(
     cells: _Cells, fit: LogisticFit, basis: Floats, triangle: Floats, j: int
 ) -> OddsRatio:
-    quantile = float(norm.isf((1 - fit.level) / 2))
+    quantile = float(-ndtri((1 - fit.level) / 2))
     value = float(fit.coefficients[j])
     reach = quantile * float(fit.standard_errors[j])
     # In the basis: the other columns span the rotation, and all that has to be held fixed of

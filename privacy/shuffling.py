@@ -13,9 +13,9 @@ from math import expm1, log, log1p, sqrt
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
-from scipy.stats import binom
 
 from privacy.checks import check_not_negative, check_share, check_whole
+from privacy.distributions import binomial
 from privacy.mechanisms import RandomizedResponse
 
 # Probability left out at either end of the sums; what is left out is added to delta, so the
@@ -242,6 +242,7 @@ def _delta_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float]
 def _tabulate(*, symbols: int, c: float, people: int) -> _Counts:
     # C of the n - 1 others show one of the two symbols; s is C or C + 1, so a window of C,
     # one wider, misses no more of s under either hypothesis than it misses of C.
+    binom = binomial()
     others = binom(people - 1, 2 * c)
     low = int(others.ppf(_TAIL))
     # The mirror image: an upper quantile this far out is lost in 1 - 1e-20 = 1.
@@ -265,6 +266,7 @@ def _tabulate(*, symbols: int, c: float, people: int) -> _Counts:
 
 def _points(*, people: int, rate: float, rows: int) -> NDArray[np.int64]:
     """Values of o to compute with, from 0 to n; dense where the count is likely."""
+    binom = binomial()
     low = int(binom.ppf(1e-9, people, rate))
     high = people - int(binom.ppf(1e-9, people, 1 - rate))
     dense = np.linspace(low, high, min(high - low + 1, max(24, _CELLS // rows)))
@@ -278,6 +280,7 @@ def _shares_at(
 
     The excess is convex in o, so a spread that keeps the mean can only raise its expectation.
     """
+    binom = binomial()
     below = binom.cdf(points[:-1] - 1, trials, rate)
     mass = np.diff(below, axis=1, append=1.0)
     # o P(o) = trials rate P(one trial fewer gives o - 1)
@@ -307,7 +310,7 @@ def _expected_excess(
     s, m = np.broadcast_to(counts, least.shape)[fresh], least[fresh]
     position = np.cumsum(fresh.ravel()).reshape(fresh.shape) - 1
     tails = _upper_tail(m, s)
-    first = slope * s / 2 * (tails + binom.pmf(m - 1, np.maximum(s - 1, 0), 0.5) / 2)
+    first = slope * s / 2 * (tails + binomial().pmf(m - 1, np.maximum(s - 1, 0), 0.5) / 2)
     excess: NDArray[np.float64] = np.maximum(first[position] + offset * tails[position], 0.0)
     return excess
 

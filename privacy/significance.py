@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc
-from scipy.stats import fisher_exact
 
 from privacy.checks import check_distribution, check_shares, check_whole_counts
 from privacy.mechanisms import RandomizedResponse
@@ -185,6 +184,8 @@ def homogeneity_test(*, counts: ArrayLike) -> SignificanceTest:
         )
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     if table.shape == (2, 2) and expected.min() < SMALLEST_EXPECTED:
+        from scipy.stats import fisher_exact  # as in privacy.distributions
+
         return SignificanceTest(
             method="fisher_exact",
             statistic=None,
