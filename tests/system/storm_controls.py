@@ -19,7 +19,7 @@ from tests.system.storm_rows import KEPT, MISSING, Query, open_rows
 from tests.system.world import World
 
 SETTINGS = "tests.system.controls.{name}_settings"
-AIM_SECONDS = 40.0
+AIM_SECONDS = 120.0
 # What a stopped process had sent before is done by then.
 REST_SECONDS = 0.03
 TASK = b"tests.system.controls.tasks.keep_report"
