@@ -17,13 +17,15 @@ from typing import Any
 
 from privacy.accounting import Entry, basic_epsilon, statement_epsilon
 from privacy.mechanisms import RandomizedResponse
-from surveys.models import MOST_POINTS_WITH_SHARES
 from surveys.rules import Rule, leaves
 
 FORMAT = 1
 UNPROTECTED = ("declared", "information")
 # In a report's bytes, where a question was not drawn for a person; on the wire it is "~".
 NOT_DRAWN = 255
+# A longer scale is told by its mean alone: with k-ary response the distribution of so many points
+# costs several times the people (docs/methods.md, rating scales).
+MOST_POINTS_WITH_SHARES = 7
 REFUSED_TEXT = "Prefer not to say"
 NOT_ASKED_TEXT = "Not asked"
 

@@ -17,13 +17,12 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.utils import timezone
 
+from surveys.manifest import MOST_POINTS_WITH_SHARES
+
 MIN_BATCH_FLOOR = 10
 MAX_QUESTIONS = 100
 MAX_QUESTION_LENGTH = 1000
 MAX_OPTION_LENGTH = 200
-# A longer scale is told by its mean alone: with k-ary response the distribution of so many points
-# costs several times the people (docs/methods.md, rating scales).
-MOST_POINTS_WITH_SHARES = 7
 SLUG_LENGTH = 12
 SLUG_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # nothing to misread on paper
 

@@ -494,8 +494,8 @@ ELSEWHERE = {
     "profile_interval", "round_up_epsilon", "share_among", "simultaneous_level",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
-    "fake_weight", "kronecker", "log_likelihood_of", "secure_uint32", "smallest_number",
-    "statement_epsilon",
+    "binomial", "fake_weight", "kronecker", "log_likelihood_of", "secure_uint32",
+    "smallest_number", "statement_epsilon",
 }  # fmt: skip
 
 
