@@ -99,20 +99,22 @@ def _describe_term(fit: LatentLogisticFit, place: int, adjusted: float | None) -
     }
 
 
-def analyse_pairs(*, items: Sequence[Item], counts: PairCounts, layout: Layout) -> dict[str, Any]:
+def analyse_pairs(
+    *, items: Sequence[Item], counts: PairCounts, layout: Layout, minimum: int
+) -> dict[str, Any]:
     """Test every two plain items, with p-values adjusted for their number.
 
-    Two whose blocks were never drawn together have no reports in common and are left out.
+    Two whom fewer than `minimum` people were asked together are named, and not tested.
     """
     pairs: list[dict[str, Any]] = []
-    tables = {
-        (first, second): count_pair(counts, layout, first, second)
+    tables = [
+        (first, second, count_pair(counts, layout, first, second))
         for first, second in combinations(items, 2)
-    }
-    tables = {pair: table for pair, table in tables.items() if table.sum()}
-    level = simultaneous_level(CONTRADICTION_LEVEL, shares=max(len(tables), 1))
+    ]
+    enough = [entry for entry in tables if entry[2].sum() >= minimum]
+    level = simultaneous_level(CONTRADICTION_LEVEL, shares=max(len(enough), 1))
     contradiction = False
-    for (first, second), table in tables.items():
+    for first, second, table in enough:
         variables = [first.variable, second.variable]
         gathered, channel = prepare_table(counts=table, variables=variables)
         _, most = maximize_likelihood(counts=gathered.ravel(), channel=channel)
@@ -132,7 +134,16 @@ def analyse_pairs(*, items: Sequence[Item], counts: PairCounts, layout: Layout) 
     adjusted = adjust_for_multiplicity([pair["p_value"] for pair in pairs])
     for pair, p_value in zip(pairs, adjusted, strict=True):
         pair["adjusted_p_value"] = p_value
-    return {"n": counts.total, "contradiction": contradiction, "pairs": pairs}
+    return {
+        "n": counts.total,
+        "contradiction": contradiction,
+        "pairs": pairs,
+        "too_few": [
+            {"questions": [first.name, second.name], "n": int(table.sum())}
+            for first, second, table in tables
+            if table.sum() < minimum
+        ],
+    }
 
 
 def count_pair(counts: PairCounts, layout: Layout, first: Item, second: Item) -> NDArray[np.int64]:

@@ -35,7 +35,7 @@ PHONE_WIDTH = 420  # px: below, the figures stand under the question
 PNG_SCALE = 2
 LABEL_LENGTH = 68
 TITLE_LENGTH = 62
-SUBTITLE_LENGTH = 100
+SUBTITLE_LENGTH = 88
 # Paper in both colour schemes: a picture that was saved must read the same everywhere.
 PAPER, INK, MUTED, LINE, ACCENT, WARM = (
     "#fffdf9",
@@ -178,12 +178,12 @@ def build_specification(results: Results, *, truths: Mapping[str, float] = EMPTY
 def _title(results: Results, *, has_truths: bool) -> altair.TitleParams:
     import altair as alt
 
-    total = whole(results.snapshot.total)
-    subtitle = [
-        f"Estimated shares with 95 % intervals, from {total} randomized reports.",
+    sentences = (
+        f"Estimated shares with 95 % intervals, {_describe_reports(results)}.",
         describe_intervals(results.fixed_end),
-        *textwrap.wrap(GUIDES, SUBTITLE_LENGTH),
-    ]
+        GUIDES,
+    )
+    subtitle = [line for text in sentences for line in textwrap.wrap(text, SUBTITLE_LENGTH)]
     if has_truths:
         subtitle.append("Orange lines: the known truth of the demo.")
     return alt.TitleParams(
@@ -199,6 +199,16 @@ def _title(results: Results, *, has_truths: bool) -> altair.TitleParams:
         subtitleLineHeight=18,
         offset=18,
     )
+
+
+def _describe_reports(results: Results) -> str:
+    """From how many; where each person was asked a part, fewer than all for each question."""
+    total = results.snapshot.total
+    asked = sorted({question.total for question in results.questions})
+    if asked[-1:] == asked[:1] == [total] or not asked:
+        return f"from {whole(total)} randomized reports"
+    ends = " to ".join(dict.fromkeys(whole(number) for number in (asked[0], asked[-1])))
+    return f"each question from {ends} of {whole(total)} randomized reports"
 
 
 def _layers(*, has_truths: bool) -> list[altair.Chart]:

@@ -9,11 +9,11 @@ from django.http import HttpResponse
 
 from aggregator.comparisons import (
     ComparisonStanding,
-    find_items,
     find_plain_items,
     find_standing,
 )
 from aggregator.exports import CONTENT_TYPE, DESIGN, write_row
+from aggregator.items import find_items
 from aggregator.models import Comparison
 
 HEAD = (
@@ -26,11 +26,14 @@ HEAD = (
     "design",
     "ks",
     "thresholds",
+    # Codes and threshold of the symbol that says whether a "select several" was answered.
+    "gates",
     "n",
     # Of a number as the outcome: its shares say how far means lie between these.
     "outcome_minimum",
     "outcome_maximum",
 )
+AS_IT_IS = "as_it_is"  # of a declared group, in the place of a threshold
 TABLE_COLUMNS = ("figure", "raw", "standard_error", "estimate", "low", "high", "level")
 TEST_COLUMNS = ("interval_method", "test_method", "statistic", "degrees_of_freedom", "p_value")
 # In the file → in the result: the first group is those who say Yes.
@@ -66,6 +69,7 @@ TERM_COLUMNS = (
 PAIR_COLUMNS = (
     "first",
     "second",
+    "n_of_both",
     "more_often_together",
     "method",
     "statistic",
@@ -99,7 +103,8 @@ def _rows(comparison: Comparison) -> Iterator[bytes]:
         _name_standing(standing),
         DESIGN,
         ";".join(str(item.symbol.k) for item in items),
-        ";".join(str(item.symbol.threshold) for item in items),
+        ";".join(AS_IT_IS if item.is_known else str(item.symbol.threshold) for item in items),
+        ";".join(f"{item.gate.k}:{item.gate.threshold}" if item.gate else "" for item in items),
         result["n"],
         *(result.get("range") or (None, None)),
     )
@@ -126,8 +131,9 @@ def _table(
         return PAIR_COLUMNS, [
             (
                 *pair["questions"],
+                pair["n"],
                 pair["together"],
-                *(pair[column] for column in PAIR_COLUMNS[3:]),
+                *(pair[column] for column in PAIR_COLUMNS[4:]),
             )
             for pair in result["pairs"]
         ]

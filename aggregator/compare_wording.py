@@ -6,16 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aggregator.comparisons import ComparisonStanding, find_items
-from aggregator.items import (
-    CATEGORY_TEXTS,
-    NO,
-    NOBODY,
-    ROUNDED_TEXTS,
-    YES,
-    Item,
-    list_items,
-)
+from aggregator.comparisons import ComparisonStanding
+from aggregator.items import NO, NOBODY, YES, Item, find_items, list_items
 from aggregator.models import Comparison
 from surveys.manifest import Manifest
 from surveys.templatetags.numbers import percent, points
@@ -45,6 +37,7 @@ IMPOSSIBLE = (
     "this survey’s page; reports that did not come from it are the likely cause."
 )
 SIGNIFICANT = 0.05
+LEFT_OUT_NAMED = 20
 TESTS = {
     "pearson": "Pearson’s χ² test on the codes",
     "fisher_exact": "Fisher’s exact test on the codes, because there are so few",
@@ -126,45 +119,57 @@ def _write_ends(low: float | str | None, high: float | str | None, digits: int =
 
 
 # --- two questions ------------------------------------------------------------------------------
-def describe_difference(result: Mapping[str, Any], outcome: str, group: str) -> str:
+def describe_difference(result: Mapping[str, Any], outcome: Item, group: Item) -> str:
     """The one sentence that a reader takes along."""
     difference, first, second = (
         result[name] for name in ("difference", "share_first", "share_second")
     )
     if first["estimate"] is None or second["estimate"] is None:
         return (
-            f"Cannot tell these groups apart yet: by these codes one answer to {group} may have "
-            "been given by nobody."
+            f"Cannot tell these groups apart yet: by these codes one answer to {group.label} may "
+            "have been given by nobody."
         )
     if result["range"]:
         return _describe_means(result, outcome, group)
     low, high = points(difference["low"]), points(difference["high"])
     shares = (
-        f"an estimated {percent(first['estimate'])} among people whose true answer to {group} is "
-        f"Yes, {percent(second['estimate'])} among those whose answer is No. The difference is "
+        f"an estimated {percent(first['estimate'])} among {_people_with(group)}, "
+        f"{percent(second['estimate'])} among {_people_without(group)}. The difference is "
         f"{points(difference['estimate'])} points (95\N{NO-BREAK SPACE}%: {low} to {high})."
     )
     if difference["low"] <= 0 <= difference["high"]:
-        return f"Yes to {outcome}: {shares} It may be zero: cannot tell these groups apart yet."
+        return f"{outcome.yes_text}: {shares} It may be zero: cannot tell these groups apart yet."
     common = "more" if difference["low"] > 0 else "less"
-    return f"Yes to {outcome} is {common} common among Yes to {group}: {shares}"
+    return f"{outcome.yes_text} is {common} common among {group.yes_text}: {shares}"
 
 
-def _describe_means(result: Mapping[str, Any], outcome: str, group: str) -> str:
+def _people_with(group: Item) -> str:
+    if group.is_known:
+        return f"people in {group.label}"
+    return f"people whose true answer to {group.label} is Yes"
+
+
+def _people_without(group: Item) -> str:
+    return f"those in the {group.no_text}" if group.is_known else "those whose answer is No"
+
+
+def _describe_means(result: Mapping[str, Any], outcome: Item, group: Item) -> str:
     difference, first, second = (
         _stretch(result, name) for name in ("difference", "share_first", "share_second")
     )
     low, high = write_number(difference["low"], 1), write_number(difference["high"], 1)
     means = (
-        f"an estimated {write_number(first['estimate'], 1)} among people whose true answer to "
-        f"{group} is Yes, {write_number(second['estimate'], 1)} among those whose answer is No. "
+        f"an estimated {write_number(first['estimate'], 1)} among {_people_with(group)}, "
+        f"{write_number(second['estimate'], 1)} among {_people_without(group)}. "
         f"The difference is {write_number(difference['estimate'], 1)} (95\N{NO-BREAK SPACE}%: "
         f"{low} to {high})."
     )
     if difference["low"] <= 0 <= difference["high"]:
-        return f"Mean of {outcome}: {means} It may be zero: cannot tell these groups apart yet."
+        return (
+            f"Mean of {outcome.label}: {means} It may be zero: cannot tell these groups apart yet."
+        )
     word = "higher" if difference["low"] > 0 else "lower"
-    return f"The mean of {outcome} is {word} among Yes to {group}: {means}"
+    return f"The mean of {outcome.label} is {word} among {group.yes_text}: {means}"
 
 
 def _stretch(result: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -201,7 +206,7 @@ def _p_phrase(p: float) -> str:
     return text if text.startswith("<") else f"= {text}"
 
 
-def write_figures(result: Mapping[str, Any], outcome: str, group: str) -> list[FigureLine]:
+def write_figures(result: Mapping[str, Any], outcome: Item, group: Item) -> list[FigureLine]:
     def share(name: str, label: str) -> FigureLine:
         figure = result[name]
         return FigureLine(
@@ -216,8 +221,8 @@ def write_figures(result: Mapping[str, Any], outcome: str, group: str) -> list[F
         return _write_means(result, outcome, group)
     difference, odds, phi = (result[name] for name in ("difference", "odds_ratio", "phi"))
     return [
-        share("share_first", f"Yes to {outcome} among Yes to {group}"),
-        share("share_second", f"Yes to {outcome} among No to {group}"),
+        share("share_first", f"{outcome.yes_text} among {group.yes_text}"),
+        share("share_second", f"{outcome.yes_text} among {group.no_text}"),
         FigureLine(
             name="Difference",
             anchor="difference-between-randomized-groups",
@@ -242,7 +247,7 @@ def write_figures(result: Mapping[str, Any], outcome: str, group: str) -> list[F
     ]
 
 
-def _write_means(result: Mapping[str, Any], outcome: str, group: str) -> list[FigureLine]:
+def _write_means(result: Mapping[str, Any], outcome: Item, group: Item) -> list[FigureLine]:
     def line(name: str, label: str) -> FigureLine:
         figure = _stretch(result, name)
         return FigureLine(
@@ -253,8 +258,8 @@ def _write_means(result: Mapping[str, Any], outcome: str, group: str) -> list[Fi
         )
 
     return [
-        line("share_first", f"Mean of {outcome} among Yes to {group}"),
-        line("share_second", f"Mean of {outcome} among No to {group}"),
+        line("share_first", f"Mean of {outcome.label} among {group.yes_text}"),
+        line("share_second", f"Mean of {outcome.label} among {group.no_text}"),
         line("difference", "Difference of the means"),
     ]
 
@@ -279,14 +284,13 @@ class CellLine:
     joint: float
 
 
-def write_cells(result: Mapping[str, Any]) -> list[CellLine]:
+def write_cells(result: Mapping[str, Any], outcome: Item, group: Item) -> list[CellLine]:
     """Yes before No, and those who did not answer last."""
     rows, columns = len(result["counts"]), len(result["counts"][0])
-    outcomes = ROUNDED_TEXTS if result["range"] else CATEGORY_TEXTS
     return [
         CellLine(
-            outcome=outcomes[row],
-            group=CATEGORY_TEXTS[column],
+            outcome=outcome.category_texts[row],
+            group=group.category_texts[column],
             count=result["counts"][row][column],
             share=result["shares"][row][column],
             standard_error=result["standard_errors"][row][column],
@@ -320,7 +324,8 @@ def _write_term(term: Mapping[str, Any], items: Mapping[str, Item]) -> TermLine:
     name = "Base odds (No to all predictors)"
     sentence = ""
     if not is_intercept:
-        name = f"{items[term['name'].partition('=')[0]].label}: Yes"
+        item = items[term["name"].partition("=")[0]]
+        name = item.label if item.is_known else f"{item.label}: Yes"
         sentence = _describe_effect(term)
     return TermLine(
         name=name,
@@ -350,6 +355,7 @@ class PairLine:
     second_name: str
     first_text: str
     second_text: str
+    people: int
     test: str
     p_value: str
     adjusted: str
@@ -374,6 +380,7 @@ def write_pairs(result: Mapping[str, Any], manifest: Manifest) -> list[PairLine]
             second_name=pair["questions"][1],
             first_text=items[pair["questions"][0]].text,
             second_text=items[pair["questions"][1]].text,
+            people=pair["n"],
             test=TEST_NAMES[pair["method"]],
             p_value=write_p_value(pair["p_value"]),
             adjusted=write_p_value(pair["adjusted_p_value"]),
@@ -381,6 +388,23 @@ def write_pairs(result: Mapping[str, Any], manifest: Manifest) -> list[PairLine]
         )
         for pair in sorted(result["pairs"], key=lambda pair: float(pair["p_value"]))
     ]
+
+
+def describe_pairs_left_out(result: Mapping[str, Any], manifest: Manifest) -> str:
+    """Which pairs are not tested, and why; empty if all are."""
+    items = {item.name: item for item in list_items(manifest)}
+    pairs = [
+        f"{items[first].label} and {items[second].label}"
+        for first, second in (pair["questions"] for pair in result["too_few"])
+    ]
+    if not pairs:
+        return ""
+    named = "; ".join(pairs[:LEFT_OUT_NAMED])
+    more = f"; and {len(pairs) - LEFT_OUT_NAMED:,} more" if len(pairs) > LEFT_OUT_NAMED else ""
+    return (
+        f"Not tested, because fewer than {manifest.display_minimum:,} people were asked both: "
+        f"{named}{more}."
+    )
 
 
 def _describe_pair(pair: Mapping[str, Any]) -> str:

@@ -24,11 +24,12 @@ from aggregator.analysis import (
     analyse_regression,
     analyse_table,
 )
-from aggregator.items import Item, count_items, list_items
+from aggregator.items import Item, count_items, find_items, list_items
 from aggregator.joint_counts import MAX_CELLS as MAX_CODES
 from aggregator.joint_counts import PairCounter
 from aggregator.layout import Layout
 from aggregator.models import Batch, Comparison, Snapshot
+from aggregator.results import hide_small_groups
 from aggregator.snapshots import METHOD_VERSION, ended_as_frozen, newest_snapshot
 from privacy.regression import SeparationError
 from privacy.tables import MAX_CELLS, NotSettledError
@@ -59,12 +60,14 @@ TOO_FEW_TOGETHER = (
     "Only {people:,} people were asked all of these questions: too few responses to show. Choose "
     "questions of fewer blocks."
 )
+HIDDEN_GROUP = (
+    "{label} is a group of too few people to show, or one that would give away the size of such "
+    "a group. Choose another group, or wait for more reports."
+)
 
 
-class TooFewTogether(Exception):
-    def __init__(self, people: int) -> None:
-        super().__init__(people)
-        self.people = people
+class TooFewToShow(Exception):
+    """The message says what to choose instead."""
 
 
 class NotComparable(Exception):
@@ -160,17 +163,27 @@ def describe_divergence(names: Sequence[str]) -> str:
 
 
 def _check_choice(*, manifest: Manifest, kind: Comparison.Kind, names: Sequence[str]) -> None:
-    items = {item.name: item for item in list_items(manifest)}
-    if not set(names) <= items.keys():
+    if not set(names) <= {item.name for item in list_items(manifest)}:
         raise NotComparable("Choose questions of this survey.")
     if kind == Comparison.Kind.PAIRS:
-        if len(find_plain_items(manifest)) < 2:
+        plain = find_plain_items(manifest)
+        if manifest.drawn == 1 and len({item.symbol.block for item in plain}) == len(plain) > 1:
+            raise NotComparable(
+                "Each person was asked one block of questions, so nobody was asked two of those "
+                "that have just Yes and No: no pairs to test."
+            )
+        if len(plain) < 2:
             raise NotComparable(
                 "Fewer than two questions have just Yes and No for everybody: no pairs to test. "
                 "Choose two questions to compare instead."
             )
         return
-    chosen = [items[name] for name in names]
+    chosen = find_items(manifest, names)
+    if chosen and all(item.is_known for item in chosen):
+        raise NotComparable(
+            "These answers are not scrambled, so there is nothing to estimate. Choose a scrambled "
+            "question as the outcome."
+        )
     if kind == Comparison.Kind.TABLE:
         if len(chosen) != 2:
             raise NotComparable("Choose two questions.")
@@ -214,17 +227,17 @@ def _symbols(items: Sequence[Item]) -> set[str]:
 
 def _check_size(manifest: Manifest, chosen: Sequence[Item]) -> None:
     if prod(item.variable.size for item in chosen) > MAX_CELLS or (
-        prod(item.symbol.k for item in chosen) > MAX_CODES
+        prod(item.codes for item in chosen) > MAX_CODES
     ):
         raise NotComparable(
             "These questions together have too many combinations of answers. Choose fewer, or "
             "some with fewer answers."
         )
-    blocks = {item.symbol.block for item in chosen}
+    blocks = {item.symbol.block for item in chosen} - {None}
     if manifest.drawn is not None and len(blocks) > manifest.drawn:
         raise NotComparable(
             f"Each person was asked {manifest.drawn} of {manifest.block_count} blocks of "
-            f"questions, so nobody was asked all {len(chosen)} of these. Choose questions of "
+            f"questions, so nobody was asked all of these. Choose questions of "
             f"{manifest.drawn} blocks at most."
         )
 
@@ -279,8 +292,8 @@ def _attempt(comparison: Comparison) -> None:
         _settle(comparison, problem=describe_divergence(error.names))
     except NotSettledError:
         _settle(comparison, problem=NOT_SETTLED)
-    except TooFewTogether as error:
-        _settle(comparison, problem=TOO_FEW_TOGETHER.format(people=error.people))
+    except TooFewToShow as error:
+        _settle(comparison, problem=str(error))
     except Exception:
         logger.exception("comparison %s failed", comparison.pk)
         _mine(comparison).update(
@@ -311,26 +324,34 @@ def _compute(comparison: Comparison) -> dict[str, Any]:
         counter = PairCounter(ks=layout.ks)
         _read_batches(comparison, lambda packed, size: counter.add(packed, size=size))
         return analyse_pairs(
-            items=find_plain_items(manifest), counts=counter.result(), layout=layout
+            items=find_plain_items(manifest),
+            counts=counter.result(),
+            layout=layout,
+            minimum=comparison.wave.display_minimum,
         )
     items = find_items(manifest, comparison.names)
     counts = _count_jointly(comparison, layout, items)
-    if counts.sum() < comparison.wave.display_minimum:
-        raise TooFewTogether(int(counts.sum()))
+    _check_enough(counts, items, minimum=comparison.wave.display_minimum)
     if comparison.kind == Comparison.Kind.TABLE:
         return analyse_table(items=items, counts=counts)
     return analyse_regression(items=items, counts=counts)
 
 
-def find_items(manifest: Manifest, names: Sequence[str]) -> list[Item]:
-    by_name = {item.name: item for item in list_items(manifest)}
-    return [by_name[name] for name in names]
+def _check_enough(counts: NDArray[np.int64], items: Sequence[Item], *, minimum: int) -> None:
+    """Refuse what the results page would not show of these reports."""
+    if counts.sum() < minimum:
+        raise TooFewToShow(TOO_FEW_TOGETHER.format(people=int(counts.sum())))
+    for axis, item in enumerate(items):
+        if item.is_known:
+            groups = counts.sum(axis=tuple(set(range(counts.ndim)) - {axis}))
+            if not hide_small_groups(groups.tolist(), minimum=minimum).isdisjoint(item.yes):
+                raise TooFewToShow(HIDDEN_GROUP.format(label=item.label))
 
 
 def _count_jointly(
     comparison: Comparison, layout: Layout, items: Sequence[Item]
 ) -> NDArray[np.int64]:
-    total = np.zeros(tuple(item.symbol.k for item in items), dtype=np.int64)
+    total = np.zeros([item.codes for item in items], dtype=np.int64)
 
     def add(packed: bytes, size: int) -> None:
         nonlocal total

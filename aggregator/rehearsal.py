@@ -17,12 +17,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import transaction
+
 from aggregator.respondents import Answer, Answers
 from surveys.manifest import Manifest, ManifestQuestion
 from surveys.models import Survey, Wave
 from surveys.services import copy_survey, launch_survey, save_draft
 
 MAX_PEOPLE = 1_000_000
+GREATEST_WEIGHT = 1e9
 REFUSED = "refused"
 TITLE = "Rehearsal of {title}"
 
@@ -47,7 +50,7 @@ def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
         if not isinstance(group, dict) or set(group) != {"share", "answers"}:
             raise RehearsalError(f"Group {number} must have a share and answers, nothing else.")
         share, answers = group["share"], group["answers"]
-        if isinstance(share, bool) or not isinstance(share, int | float) or not share > 0:
+        if not _is_weight(share) or not share > 0:
             raise RehearsalError(f"The share of group {number} must be a number above 0.")
         if not isinstance(answers, dict):
             raise RehearsalError(f"The answers of group {number} must be named by question.")
@@ -90,6 +93,11 @@ def share_out(shares: Sequence[float], people: int) -> list[int]:
     return counts
 
 
+def _is_weight(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value <= GREATEST_WEIGHT  # not NaN either
+
+
 class _Stated:
     """What is stated about the answer to one question; ... where nothing is."""
 
@@ -99,12 +107,13 @@ class _Stated:
     def check(self) -> None:
         stated = self._stated
         if isinstance(stated, dict):
-            chances = stated.get("items") if self._is_several else None
-            if self._is_several and set(stated) != {"items"}:
+            weights = stated.get("items") if self._is_several else stated
+            if not isinstance(weights, dict) or (self._is_several and len(stated) > 1):
                 raise RehearsalError('write {"items": {"1": 0.4, …}}, the chance of each item')
-            for key, weight in (chances if isinstance(chances, dict) else stated).items():
-                if isinstance(weight, bool) or not isinstance(weight, int | float) or weight < 0:
-                    raise RehearsalError(f"the weight of {key} must be a number from 0")
+            for key, weight in weights.items():
+                if not _is_weight(weight) or (self._is_several and weight > 1):
+                    ends = "0 to 1" if self._is_several else f"0 to {GREATEST_WEIGHT:.0e}"
+                    raise RehearsalError(f"the weight of {key} must be a number from {ends}")
                 self._check_one([self._item(key)] if self._is_several else self._read(key))
             if not self._is_several and not sum(stated.values()) > 0:
                 raise RehearsalError("some weight must be above 0")
@@ -164,8 +173,10 @@ class _Stated:
             if not question.refusal:
                 raise RehearsalError("“prefer not to say” is not offered")
         elif self._is_several:
-            if not isinstance(answer, list) or not set(answer) <= codes:
-                raise RehearsalError(f"choose items out of {sorted(codes)}")
+            if not isinstance(answer, list) or not all(
+                type(item) is int and item in codes and answer.count(item) == 1 for item in answer
+            ):
+                raise RehearsalError(f"choose items out of {sorted(codes)}, each once")
             if question.limit is not None and len(answer) > question.limit:
                 raise RehearsalError(f"at most {question.limit} items can be chosen")
         elif isinstance(answer, bool) or not isinstance(answer, int):
@@ -179,6 +190,7 @@ class _Stated:
             raise RehearsalError(f"the codes are {sorted(codes)}")
 
 
+@transaction.atomic
 def open_rehearsal(*, survey: Survey, people: int) -> Wave:
     """Launch a copy that closes at this number of people; the survey itself stays as it is.
 

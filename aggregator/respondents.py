@@ -71,7 +71,9 @@ def find_asked(
     asked: set[str] = set()
     codes: dict[str, int | None] = {}
     for question in manifest.questions:
-        if drawn is not None and manifest.blocks.get(question.name) not in drawn:
+        # A text goes where the questions go that its rule names.
+        tied = (question.name, *manifest.parents_of(question))
+        if drawn is not None and not all(manifest.blocks.get(name) in drawn for name in tied):
             continue
         if question.rule is not None and not holds(question.rule, codes):
             continue

@@ -11,7 +11,7 @@ from surveys.manifest import parse_manifest
 from surveys.models import Wave
 
 # Raised whenever the same batches would give other figures than before.
-METHOD_VERSION = 3
+METHOD_VERSION = 4
 KEPT_PER_WAVE = 200
 _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
 

@@ -22,9 +22,8 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from aggregator.analysis import analyse_table
-from aggregator.comparisons import find_items
 from aggregator.estimates import compute_estimates
-from aggregator.items import count_items
+from aggregator.items import count_items, find_items
 from aggregator.layout import Layout
 from aggregator.models import Batch, Comparison, Snapshot, Upkeep
 from aggregator.packing import count_codes, split_columns
@@ -372,7 +371,7 @@ class _OpenComparison:
         # Where some were not asked, a regression counts fewer reports than there are.
         self._has_total = row.kind == Comparison.Kind.PAIRS or not self._layout.mask_count
         self._counts: NDArray[np.int64] = np.zeros(
-            tuple(item.symbol.k for item in self._items) if self._is_table else (), dtype=np.int64
+            [item.codes for item in self._items] if self._is_table else (), dtype=np.int64
         )
 
     def give_up_table(self) -> None:

@@ -65,7 +65,7 @@ def _researcher(**changes: str | None) -> dict[str, str | None]:
 _SAME_ORIGIN = {"Referrer-Policy": "same-origin"}
 # Trusted Types are off only where Vega draws, whose bundle builds elements from strings,
 # and where htmx swaps in what the server rendered.
-_CHARTS = _researcher(**{"require-trusted-types-for": None, "trusted-types": None})
+_SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": None})
 
 TABLE = (
     Policy(
@@ -80,8 +80,11 @@ TABLE = (
         extra=_SAME_ORIGIN,
     ),
     Policy(
-        paths=("*/results", "*/results/panel", "*/result", "*/result/panel"),
-        csp=_CHARTS,
+        paths=(
+            *("*/results", "*/results/panel", "*/result", "*/result/panel"),
+            *("*/questions/new", "*/edit"),
+        ),
+        csp=_SWAPPED,
         extra=_SAME_ORIGIN,
     ),
     Policy(paths=("*/preview",), csp=_researcher(**{"form-action": "'none'"}), extra=_SAME_ORIGIN),

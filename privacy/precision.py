@@ -235,35 +235,36 @@ def people_for_watched_half_width(
 def people_for_half_width_among_answerers(
     *,
     share: float,
-    refusing: float,
+    outside: Sequence[float],
     half_width: float,
     mechanism: RandomizedResponse,
     level: float = 0.95,
 ) -> int:
-    """Find how many people must take part when some will prefer not to say.
+    """Find how many people must take part when some will not answer.
 
     Parameters
     ----------
     share : float
         The true share one expects among those who answer, in [0, 1].
-    refusing : float
-        Share of people who will prefer not to say, in [0, 1).
+    outside : sequence of float
+        Shares of people whose code is none of an answer: who will prefer not to say, who will not
+        be asked. One or more, each in [0, 1), together below 1.
     half_width : float
         Wanted half-width of the share among those who answer, in (0, 1).
     mechanism : RandomizedResponse
-        The question's mechanism; "prefer not to say" is one of its symbols, so at least three.
+        The question's mechanism; those outside have a symbol each, the answers two or more.
     level : float, optional
         Confidence level, in (0, 1).
 
     Returns
     -------
     int
-        People taking part, those who prefer not to say included; rounded up.
+        People taking part, those outside included; rounded up.
 
     Raises
     ------
     ValueError
-        If a number is out of range or the mechanism has fewer than three symbols.
+        If a number is out of range or the mechanism leaves fewer than two answers.
 
     Notes
     -----
@@ -279,15 +280,14 @@ def people_for_half_width_among_answerers(
     --------
     >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
     >>> people_for_half_width_among_answerers(
-    ...     share=0.2, refusing=0.05, half_width=0.05, mechanism=three)
+    ...     share=0.2, outside=[0.05], half_width=0.05, mechanism=three)
     1941
     """
     share = check_share("share", share)
-    refusing = check_share("refusing", refusing, ends="[)")
+    parts = _check_outside(outside, mechanism)
     half_width = check_share("half_width", half_width, ends="()")
-    check_symbols("mechanism", mechanism.symbols, at_least=3)
     spread = one_report_conditional_spread(
-        share=share, covered=1 - refusing, mechanism=mechanism, outside=1
+        share=share, covered=1 - sum(parts), mechanism=mechanism, outside=len(parts)
     )
     return _round_up((_normal_quantile(level) * spread / half_width) ** 2)
 
@@ -295,7 +295,7 @@ def people_for_half_width_among_answerers(
 def watched_half_width_among_answerers(
     *,
     share: float,
-    refusing: float,
+    outside: Sequence[float],
     people: int,
     mechanism: RandomizedResponse,
     level: float = 0.95,
@@ -306,12 +306,10 @@ def watched_half_width_among_answerers(
     ----------
     share : float
         The true share among those who answer, in [0, 1].
-    refusing : float
-        Share of people who prefer not to say, in [0, 1).
+    outside, mechanism
+        As for `people_for_half_width_among_answerers`.
     people : int
         People taking part, at least 1.
-    mechanism : RandomizedResponse
-        The question's mechanism; its last symbol means "prefer not to say".
     level : float, optional
         Confidence level, in (0, 1).
 
@@ -323,7 +321,7 @@ def watched_half_width_among_answerers(
     Raises
     ------
     ValueError
-        If a number is out of range or the mechanism has fewer than three symbols.
+        As for `people_for_half_width_among_answerers`.
 
     Notes
     -----
@@ -334,16 +332,15 @@ def watched_half_width_among_answerers(
     --------
     >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
     >>> round(watched_half_width_among_answerers(
-    ...     share=0.2, refusing=0.05, people=1941, mechanism=three), 3)
+    ...     share=0.2, outside=[0.05], people=1941, mechanism=three), 3)
     0.119
     """
     share = check_share("share", share)
-    refusing = check_share("refusing", refusing, ends="[)")
+    parts = _check_outside(outside, mechanism)
     people = check_whole("people", people, at_least=1)
-    check_symbols("mechanism", mechanism.symbols, at_least=3)
-    answers = mechanism.symbols - 1
-    others = (1 - refusing) * (1 - share) / (answers - 1)
-    truth = [(1 - refusing) * share, *[others] * (answers - 1), refusing]
+    answers, covered = mechanism.symbols - len(parts), 1 - sum(parts)
+    others = covered * (1 - share) / (answers - 1)
+    truth = [covered * share, *[others] * (answers - 1), *parts]
     counts = [round(people * _reported(part, mechanism)) for part in truth]
     if not any(counts):
         return max(share, 1 - share)  # so few that no symbol expects half a report: [0, 1]
@@ -361,7 +358,7 @@ def watched_half_width_among_answerers(
 def people_for_watched_half_width_among_answerers(
     *,
     share: float,
-    refusing: float,
+    outside: Sequence[float],
     half_width: float,
     mechanism: RandomizedResponse,
     level: float = 0.95,
@@ -370,7 +367,7 @@ def people_for_watched_half_width_among_answerers(
 
     Parameters
     ----------
-    share, refusing, mechanism, level
+    share, outside, mechanism, level
         As for `watched_half_width_among_answerers`.
     half_width : float
         Wanted distance to the further end of the interval, in (0, 1/2).
@@ -378,7 +375,7 @@ def people_for_watched_half_width_among_answerers(
     Returns
     -------
     int
-        People taking part, those who prefer not to say included.
+        People taking part, those outside included.
 
     Raises
     ------
@@ -389,7 +386,7 @@ def people_for_watched_half_width_among_answerers(
     --------
     >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
     >>> needed = people_for_watched_half_width_among_answerers(
-    ...     share=0.2, refusing=0.05, half_width=0.05, mechanism=three)
+    ...     share=0.2, outside=[0.05], half_width=0.05, mechanism=three)
     >>> needed
     12704
     """
@@ -397,7 +394,7 @@ def people_for_watched_half_width_among_answerers(
 
     def reached(people: int) -> bool:
         width = watched_half_width_among_answerers(
-            share=share, refusing=refusing, people=people, mechanism=mechanism, level=level
+            share=share, outside=outside, people=people, mechanism=mechanism, level=level
         )
         return width <= half_width
 
@@ -613,6 +610,14 @@ def smallest_number(reached: Callable[[int], bool]) -> int:
 
 def _reported(share: float, mechanism: RandomizedResponse) -> float:
     return mechanism.other_probability + mechanism.slope * share
+
+
+def _check_outside(outside: Sequence[float], mechanism: RandomizedResponse) -> list[float]:
+    parts = [check_share("outside", part, ends="[)") for part in outside]
+    if not parts or sum(parts) >= 1:
+        raise ValueError(f"outside must be shares that leave somebody to answer, got {outside!r}")
+    check_symbols("mechanism", mechanism.symbols, at_least=len(parts) + 2)
+    return parts
 
 
 def _lowest_kept(shown: float, hidden: float, limit: float) -> float:

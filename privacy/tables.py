@@ -22,6 +22,7 @@ from privacy.checks import (
     check_level,
     check_number,
     check_positive,
+    check_symbols,
     check_whole,
     check_whole_counts,
 )
@@ -55,6 +56,10 @@ class Variable:
         The codes of each category; together every code once.
     answered : int
         The first so many categories are answers; further ones mean refused or not asked.
+    gate : RandomizedResponse, optional
+        Of a second symbol that says whether the question was answered: its code 0 is yes, and
+        with all others the true code is 0. A report's code is then that of the gate times k
+        plus that of the question. See `gated`.
 
     Raises
     ------
@@ -72,14 +77,18 @@ class Variable:
     mechanism: RandomizedResponse
     categories: tuple[tuple[int, ...], ...]
     answered: int
+    gate: RandomizedResponse | None = None
 
     def __post_init__(self) -> None:
         codes = sorted(code for category in self.categories for code in category)
         whole = all(isinstance(code, Integral) and not isinstance(code, bool) for code in codes)
-        if codes != list(range(self.mechanism.symbols)) or not all(self.categories) or not whole:
+        if codes != list(range(self.symbols)) or not all(self.categories) or not whole:
             raise ValueError(
-                f"categories must hold each of {self.mechanism.symbols} codes once, "
-                f"got {self.categories!r}"
+                f"categories must hold each of {self.symbols} codes once, got {self.categories!r}"
+            )
+        if self.gate is not None and self.categories != _gated_categories(self.symbols):
+            raise ValueError(
+                f"categories must be No, Yes and the rest behind a gate, got {self.categories!r}"
             )
         check_whole("answered", self.answered, at_least=1, at_most=len(self.categories))
 
@@ -89,6 +98,25 @@ class Variable:
         codes = tuple((code,) for code in range(mechanism.symbols))
         return cls(mechanism=mechanism, categories=codes, answered=len(codes))
 
+    @classmethod
+    def gated(cls, mechanism: RandomizedResponse, *, gate: RandomizedResponse) -> Variable:
+        """A bit that counts only where its gate says that the question was answered.
+
+        Examples
+        --------
+        >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
+        >>> Variable.gated(coins, gate=coins).channel().tolist()
+        [[0.5625, 0.1875, 0.1875], [0.1875, 0.5625, 0.0625], [0.25, 0.25, 0.75]]
+        """
+        check_symbols("mechanism", mechanism.symbols, at_least=2, at_most=2)
+        categories = _gated_categories(2 * gate.symbols)
+        return cls(mechanism=mechanism, categories=categories, answered=2, gate=gate)
+
+    @property
+    def symbols(self) -> int:
+        """Number of codes that a report can show."""
+        return self.mechanism.symbols * (1 if self.gate is None else self.gate.symbols)
+
     @property
     def size(self) -> int:
         return len(self.categories)
@@ -97,17 +125,35 @@ class Variable:
         """Probabilities of the reported category (row) given the true one (column).
 
         A true code is reported in another category with probability c for each code of that
-        category, whichever code it was; so gathering codes loses nothing but detail.
+        category, whichever code it was; so gathering codes loses nothing but detail. Behind a
+        gate, reports whose gate does not say "answered" are one category whatever their bit.
         """
+        if self.gate is not None:
+            return self._gated_channel(self.gate)
         sizes = np.array([len(category) for category in self.categories], dtype=np.float64)
         columns = np.repeat(sizes[:, None] * self.mechanism.other_probability, self.size, axis=1)
         matrix: Floats = columns + self.mechanism.slope * np.eye(self.size)
         return matrix
 
+    def _gated_channel(self, gate: RandomizedResponse) -> Floats:
+        other, kept = gate.other_probability, gate.other_probability + gate.slope
+        wrong, right = self.mechanism.other_probability, 1 - self.mechanism.other_probability
+        return np.array(
+            [
+                [kept * right, kept * wrong, other * right],
+                [kept * wrong, kept * right, other * wrong],
+                [1 - kept, 1 - kept, 1 - other],
+            ]
+        )
+
     def gather(self, counts: NDArray[np.int64], *, axis: int) -> NDArray[np.int64]:
         """Add up the counts of codes that belong to one category, along one axis."""
         gathered = [counts.take(category, axis=axis).sum(axis=axis) for category in self.categories]
         return np.stack(gathered, axis=axis)
+
+
+def _gated_categories(symbols: int) -> tuple[tuple[int, ...], ...]:
+    return (0,), (1,), tuple(range(2, symbols))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -285,7 +331,7 @@ def prepare_table(
     """
     if not variables:
         raise ValueError("variables must name at least one question, got none")
-    shape = tuple(variable.mechanism.symbols for variable in variables)
+    shape = tuple(variable.symbols for variable in variables)
     table = check_whole_counts("counts", counts)
     if table.shape != shape:
         raise ValueError(f"counts must have the shape {shape}, got {table.shape}")

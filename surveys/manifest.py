@@ -28,6 +28,7 @@ NOT_DRAWN = 255
 MOST_POINTS_WITH_SHARES = 7
 REFUSED_TEXT = "Prefer not to say"
 NOT_ASKED_TEXT = "Not asked"
+NONE_TEXT = "None of these"  # the page's own choice under "select several"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import sqrt
+from math import ceil, sqrt
 
 from privacy.accounting import Entry, basic_epsilon, exact_composition
 from privacy.attacks import attacker_success, posterior
@@ -62,17 +62,33 @@ class PlanInput:
     questions: int = 1
     options: int = 2
     refusal: bool = False
-    refusing: float = 0.05
+    refusing: float = 0.05  # of those who are asked
+    rule: bool = False
+    asked: float = 0.5  # of all, where there is a rule
+    part: float = 1.0  # of the people who draw the question, where each gets a random part
+    mean: bool = False  # of a number, which is told as a share of its range
     difference: float = 0.1
     watched: bool = False
 
     @property
     def symbols(self) -> int:
-        return self.options + int(self.refusal)
+        return self.options + len(self.outside)
+
+    @property
+    def outside(self) -> list[float]:
+        """Shares of those who prefer not to say and of those who are not asked."""
+        asked = self.asked if self.rule else 1.0
+        refusing = [asked * self.refusing] if self.refusal else []
+        return [*refusing, 1 - asked] if self.rule else refusing
 
     @property
     def mechanism(self) -> RandomizedResponse:
         return RandomizedResponse.from_flips(symbols=self.symbols, flips=self.flips)
+
+    @property
+    def reports(self) -> int:
+        """How many people draw the question."""
+        return max(1, round(self.people * self.part))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,66 +129,81 @@ class Plan:
     @cached_property
     def margin_at_end(self) -> float:
         """Half of the 95 % interval's width if the end is fixed beforehand."""
-        if self.given.refusal:
-            return Z_95 * self._answerer_spread / sqrt(self.given.people)
-        return half_width(
-            share=self.given.share, people=self.given.people, mechanism=self.mechanism
-        )
+        return self._margin_for(self.mechanism)
 
-    @property
-    def _answerer_spread(self) -> float:
+    def _margin_for(self, mechanism: RandomizedResponse) -> float:
+        if self.given.outside:
+            return Z_95 * self._answerer_spread(mechanism) / sqrt(self.given.reports)
+        return half_width(share=self.given.share, people=self.given.reports, mechanism=mechanism)
+
+    def _answerer_spread(self, mechanism: RandomizedResponse) -> float:
         return one_report_conditional_spread(
             share=self.given.share,
-            covered=1 - self.given.refusing,
-            mechanism=self.mechanism,
-            outside=1,
+            covered=1 - sum(self.given.outside),
+            mechanism=mechanism,
+            outside=len(self.given.outside),
         )
 
     @cached_property
     def margin_watched(self) -> float:
         """The same if people watch."""
-        if self.given.refusal:
+        if self.given.outside:
             return watched_half_width_among_answerers(
                 share=self.given.share,
-                refusing=self.given.refusing,
-                people=self.given.people,
+                outside=self.given.outside,
+                people=self.given.reports,
                 mechanism=self.mechanism,
             )
         return watched_half_width(
-            share=self.given.share, people=self.given.people, mechanism=self.mechanism
+            share=self.given.share, people=self.given.reports, mechanism=self.mechanism
         )
 
     @cached_property
     def people_at_end(self) -> int:
         return self._people_for(self.mechanism)
 
-    def _people_for(self, mechanism: RandomizedResponse) -> int:
-        if self.given.refusal:
-            return people_for_half_width_among_answerers(
-                share=self.given.share,
-                refusing=self.given.refusing,
-                half_width=self.given.margin,
+    def _people_for(
+        self,
+        mechanism: RandomizedResponse,
+        *,
+        share: float | None = None,
+        margin: float | None = None,
+    ) -> int:
+        """People who must take part, for the expected share and wanted precision if not given."""
+        share = self.given.share if share is None else share
+        margin = self.given.margin if margin is None else margin
+        if not self.given.outside:
+            found = people_for_half_width(share=share, half_width=margin, mechanism=mechanism)
+        else:
+            found = people_for_half_width_among_answerers(
+                share=share,
+                outside=self.given.outside,
+                half_width=margin,
                 mechanism=mechanism,
             )
-        return people_for_half_width(
-            share=self.given.share, half_width=self.given.margin, mechanism=mechanism
-        )
+        return self._take_part(found)
+
+    def _take_part(self, reports: int) -> int:
+        """How many people so many reports of the question take."""
+        return ceil(reports / self.given.part - 1e-9)
 
     @cached_property
     def people_watched(self) -> int:
         return self._people_watched_for(self.mechanism)
 
     def _people_watched_for(self, mechanism: RandomizedResponse) -> int:
-        if self.given.refusal:
-            return people_for_watched_half_width_among_answerers(
+        if not self.given.outside:
+            found = people_for_watched_half_width(
+                share=self.given.share, half_width=self.given.margin, mechanism=mechanism
+            )
+        else:
+            found = people_for_watched_half_width_among_answerers(
                 share=self.given.share,
-                refusing=self.given.refusing,
+                outside=self.given.outside,
                 half_width=self.given.margin,
                 mechanism=mechanism,
             )
-        return people_for_watched_half_width(
-            share=self.given.share, half_width=self.given.margin, mechanism=mechanism
-        )
+        return self._take_part(found)
 
     @property
     def margin(self) -> float:
@@ -186,27 +217,32 @@ class Plan:
     @property
     def inflation(self) -> float:
         """How many codes are worth one direct answer, of those who would answer."""
-        if not self.given.refusal:
-            return design_effect(share=self.given.share, mechanism=self.mechanism)
-        direct = self.given.share * (1 - self.given.share) / (1 - self.given.refusing)
-        return self._answerer_spread**2 / direct
+        return self._inflation_for(self.mechanism)
+
+    def _inflation_for(self, mechanism: RandomizedResponse) -> float:
+        if not self.given.outside:
+            return design_effect(share=self.given.share, mechanism=mechanism)
+        direct = self.given.share * (1 - self.given.share) / (1 - sum(self.given.outside))
+        return self._answerer_spread(mechanism) ** 2 / direct
 
     @property
     def effective_people(self) -> float:
-        return self.given.people / self.inflation
+        return self.given.reports / self.inflation
 
     @cached_property
     def people_per_group(self) -> int | None:
         """To find the difference between two declared groups; None where it is not worked out."""
-        if self.given.refusal:
+        if self.given.outside or self.given.mean:
             return None
         second = self.given.share + self.given.difference
         if second >= 1:
             second = self.given.share - self.given.difference
         if second <= 0:
             return None
-        return people_for_power_two_samples(
-            first=self.given.share, second=second, power=POWER, mechanism=self.mechanism
+        return self._take_part(
+            people_for_power_two_samples(
+                first=self.given.share, second=second, power=POWER, mechanism=self.mechanism
+            )
         )
 
     # --- what could be inferred ------------------------------------------------------------
@@ -262,30 +298,19 @@ class Plan:
             flips=flips,
             epsilon=mechanism.epsilon,
             chosen=flips == self.given.flips,
-            people=tuple(
-                people_for_half_width(
-                    share=share, half_width=self.given.margin, mechanism=mechanism
-                )
-                for share in SHARES
-            ),
-            people_wanted=people_for_half_width(
-                share=self.given.share, half_width=self.given.margin, mechanism=mechanism
-            ),
-            margin=half_width(
-                share=self.given.share, people=self.given.people, mechanism=mechanism
-            ),
-            people_fine=people_for_half_width(
-                share=self.given.share, half_width=FINE_MARGIN, mechanism=mechanism
-            ),
-            inflation=design_effect(share=self.given.share, mechanism=mechanism),
+            people=tuple(self._people_for(mechanism, share=share) for share in SHARES),
+            people_wanted=self._people_for(mechanism),
+            margin=self._margin_for(mechanism),
+            people_fine=self._people_for(mechanism, margin=FINE_MARGIN),
+            inflation=self._inflation_for(mechanism),
             posteriors=tuple(posterior(share=base, mechanism=mechanism) for base in BASES),
         )
 
     @cached_property
     def budgets(self) -> list[BudgetLine]:
         """How several questions can share what one question costs."""
-        if self.given.questions < 2 or self.given.refusal:
-            return []  # with refusals the shares are conditional, and this is not worked out
+        if self.given.questions < 2 or self.given.outside or self.given.part < 1:
+            return []  # for conditional shares, and with a part drawn already, not worked out
         share, people, questions = self.given.share, self.given.people, self.given.questions
         mechanism = self.mechanism
         return [
@@ -343,8 +368,8 @@ class Plan:
         reach = (
             f"With {whole(given.people)} people and {given.flips} flips of 100 you can "
             f"{'only ' if self.margin > given.margin else ''}say “between {percent(low, digits)} "
-            f"and {percent(high, digits)}” if the true share is {_write_share(given.share)}"
-            f"{self._among}."
+            f"and {percent(high, digits)}{' of the range' if given.mean else ''}” if the true "
+            f"{'mean' if given.mean else 'share'} is {_write_share(given.share)}{self._among}."
         )
         if self.margin <= given.margin:
             return f"{reach} That is as precise as you wanted (±{self._wanted} points)."
@@ -352,9 +377,25 @@ class Plan:
 
     @property
     def _among(self) -> str:
-        if not self.given.refusal:
-            return ""
-        return f" among those who answer, and {_write_share(self.given.refusing)} prefer not to say"
+        given = self.given
+        if given.part < 1:
+            part = f", and {_write_share(given.part)} of the people draw the question"
+            return f"{self._among_drawn}{part}"
+        return self._among_drawn
+
+    @property
+    def _among_drawn(self) -> str:
+        given = self.given
+        if given.rule and given.refusal:
+            return (
+                f" among those who answer, {_write_share(given.asked)} are asked, and "
+                f"{_write_share(given.refusing)} of them prefer not to say"
+            )
+        if given.rule:
+            return f" among those who are asked, and {_write_share(given.asked)} are"
+        if given.refusal:
+            return f" among those who answer, and {_write_share(given.refusing)} prefer not to say"
+        return ""
 
     @property
     def _wanted(self) -> str:
@@ -436,11 +477,15 @@ class Plan:
 
 def plan_for(manifest: Manifest) -> dict[str, str | int]:
     """What of a draft the planner can be filled with; of its questions the least precise one."""
-    protected = [question for question in manifest.questions if question.is_protected]
-    if not protected:
+    planned = [
+        question
+        for question in manifest.questions
+        if question.is_protected and not question.has_gate
+    ]
+    if not planned:
         return {}
     hardest = max(
-        protected,
+        planned,
         key=lambda question: people_for_half_width(
             share=PlanInput.share, half_width=PlanInput.margin, mechanism=question.mechanism
         ),
@@ -449,26 +494,33 @@ def plan_for(manifest: Manifest) -> dict[str, str | int]:
 
 
 def plan_for_question(manifest: Manifest, question: ManifestQuestion) -> dict[str, str | int]:
-    """The same for one of them alone."""
+    """The same for one of them alone; empty where the planner does not know its design."""
+    if question.has_gate:
+        return {}
     return _fill_in(manifest, question, questions=_count_codes(question))
 
 
 def _fill_in(
     manifest: Manifest, question: ManifestQuestion, *, questions: int
 ) -> dict[str, str | int]:
-    # A "select several" tells refusals by a code of its own, so its options keep two codes.
-    refusal = question.refusal and not question.has_gate
-    options = question.k - refusal
     query: dict[str, str | int] = {"questions": min(questions, MAX_QUESTIONS)}
     query["flips"] = question.flips
-    if options != PlanInput.options:
-        query["options"] = options
-    if refusal:
+    if question.is_rounded:
+        query |= {"figure": "mean", "share": 50}
+    if question.type == "follow_up":
+        query["share"] = 80  # of No to the first part, one of its codes
+    if question.answers != PlanInput.options:
+        query["options"] = question.answers
+    if question.refusal:
         query["refusing"] = round(100 * PlanInput.refusing)
+    if question.rule is not None:
+        query["asked"] = round(100 * PlanInput.asked)
     has_end = manifest.cap is not None or manifest.closes is not None
     query["closing"] = "fixed" if has_end else "watched"
     if manifest.cap is not None:
-        query["people"] = max(1, int(manifest.cap * asked_fraction(manifest)))
+        query["people"] = manifest.cap
+    if manifest.drawn is not None:
+        query["part"] = f"{100 * asked_fraction(manifest):.1f}"
     return query
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from privacy.follow_ups import nested_follow_up_standard_error, packed_follow_up_standard_error
-from privacy.mechanisms import RandomizedResponse
+from privacy.mechanisms import MAX_SYMBOLS, RandomizedResponse
 from privacy.precision import (
     mean_variance_ratio,
     one_report_conditional_spread,
@@ -32,6 +32,10 @@ MARGIN = 0.05
 REFUSING = 0.05
 ASKED = 0.5
 Z_95 = 1.959963984540054  # the normal quantile at .975
+NO_ROOM = (
+    f"would add a code, and {MAX_SYMBOLS} are the most that a question may have: offer fewer "
+    "answers first."
+)
 LONG_SCALE = 6  # points from which on a longer scale's mean is clearly better known
 # A follow-up as STATISTICS and /methods compare them.
 FOLLOW_UP_ASKED = 0.3
@@ -83,6 +87,8 @@ def price_question(manifest: Manifest, question: ManifestQuestion) -> Price | No
 
 def price_refusal(question: ManifestQuestion) -> str:
     """What "prefer not to say" adds or would add."""
+    if _is_full(question, refusal=True):
+        return f"“Prefer not to say” {NO_ROOM}"
     without, with_it = _switched(question, refusal=False), _switched(question, refusal=True)
     return (
         f"“Prefer not to say” {_compare(without, with_it)} among those who answer, if "
@@ -93,8 +99,43 @@ def price_refusal(question: ManifestQuestion) -> str:
 def price_rule(question: ManifestQuestion) -> str:
     """What a rule adds or would add."""
     any_rule = question.rule or {"all": []}
+    if _is_full(question, rule=any_rule):
+        return f"A rule {NO_ROOM}"
     without, with_it = _switched(question, rule=None), _switched(question, rule=any_rule)
     return f"A rule {_compare(without, with_it)} among those asked, if {percent(ASKED)} are."
+
+
+def describe_ties(manifest: Manifest, question: ManifestQuestion) -> str:
+    """What the question's rule means for those it names; empty where it names none."""
+    parents = manifest.parents_of(question)
+    if not parents:
+        return ""
+    free = _switched(question, rule=None)
+    without = replace(
+        manifest,
+        questions=tuple(free if each is question else each for each in manifest.questions),
+    )
+    said = []
+    for number, each in enumerate(manifest.questions, start=1):
+        if each.name in parents:
+            before, after = without.statement_epsilon(each), manifest.statement_epsilon(each)
+            said.append(
+                f"What is said about Q{number} grows from ε = {write_epsilon(before)} to "
+                f"{write_epsilon(after)}, because this question tells about it too."
+            )
+    if manifest.drawn is not None:
+        blocks = manifest.block_count
+        said.append(f"They are drawn together: {blocks} blocks instead of {without.block_count}.")
+        if manifest.drawn >= blocks:
+            said.append(
+                f"Then there is nothing to draw {manifest.drawn} of: choose a smaller part in the "
+                "settings before you open the survey."
+            )
+    return " ".join(said)
+
+
+def _is_full(question: ManifestQuestion, **changes: Any) -> bool:
+    return replace(question, **changes).k > MAX_SYMBOLS
 
 
 def _switched(question: ManifestQuestion, **changes: Any) -> ManifestQuestion:
@@ -118,28 +159,32 @@ def _write_margin(question: ManifestQuestion) -> str:
 def people_needed(question: ManifestQuestion) -> int:
     """People who must take part, so that one share (of a range, its mean) is known to ± MARGIN.
 
-    With a rule the share is among those asked, with a refusal among those who answer.
+    With a rule the share is among those asked, with a refusal among those who answer. Of a
+    follow-up it is that of Yes to the first part, which is known as No is, by one code.
     """
-    share = 0.5 if question.is_rounded else SHARE
+    share = 0.5 if question.is_rounded else 1 - SHARE if question.type == "follow_up" else SHARE
     covered = _covered(question)
     if covered == 1:
         return people_for_half_width(share=share, half_width=MARGIN, mechanism=question.mechanism)
     if question.has_gate:
         return _people_for(_gated_spread(question, share=share, covered=covered))
-    extras = question.k - question.answers
-    if extras == 1:
-        return people_for_half_width_among_answerers(
-            share=share, refusing=1 - covered, half_width=MARGIN, mechanism=question.mechanism
-        )
-    spread = one_report_conditional_spread(
-        share=share, covered=covered, mechanism=question.mechanism, outside=extras
+    return people_for_half_width_among_answerers(
+        share=share,
+        outside=_outside(question),
+        half_width=MARGIN,
+        mechanism=question.mechanism,
     )
-    return _people_for(spread)
 
 
 def _covered(question: ManifestQuestion) -> float:
+    return 1 - sum(_outside(question))
+
+
+def _outside(question: ManifestQuestion) -> list[float]:
+    """Shares of those who prefer not to say, and of those who are not asked."""
     asked = 1.0 if question.rule is None else ASKED
-    return asked * (1 - REFUSING) if question.refusal else asked
+    refusing = [asked * REFUSING] if question.refusal else []
+    return refusing if question.rule is None else [*refusing, 1 - asked]
 
 
 def _gated_spread(question: ManifestQuestion, *, share: float, covered: float) -> float:
@@ -154,6 +199,17 @@ def _gated_spread(question: ManifestQuestion, *, share: float, covered: float) -
     answered = one_report_spread(share=covered, mechanism=gate) ** 2
     together = share * covered * (1 - covered)
     return math.sqrt(item + share**2 * answered - 2 * share * together) / covered
+
+
+def _people_for_follow_up(question: ManifestQuestion) -> int:
+    """People who must take part, so that its share among Yes to the first part is known."""
+    spread = one_report_conditional_spread(
+        share=SHARE,
+        covered=FOLLOW_UP_ASKED * _covered(question),
+        mechanism=question.mechanism,
+        outside=question.k - 2,
+    )
+    return _people_for(spread)
 
 
 def _people_for(spread: float) -> int:
@@ -201,6 +257,12 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
         )
     if question.type == "several":
         lines.append(_describe_several(question))
+    if question.type == "follow_up":
+        lines.append(
+            f"For the follow-up among Yes, if {percent(FOLLOW_UP_ASKED)} say Yes to the first "
+            f"part: about {whole(_people_for_follow_up(question))} people for "
+            f"{_write_margin(question)}."
+        )
     asked = asked_fraction(manifest)
     if asked < 1:
         lines.append(

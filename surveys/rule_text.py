@@ -54,19 +54,29 @@ def write_rule(rule: Rule, *, questions: Sequence[Question]) -> str:
     def write(part: Rule, *, inside: bool) -> str:
         if "not" in part:
             return f"not ({write(part['not'], inside=False)})"
+        items = _list_items(part)
+        if items:
+            return f"Q{numbers.get(items[0][0], '?')} has {', '.join(item for _, item in items)}"
         for word, joint in (("all", " and "), ("any", " or ")):
             if word in part:
                 joined = joint.join(write(one, inside=True) for one in part[word])
                 return f"({joined})" if inside else joined
-        key, _, item = part["name"].partition("_")
+        key = part["name"]
         number = f"Q{numbers.get(key, '?')}"
-        if item:
-            return f"{number} has {item}"
         names = {code: name for name, code in answer_keys(by_key[key]).items()}
         chosen = [names.get(code, "?") for code in part["is"]]
         return f"{number} is {'one of ' if len(chosen) > 1 else ''}{', '.join(chosen)}"
 
     return write(rule, inside=False)
+
+
+def _list_items(rule: Rule) -> list[tuple[str, str]]:
+    """Question and item of each part, where a rule asks for items of one "select several"."""
+    parts = rule.get("any", [rule])
+    names = [part["name"].partition("_") for part in parts if "name" in part]
+    items = [(key, item) for key, _, item in names if item]
+    alike = len(set(items)) == len(parts) and len({key for key, _ in items}) == 1
+    return items if alike else []
 
 
 class _Parser:

@@ -10,7 +10,7 @@ urlpatterns = [
     path("surveys/<slug:slug>/", authoring.edit, name="edit"),
     path("surveys/<slug:slug>/settings", authoring.settings, name="settings"),
     path("surveys/<slug:slug>/questions/new", questions.create, name="question_create"),
-    path("surveys/<slug:slug>/questions/<int:pk>/", questions.edit, name="question_edit"),
+    path("surveys/<slug:slug>/questions/<int:pk>/edit", questions.edit, name="question_edit"),
     path(
         "surveys/<slug:slug>/questions/<int:pk>/move",
         questions.move,

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import statistics
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import cycle, islice, pairwise
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -14,6 +18,7 @@ from aggregator.intake.wire import parse_upload
 from scripts.load_plan import Plan, Tally, arrivals, make_bodies, quantile, split
 from scripts.load_run import Load, Target
 
+BENCHMARKS = Path(__file__).parent.parent / "scripts" / "benchmarks"
 MANIFEST = "A" * 43
 CREATED = b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}"
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"
@@ -141,3 +146,12 @@ def test_shares_of_several_processes_add_up() -> None:
     assert sum(share.rate or 0 for share in shares) == 90
     assert sorted(body for share in shares for body in share.bodies) == sorted(bodies)
     assert len({share.seed for share in shares}) == 3
+
+
+@pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("[a-z]*.py")), ids=lambda path: path.stem)
+def test_every_benchmark_starts_without_settings(path: Path) -> None:
+    """As scripts/bench runs it: outside Django."""
+    environment = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
+    command = [sys.executable, "-m", f"scripts.benchmarks.{path.stem}", "--help"]
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "usage:" in shown.stdout

@@ -15,12 +15,11 @@ from aggregator.analysis import MAX_PREDICTORS
 from aggregator.compare_export import respond_with_comparison
 from aggregator.comparisons import (
     NotComparable,
-    find_items,
     find_plain_items,
     find_standing,
     request_comparison,
 )
-from aggregator.items import Item, list_items
+from aggregator.items import Item, find_items, list_items
 from aggregator.models import Comparison
 from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results import Results, find_view
@@ -78,11 +77,12 @@ def _render_forms(
     request: HttpRequest, survey: Survey, results: Results, *, problem: str = ""
 ) -> HttpResponse:
     wave = results.wave
+    items = _list_shown(results)
     recent = wave.comparisons.order_by("-pk")[:20]
     context = {
         "survey": survey,
-        "outcomes": list_items(results.manifest),
-        "items": [item for item in list_items(results.manifest) if not item.is_number],
+        "outcomes": items,
+        "items": [item for item in items if not item.is_number],
         "plain_items": len(find_plain_items(results.manifest)),
         "drawn_note": _describe_drawn(results.manifest),
         "problem": problem,
@@ -107,6 +107,16 @@ def _render_forms(
         ],
     }
     return render(request, "aggregator/compare.html", context, status=REFUSED if problem else 200)
+
+
+def _list_shown(results: Results) -> list[Item]:
+    """All but groups that are too small to be shown."""
+    hidden = {declared.question.name: declared.hidden for declared in results.declared}
+    return [
+        item
+        for item in list_items(results.manifest)
+        if hidden.get(item.question.name, frozenset()).isdisjoint(item.yes)
+    ]
 
 
 def _describe_drawn(manifest: Manifest) -> str:
@@ -198,17 +208,22 @@ def _describe_result(
 ) -> dict[str, Any]:
     result = comparison.result or {}
     if comparison.kind == Comparison.Kind.PAIRS:
-        return {"result": result, "pairs": wording.write_pairs(result, manifest)}
+        return {
+            "result": result,
+            "pairs": wording.write_pairs(result, manifest),
+            "left_out": wording.describe_pairs_left_out(result, manifest),
+        }
     if comparison.kind == Comparison.Kind.REGRESSION:
         return {"result": result, "terms": wording.write_terms(result, manifest)}
-    outcome, group = (item.label for item in items)
+    outcome, group = items
     return {
         "result": result,
         "difference": wording.describe_difference(result, outcome, group),
         "test": wording.describe_test(result["test"]),
         "disagreement": wording.describe_disagreement(result),
         "figures": wording.write_figures(result, outcome, group),
-        "cells": wording.write_cells(result),
-        "outcome": outcome,
-        "group": group,
+        "cells": wording.write_cells(result, outcome, group),
+        "outcome": outcome.label,
+        "group": group.label,
+        "is_group_known": group.is_known,
     }

@@ -43,6 +43,8 @@ def _context(view: View) -> dict[str, Any]:
         "findings": findings,
         "questions": _group(found, findings) if found else [],
         "epsilons": _list_epsilons(view.manifest) if view.manifest else [],
+        "has_shares": found is not None
+        and any(not figure.is_mean for question in found.questions for figure in question.interest),
         "chart_note": f"{describe_intervals(found.fixed_end)} {GUIDES}" if found else "",
         "alarm": describe_alarm(found) if found else "",
         "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),

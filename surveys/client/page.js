@@ -5,7 +5,7 @@
 import { drawEnvelope, openKeeper } from "./envelope.js";
 import { Refusal, loadManifest } from "./manifest.js";
 import { cryptoUint32, drawBlocks } from "./randomize.js";
-import { listPages, walk } from "./rules.js";
+import { listPages, markDrawn, walk } from "./rules.js";
 import { send } from "./sending.js";
 import { checkStep, fold, outcomeStep, questionStep, say } from "./steps.js";
 
@@ -109,9 +109,9 @@ async function load() {
   const draw = () => drawBlocks(blocks, drawn ?? blocks, cryptoUint32);
   if (drawn) await keeper?.seal(draw, " blocks");
   const mine = drawn && (keeper ? await keeper.read(" blocks") : draw());
+  markDrawn(questions, mine);
   let number = 0;
   for (const one of questions) {
-    one.isDrawn = !mine || one.block < 0 || mine.includes(one.block);
     one.number = one.type === "information" ? 0 : (number += 1);
   }
   pages = listPages(questions);

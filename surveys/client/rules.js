@@ -16,6 +16,20 @@ export function leaves(rule) {
   return parts ? parts.flatMap(leaves) : [rule];
 }
 
+/**
+ * Says of every question whether this person can be asked it. A text goes where the questions go
+ * that its rule names. @param {Question[]} questions @param {number[]} [mine]  the drawn blocks
+ */
+export function markDrawn(questions, mine) {
+  const out = new Set();
+  for (const one of questions) {
+    const { name, rule, block } = one;
+    const hangs = rule && leaves(rule).some((leaf) => out.has(leaf.name?.split("_")[0]));
+    one.isDrawn = !mine || (block < 0 ? !hangs : mine.includes(block));
+    if (!one.isDrawn) out.add(name);
+  }
+}
+
 /** Each question is a page, and so is what follows a Yes. @param {Question[]} questions */
 export function listPages(questions) {
   return questions.flatMap((/** @type {Question} */ question) => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from django import forms
 
@@ -49,10 +50,9 @@ class PlanForm(forms.Form):
     options = forms.IntegerField(
         label="Answers to choose from",
         min_value=2,
-        max_value=MAX_SYMBOLS - 1,
-        error_messages=number_messages(2, MAX_SYMBOLS - 1),
-        help_text="2 for yes and no. Where a question is asked only if a rule holds, “not asked” "
-        "counts as one more. The expected share is that of one of them.",
+        max_value=MAX_SYMBOLS,
+        error_messages=number_messages(2, MAX_SYMBOLS),
+        help_text="2 for yes and no. The expected share is that of one of them.",
     )
     refusing = forms.DecimalField(
         label="Who prefer not to say, in %",
@@ -60,6 +60,30 @@ class PlanForm(forms.Form):
         help_text="Leave it empty if the question does not offer “Prefer not to say”. Otherwise "
         "the expected share is among those who answer.",
         **decimal_range("0", "90", what="who prefer not to say"),
+    )
+    asked = forms.DecimalField(
+        label="Who are asked, in %",
+        required=False,
+        help_text="Leave it empty if everybody is asked. Where a rule decides, the expected share "
+        "is among those who are asked.",
+        **decimal_range("1", "99.9", what="who are asked"),
+    )
+    part = forms.DecimalField(
+        label="Who draw the question, in %",
+        required=False,
+        help_text="Leave it empty unless each person is asked a random part of the questions.",
+        **decimal_range("1", "100", what="who draw the question"),
+    )
+    figure = forms.ChoiceField(
+        label="What is to be known?",
+        choices=[
+            ("share", "The share of people with an answer"),
+            ("mean", "The mean of a number, in per cent of its range"),
+        ],
+        error_messages={
+            "required": "Choose what is to be known.",
+            "invalid_choice": "Choose a share or a mean.",
+        },
     )
     difference = forms.DecimalField(
         label="Difference between two groups worth finding, in points",
@@ -86,6 +110,9 @@ class PlanForm(forms.Form):
         "questions": "1",
         "options": "2",
         "refusing": "",
+        "asked": "",
+        "part": "",
+        "figure": "share",
         "difference": "10",
         "closing": "fixed",
     }
@@ -100,13 +127,24 @@ class PlanForm(forms.Form):
     @property
     def goes_beyond_yes_and_no(self) -> bool:
         """Whether the folded part of the form holds something that counts."""
-        names = ("options", "refusing", "difference")
+        names = ("options", "refusing", "asked", "part", "figure", "difference")
         return any(self[name].errors or self[name].value() != self.DEFAULTS[name] for name in names)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        extras = sum(cleaned.get(name) is not None for name in ("refusing", "asked"))
+        if extras + cleaned.get("options", 0) > MAX_SYMBOLS:
+            self.add_error(
+                "options",
+                f"With “prefer not to say” and “not asked” a question may have {MAX_SYMBOLS} codes "
+                f"at most. Enter at most {MAX_SYMBOLS - extras} answers.",
+            )
+        return cleaned
 
     def read(self) -> PlanInput:
         """The plan's input, once the form is valid."""
         values = self.cleaned_data
-        refusing = values["refusing"]
+        refusing, asked = values["refusing"], values["asked"]
         return PlanInput(
             share=float(values["share"]) / 100,
             people=values["people"],
@@ -116,6 +154,10 @@ class PlanForm(forms.Form):
             options=values["options"],
             refusal=refusing is not None,
             refusing=float(refusing or 0) / 100,
+            rule=asked is not None,
+            asked=1.0 if asked is None else float(asked) / 100,
+            part=float(100 if values["part"] is None else values["part"]) / 100,
+            mean=values["figure"] == "mean",
             difference=float(values["difference"]) / 100,
             watched=values["closing"] == "watched",
         )

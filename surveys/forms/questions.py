@@ -7,7 +7,7 @@ from django import forms
 from privacy.mechanisms import MAX_RANGE, MAX_SYMBOLS
 from surveys.forms.fields import Lines, PlainText, WholeNumber, fold, write_number
 from surveys.forms.question_base import ProtectedForm, QuestionForm, RuledForm, question_text
-from surveys.manifest import REFUSED_TEXT
+from surveys.manifest import NONE_TEXT, REFUSED_TEXT
 from surveys.models import MAX_OPTION_LENGTH, Question
 
 MAX_SCALE_POINTS = 11
@@ -68,6 +68,12 @@ class OptionsForm(QuestionForm):
                     "options",
                     f"Line {number} says “{REFUSED_TEXT}”, which you also offer by the switch "
                     "below. Delete the line.",
+                )
+            elif self.type == Question.Type.SEVERAL and fold(option) == fold(NONE_TEXT):
+                self.add_error(
+                    "options",
+                    f"Line {number} says “{NONE_TEXT}”, which the page offers by itself. Delete "
+                    "the line.",
                 )
         return options
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
@@ -17,7 +17,7 @@ from surveys.drafts import describe
 from surveys.errors import BrokenRules, TooManyQuestions
 from surveys.forms import QUESTION_FORMS, QuestionForm
 from surveys.models import Question, Survey
-from surveys.prices import price_refusal, price_rule
+from surveys.prices import describe_ties, price_refusal, price_rule
 from surveys.rule_text import answer_keys
 from surveys.views.access import authoring, get_own_question, get_own_survey
 from surveys.views.workbench import (
@@ -32,7 +32,11 @@ from surveys.views.workbench import (
 )
 
 STEPS = {"up": -1, "down": 1}
-ASK_PRICE = "price"  # the button that works out the price and stores nothing
+RULE_DROPPED = (
+    "The question has no rule any more: a group that is not scrambled is asked of everybody, "
+    "because leaving it out would tell what was answered before."
+)
+ASK_PRICE = "price"  # works out the price and stores nothing: a button, or the page by itself
 
 
 @page_or_form
@@ -47,7 +51,7 @@ def create(request: HttpRequest, slug: str) -> HttpResponse:
         return _choose_type(request, survey, wrong=chosen != "")
     questions = list(survey.questions.all())
     offered = request.GET.dict()
-    form = QUESTION_FORMS[chosen](posted_to(request), questions=questions, offered=offered)
+    form = QUESTION_FORMS[chosen](_posted(request), questions=questions, offered=offered)
     if _is_to_be_stored(request, form):
         try:
             question = services.add_question(survey=survey, **form.content())
@@ -72,16 +76,33 @@ def edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         return _choose_type(request, survey, question=question, wrong=chosen != "")
     questions = list(survey.questions.all())
     form = QUESTION_FORMS[chosen](
-        posted_to(request), questions=questions, question=question, offered=request.GET.dict()
+        _posted(request), questions=questions, question=question, offered=request.GET.dict()
     )
+    had_rule = question.rule is not None
     if _is_to_be_stored(request, form):
         try:
             services.edit_question(question=question, **form.content())
         except BrokenRules as error:
             form.add_error(None, str(error))
         else:
+            if had_rule and "rule" not in form.fields:
+                messages.warning(request, RULE_DROPPED)
             return to_edit(survey, f"#question-{question.pk}")
     return _show_form(request, survey, form)
+
+
+def _posted(request: HttpRequest) -> QueryDict | None:
+    """What was sent. While somebody still writes, the question itself need not be there."""
+    posted = posted_to(request)
+    if posted is None or not _is_while_writing(request) or posted.get("text", "").strip():
+        return posted
+    completed = posted.copy()
+    completed["text"] = "?"
+    return completed
+
+
+def _is_while_writing(request: HttpRequest) -> bool:
+    return "HX-Request" in request.headers
 
 
 def _is_to_be_stored(request: HttpRequest, form: QuestionForm) -> bool:
@@ -107,10 +128,11 @@ def _show_form(request: HttpRequest, survey: Survey, form: QuestionForm) -> Http
         "form": form,
         "question": form.question,
         "earlier": _list_answers(form.earlier),
-        "priced": ASK_PRICE in request.POST and not form.errors,
+        "priced": ASK_PRICE in request.POST and not form.errors and not _is_while_writing(request),
+        "unpriced": next(iter(form.errors.values()), [""])[0] if _is_while_writing(request) else "",
         **_price(survey, form),
     }
-    status = REFUSED if form.errors else 200
+    status = REFUSED if form.errors and not _is_while_writing(request) else 200
     return render(request, "surveys/question_form.html", context, status=status)
 
 
@@ -144,6 +166,7 @@ def _price(survey: Survey, form: QuestionForm) -> dict[str, Any]:
         "facts": facts,
         "refusal_price": price_refusal(described) if "refusal" in form.fields else "",
         "rule_price": price_rule(described) if described.is_protected else "",
+        "rule_ties": describe_ties(manifest, described) if described.is_protected else "",
         "packing_link": link_packing(survey, facts=facts, parent=parent, child=candidate),
         **total_context(manifest),
     }

@@ -49,7 +49,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
     survey = get_own_survey(request, slug)
     content = _manifest_bytes(survey)
     manifest = parse_manifest(content)
-    if not manifest.questions:
+    if not manifest.ledger:  # browsers refuse a survey in which nothing is scrambled
         return _page(request, {"mode": "empty", "manifest": manifest, "preview": True})
     context = _asking_context(manifest, mode="preview", digest=hash_manifest(content))
     url = reverse("surveys:preview_manifest", args=[slug])

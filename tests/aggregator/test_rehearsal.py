@@ -60,6 +60,14 @@ def manifest(survey: Survey) -> Manifest:
         ([{"share": 1, "answers": {"q7": [1, 2, 3]}}], "at most 2 items"),
         ([{"share": 1, "answers": {"q7": [9]}}], r"choose items out of \[1, 2, 3, 4\]"),
         ([{"share": 1, "answers": {"q7": {"1": 0.5}}}], 'write {"items"'),
+        ([{"share": 1, "answers": {"q7": {"items": [1]}}}], 'write {"items"'),
+        ([{"share": 1, "answers": {"q7": {"items": {"1": 2.5}}}}], "number from 0 to 1"),
+        ([{"share": 1, "answers": {"q7": [1, 1]}}], "each once"),
+        ([{"share": 1, "answers": {"q7": [[1]]}}], "choose items out of"),
+        ([{"share": 1, "answers": {"q7": [True]}}], "choose items out of"),
+        ([{"share": float("inf"), "answers": {}}], "share of group 1 must be a number above 0"),
+        ([{"share": 1, "answers": {"q3": {"0": 1e308, "1": 1e308}}}], "number from 0 to 1e"),
+        ([{"share": 1, "answers": {"q3": {"0": float("nan")}}}], "number from 0 to 1e"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(manifest: Manifest, content: Any, message: str) -> None:

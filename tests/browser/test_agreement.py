@@ -42,7 +42,7 @@ ACCEPTS = """async (texts) => {
 VISIT = """async (cases) => {
     const { checkManifest } = await import("/manifest.js");
     const { drawBlocks, randomizeReport } = await import("/randomize.js");
-    const { findLatents, listPages, walk } = await import("/rules.js");
+    const { findLatents, listPages, markDrawn, walk } = await import("/rules.js");
     return cases.map(({ text, answers, words }) => {
       const manifest = JSON.parse(text);
       checkManifest(manifest);
@@ -53,9 +53,7 @@ VISIT = """async (cases) => {
         return words[used++];
       };
       const mine = drawn && drawBlocks(blocks, drawn, next);
-      for (const one of questions) {
-        one.isDrawn = !mine || one.block < 0 || mine.includes(one.block);
-      }
+      markDrawn(questions, mine);
       const { open, codes } = walk(listPages(questions), answers);
       const names = open.map(({ name }) => name);
       const latents = questions.flatMap((one) => findLatents(one, codes, names.includes(one.name)));

@@ -113,6 +113,33 @@ def test_a_survey_is_authored_and_opened_by_keyboard(
     ]
 
 
+def test_the_price_of_each_switch_is_seen_while_editing(page: Page, live: LiveApplication) -> None:
+    sign_in(page, live)
+    survey = make_survey(owner=User.objects.get(), questions=["Do you smoke?"])
+    page.goto(f"{live.url}/surveys/{survey.slug}/questions/new?type=yes_no")
+    card = page.get_by_role("region", name="What it costs")
+    tab_to(page, "Two coins")
+    expect(card).to_contain_text("one person gives away ε = 2.20 in the whole survey")
+    page.keyboard.press("ArrowDown")  # 40 of 100
+    expect(card).to_contain_text("one person gives away ε = 1.51 in the whole survey")
+    assert page.evaluate(FOCUSED).startswith("Strong"), "the focus stays on the row"
+    page.keyboard.press("ArrowUp")
+    expect(card).to_contain_text("in the whole survey")
+    expect(page.get_by_role("status")).to_have_text("ε = 1.10 for this question, 2.20 in all")
+    tab_to(page, "Offer “Prefer not to say”")
+    page.keyboard.press("Space")
+    expect(card).to_contain_text("k = 3")
+    assert page.evaluate(FOCUSED).startswith("Offer")
+    type_into(page, "Ask only if", "Q1 is maybe")
+    expect(card).to_contain_text("It is worked out once this is settled")
+    for _ in "maybe":
+        page.keyboard.press("Backspace")
+    page.keyboard.type("yes")
+    expect(card).to_contain_text("k = 4")
+    expect(page.get_by_label("Ask only if")).to_have_value("Q1 is yes")
+    assert survey.questions.count() == 1
+
+
 def test_an_error_takes_the_focus_and_leads_to_its_field(
     page: Page,
     live: LiveApplication,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,64 @@ class Trace:
     symbols: str
 
 
+# A small survey of all scrambled types, with every answer to each page. Two hang on the first.
+SMALL: dict[str, list[list[str]]] = {
+    MOVED: [["Yes"], ["No"], [REFUSED]],
+    PAID: [["I"], ["Somebody else"]],
+    THINGS: [[NONE], ["Friends"], ["A garden"], ["Friends", "A garden"]],
+    TIRED: [["1"], ["2"], ["3"]],
+    HOURS: [["0"], ["1"]],
+    LONELY: [["Yes"], ["No"]],
+    LONELY_STILL: [["Yes"], ["No"]],
+}
+# Answers page after page as a person would, but without the time that it takes from outside.
+WALK = """(answers) => {
+    const press = (name) =>
+      [...document.querySelectorAll("button")].find(({ innerText }) => innerText === name).click();
+    press("Start");
+    for (let pages = 0; pages < 20; pages += 1) {
+      const heading = document.querySelector("h1").innerText;
+      if (heading === "Check your answers") return;
+      for (const answer of answers[heading]) {
+        const row = [...document.querySelectorAll("label")].find(
+          ({ innerText }) => innerText.trim() === answer,
+        );
+        if (row) row.control.click();
+        else document.querySelector("input:not([name])").value = answer;
+      }
+      press("Continue");
+    }
+}"""
+
+
+def make_small_survey() -> Wave:
+    survey = make_survey(title="Moving", questions=(), flips=40)
+    moved = ask(survey, MOVED, type="yes_no", refusal=True)
+    after_yes = {"name": f"{moved.pk}", "is": [1]}
+    ask(survey, PAID, type="choice", options=["I", "Somebody else"], rule=after_yes)
+    ask(survey, THINGS, type="several", options=["Friends", "A garden"], limit=2, rule=after_yes)
+    ask(survey, TIRED, type="scale", minimum=1, maximum=3, low_label="Not", high_label="Very")
+    ask(survey, HOURS, type="number", minimum=0, maximum=1, unit="hours")
+    ask(survey, LONELY, type="follow_up", follow_up=LONELY_STILL)
+    return launch_survey(survey=survey)
+
+
+def choose_all_answers() -> Iterator[dict[str, list[str]]]:
+    """The full product; pages that are not asked on a path are left out."""
+    paths = (
+        [MOVED, *([PAID, THINGS] if moved == ["Yes"] else []), TIRED, HOURS, LONELY]
+        for moved in SMALL[MOVED]
+    )
+    for moved, path in zip(SMALL[MOVED], paths, strict=True):
+        for rest in itertools.product(*(SMALL[text] for text in path[1:])):
+            answers = dict(zip(path, [moved, *rest], strict=True))
+            if answers[LONELY] == ["No"]:
+                yield answers
+                continue
+            for still in SMALL[LONELY_STILL]:
+                yield {**answers, LONELY_STILL: still}
+
+
 def choose_ways() -> Iterator[dict[str, Do]]:
     """Every answer of every question, on every path that leads to it."""
     for moved, visits in zip(WAYS[MOVED], (len(WAYS[THINGS]), 7, 7), strict=True):
@@ -104,9 +162,10 @@ def describe(request: Request) -> dict[str, Any]:
     }
 
 
-def trace_visit(visitor: Visitor, wave: Wave, way: dict[str, Do]) -> Trace:
+def trace_visit(visitor: Visitor, wave: Wave, walk: Callable[[Page], object]) -> Trace:
     page = visitor.open(wave)
-    walk_through(page, way)
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    walk(page)
     assert visitor.reports() == []
     before = len(visitor.requests)
     press(page, "Submit")
@@ -125,26 +184,54 @@ def test_all_visits_to_a_branching_survey_look_the_same(
     chromium: Browser, live: LiveApplication
 ) -> None:
     wave = make_branching_survey()
+    walks = [lambda page, way=way: walk_through(page, way) for way in choose_ways()]
+    traces = trace_visits(chromium, live, wave, walks)
+    # The id; then u and v of nine symbols, and the rounding of the number.
+    assert traces[0].drawn == [32, *[4] * (2 * 9 + 1)]
+    assert_alike(traces)
+    assert all(len(trace.symbols) == 10 for trace in traces)
+    assert len({trace.symbols for trace in traces}) > 10
+
+
+def test_all_answers_to_a_branching_survey_look_the_same(
+    chromium: Browser, live: LiveApplication
+) -> None:
+    """The full product of the answers to six questions of all scrambled types."""
+    wave = make_small_survey()
+    vectors = list(choose_all_answers())
+    # Moved: 2 × 4 answers to the two pages that hang on it; then 3 × 2 × 3 to the others.
+    assert len(vectors) == (8 + 1 + 1) * 18
+    walks = [lambda page, answers=answers: page.evaluate(WALK, answers) for answers in vectors]
+    traces = trace_visits(chromium, live, wave, walks)
+    # The id; then u and v of seven symbols, and the rounding of the number.
+    assert traces[0].drawn == [32, *[4] * (2 * 7 + 1)]
+    assert_alike(traces)
+
+
+def trace_visits(
+    chromium: Browser, live: LiveApplication, wave: Wave, walks: Sequence[Callable[[Page], object]]
+) -> list[Trace]:
     traces = []
-    for way in choose_ways():
+    for walk in walks:
         with visiting(chromium, live) as visitor:
             # The fixed generator gives one id to all visits, so only symbols can differ.
             visitor.context.add_init_script(FIXED_RANDOMNESS % 7)
             visitor.context.add_init_script(COUNT_DRAWS)
-            traces.append(trace_visit(visitor, wave, way))
+            traces.append(trace_visit(visitor, wave, walk))
         RawReport.objects.all().delete()
         SpentId.objects.all().delete()
+    return traces
+
+
+def assert_alike(traces: Sequence[Trace]) -> None:
     first = traces[0]
-    # The id; then u and v of nine symbols, and the rounding of the number.
-    assert first.drawn == [32, *[4] * (2 * 9 + 1)]
     assert len(first.after) == 1
     for trace in traces:
         assert trace.before == first.before
         assert trace.after == first.after
         assert trace.kept == first.kept
         assert trace.drawn == first.drawn
-        assert len(trace.symbols) == 10
-    assert len({trace.symbols for trace in traces}) > 10
+        assert len(trace.symbols) == len(first.symbols)
 
 
 def test_every_answer_is_given_on_every_path() -> None:

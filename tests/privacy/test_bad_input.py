@@ -160,10 +160,10 @@ OF_SURE: dict[str, Sequence[Any]] = {"significance": OPEN, "sides": [0, 3, 1.5, 
 ONE, TWO = {"null": 0.1, "alternative": 0.4}, {"first": 0.1, "second": 0.4}
 OF_ONE: dict[str, Sequence[Any]] = {"null": SHARE, "alternative": [*SHARE, 0.1]}
 OF_TWO: dict[str, Sequence[Any]] = {"first": SHARE, "second": [*SHARE, 0.1]}
-REFUSING: dict[str, Any] = {"share": 0.2, "refusing": 0.1, "mechanism": THREE}
+REFUSING: dict[str, Any] = {"share": 0.2, "outside": [0.1], "mechanism": THREE}
 OF_REFUSING: dict[str, Sequence[Any]] = {
     "share": SHARE,
-    "refusing": OPEN_HIGH,
+    "outside": [[], *([part] for part in OPEN_HIGH), [0.5, 0.5]],
     "mechanism": [COINS],
     "level": OPEN,
 }

@@ -186,7 +186,7 @@ def test_refusals_raise_1399_people_to_1941() -> None:
     assert three.threshold == SCALE * 3 // 5
     assert three.other_probability == pytest.approx(0.2)
     people = precision.people_for_half_width_among_answerers(
-        share=0.2, refusing=0.05, half_width=0.05, mechanism=three
+        share=0.2, outside=[0.05], half_width=0.05, mechanism=three
     )
     assert people == 1941
     kept = RandomizedResponse(symbols=3, threshold=3 * 2**30)
@@ -199,7 +199,7 @@ def test_more_refusals_need_more_people(
 ) -> None:
     few, many = (
         precision.people_for_half_width_among_answerers(
-            share=share, refusing=refused, half_width=0.05, mechanism=mechanism
+            share=share, outside=[refused], half_width=0.05, mechanism=mechanism
         )
         for refused in (refusing, refusing + 0.1)
     )
@@ -239,7 +239,7 @@ GOOD: dict[str, dict[str, object]] = {
     "effective_people": {"share": 0.2, "people": 100, "mechanism": COINS},
     "people_for_half_width_among_answerers": {
         "share": 0.2,
-        "refusing": 0.1,
+        "outside": [0.1],
         "half_width": 0.1,
         "mechanism": THREE,
     },
@@ -251,7 +251,7 @@ BAD: dict[str, list[object]] = {
     "people": [0, -1],
     "half_width": [0, 1, float("nan")],
     "level": [0, 1],
-    "refusing": [-0.01, 1],
+    "outside": [[-0.01], [1], [], [0.5, 0.5]],
     "shares": [[0.5, 0.5], [0.5, 0.6, -0.1], [0.5, 0.5, 0.5], [float("nan"), 0.5, 0.5]],
     "symbols": [1],
     "epsilon": [0, -1, float("inf"), float("nan")],

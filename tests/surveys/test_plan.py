@@ -11,8 +11,9 @@ from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privacy.follow_ups import nested_follow_up_standard_error
 from surveys.forms import PlanForm
-from surveys.planner import Plan, PlanInput
+from surveys.planner import Z_95, Plan, PlanInput
 from surveys.services import add_question
 from tests.aggregator.fielding import sign_in
 from tests.aggregator.test_dashboard import text_of
@@ -110,6 +111,25 @@ def test_refusals_take_their_toll() -> None:
     assert plan.inflation > Plan(given=PlanInput()).inflation
 
 
+def test_a_rule_takes_its_toll() -> None:
+    plan = Plan(given=PlanInput(rule=True, asked=0.3))
+    # STATISTICS §10.2: among 30 % of 2,000 who are asked, with a symbol for "not asked".
+    wide = Plan(given=PlanInput(rule=True, asked=0.3, people=2000)).margin_at_end
+    assert wide / Z_95 == pytest.approx(
+        nested_follow_up_standard_error(share=0.2, asked=0.3, people=2000, mechanism=plan.mechanism)
+    )
+    # Everybody is asked, but a code says so: as dear as a refusal that nobody makes.
+    everybody = Plan(given=PlanInput(rule=True, asked=1.0)).people_at_end
+    assert everybody == Plan(given=PlanInput(refusal=True, refusing=0)).people_at_end
+    both = Plan(given=PlanInput(rule=True, asked=0.3, refusal=True))
+    assert both.mechanism.symbols == 4
+    assert both.people_at_end > plan.people_at_end > everybody
+    assert both.people_watched > both.people_at_end
+    assert "among those who answer, 30 % are asked, and 5 % of them prefer not to say" in (
+        both.verdict.replace("\N{NO-BREAK SPACE}", " ")
+    )
+
+
 def test_what_someone_can_infer(client: Client) -> None:
     words = text_of(read(client, share=10))
     assert "10 % of people 25 %" in words
@@ -149,7 +169,10 @@ def test_warnings(client: Client, query: dict[str, Any], warning: str) -> None:
         ({"flips": "50"}, "Enter a whole number from 1 to 49."),
         ({"flips": "0"}, "Enter a whole number from 1 to 49."),
         ({"questions": "101"}, "Enter a whole number from 1 to 100."),
-        ({"options": "1"}, "Enter a whole number from 2 to 63."),
+        ({"options": "1"}, "Enter a whole number from 2 to 64."),
+        ({"options": "63", "refusing": "5", "asked": "9"}, "Enter at most 62 answers."),
+        ({"figure": "sum"}, "Choose a share or a mean."),
+        ({"asked": "0"}, "Enter who are asked as a number from 1 to 99.9."),
         ({"closing": "never"}, "Choose one of the ways to end in the list."),
         ({"refusing": "100"}, "Enter who prefer not to say as a number from 0 to 90."),
     ],
@@ -212,8 +235,9 @@ def test_a_draft_hands_over_its_least_precise_question_and_its_end(
     margin=st.integers(5, 490),
     people=st.integers(1, 10**8),
     flips=st.integers(1, 49),
-    options=st.integers(2, 63),
+    options=st.integers(2, 62),
     refusing=st.one_of(st.just(""), st.integers(0, 90).map(str)),
+    asked=st.one_of(st.just(""), st.integers(1, 99).map(str)),
     difference=st.integers(5, 900),
     closing=st.sampled_from(["fixed", "watched"]),
 )
@@ -224,6 +248,7 @@ def test_whatever_the_form_accepts_can_be_planned(
     flips: int,
     options: int,
     refusing: str,
+    asked: str,
     difference: int,
     closing: str,
 ) -> None:
@@ -236,6 +261,7 @@ def test_whatever_the_form_accepts_can_be_planned(
             "questions": "3",
             "options": str(options),
             "refusing": refusing,
+            "asked": asked,
             "difference": str(difference / 10),
             "closing": closing,
         }

@@ -19,10 +19,12 @@ from surveys.prices import (
     REFUSING,
     SHARE,
     Price,
+    describe_ties,
     offer_packing,
     people_needed,
     price_question,
     price_refusal,
+    price_rule,
 )
 from surveys.strength import describe_strength
 from surveys.subsets import describe_subset, list_blocks, list_subsets
@@ -76,6 +78,53 @@ def test_people_needed_are_the_statistics_own() -> None:
     assert people_needed(make(refusal=True)) == 1941  # §10.5
     # A number is its mean: the spread of a half, as for ±5 points at 50 %.
     assert people_needed(make("number", minimum=0, maximum=9, options=0)) == 1537
+
+
+def test_a_full_question_has_no_room_for_another_code() -> None:
+    for question, offers in (
+        (make("choice", options=62), (True, True)),
+        (make("choice", options=63), (True, True)),
+        (make("choice", options=63, refusal=True), (True, False)),
+        (make("choice", options=63, rule=YES), (False, True)),
+        (make("choice", options=64), (False, False)),
+    ):
+        said = (price_refusal(question), price_rule(question))
+        assert tuple("adds a code" in text for text in said) == offers
+        assert tuple("64 are the most" not in text for text in said) == offers
+
+
+def test_a_rule_says_what_it_ties_together() -> None:
+    first, second = make(), make(name="q2", rule=YES)
+    assert describe_ties(survey_of(first), first) == ""
+    assert describe_ties(survey_of(first, second), second) == (
+        "What is said about Q1 grows from ε = 1.10 to 2.20, because this question tells about it "
+        "too."
+    )
+    third = make(name="q3")
+    text = describe_ties(survey_of(first, second, third, drawn=2), second)
+    assert "They are drawn together: 2 blocks instead of 3." in text
+    assert "nothing to draw 2 of" in text
+
+
+def test_both_parts_of_a_follow_up_have_their_price() -> None:
+    """The spread of 4,000 drawn surveys is MARGIN / 1.96 for each part, to 10 %."""
+    question = make("follow_up", options=3)
+    price, generator = price_of(question), np.random.default_rng(7)
+    [line] = [line for line in price.lines if "For the follow-up among Yes" in line]
+    later = re.search(r"about ([\d,]+) people", line)
+    assert later is not None
+    mechanism = question.mechanism
+
+    def draw(people: int, *, asked: float) -> Any:
+        truth = [1 - asked, asked * SHARE, asked * (1 - SHARE)]
+        counts = generator.multinomial(people, mechanism.channel() @ truth, size=4000)
+        return (counts / people - mechanism.other_probability) / mechanism.slope
+
+    first = 1 - draw(price.people, asked=SHARE)[:, 0]
+    assert first.std() * 1.96 == pytest.approx(MARGIN, rel=0.1)
+    shares = draw(int(later[1].replace(",", "")), asked=0.3)
+    second = shares[:, 1] / shares[:, 1:].sum(axis=1)
+    assert second.std() * 1.96 == pytest.approx(MARGIN, rel=0.1)
 
 
 @pytest.mark.parametrize(

@@ -280,6 +280,20 @@ def test_the_price_is_worked_out_and_nothing_is_stored(author: Client, survey: S
     assert "A\nB\nC</textarea>" in page.text
 
 
+def test_the_price_follows_what_is_being_written(author: Client, survey: Survey) -> None:
+    while_writing = {"HX-Request": "true"}
+    posted = {**GOOD["choice"], "text": " ", "price": "1"}
+    page = author.post(new(survey, "choice"), posted, headers=while_writing)
+    assert page.status_code == 200
+    assert "Each other code is sent" in words(page)
+    posted["options"] = "A\nB\nA"
+    page = author.post(new(survey, "choice"), posted, headers=while_writing)
+    assert page.status_code == 200, "only that is swapped in"
+    assert "It is worked out once this is settled:" in words(page)
+    assert "Each other code is sent" not in words(page)
+    assert survey.questions.count() == 0
+
+
 def test_switches_say_their_price_before_they_are_used(author: Client, survey: Survey) -> None:
     text = words(author.get(new(survey, "yes_no")))
     # STATISTICS §10.5
@@ -386,8 +400,8 @@ def test_each_question_leads_to_the_planner_with_its_own_codes(
         "questions=1&flips=25&refusing=5&closing=watched",
         "questions=1&flips=25&options=7&closing=watched",
         "questions=2&flips=25&closing=watched",
-        "questions=1&flips=25&options=3&closing=watched",
-        "questions=1&flips=25&options=3&closing=watched",
+        "questions=1&flips=25&figure=mean&share=50&asked=50&closing=watched",
+        "questions=1&flips=25&share=80&options=3&closing=watched",
     ]
     for query in plans:
         assert author.get(f"{reverse('surveys:plan')}?{query}").status_code == 200
@@ -524,4 +538,7 @@ def test_a_draft_is_planned_by_its_least_precise_question(
     page = author.get(at("edit", everything)).text
     [query] = re.findall(r'id="plan" href="/plan\?([^"]+)"', page)
     # The two largest blocks are four codes and one; a question is asked of half the people.
-    assert unescape(query) == "questions=5&flips=25&options=7&closing=fixed&people=500"
+    assert unescape(query) == "questions=5&flips=25&options=7&closing=fixed&people=1000&part=50.0"
+    plan = words(author.get(f"{reverse('surveys:plan')}?{unescape(query)}"))
+    assert "50 % of the people draw the question" in plan
+    assert "nothing would be sealed" not in plan

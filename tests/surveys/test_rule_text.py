@@ -125,6 +125,16 @@ RULES = st.recursive(
 )
 
 
+def test_items_are_written_as_one_list() -> None:
+    """As they were typed: a long list must not outgrow the field."""
+    for text in ("Q{n} has 1, 2", "not (Q{n} has 1, 2)", "Q1 is yes and Q{n} has 2, 1"):
+        number = 1 + next(i for i, one in enumerate(EARLIER) if one.type == T.SEVERAL)
+        typed = text.format(n=number)
+        rule = parse_rule(typed, earlier=EARLIER)
+        assert rule is not None
+        assert write_rule(rule, questions=EARLIER) == typed
+
+
 @given(RULES)
 def test_what_is_written_is_read_as_the_same_rule(rule: Rule) -> None:
     text = write_rule(rule, questions=EARLIER)

@@ -22,7 +22,6 @@ from typing import Any
 import httpx
 import psycopg
 
-from aggregator.demo_surveys import REDBOOK
 from aggregator.layout import Layout
 from scripts.stack import ROOT, Stack, free_port
 from surveys.manifest import Manifest, parse_manifest
@@ -96,7 +95,7 @@ class World:
         self.tallies.append(tally)
         return tally
 
-    def start_demo(self, *, key: str = REDBOOK.key, connections: int = 8) -> subprocess.Popen[str]:
+    def start_demo(self, *, key: str = "redbook", connections: int = 8) -> subprocess.Popen[str]:
         code = SEEDED_ENVELOPES.format(seed=SEED, key=key, path=str(self.envelopes))
         self.stack.manage("shell", "-v", "0", "-c", code)
         return subprocess.Popen(
