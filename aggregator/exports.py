@@ -54,6 +54,8 @@ ESTIMATE_COLUMNS = (
     "other_probability",
     "slope",
     "epsilon",
+    "question_epsilon",
+    "statement_epsilon",
     "n",
     "count",
     "raw_share",
@@ -145,6 +147,7 @@ def _estimate_cells(
     yield from (question.question.unit or None, figure.symbol)
     yield from (DESIGN, mechanism.symbols, mechanism.threshold, mechanism.keep_probability)
     yield from (mechanism.other_probability, mechanism.slope, mechanism.epsilon)
+    yield from (question.question.epsilon, results.manifest.statement_epsilon(question.question))
     yield from (question.total, found.count, found.raw_share, found.estimate, found.joint_estimate)
     yield from (found.standard_error, found.low, found.high, found.method, question.level)
     for guide in found.guides:

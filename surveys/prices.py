@@ -22,7 +22,7 @@ from privacy.precision import (
 )
 from surveys.drafts import with_strength
 from surveys.manifest import Manifest, ManifestQuestion
-from surveys.planner import asked_fraction
+from surveys.plan_links import asked_fraction
 from surveys.strength import Strength, describe_strength
 from surveys.templatetags.numbers import epsilon as write_epsilon
 from surveys.templatetags.numbers import percent, points, whole

@@ -17,7 +17,7 @@ from surveys.drafts import describe
 from surveys.errors import NotDraft, SurveyError
 from surveys.manifest import Manifest
 from surveys.models import Question, Survey
-from surveys.planner import is_mixed, plan_for, plan_for_question
+from surveys.plan_links import is_mixed, plan_for, plan_for_question
 from surveys.state import describe_state
 from surveys.strength import HIGH_TOTAL_EPSILON
 from surveys.subsets import describe_subset

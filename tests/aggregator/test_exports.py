@@ -88,7 +88,8 @@ class TestFiles:
         assert (row["state"], row["ending"]) == ("closed", "cap")
         assert (row["k"], row["threshold"], row["slope"]) == ("2", "3221225472", "0.5")
         assert (row["keep_probability"], row["other_probability"]) == ("0.75", "0.25")
-        assert float(row["epsilon"]) == pytest.approx(1.0986122886681098)
+        for column in ("epsilon", "question_epsilon", "statement_epsilon"):
+            assert float(row[column]) == pytest.approx(1.0986122886681098)
         assert row["interval_method"] == "likelihood_ratio"
         assert row["interval_level"] == "0.95"
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", row["day"])

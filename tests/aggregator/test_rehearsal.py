@@ -24,7 +24,7 @@ from aggregator.respondents import Answers, find_asked, randomize_answers
 from surveys.drafts import describe
 from surveys.manifest import Manifest
 from surveys.models import Survey
-from surveys.services import create_survey
+from surveys.services import add_question, create_survey
 
 
 @pytest.fixture
@@ -105,6 +105,22 @@ def test_a_walk_asks_what_a_browser_would_ask(manifest: Manifest) -> None:
     blocks = manifest.blocks
     drawn = {None, blocks["q3"]}
     assert find_asked(manifest, everything, drawn=drawn) == {"q1", "q2", "q3", "q4"}
+
+
+def test_a_text_goes_where_the_question_goes_that_its_rule_names(db: None) -> None:
+    """Also if the rule is a negation, which holds for a question that was not asked."""
+    owner = User.objects.create_user(email="texts@example.org")
+    survey = create_survey(owner=owner, title="Texts", drawn=1)
+    first = add_question(survey=survey, text="Ever?")
+    add_question(survey=survey, text="Now?")
+    rule = {"not": {"name": str(first.pk), "is": [1]}}
+    add_question(survey=survey, text="Read this.", type="information", rule=rule)
+    manifest = describe(survey=survey, wave_number=1)
+    answers: Answers = {"q1": 0, "q2": 0}
+    blocks = manifest.blocks
+    assert find_asked(manifest, answers, drawn={None, blocks["q1"]}) == {"q1", "q3"}
+    assert find_asked(manifest, answers, drawn={None, blocks["q2"]}) == {"q2"}
+    assert find_asked(manifest, {"q1": 1, "q2": 0}) == {"q1", "q2"}
 
 
 def test_the_number_of_draws_does_not_depend_on_answers(manifest: Manifest) -> None:
