@@ -122,7 +122,7 @@ def test_the_price_of_each_switch_is_seen_while_editing(page: Page, live: LiveAp
     expect(card).to_contain_text("one person gives away ε = 2.20 in the whole survey")
     page.keyboard.press("ArrowDown")  # 40 of 100
     expect(card).to_contain_text("one person gives away ε = 1.51 in the whole survey")
-    assert page.evaluate(FOCUSED).startswith("Strong"), "the focus stays on the row"
+    assert page.evaluate(FOCUSED).startswith("40 of 100"), "the focus stays on the row"
     page.keyboard.press("ArrowUp")
     expect(card).to_contain_text("in the whole survey")
     expect(page.get_by_role("status")).to_have_text("ε = 1.10 for this question, 2.20 in all")
