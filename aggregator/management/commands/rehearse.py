@@ -35,7 +35,7 @@ class Command(BaseCommand):
     help = (
         "Copy a survey, open the copy, let synthetic respondents answer it over HTTP, and print "
         "what is estimated beside what is true. Best run on the server itself: from elsewhere the "
-        "limit on reports of one network (MURMUR_NETWORK_RATE) holds, and --seconds may be too few."
+        "limit on reports of one network (MURMUR_REPORTS_PER_MINUTE) holds, and --seconds may be too few."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
