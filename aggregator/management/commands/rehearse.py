@@ -35,7 +35,7 @@ class Command(BaseCommand):
     help = (
         "Copy a survey, open the copy, let synthetic respondents answer it over HTTP, and print "
         "what is estimated beside what is true. Best run on the server itself: from elsewhere "
-        "MURMUR_REPORTS_PER_MINUTE limits how many a network may send, and --seconds may be too few."
+        "MURMUR_REPORTS_PER_MINUTE limits how many a network sends, and --seconds may be too few."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
