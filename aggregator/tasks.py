@@ -35,13 +35,13 @@ VERIFY_SECONDS = 6 * 3600
 def sweep() -> None:
     if was_just_swept(now=timezone.now()):
         return
-    _send_what_is_due()
+    send_due_work()
     # Last, because closing waits for whoever holds the wave's row, and nothing else should.
     if close_due_waves():
-        _send_what_is_due()
+        send_due_work()
 
 
-def _send_what_is_due() -> None:
+def send_due_work() -> None:
     due = find_due_work()
     remember_due_work(due, now=timezone.now())
     for item in due:

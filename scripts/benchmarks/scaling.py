@@ -86,10 +86,10 @@ class Bench:
 
     @staticmethod
     def look_for_work() -> None:
-        """As beat does every two seconds: how long ago it last did is left to no chance."""
-        from aggregator.tasks import sweep
+        """As a sweep does, which would do nothing so soon after the last one."""
+        from aggregator.tasks import send_due_work
 
-        sweep.delay()
+        send_due_work()
 
     @staticmethod
     def is_idle() -> bool:
