@@ -22,6 +22,7 @@ from aggregator.rehearsal import (
 )
 from aggregator.respondents import Answers, find_asked, randomize_answers
 from surveys.drafts import describe
+from surveys.errors import NotLaunchable
 from surveys.manifest import Manifest
 from surveys.models import Survey
 from surveys.services import add_question, create_survey
@@ -155,6 +156,14 @@ def test_a_rehearsal_is_a_survey_of_its_own(survey: Survey) -> None:
     assert survey.is_draft
     rehearsed = describe(survey=wave.survey, wave_number=1)
     assert rehearsed.questions == describe(survey=survey, wave_number=1).questions
+
+
+def test_a_rehearsal_that_cannot_open_leaves_nothing_behind(db: None) -> None:
+    owner = User.objects.create_user(email="empty@example.org")
+    empty = create_survey(owner=owner, title="Empty")
+    with pytest.raises(NotLaunchable):
+        open_rehearsal(survey=empty, people=500)
+    assert list(Survey.objects.all()) == [empty]
 
 
 def test_the_command_says_what_is_wrong(survey: Survey, tmp_path: Path) -> None:

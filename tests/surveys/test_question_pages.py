@@ -264,6 +264,31 @@ def test_earlier_questions_stand_beside_the_rule_with_their_answers(
     )
 
 
+def test_the_page_s_own_answer_is_no_option(author: Client, survey: Survey) -> None:
+    posted = {**GOOD["several"], "options": "A\nnone of these"}
+    page = author.post(new(survey, "several"), posted)
+    assert page.status_code == 422
+    assert "Line 2 says “None of these”, which the page offers by itself." in words(page)
+
+
+def test_a_rule_that_is_dropped_is_said(author: Client, survey: Survey) -> None:
+    parent = add(survey)
+    question = add(survey, rule={"name": str(parent.pk), "is": [1]})
+    address = f"{at('question_edit', survey, pk=question.pk)}?type=declared"
+    posted = {**GOOD["declared"], "confirmed": "on"}
+    assert "The question has no rule any more" in words(author.post(address, posted, follow=True))
+    question.refresh_from_db()
+    assert question.rule is None
+
+
+def test_a_draft_in_which_nothing_is_scrambled_says_so_in_its_preview(
+    author: Client, survey: Survey
+) -> None:
+    assert "There are no questions yet" in words(author.get(at("preview", survey)))
+    add(survey, "information", "Read this.")
+    assert "No question is scrambled yet" in words(author.get(at("preview", survey)))
+
+
 # --- prices --------------------------------------------------------------------------------------
 
 
