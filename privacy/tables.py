@@ -136,8 +136,8 @@ class Variable:
         return matrix
 
     def _gated_channel(self, gate: RandomizedResponse) -> Floats:
-        other, kept = gate.other_probability, gate.other_probability + gate.slope
-        wrong, right = self.mechanism.other_probability, 1 - self.mechanism.other_probability
+        other, kept = gate.other_probability, gate.keep_probability
+        wrong, right = self.mechanism.other_probability, self.mechanism.keep_probability
         return np.array(
             [
                 [kept * right, kept * wrong, other * right],
