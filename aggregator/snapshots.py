@@ -6,7 +6,7 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from aggregator.estimates import compute_estimates
-from aggregator.models import Batch, RawReport, Snapshot
+from aggregator.models import Batch, Chart, RawReport, Snapshot
 from surveys.manifest import parse_manifest
 from surveys.models import Wave
 
@@ -37,6 +37,10 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
     counts, through_batch = add_up_batches(wave=wave)
     if through_batch == 0:
         return None
+    same = wave.snapshots.filter(through_batch=through_batch)
+    if same.exclude(method_version=METHOD_VERSION).exists():
+        # Of figures that this method may not find again.
+        Chart.objects.filter(wave=wave).delete()
     snapshot, _ = Snapshot.objects.update_or_create(
         wave=wave,
         through_batch=through_batch,

@@ -13,7 +13,9 @@ import pytest
 from aggregator import bundle
 from aggregator.charts import FONT, build_rows, build_specification, draw_chart
 from aggregator.demo_surveys import REDBOOK
+from aggregator.drawing import find_waves_to_draw
 from aggregator.results import Results, find_view
+from aggregator.snapshots import METHOD_VERSION, update_snapshot
 from surveys.models import Survey, Wave
 from tests.aggregator.fielding import field, process, send_codes
 from tests.factories import make_launched_survey
@@ -127,3 +129,16 @@ def test_the_bundle_is_built_once_per_version(tmp_path: Any) -> None:
     stamp.write_text("vl-convert-python 0.0.1\n")
     assert bundle.build_bundle(folder=tmp_path)
     assert len(bundle.hash_bundle(folder=tmp_path)) == 64
+
+
+@pytest.mark.django_db
+def test_a_chart_of_an_older_method_is_drawn_again() -> None:
+    """The same batches: nothing else would tell that the figures beside it are others."""
+    wave = make_launched_survey()
+    field(wave, yes=[300, 500], total=1000)
+    assert find_view(wave.survey).chart is not None
+    assert not find_waves_to_draw().exists()
+    wave.snapshots.update(method_version=METHOD_VERSION - 1)
+    update_snapshot(wave_id=wave.pk)
+    assert find_view(wave.survey).chart is None
+    assert list(find_waves_to_draw()) == [wave]
