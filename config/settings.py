@@ -238,6 +238,16 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 # --- language, files, API --------------------------------------------------------------------
 LANGUAGE_CODE = "en"
 USE_I18N = True
+# Of respondents' pages (surveys/locale); the researchers' are English. By their own names: who
+# looks for one can read it.
+LANGUAGES = [
+    ("en", "English"),
+    ("es", "Español"),
+    ("fr", "Français"),
+    ("de", "Deutsch"),
+    ("ar", "العربية"),
+    ("zh-hans", "简体中文"),
+]
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"

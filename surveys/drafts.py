@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from django.utils.translation import gettext, override
+
 from privacy.mechanisms import RandomizedResponse
+from surveys.languages import translate_words
 from surveys.manifest import Manifest, ManifestQuestion, Option
 from surveys.models import Question, Survey
 from surveys.rules import Asked, Rule, TooComplex, leaves, outcomes, rename
@@ -16,7 +19,6 @@ FOLLOW_UP = (
     Option(code=1, text="Yes, then Yes"),
     Option(code=2, text="Yes, then No"),
 )
-LANGUAGE = "en"
 
 
 def describe(
@@ -38,23 +40,38 @@ def describe(
 
 
 def _describe_all(*, survey: Survey, wave_number: int, questions: Sequence[Question]) -> Manifest:
-    return Manifest(
+    with override(survey.language):
+        described = describe_questions(questions)
+    manifest = Manifest(
         survey=survey.slug,
         wave=wave_number,
         title=survey.title,
         introduction=survey.introduction,
-        language=LANGUAGE,
+        language=survey.language,
         minimum_batch=survey.minimum_batch,
         display_minimum=survey.display_minimum,
         opens=survey.opens_at,
         closes=survey.closes_at,
         cap=survey.cap,
-        questions=describe_questions(questions),
+        questions=described,
+        closing_message=survey.closing_message,
+        quick_exit=survey.quick_exit,
+        coins=survey.coins,
     )
+    translations = {
+        translation.language: translate_words(
+            manifest, language=translation.language, texts=translation.texts
+        )
+        for translation in survey.translations.exclude(language=survey.language)
+    }
+    return replace(manifest, translations=translations)
 
 
 def describe_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ...]:
-    """Each with its name, its thresholds and its rule over names."""
+    """Each with its name, its thresholds and its rule over names.
+
+    Answers that Murmur words are in the language that is active.
+    """
     names = name_questions(questions)
     return tuple(_describe_question(question, names) for question in questions)
 
@@ -110,9 +127,9 @@ def describe_options(question: Question) -> tuple[Option, ...]:
     types = Question.Type
     match question.type:
         case types.YES_NO:
-            return YES_NO
+            return _translate(YES_NO)
         case types.FOLLOW_UP:
-            return FOLLOW_UP
+            return _translate(FOLLOW_UP)
         case types.CHOICE | types.DECLARED:
             return tuple(Option(code=i, text=text) for i, text in enumerate(question.options))
         case types.SEVERAL:
@@ -123,6 +140,10 @@ def describe_options(question: Question) -> tuple[Option, ...]:
             points = range(question.minimum, question.maximum + 1)
             return tuple(Option(code=code, text=str(point)) for code, point in enumerate(points))
     return ()
+
+
+def _translate(options: Sequence[Option]) -> tuple[Option, ...]:
+    return tuple(replace(option, text=gettext(option.text)) for option in options)
 
 
 # --- rules ---------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Any
@@ -21,6 +21,8 @@ from surveys.rules import Rule, leaves
 
 FORMAT = 1
 UNPROTECTED = ("declared", "information")
+ELECTRONIC = "electronic"
+MANUAL = "manual"
 # In a report's bytes, where a question was not drawn for a person; on the wire it is "~".
 NOT_DRAWN = 255
 # A longer scale is told by its mean alone: with k-ary response the distribution of so many points
@@ -197,6 +199,14 @@ class Manifest:
     questions: tuple[ManifestQuestion, ...]
     # Each person is asked only so many blocks of questions; None if all.
     drawn: int | None = None
+    closing_message: str = ""
+    quick_exit: bool = False
+    # Whether yes-no questions may also be answered with two coins, as a stratum of its own.
+    coins: bool = False
+    # Who randomizes: "electronic", the browser, or "manual", coins in the respondent's hand.
+    mode: str = ELECTRONIC
+    # Of every other language, the words by those of `language` (surveys.languages).
+    translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -207,6 +217,11 @@ class Manifest:
             for question in self.questions
             for symbol in question.symbols(block=blocks.get(question.name))
         )
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Those that respondents can choose, that of the author first."""
+        return (self.language, *self.translations)
 
     def symbols_of(self, question: ManifestQuestion) -> tuple[Symbol, ...]:
         return tuple(symbol for symbol in self.symbols if symbol.question == question.name)
@@ -307,6 +322,16 @@ def serialize_manifest(manifest: Manifest) -> bytes:
     }
     if manifest.drawn is not None:
         content["drawn"] = manifest.drawn
+    if manifest.closing_message:
+        content["closing_message"] = manifest.closing_message
+    if manifest.quick_exit:
+        content["quick_exit"] = True
+    if manifest.coins:
+        content["coins"] = True
+    if manifest.mode != ELECTRONIC:
+        content["mode"] = manifest.mode
+    if manifest.translations:
+        content["translations"] = manifest.translations
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8")
 
@@ -347,6 +372,11 @@ def parse_manifest(content: bytes) -> Manifest:
         closes=_parse_moment(raw["closes"]),
         cap=raw["cap"],
         drawn=raw.get("drawn"),
+        closing_message=raw.get("closing_message", ""),
+        quick_exit=raw.get("quick_exit", False),
+        coins=raw.get("coins", False),
+        mode=raw.get("mode", ELECTRONIC),
+        translations=raw.get("translations", {}),
         questions=tuple(map(_parse_question, raw["questions"])),
     )
 

@@ -17,6 +17,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.utils import timezone
 
+from surveys.languages import LANGUAGES
 from surveys.manifest import MOST_POINTS_WITH_SHARES
 
 MIN_BATCH_FLOOR = 10
@@ -48,11 +49,32 @@ class Survey(models.Model):
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
     cap = models.PositiveIntegerField(null=True, blank=True)
+    # In which it is written; respondents' pages speak it too, unless they choose a translation.
+    language = models.CharField(max_length=10, default="en", choices=LANGUAGES)
+    # Read once a code was sent.
+    closing_message = models.TextField(max_length=1000, blank=True)
+    # A button, and Shift three times, that leave the respondents' pages at once.
+    quick_exit = models.BooleanField(default=True)
+    # Yes-no questions may also be answered with two coins: without scripts, and on paper.
+    coins = models.BooleanField(default=False)
     # Ask each person only so many blocks of questions, drawn by their browser; None for all.
     drawn = models.PositiveSmallIntegerField(null=True, blank=True)
     # Fielded by `manage.py demo`, on published data whose true shares are known.
     demo = models.BooleanField(default=False, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    # What an author decides besides the title and the dates, which pass.
+    SETTINGS = (
+        "introduction",
+        "minimum_batch",
+        "display_minimum",
+        "cap",
+        "language",
+        "closing_message",
+        "quick_exit",
+        "coins",
+        "drawn",
+    )
 
     objects = SurveyQuerySet.as_manager()
 
@@ -79,7 +101,12 @@ class Survey(models.Model):
     @property
     def wave(self) -> Wave | None:
         """The newest wave; None while the survey is a draft."""
-        return self.waves.order_by("-number").first()
+        return self.waves.electronic().order_by("-number").first()
+
+    @property
+    def coin_wave(self) -> Wave | None:
+        """Of the newest wave, the stratum of those who toss coins; None if none is offered."""
+        return self.waves.manual().order_by("-number").first()
 
     @property
     def is_draft(self) -> bool:
@@ -183,7 +210,35 @@ class Question(models.Model):
         return self.maximum - self.minimum < MOST_POINTS_WITH_SHARES
 
 
+class Translation(models.Model):
+    """A survey's words in another language, by the words they translate.
+
+    Whoever rewords a question has not translated it yet; one who moves an answer has.
+    """
+
+    survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="translations")
+    language = models.CharField(max_length=10, choices=LANGUAGES)
+    texts: models.JSONField[dict[str, str]] = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["language"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["survey", "language"], name="surveys_translation_language"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.get_language_display()
+
+
 class WaveQuerySet(models.QuerySet["Wave"]):
+    def electronic(self) -> WaveQuerySet:
+        return self.filter(mode=Wave.Mode.ELECTRONIC)
+
+    def manual(self) -> WaveQuerySet:
+        return self.filter(mode=Wave.Mode.MANUAL)
+
     def open(self) -> WaveQuerySet:
         return self.filter(state=Wave.State.OPEN)
 
@@ -201,6 +256,12 @@ class Wave(models.Model):
         OPEN = "open", "Open"
         CLOSED = "closed", "Closed"
 
+    class Mode(models.TextChoices):
+        """Who randomizes: the respondent's browser, or two coins in the respondent's hand."""
+
+        ELECTRONIC = "electronic", "Electronic"
+        MANUAL = "manual", "Two coins"
+
     class Ending(models.TextChoices):
         """Why a wave closed. Only DATE and CAP were fixed before anyone could look."""
 
@@ -210,6 +271,8 @@ class Wave(models.Model):
 
     survey = models.ForeignKey(Survey, on_delete=models.PROTECT, related_name="waves")
     number = models.PositiveIntegerField()
+    # A stratum of its own, with its own manifest, reports, batches and snapshots.
+    mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.ELECTRONIC)
     state = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
     ending = models.CharField(max_length=16, choices=Ending.choices, blank=True, default="")
     # The exact bytes that were hashed and are served; never re-serialized.
@@ -227,9 +290,11 @@ class Wave(models.Model):
     objects = WaveQuerySet.as_manager()
 
     class Meta:
-        ordering = ["survey", "number"]
+        ordering = ["survey", "number", "mode"]
         constraints = [
-            models.UniqueConstraint(fields=["survey", "number"], name="surveys_wave_number"),
+            models.UniqueConstraint(
+                fields=["survey", "number", "mode"], name="surveys_wave_number_and_mode"
+            ),
             models.CheckConstraint(
                 condition=models.Q(minimum_batch__gte=MIN_BATCH_FLOOR),
                 name="surveys_wave_minimum_batch_floor",

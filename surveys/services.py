@@ -33,31 +33,9 @@ from surveys.strength import LARGEST_TOTAL_EPSILON
 _PARKED = 10_000
 
 
-def create_survey(
-    *,
-    owner: User,
-    title: str,
-    introduction: str = "",
-    minimum_batch: int = 50,
-    display_minimum: int = 100,
-    opens_at: datetime | None = None,
-    closes_at: datetime | None = None,
-    cap: int | None = None,
-    drawn: int | None = None,
-    demo: bool = False,
-) -> Survey:
-    return Survey.objects.create(
-        owner=owner,
-        title=title,
-        introduction=introduction,
-        minimum_batch=minimum_batch,
-        display_minimum=display_minimum,
-        opens_at=opens_at,
-        closes_at=closes_at,
-        cap=cap,
-        drawn=drawn,
-        demo=demo,
-    )
+def create_survey(*, owner: User, title: str, **settings: Any) -> Survey:
+    """Begin a draft; `settings` are other fields of Survey."""
+    return Survey.objects.create(owner=owner, title=title, **settings)
 
 
 def lock_draft(*, survey: Survey) -> Survey:
@@ -154,15 +132,11 @@ def delete_draft(*, survey: Survey) -> None:
 @transaction.atomic
 def copy_survey(*, survey: Survey) -> Survey:
     """Make a new draft with the same questions; dates are left out because they pass."""
-    copied = create_survey(
-        owner=survey.owner,
-        title=f"Copy of {survey.title}"[:200],
-        introduction=survey.introduction,
-        minimum_batch=survey.minimum_batch,
-        display_minimum=survey.display_minimum,
-        cap=survey.cap,
-        drawn=survey.drawn,
-    )
+    settings = {name: getattr(survey, name) for name in Survey.SETTINGS}
+    title = f"Copy of {survey.title}"[:200]
+    copied = create_survey(owner=survey.owner, title=title, **settings)
+    for translation in survey.translations.all():
+        copied.translations.create(language=translation.language, texts=translation.texts)
     copies: dict[str, str] = {}
 
     def find_copy(key: str) -> str:

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from surveys.forms.fields import BrowserMoment, PlainText, number_messages
+from surveys.languages import LANGUAGES
 from surveys.models import MAX_QUESTIONS, MIN_BATCH_FLOOR, Survey
 
 # A batch holds 65,536 reports at most, and one needs K; far above anything useful.
@@ -38,6 +39,37 @@ class SurveyTextForm(forms.Form):
 
 
 class SettingsForm(SurveyTextForm):
+    language = forms.ChoiceField(
+        label="Language of the survey",
+        choices=LANGUAGES,
+        help_text="The one in which you write it. Respondents’ pages speak it too. Translations "
+        "are added on their own page.",
+    )
+    closing_message = PlainText(
+        name="closing message",
+        missing="",
+        max_length=1000,
+        required=False,
+        lines=True,
+        label="Closing message (optional)",
+        help_text="People read it once their code was sent: where to find help, and the results. "
+        "Plain text.",
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    quick_exit = forms.BooleanField(
+        label="Let people leave at once",
+        required=False,
+        help_text="A button “Exit this page”, and pressing Shift three times, clear the answers "
+        "and open a neutral page. For everybody who might be watched.",
+    )
+    coins = forms.BooleanField(
+        label="Let people answer with two coins",
+        required=False,
+        help_text="For browsers without scripts, and on paper: a page where people toss two coins "
+        "for each yes-no question themselves. Their reports are a group of their own, "
+        "with its own results, at 25 flips of 100. Questions of other types, with “prefer not to "
+        "say” or with a rule are not asked there.",
+    )
     minimum_batch = forms.IntegerField(
         label="Minimum batch K",
         min_value=MIN_BATCH_FLOOR,

@@ -55,6 +55,7 @@ def settings_of(survey: Survey, **changes: object) -> dict[str, object]:
     return {
         "title": survey.title,
         "introduction": survey.introduction,
+        "language": "en",
         "minimum_batch": survey.minimum_batch,
         "display_minimum": survey.display_minimum,
         "opens_at": "",

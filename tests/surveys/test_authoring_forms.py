@@ -22,6 +22,7 @@ def settings_form(**changes: object) -> SettingsForm:
         {
             "title": "On the road",
             "introduction": "",
+            "language": "en",
             "minimum_batch": "50",
             "display_minimum": "100",
             "opens_at": "",

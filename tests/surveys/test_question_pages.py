@@ -448,6 +448,7 @@ def settings_of(survey: Survey, drawn: str) -> dict[str, object]:
     return {
         "title": survey.title,
         "introduction": "",
+        "language": "en",
         "minimum_batch": 10,
         "display_minimum": 10,
         "drawn": drawn,

@@ -1,0 +1,122 @@
+"""Which languages respondents can read, and which words of a survey need translating."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from django.conf import settings
+from django.utils.translation import gettext, override
+from django.utils.translation import gettext_noop as noop
+
+from surveys.manifest import Manifest, ManifestQuestion, Option
+
+LANGUAGES: tuple[tuple[str, str], ...] = tuple(settings.LANGUAGES)
+NAMES = dict(LANGUAGES)
+_TAGS = {"zh-hans": "zh-Hans"}
+_RIGHT_TO_LEFT = ("ar",)
+
+# Answers that Murmur itself words, in every language.
+OWN_ANSWERS = (noop("Yes"), noop("No"), noop("Yes, then Yes"), noop("Yes, then No"))
+
+
+def language_tag(language: str) -> str:
+    """As the lang attribute spells it."""
+    return _TAGS.get(language, language)
+
+
+def direction(language: str) -> str:
+    return "rtl" if language in _RIGHT_TO_LEFT else "ltr"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceText:
+    """Words that an author wrote, and where they stand: "Question 3, answer 2"."""
+
+    place: str
+    text: str
+
+
+def list_texts(manifest: Manifest) -> list[SourceText]:
+    """What an author must translate, in the order of the survey; the same words only once."""
+    found: dict[str, SourceText] = {}
+    for place, text in _walk(manifest):
+        if text:
+            found.setdefault(text, SourceText(place=place, text=text))
+    return list(found.values())
+
+
+def _walk(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    yield "Title", manifest.title
+    yield "Introduction", manifest.introduction
+    for number, question in enumerate(manifest.questions, start=1):
+        yield f"Question {number}", question.text
+        yield from _walk_question(f"Question {number}", question)
+    yield "Closing message", manifest.closing_message
+
+
+def _walk_question(place: str, question: ManifestQuestion) -> Iterator[tuple[str, str]]:
+    yield f"{place}, follow-up", question.follow_up
+    if question.type in ("choice", "several", "declared"):
+        for number, option in enumerate(question.options, start=1):
+            yield f"{place}, answer {number}", option.text
+    yield f"{place}, unit", question.unit
+    yield f"{place}, label of the lowest point", question.low_label
+    yield f"{place}, label of the highest point", question.high_label
+
+
+def list_missing(manifest: Manifest, texts: Mapping[str, str]) -> list[SourceText]:
+    return [source for source in list_texts(manifest) if not texts.get(source.text, "").strip()]
+
+
+def translate_words(
+    manifest: Manifest, *, language: str, texts: Mapping[str, str]
+) -> dict[str, str]:
+    """The words of one more language: those of the author that are still used, and our own."""
+    words = {
+        source.text: texts[source.text]
+        for source in list_texts(manifest)
+        if texts.get(source.text, "").strip()
+    }
+    types = {question.type for question in manifest.questions}
+    answers = OWN_ANSWERS[:2] if "yes_no" in types else ()
+    if "follow_up" in types:
+        answers = OWN_ANSWERS
+    for answer in answers:
+        with override(manifest.language):
+            own = gettext(answer)
+        with override(language):
+            words.setdefault(own, gettext(answer))
+    return words
+
+
+def translate_manifest(manifest: Manifest, language: str) -> Manifest:
+    """The manifest with its words in another of its languages; missing ones stay as they are."""
+    words = manifest.translations.get(language)
+    if words is None:
+        return manifest
+
+    def find(text: str) -> str:
+        return words.get(text, text)
+
+    return replace(
+        manifest,
+        title=find(manifest.title),
+        introduction=find(manifest.introduction),
+        closing_message=find(manifest.closing_message),
+        language=language,
+        questions=tuple(
+            replace(
+                question,
+                text=find(question.text),
+                follow_up=find(question.follow_up),
+                unit=find(question.unit),
+                low_label=find(question.low_label),
+                high_label=find(question.high_label),
+                options=tuple(
+                    Option(code=option.code, text=find(option.text)) for option in question.options
+                ),
+            )
+            for question in manifest.questions
+        ),
+    )
