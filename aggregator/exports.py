@@ -19,6 +19,7 @@ from aggregator.packing import unpack_reports
 from aggregator.results import FigureResult, QuestionResult, Results
 from aggregator.wording import FAKE_SHARE
 from surveys.manifest import NOT_DRAWN, Symbol
+from surveys.models import Wave
 
 CONTENT_TYPE = "text/csv; charset=utf-8"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
@@ -32,6 +33,7 @@ ESTIMATE_COLUMNS = (
     "survey",
     "title",
     "wave",
+    "mode",
     "manifest_sha256",
     "state",
     "ending",
@@ -88,9 +90,14 @@ class BatchKey:
 
 
 def name_file(*, results: Results, kind: str) -> str:
-    """Say in the name what it is: which manifest, and that the rows are randomized."""
-    wave, slug = results.wave, results.manifest.survey
-    return f"{slug}_w{wave.number}_{wave.manifest_hash_hex[:8]}_RANDOMIZED_{kind}.csv"
+    """Say in the name what it is: of whom, which manifest, and that the rows are randomized."""
+    return f"{name_wave(results.wave, slug=results.manifest.survey)}_RANDOMIZED_{kind}.csv"
+
+
+def name_wave(wave: Wave, *, slug: str) -> str:
+    """How names of files begin."""
+    of_coins = "_coins" if wave.mode == Wave.Mode.MANUAL else ""
+    return f"{slug}_w{wave.number}{of_coins}_{wave.manifest_hash_hex[:8]}"
 
 
 def respond_with_csv(
@@ -139,7 +146,7 @@ def _estimate_cells(
 ) -> Iterator[str | float | None]:
     wave, snapshot, mechanism = results.wave, results.snapshot, symbol.mechanism
     figure = found.figure
-    yield from (results.manifest.survey, results.manifest.title, wave.number)
+    yield from (results.manifest.survey, results.manifest.title, wave.number, wave.mode)
     yield from (wave.manifest_hash_hex, wave.state, wave.ending)
     yield from (snapshot.through_batch, snapshot.method_version, snapshot.day.isoformat())
     yield from (question.question.name, question.question.type, question.question.text)

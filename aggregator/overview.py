@@ -37,15 +37,18 @@ class SurveyLine:
 
 
 def find_surveys(*, owner: User) -> QuerySet[Survey, Any]:
-    """Own surveys, newest first, ready for `read_lines`: two queries for any number of them."""
+    """Own surveys, newest first, ready for `read_lines`: two queries for any number of them.
+
+    What came from coins is counted on its own results page.
+    """
     sealed = (
-        Batch.objects.filter(wave__survey=OuterRef("pk"))
+        Batch.objects.filter(wave__survey=OuterRef("pk"), wave__mode=Wave.Mode.ELECTRONIC)
         .order_by()
         .values("wave__survey")
         .annotate(total=Sum("size"))
         .values("total")
     )
-    waves = Wave.objects.order_by("-number").defer("manifest")
+    waves = Wave.objects.electronic().order_by("-number").defer("manifest")
     return (
         Survey.objects.owned_by(owner)
         .annotate(

@@ -213,9 +213,10 @@ class View:
         )
 
 
-def find_view(survey: Survey) -> View:
-    """Read what may be shown of a survey's newest wave."""
-    wave = survey.waves.select_related("discard").order_by("-number").first()
+def find_view(survey: Survey, *, mode: str = Wave.Mode.ELECTRONIC) -> View:
+    """Read what may be shown of a survey's newest wave of browsers, or of coins."""
+    waves = survey.waves.filter(mode=mode)
+    wave = waves.select_related("discard").order_by("-number").first()
     if wave is None:
         return View(survey=survey, wave=None, standing=Standing.DRAFT)
     wave.survey = survey

@@ -178,10 +178,12 @@ def close_due_waves() -> int:
     Reports that arrive between reaching the cap and this call are counted too: how many
     depends on when people came, not on what they said.
     """
-    due = [(wave, Wave.Ending.DATE) for wave in Wave.objects.past_closing_date(timezone.now())]
+    # Those who toss coins are closed with the browsers, whose number of people ends both.
+    waves = Wave.objects.electronic()
+    due = [(wave, Wave.Ending.DATE) for wave in waves.past_closing_date(timezone.now())]
     due += [
         (wave, Wave.Ending.CAP)
-        for wave in Wave.objects.open()
+        for wave in waves.open()
         .filter(cap__isnull=False)
         .exclude(pk__in=[wave.pk for wave, _ in due])
         if _has_reached_its_cap(wave)

@@ -1,20 +1,38 @@
 """Addresses of home, results, exports and the API."""
 
-from django.urls import include, path
+from django.urls import URLPattern, include, path
 
-from aggregator.views import compare, exports, health, home, methods, results
+from aggregator.views import coins, compare, exports, hand_in, health, home, methods, results
+from surveys.manifest import ELECTRONIC, MANUAL
+
+
+def _stratum(folder: str, *, prefix: str = "", mode: str = ELECTRONIC) -> list[URLPattern]:
+    root = f"surveys/<slug:slug>/{folder}"
+    pages = {
+        "results": ("", results.results),
+        "results_panel": ("/panel", results.results_panel),
+        "chart_svg": ("/chart.svg", results.chart_svg),
+        "chart_png": ("/chart.png", results.chart_png),
+        "reports_csv": ("/reports.csv", exports.reports_csv),
+        "estimates_csv": ("/estimates.csv", exports.estimates_csv),
+    }
+    return [
+        path(root + page, view, {"mode": mode}, name=prefix + name)
+        for name, (page, view) in pages.items()
+    ]
+
 
 app_name = "aggregator"
 urlpatterns = [
     path("", home.home, name="home"),
     path("problems", home.problem_list, name="problems"),
     path("problems/<slug:slug>", home.problem, name="problem"),
-    path("surveys/<slug:slug>/results", results.results, name="results"),
-    path("surveys/<slug:slug>/results/panel", results.results_panel, name="results_panel"),
-    path("surveys/<slug:slug>/results/chart.svg", results.chart_svg, name="chart_svg"),
-    path("surveys/<slug:slug>/results/chart.png", results.chart_png, name="chart_png"),
-    path("surveys/<slug:slug>/results/reports.csv", exports.reports_csv, name="reports_csv"),
-    path("surveys/<slug:slug>/results/estimates.csv", exports.estimates_csv, name="estimates_csv"),
+    *_stratum("results"),
+    # What coins decided: the same pages and files of its own stratum.
+    *_stratum("results/coins", prefix="coin_", mode=MANUAL),
+    path("s/<slug:slug>/coins", coins.coins, name="coins"),
+    path("s/<slug:slug>/paper", coins.paper, name="paper"),
+    path("s/<slug:slug>/send", hand_in.hand_in, name="hand_in"),
     path("surveys/<slug:slug>/compare", compare.compare, name="compare"),
     path("surveys/<slug:slug>/compare/<int:pk>/result", compare.comparison, name="comparison"),
     path(

@@ -113,7 +113,8 @@ def store_findings(differences: Sequence[Difference]) -> None:
 
 
 def _name(wave: Wave) -> str:
-    return f"Survey {wave.survey.slug}, wave {wave.number}"
+    of_coins = ", two coins" if wave.mode == Wave.Mode.MANUAL else ""
+    return f"Survey {wave.survey.slug}, wave {wave.number}{of_coins}"
 
 
 # --- a wave as a whole ------------------------------------------------------------------------

@@ -36,6 +36,15 @@ _CSP = {
     "require-trusted-types-for": "'script'",
     "trusted-types": "'none'",
 }
+# A form that works without scripts, and so gets none.
+_FORM = {
+    "default-src": "'none'",
+    "style-src": "'self'",
+    "img-src": "'self'",
+    "base-uri": "'none'",
+    "form-action": "'self'",
+    "frame-ancestors": "'none'",
+}
 _NOTHING = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'"}
 
 
@@ -43,15 +52,16 @@ _NOTHING = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none
 class Policy:
     """What one kind of response carries besides the headers common to all."""
 
-    paths: tuple[str, ...]  # prefixes; a leading * matches an ending instead
+    paths: tuple[str, ...]  # beginnings; after a * stands the ending
     csp: Mapping[str, str | None] = field(default_factory=lambda: dict(_CSP))
     extra: Mapping[str, str] = field(default_factory=dict)
 
     def matches(self, path: str) -> bool:
-        return any(
-            path.endswith(rule[1:]) if rule.startswith("*") else path.startswith(rule)
-            for rule in self.paths
-        )
+        for rule in self.paths:
+            beginning, _, ending = rule.partition("*")
+            if path.startswith(beginning) and path.endswith(ending):
+                return True
+        return False
 
     def content_security_policy(self) -> str:
         return "; ".join(f"{name} {value}" for name, value in self.csp.items() if value)
@@ -68,6 +78,8 @@ _SAME_ORIGIN = {"Referrer-Policy": "same-origin"}
 _SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": None})
 
 TABLE = (
+    # Without a referrer a browser names no origin when it posts a form, not even to its own site.
+    Policy(paths=("/s/*/coins", "/s/*/paper", "/s/*/send"), csp=_FORM, extra=_SAME_ORIGIN),
     Policy(
         paths=("/s/", "/m/", "/r/"),
         extra={"Integrity-Policy": "blocked-destinations=(script)"},
@@ -82,6 +94,7 @@ TABLE = (
     Policy(
         paths=(
             *("*/results", "*/results/panel", "*/result", "*/result/panel"),
+            *("*/results/coins", "*/results/coins/panel"),
             *("*/questions/new", "*/edit"),
         ),
         csp=_SWAPPED,

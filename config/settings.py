@@ -236,6 +236,9 @@ X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 
 # --- language, files, API --------------------------------------------------------------------
+# Where "Exit this page" leads: somewhere that explains nothing.
+EXIT_URL = env.str("MURMUR_EXIT_URL", default="https://www.wikipedia.org/")
+
 LANGUAGE_CODE = "en"
 USE_I18N = True
 # Of respondents' pages (surveys/locale); the researchers' are English. By their own names: who
@@ -248,6 +251,8 @@ LANGUAGES = [
     ("ar", "العربية"),
     ("zh-hans", "简体中文"),
 ]
+# First of all catalogs: some apps translate the same words otherwise.
+LOCALE_PATHS = [BASE_DIR / "surveys" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"

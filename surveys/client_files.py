@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +18,9 @@ from django.urls import reverse
 
 FOLDER = Path(__file__).resolve().parent / "client"
 ENTRY = "page.js"
+SELF_TEST = "self-test.js"
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
+_IMPORT = re.compile(r'^import [^;]* from "\./([\w.-]+)";\n', re.MULTILINE)
 STYLESHEET = "respondent.css"
 ICON = "icon.svg"
 CONTENT_TYPES = {
@@ -57,9 +61,28 @@ def client_files() -> dict[str, ClientFile]:
     return {path.name: _read(path) for path in _paths()}
 
 
-def modules() -> list[ClientFile]:
-    """Return what the entry imports, directly or not; the page names each with its integrity."""
-    return [file for name, file in client_files().items() if name.endswith(".js") and name != ENTRY]
+def find_modules(entry: str) -> list[ClientFile]:
+    """Return what an entry imports, directly or not; its page names each with its integrity."""
+    return [file for file in _follow_imports(entry, []) if file.name != entry]
+
+
+def bundle(entry: str) -> str:
+    """Write an entry and what it imports as one module, each after what it needs.
+
+    Nothing but the lines of import and the word export is left out: who knows the modules can
+    read it. No two modules may use the same name at their top.
+    """
+    whole = "".join(file.content.decode() for file in _follow_imports(entry, []))
+    return _EXPORT.sub("", _IMPORT.sub("", whole))
+
+
+def _follow_imports(name: str, found: list[ClientFile]) -> list[ClientFile]:
+    file = client_files()[name]
+    for imported in _IMPORT.findall(file.content.decode()):
+        _follow_imports(imported, found)
+    if file not in found:
+        found.append(file)
+    return found
 
 
 def _paths() -> list[Path]:
@@ -68,12 +91,12 @@ def _paths() -> list[Path]:
 
 def _read(path: Path) -> ClientFile:
     content = path.read_bytes()
-    digest = base64.b64encode(hashlib.sha384(content).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
     return ClientFile(
         name=path.name,
         content=content,
         compressed=compress(content),
         content_type=CONTENT_TYPES[path.suffix],
-        integrity=f"sha384-{digest}",
+        integrity=f"sha256-{digest}",
         url=reverse("surveys:client_file", args=[client_version(), path.name]),
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.utils.translation import gettext, override
 from django.utils.translation import gettext_noop as noop
+from django.utils.translation.trans_real import parse_accept_lang_header
 
 from surveys.manifest import Manifest, ManifestQuestion, Option
 
@@ -29,40 +30,57 @@ def direction(language: str) -> str:
     return "rtl" if language in _RIGHT_TO_LEFT else "ltr"
 
 
+def negotiate(header: str, offered: Collection[str]) -> str:
+    """The language that a browser's Accept-Language asks for first; otherwise the first offered."""
+    for wanted, _ in parse_accept_lang_header(header[:200]):
+        # 中文 of any region or script can be read better than anything else.
+        candidates = (wanted, wanted.partition("-")[0], "zh-hans" if wanted[:2] == "zh" else "")
+        for code in candidates:
+            if code in offered:
+                return code
+    return next(iter(offered))
+
+
 @dataclass(frozen=True, kw_only=True)
 class SourceText:
-    """Words that an author wrote, and where they stand: "Question 3, answer 2"."""
+    """Words that an author wrote, and where they first stand: "Question 3, answer 2".
+
+    `kinds` are the fields of a survey or a question that hold them, one for each place.
+    """
 
     place: str
     text: str
+    kinds: tuple[str, ...]
 
 
 def list_texts(manifest: Manifest) -> list[SourceText]:
     """What an author must translate, in the order of the survey; the same words only once."""
     found: dict[str, SourceText] = {}
-    for place, text in _walk(manifest):
-        if text:
-            found.setdefault(text, SourceText(place=place, text=text))
+    for kind, place, text in _walk(manifest):
+        if text in found:
+            found[text] = replace(found[text], kinds=(*found[text].kinds, kind))
+        elif text:
+            found[text] = SourceText(place=place, text=text, kinds=(kind,))
     return list(found.values())
 
 
-def _walk(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    yield "Title", manifest.title
-    yield "Introduction", manifest.introduction
+def _walk(manifest: Manifest) -> Iterator[tuple[str, str, str]]:
+    yield "title", "Title", manifest.title
+    yield "introduction", "Introduction", manifest.introduction
     for number, question in enumerate(manifest.questions, start=1):
-        yield f"Question {number}", question.text
+        yield "text", f"Question {number}", question.text
         yield from _walk_question(f"Question {number}", question)
-    yield "Closing message", manifest.closing_message
+    yield "closing_message", "Closing message", manifest.closing_message
 
 
-def _walk_question(place: str, question: ManifestQuestion) -> Iterator[tuple[str, str]]:
-    yield f"{place}, follow-up", question.follow_up
+def _walk_question(place: str, question: ManifestQuestion) -> Iterator[tuple[str, str, str]]:
+    yield "follow_up", f"{place}, follow-up", question.follow_up
     if question.type in ("choice", "several", "declared"):
         for number, option in enumerate(question.options, start=1):
-            yield f"{place}, answer {number}", option.text
-    yield f"{place}, unit", question.unit
-    yield f"{place}, label of the lowest point", question.low_label
-    yield f"{place}, label of the highest point", question.high_label
+            yield "options", f"{place}, answer {number}", option.text
+    yield "unit", f"{place}, unit", question.unit
+    yield "low_label", f"{place}, label of the lowest point", question.low_label
+    yield "high_label", f"{place}, label of the highest point", question.high_label
 
 
 def list_missing(manifest: Manifest, texts: Mapping[str, str]) -> list[SourceText]:
@@ -79,7 +97,7 @@ def translate_words(
         if texts.get(source.text, "").strip()
     }
     types = {question.type for question in manifest.questions}
-    answers = OWN_ANSWERS[:2] if "yes_no" in types else ()
+    answers: tuple[str, ...] = OWN_ANSWERS[:2] if "yes_no" in types else ()
     if "follow_up" in types:
         answers = OWN_ANSWERS
     for answer in answers:

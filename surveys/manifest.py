@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from privacy.accounting import Entry, basic_epsilon, statement_epsilon
 from privacy.mechanisms import RandomizedResponse
 from surveys.rules import Rule, leaves
+from surveys.strength import TWO_COINS
 
 FORMAT = 1
 UNPROTECTED = ("declared", "information")
@@ -271,8 +272,36 @@ class Manifest:
 
     @property
     def epsilon(self) -> float:
-        """Basic sum over all that one person can be asked, in nats, rounded up: the headline."""
+        """Basic sum over all that one person can be asked, in nats, rounded up: the headline.
+
+        Who may toss coins instead of letting the browser draw can choose the dearer way.
+        """
+        return max(self.drawn_epsilon, self.coin_epsilon)
+
+    @property
+    def drawn_epsilon(self) -> float:
+        """The same of what this manifest's own questions tell."""
         return basic_epsilon(self.ledger, drawn=self.drawn) if self.ledger else 0.0
+
+    @cached_property
+    def coin_questions(self) -> tuple[ManifestQuestion, ...]:
+        """What is asked of those who toss two coins: Yes or No and nothing beside, all of it."""
+        mechanism = RandomizedResponse.from_flips(symbols=2, flips=TWO_COINS)
+        return tuple(
+            replace(question, flips=TWO_COINS, threshold=mechanism.threshold)
+            for question in self.questions
+            if self.coins and question.type == "yes_no" and question.k == 2
+        )
+
+    @property
+    def coin_epsilon(self) -> float:
+        """What one person tells who tosses coins for all of these questions."""
+        coins = [Entry(name=one.name, epsilon=one.epsilon) for one in self.coin_questions]
+        return basic_epsilon(coins) if coins else 0.0
+
+    def coin_epsilon_of(self, question: ManifestQuestion) -> float:
+        """What one question tells of those who toss coins; 0 if it is not asked that way."""
+        return next((one.epsilon for one in self.coin_questions if one.name == question.name), 0.0)
 
     def statement_epsilon(self, question: ManifestQuestion) -> float:
         """What all codes together tell about one question: its own and its dependants'."""

@@ -46,6 +46,7 @@ FOLLOW_UP_PEOPLE = 2000
 class Price:
     """`statement` is what all codes tell about the question: its own ε and its dependants'.
 
+    Where people may toss coins instead, both are those of the dearer way to answer.
     `lines` say where the ε comes from, `switches` what each switch adds that is on.
     """
 
@@ -71,9 +72,10 @@ def price_question(manifest: Manifest, question: ManifestQuestion) -> Price | No
         switches.append(price_refusal(question))
     if question.rule is not None:
         switches.append(price_rule(question))
+    coins = manifest.coin_epsilon_of(question)
     return Price(
-        epsilon=question.epsilon,
-        statement=manifest.statement_epsilon(question),
+        epsilon=max(question.epsilon, coins),
+        statement=max(manifest.statement_epsilon(question), coins),
         strength=strength,
         sentence=_describe_scrambling(question, strength),
         codes=_describe_codes(question),
@@ -254,6 +256,12 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
         lines.append(
             f"{_name(numbers)} {verbs[0]} on it and {verbs[1]} about it too: together "
             f"ε = {write_epsilon(manifest.statement_epsilon(question))}."
+        )
+    coins = manifest.coin_epsilon_of(question)
+    if coins > question.epsilon:
+        lines.append(
+            f"With two coins it tells more than in the browser: ε = {write_epsilon(coins)} instead "
+            f"of {write_epsilon(question.epsilon)}."
         )
     if question.type == "several":
         lines.append(_describe_several(question))

@@ -5,7 +5,7 @@ These change state and nothing else. Sealing and estimating see the new state an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from accounts.models import User
+from surveys.coins import derive_coin_manifest
 from surveys.drafts import RuleProblem, describe, find_meaning_problems, find_rule_problems
 from surveys.errors import (
     BrokenRules,
@@ -23,11 +24,13 @@ from surveys.errors import (
     NotOpen,
     TooManyQuestions,
 )
+from surveys.languages import list_texts
 from surveys.locks import wait_for_writers
 from surveys.manifest import hash_manifest, parse_manifest, serialize_manifest
-from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
+from surveys.models import MAX_QUESTIONS, Question, Survey, Translation, Wave
 from surveys.rules import rename
 from surveys.strength import LARGEST_TOTAL_EPSILON
+from surveys.translations import find_translation_problems
 
 # Keeps (survey, position) unique while two questions trade places.
 _PARKED = 10_000
@@ -152,6 +155,37 @@ def copy_survey(*, survey: Survey) -> Survey:
     return copied
 
 
+@transaction.atomic
+def add_translation(*, survey: Survey, language: str) -> Translation:
+    """Begin a translation without any words; one that is there already stays as it is."""
+    lock_draft(survey=survey)
+    translation, _ = survey.translations.get_or_create(language=language)
+    return translation
+
+
+@transaction.atomic
+def save_translation(*, survey: Survey, language: str, texts: Mapping[str, str]) -> None:
+    """Store translations by the texts they translate; an empty one removes what was there.
+
+    Texts that are not named keep theirs, and those that are no longer asked lose it. A language
+    that was removed in another tab meanwhile is back: somebody typed these words.
+    """
+    locked = lock_draft(survey=survey)
+    translation, _ = locked.translations.get_or_create(language=language)
+    merged = {**translation.texts, **texts}
+    sources = list_texts(describe(survey=locked, wave_number=1))
+    translation.texts = {
+        source.text: merged[source.text] for source in sources if merged.get(source.text)
+    }
+    translation.save(update_fields=["texts"])
+
+
+@transaction.atomic
+def remove_translation(*, translation: Translation) -> None:
+    lock_draft(survey=translation.survey)
+    translation.delete()
+
+
 def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
     """List everything that stands in the way of opening, each with what to do."""
     problems = []
@@ -160,12 +194,22 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
     manifest = describe(survey=survey, wave_number=1)
     if survey.questions.exists() and not manifest.ledger:
         problems.append("No question is scrambled. Add one that is; that is what Murmur is for.")
+    if manifest.coins and not manifest.coin_questions:
+        problems.append(
+            "Two coins are switched on, and no question can be answered with them. Add one of Yes "
+            "or No, without “prefer not to say” and without a rule, or switch the coins off."
+        )
+    if manifest.coin_epsilon > LARGEST_TOTAL_EPSILON:
+        problems.append(
+            f"Answered with two coins, the questions together exceed a total ε of "
+            f"{LARGEST_TOTAL_EPSILON:.0f}. Ask fewer of Yes or No, or switch the coins off."
+        )
     if survey.drawn is not None and survey.drawn >= manifest.block_count:
         problems.append(
             f"Each person is to be asked {survey.drawn} of {manifest.block_count} blocks of "
             "questions. Choose fewer, or ask everybody everything."
         )
-    elif manifest.epsilon > LARGEST_TOTAL_EPSILON:
+    elif manifest.drawn_epsilon > LARGEST_TOTAL_EPSILON:
         problems.append(
             f"The questions together exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, at which "
             "respondents’ browsers refuse. Protect them more strongly or ask fewer."
@@ -178,14 +222,16 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
         and survey.closes_at <= survey.opens_at
     ):
         problems.append("The closing date must come after the opening date.")
+    problems += find_translation_problems(survey=survey, manifest=manifest)
     return problems
 
 
 @transaction.atomic
 def launch_survey(*, survey: Survey, expected_hash: str | None = None) -> Wave:
-    """Freeze the draft as a manifest and open its first wave.
+    """Freeze the draft as a manifest and open its first wave; return that of the browsers.
 
-    With expected_hash (in hex), only if the manifest is still the one its author was shown.
+    Those who toss coins are a wave of their own, opened with it. With expected_hash (in hex),
+    only if the manifest is still the one its author was shown.
     """
     locked = lock_draft(survey=survey)
     problems = find_launch_problems(survey=locked, now=timezone.now())
@@ -194,10 +240,19 @@ def launch_survey(*, survey: Survey, expected_hash: str | None = None) -> Wave:
     content = serialize_manifest(describe(survey=locked, wave_number=1))
     if expected_hash is not None and expected_hash != hash_manifest(content).hex():
         raise ChangedMeanwhile
+    wave = _open_wave(survey=locked, content=content)
+    coins = derive_coin_manifest(parse_manifest(content))
+    if coins is not None:
+        _open_wave(survey=locked, content=serialize_manifest(coins))
+    return wave
+
+
+def _open_wave(*, survey: Survey, content: bytes) -> Wave:
     manifest = parse_manifest(content)  # the bytes are the truth, also for the columns
     return Wave.objects.create(
-        survey=locked,
+        survey=survey,
         number=manifest.wave,
+        mode=manifest.mode,
         manifest=content,
         manifest_hash=hash_manifest(content),
         minimum_batch=manifest.minimum_batch,
@@ -212,20 +267,26 @@ def launch_survey(*, survey: Survey, expected_hash: str | None = None) -> Wave:
 def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     """Close an open wave, after every upload that is being committed at this moment.
 
-    Those behind it find the wave closed.
+    Those behind it find the wave closed. Browsers and coins are closed together, whichever of
+    their waves is named: they were opened as one, and neither can end by itself.
     """
+    named = Wave.objects.only("survey_id", "number").get(pk=wave_id)
+    # In the order of their ids, as uploads take these locks too: nobody waits in a circle.
+    run = Wave.objects.filter(survey=named.survey_id, number=named.number).order_by("pk")
     # First for a batch that is being sealed, which may take seconds: this lock lets uploads go
     # on meanwhile. Only then for the uploads, which from here on wait for us.
-    Wave.objects.select_for_update(no_key=True).get(pk=wave_id)
-    wait_for_writers(wave_id=wave_id)
+    for pk in list(run.select_for_update(no_key=True).values_list("pk", flat=True)):
+        wait_for_writers(wave_id=pk)
     # The whole row: under the lock without key, an upload that waited for us would be given the
     # old row, on which the wave is open.
-    wave = Wave.objects.select_for_update().get(pk=wave_id)
-    if not wave.is_open:
+    waves = {wave.pk: wave for wave in run.select_for_update()}
+    if not waves[wave_id].is_open:
         raise NotOpen
     now = timezone.now()
-    if wave.closes_at is not None and now >= wave.closes_at:
+    closes_at = waves[wave_id].closes_at  # of both
+    if closes_at is not None and now >= closes_at:
         ending = Wave.Ending.DATE
-    wave.state, wave.ending, wave.closed_at = Wave.State.CLOSED, ending, now
-    wave.save(update_fields=["state", "ending", "closed_at"])
-    return wave
+    for wave in waves.values():
+        wave.state, wave.ending, wave.closed_at = Wave.State.CLOSED, ending, now
+        wave.save(update_fields=["state", "ending", "closed_at"])
+    return waves[wave_id]

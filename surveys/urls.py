@@ -2,7 +2,8 @@
 
 from django.urls import path, re_path
 
-from surveys.views import authoring, planning, questions, respond
+from surveys.languages import NAMES
+from surveys.views import authoring, checking, planning, questions, respond, share, translations
 
 app_name = "surveys"
 urlpatterns = [
@@ -27,12 +28,34 @@ urlpatterns = [
         respond.preview_manifest,
         name="preview_manifest",
     ),
+    path("surveys/<slug:slug>/languages", translations.languages, name="languages"),
+    path(
+        "surveys/<slug:slug>/languages/<slug:code>",
+        translations.translation,
+        name="translation",
+    ),
+    path(
+        "surveys/<slug:slug>/languages/<slug:code>/remove",
+        translations.remove,
+        name="translation_remove",
+    ),
+    path("surveys/<slug:slug>/share", share.share, name="share"),
+    path("surveys/<slug:slug>/share/qr.svg", share.qr_svg, name="share_qr_svg"),
+    path("surveys/<slug:slug>/share/qr.png", share.qr_png, name="share_qr_png"),
+    path("surveys/<slug:slug>/poster", share.poster, name="poster"),
     path("surveys/<slug:slug>/launch", authoring.launch, name="launch"),
     path("surveys/<slug:slug>/close", authoring.close, name="close"),
     path("surveys/<slug:slug>/copy", authoring.copy, name="copy"),
     path("surveys/<slug:slug>/delete", authoring.delete, name="delete"),
     path("plan", planning.plan, name="plan"),
     path("s/<slug:slug>", respond.respond, name="respond"),
+    re_path(
+        rf"^s/(?P<slug>[-\w]+)/(?P<language>{'|'.join(NAMES)})$",
+        respond.respond,
+        name="respond_in",
+    ),
+    path("s/<slug:slug>/check", checking.check, name="check"),
+    path("s/<slug:slug>/page.html", checking.single_page, name="single_page"),
     re_path(r"^m/(?P<digest>[0-9a-f]{64})\.json$", respond.manifest, name="manifest"),
     path("r/<str:version>/<str:name>", respond.client_file, name="client_file"),
 ]

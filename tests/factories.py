@@ -41,6 +41,7 @@ def make_survey(
     opens_at: datetime | None = None,
     closes_at: datetime | None = None,
     cap: int | None = None,
+    **settings: Any,
 ) -> Survey:
     survey = create_survey(
         owner=owner or make_user(),
@@ -51,6 +52,7 @@ def make_survey(
         opens_at=opens_at,
         closes_at=closes_at,
         cap=cap,
+        **settings,
     )
     for text in questions:
         add_question(survey=survey, text=text, flips=flips)

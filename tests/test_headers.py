@@ -20,7 +20,7 @@ from tests.routes import Route, all_routes
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("static_files")]
 SAMPLES = {
     "slug": "nosuchsurvey", "pk": 1, "digest": "0" * 64, "version": "0" * 16, "name": "x.js",
-    "uidb36": "1", "key": "set-password", "direction": "up",
+    "uidb36": "1", "key": "set-password", "direction": "up", "code": "fr", "language": "en",
 }  # fmt: skip
 
 
@@ -171,7 +171,21 @@ def test_trusted_types_are_required_everywhere_but_where_pages_change_by_themsel
         if "script-src" in policy.csp and not policy.csp["require-trusted-types-for"]
     ]
     results = ("*/results", "*/results/panel", "*/result", "*/result/panel")
-    assert free == [(*results, "*/questions/new", "*/edit")]
+    coins = ("*/results/coins", "*/results/coins/panel")
+    assert free == [(*results, *coins, "*/questions/new", "*/edit")]
+
+
+def test_a_form_without_scripts_gets_none_and_may_say_where_it_was_sent_from() -> None:
+    for page in ("coins", "paper"):
+        headers = headers_for(f"/s/abcdefghijkm/{page}")
+        assert headers["Content-Security-Policy"] == (
+            "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
+            "form-action 'self'; frame-ancestors 'none'"
+        )
+        # Under no-referrer browsers send "Origin: null" with every form.
+        assert headers["Referrer-Policy"] == "same-origin"
+    for path in ("/s/abcdefghijkm", "/surveys/abcdefghijkm/results/coins", "/coins"):
+        assert "script-src 'self'" in headers_for(path)["Content-Security-Policy"]
 
 
 def test_no_policy_allows_inline_or_foreign_code() -> None:

@@ -18,7 +18,7 @@ from aggregator.models import Chart, Comparison
 from aggregator.sealing import seal_next_batch
 from aggregator.snapshots import update_snapshot
 from surveys import client_files
-from surveys.models import Question, Survey, Wave
+from surveys.models import Question, Survey, Translation, Wave
 from surveys.services import copy_survey
 from tests.aggregator.waves import make_wave, send_many
 from tests.routes import Route, all_routes
@@ -60,6 +60,8 @@ def own(status: int) -> Statuses:
 
 PUBLIC = Row(get=everyone(200), other=everyone(405))
 RESULTS = Row(get=own(200), other=own(405), survey="launched")
+RESPOND = Row(get=everyone(200), other=everyone(405), survey="launched")
+SHARED = Row(get=own(200), other=everyone(405), survey="launched")
 API = Row(get=(200, 404, 403), other=(405, 405, 403), survey="launched")
 
 TABLE: dict[str, Row] = {
@@ -85,13 +87,30 @@ TABLE: dict[str, Row] = {
     "surveys:question_delete": Row(get=own(200), post=own(302), other=everyone(405)),
     "surveys:preview": Row(get=own(200), other=everyone(405)),
     "surveys:preview_manifest": Row(get=own(200), other=everyone(405)),
+    "surveys:languages": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:translation": Row(get=own(200), post=own(302), other=everyone(405)),
+    "surveys:translation_remove": Row(get=own(200), post=own(302), other=everyone(405)),
+    "surveys:share": SHARED,
+    "surveys:share_qr_svg": SHARED,
+    "surveys:share_qr_png": SHARED,
+    "surveys:poster": SHARED,
     "surveys:launch": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:close": Row(get=own(200), post=own(302), other=everyone(405), survey="launched"),
     "surveys:copy": Row(get=everyone(405), post=own(302), other=everyone(405)),
     "surveys:delete": Row(get=own(200), post=own(302), other=everyone(405)),
     "surveys:plan": Row(get=(200, 200, 302), other=everyone(405)),
     # the respondent's side: the same for everybody
-    "surveys:respond": Row(get=everyone(200), other=everyone(405), survey="launched"),
+    "surveys:respond": RESPOND,
+    "surveys:respond_in": RESPOND,
+    "surveys:check": RESPOND,
+    "surveys:single_page": RESPOND,
+    "aggregator:coins": Row(
+        get=everyone(200), post=everyone(415), other=everyone(405), survey="launched"
+    ),
+    "aggregator:hand_in": Row(
+        get=everyone(200), post=everyone(415), other=everyone(405), survey="launched"
+    ),
+    "aggregator:paper": Row(get=everyone(200), other=everyone(405), survey="launched"),
     "surveys:manifest": Row(get=everyone(200), other=everyone(405), survey="launched"),
     "surveys:client_file": Row(get=everyone(200), other=everyone(405)),
     "aggregator:intake": Row(get=everyone(405), post=everyone(415), other=everyone(405)),
@@ -106,6 +125,12 @@ TABLE: dict[str, Row] = {
     "aggregator:chart_png": RESULTS,
     "aggregator:reports_csv": RESULTS,
     "aggregator:estimates_csv": RESULTS,
+    "aggregator:coin_results": RESULTS,
+    "aggregator:coin_results_panel": RESULTS,
+    "aggregator:coin_chart_svg": RESULTS,
+    "aggregator:coin_chart_png": RESULTS,
+    "aggregator:coin_reports_csv": RESULTS,
+    "aggregator:coin_estimates_csv": RESULTS,
     "aggregator:compare": Row(get=own(200), post=own(422), other=own(405), survey="launched"),
     "aggregator:comparison": RESULTS,
     "aggregator:comparison_panel": Row(get=own(286), other=own(405), survey="launched"),
@@ -128,17 +153,21 @@ TABLE: dict[str, Row] = {
 @pytest.fixture
 def surveys() -> dict[str, Survey]:
     """One person's draft and her launched survey with results."""
-    wave = make_wave(minimum_batch=10, display_minimum=10)
-    send_many(wave, [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)])
-    seal_next_batch(wave_id=wave.pk)
-    update_snapshot(wave_id=wave.pk)
-    Chart.objects.create(wave=wave, through_batch=1, specification={}, svg="<svg/>", png=b"png")
+    wave = make_wave(minimum_batch=10, display_minimum=10, coins=True)
+    for stratum in Wave.objects.all():
+        send_many(stratum, [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)])
+        seal_next_batch(wave_id=stratum.pk)
+        update_snapshot(wave_id=stratum.pk)
+        Chart.objects.create(
+            wave=stratum, through_batch=1, specification={}, svg="<svg/>", png=b"png"
+        )
     comparison = request_comparison(
         wave=wave, snapshot=wave.snapshots.get(), kind=Comparison.Kind.TABLE, names=["q1", "q2"]
     )
     run_comparison(comparison_id=comparison.pk)
     assert Comparison.objects.get().state == Comparison.State.DONE
     draft = copy_survey(survey=wave.survey)
+    draft.translations.create(language="fr", texts={draft.title: "Sur la route"})
     return {"draft": draft, "launched": wave.survey}
 
 
@@ -160,6 +189,8 @@ def address(route: Route, survey: Survey) -> str:
         "digest": wave.manifest_hash_hex if wave else "",
         "version": client_files.client_version(),
         "name": "randomize.js",
+        "code": "fr",
+        "language": "en",
         "uidb36": "1",
         "key": "no-such-key",
     }
@@ -214,5 +245,6 @@ def _describe(owner: User) -> list[object]:
     return [
         list(Survey.objects.filter(owner=owner).order_by("pk").values()),
         list(Question.objects.filter(survey__owner=owner).order_by("pk").values()),
+        list(Translation.objects.filter(survey__owner=owner).order_by("pk").values()),
         list(Wave.objects.filter(survey__owner=owner).order_by("pk").values()),
     ]

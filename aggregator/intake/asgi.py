@@ -26,16 +26,13 @@ from aggregator.intake.core import (
 )
 from aggregator.intake.errors import IntakeError, NotNow, Refused
 from aggregator.intake.gathering import Gatherer
-from aggregator.intake.limiter import Limiter, is_loopback, network_of, without_port
+from aggregator.intake.limiter import UNKNOWN, Limiter, find_sender
 from aggregator.intake.store import Outcome, record_reports
 from aggregator.intake.wire import MAX_BODY_BYTES, Upload
 
 MAX_WAITING = 1000
 MAX_GROUP = 256
 BUSY_RETRY_SECONDS = 2
-# A sender whose address nobody told us. All of them must not share the limit of one, so they
-# share the cap that holds for everybody while the limiter is away.
-UNKNOWN = b""
 # The reason that is sent when somebody's reports are over the limit names no number: who
 # probes learns it anyway, and a respondent behind a shared address can do nothing about it.
 _OVER_LIMIT = "Too many reports came from this network. Send the same bytes again later."
@@ -137,15 +134,10 @@ def _join_headers(scope: HTTPScope) -> dict[str, str]:
 
 
 def _sender(scope: HTTPScope, headers: Mapping[str, str]) -> bytes | None:
-    """The network that a request comes from; None if it is not to be limited."""
-    if settings.BEHIND_PROXY:
-        # What the proxy itself appended; anything before it the client may have invented.
-        forwarded = headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
-        return network_of(without_port(forwarded)) if forwarded else UNKNOWN
     client = scope.get("client")
-    network = network_of(client[0]) if client else UNKNOWN
-    # Without a proxy, what comes from this machine is somebody's at its keyboard.
-    return None if is_loopback(network) else network
+    return find_sender(
+        client=client[0] if client else "", forwarded=headers.get("x-forwarded-for", "")
+    )
 
 
 def _hang_up(reply: Reply) -> Reply:

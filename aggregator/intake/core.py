@@ -89,6 +89,15 @@ def reply_to_error(error: IntakeError) -> Reply:
 def _check_request(*, method: str, headers: Mapping[str, str]) -> None:
     if method != "POST":
         raise Refused(problems.METHOD_NOT_ALLOWED, "Reports are sent with POST.")
+    check_source(headers)
+    content_type = headers.get("content-type", "")
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type != "application/json" or "," in content_type:
+        raise Refused(problems.WRONG_CONTENT_TYPE, "Content-Type must be application/json.")
+
+
+def check_source(headers: Mapping[str, str]) -> None:
+    """Refuse what another site's page made its visitor's browser send."""
     host = headers.get("host", "")
     if not _is_served(host):
         raise Refused(problems.WRONG_HOST, "This server does not answer for that host name.")
@@ -99,10 +108,6 @@ def _check_request(*, method: str, headers: Mapping[str, str]) -> None:
         raise Refused(problems.CROSS_SITE, "Reports are taken from this site's own pages only.")
     if headers.get("sec-fetch-site", "same-origin") != "same-origin":
         raise Refused(problems.CROSS_SITE, "Reports are taken from this site's own pages only.")
-    content_type = headers.get("content-type", "")
-    media_type = content_type.partition(";")[0].strip().lower()
-    if media_type != "application/json" or "," in content_type:
-        raise Refused(problems.WRONG_CONTENT_TYPE, "Content-Type must be application/json.")
 
 
 def _is_served(host: str) -> bool:

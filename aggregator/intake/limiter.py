@@ -16,6 +16,7 @@ import socket
 import time
 from collections.abc import Sequence
 
+from django.conf import settings
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -27,10 +28,13 @@ KEY_FRESH_SECONDS = 10.0
 # A limiter that does not answer is left alone for a moment: each try would cost its patience.
 PATIENCE_SECONDS = 0.25
 AWAY_SECONDS = 2.0
-_KEY = "murmur:limiter:key"
-_PREFIX = b"murmur:reports:"
+# A sender whose address nobody told us. All of them must not share the limit of one, so they
+# share the cap that holds for everybody while the limiter is away.
+UNKNOWN = b""
+KEY_NAME = "murmur:limiter:key"
+PREFIX = b"murmur:reports:"
 # Returns for each address 0, or in how many seconds it may come again.
-_COUNT = """
+COUNT = """
 local waits = {}
 for i, key in ipairs(KEYS) do
     local count = redis.call('INCR', key)
@@ -53,7 +57,7 @@ class Limiter:
         self._redis = Redis.from_url(
             url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS
         )
-        self._count = self._redis.register_script(_COUNT)
+        self._count = self._redis.register_script(COUNT)
         self._key = b""
         self._key_until = 0.0
         self._away_until = 0.0
@@ -80,7 +84,7 @@ class Limiter:
         if now >= self._key_until:
             self._key = await self._agree_on_key()
             self._key_until = now + KEY_FRESH_SECONDS
-        names = [_PREFIX + hmac.digest(self._key, network, "sha256")[:16] for network in networks]
+        names = [name_counter(network, key=self._key) for network in networks]
         waits: Sequence[int] = await self._count(
             keys=names, args=[WINDOW_SECONDS, self._per_minute]
         )
@@ -89,13 +93,17 @@ class Limiter:
     async def _agree_on_key(self) -> bytes:
         """Return the key that all processes use; whoever comes first draws it."""
         async with self._redis.pipeline(transaction=True) as pipeline:
-            pipeline.set(_KEY, secrets.token_bytes(32), nx=True, ex=KEY_LIFETIME_SECONDS)
-            pipeline.get(_KEY)
+            pipeline.set(KEY_NAME, secrets.token_bytes(32), nx=True, ex=KEY_LIFETIME_SECONDS)
+            pipeline.get(KEY_NAME)
             _, key = await pipeline.execute()
         return bytes(key)
 
     async def close(self) -> None:
         await self._redis.aclose()
+
+
+def name_counter(network: bytes, *, key: bytes) -> bytes:
+    return PREFIX + hmac.digest(key, network, "sha256")[:16]
 
 
 class TokenBucket:
@@ -114,6 +122,20 @@ class TokenBucket:
             self._tokens -= 1
             return 0
         return 1
+
+
+def find_sender(*, client: str, forwarded: str) -> bytes | None:
+    """The network that a request comes from; None if it is not to be limited.
+
+    `client` is who is connected to us, `forwarded` the header X-Forwarded-For; empty if unknown.
+    """
+    if settings.BEHIND_PROXY:
+        # What the proxy itself appended; anything before it the client may have invented.
+        appended = forwarded.rpartition(",")[2].strip()
+        return network_of(without_port(appended)) if appended else UNKNOWN
+    network = network_of(client) if client else UNKNOWN
+    # Without a proxy, what comes from this machine is somebody's at its keyboard.
+    return None if is_loopback(network) else network
 
 
 def network_of(address: str) -> bytes:

@@ -11,36 +11,44 @@ from django.views.decorators.http import require_safe
 
 from aggregator import exports
 from aggregator.problems import TOO_FEW_RESPONSES
-from aggregator.results import Results, find_view
+from aggregator.results import Results, View
 from aggregator.views._access import for_owner
+from aggregator.views._strata import find_addresses, view_of
+from surveys.manifest import ELECTRONIC
 from surveys.models import Survey
 
 
 @for_owner
 @require_safe
-def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    return _download(request, survey, kind="reports", stream=exports.stream_reports)
+def reports_csv(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponseBase:
+    view = view_of(survey, mode=mode)
+    return _download(request, view, kind="reports", stream=exports.stream_reports)
 
 
 @for_owner
 @require_safe
-def estimates_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    return _download(request, survey, kind="estimates", stream=exports.stream_estimates)
+def estimates_csv(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponseBase:
+    view = view_of(survey, mode=mode)
+    return _download(request, view, kind="estimates", stream=exports.stream_estimates)
 
 
 def _download(
     request: HttpRequest,
-    survey: Survey,
+    view: View,
     *,
     kind: str,
     stream: Callable[[Results], Iterator[bytes]],
 ) -> HttpResponseBase:
-    view = find_view(survey)
     if view.results is None:
         return render(
             request,
             "aggregator/nothing_to_export.html",
-            {"view": view, "survey": survey, "wave": view.wave},
+            {
+                "view": view,
+                "survey": view.survey,
+                "wave": view.wave,
+                "addresses": find_addresses(view),
+            },
             status=TOO_FEW_RESPONSES.status,
         )
     return exports.respond_with_csv(results=view.results, kind=kind, stream=stream)

@@ -10,10 +10,12 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from aggregator.exports import name_wave
 from aggregator.known_truth import describe_known_truth, known_truths
 from aggregator.models import Chart
-from aggregator.results import QuestionResult, Results, Standing, View, find_view
+from aggregator.results import QuestionResult, Results, Standing, View
 from aggregator.views._access import for_owner
+from aggregator.views._strata import find_addresses, view_of
 from aggregator.wording import (
     CONTRADICTION,
     CONTRADICTION_CAUSES,
@@ -23,7 +25,7 @@ from aggregator.wording import (
     describe_intervals,
     write_findings,
 )
-from surveys.manifest import Manifest, ManifestQuestion
+from surveys.manifest import ELECTRONIC, MANUAL, Manifest, ManifestQuestion
 from surveys.models import Survey
 from surveys.state import describe_state
 
@@ -37,6 +39,8 @@ def _context(view: View) -> dict[str, Any]:
         "view": view,
         "survey": survey,
         "wave": wave,
+        "addresses": find_addresses(view),
+        "is_of_coins": wave is not None and wave.mode == MANUAL,
         "manifest": view.manifest,
         "standing": view.standing.value,
         "state": describe_state(wave=wave, now=timezone.now()),
@@ -79,15 +83,15 @@ def _list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, floa
 
 @for_owner
 @require_safe
-def results(request: HttpRequest, survey: Survey) -> HttpResponse:
-    return render(request, "aggregator/results.html", _context(find_view(survey)))
+def results(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponse:
+    return render(request, "aggregator/results.html", _context(view_of(survey, mode=mode)))
 
 
 @for_owner
 @require_safe
-def results_panel(request: HttpRequest, survey: Survey) -> HttpResponse:
+def results_panel(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponse:
     """Answer 204 while nothing was sealed since `seen`; the new panel when something was."""
-    view = find_view(survey)
+    view = view_of(survey, mode=mode)
     if request.GET.get("seen") == view.seen and not view.is_settled:
         return HttpResponse(status=204)
     status = STOP_POLLING if view.is_settled else 200
@@ -98,21 +102,21 @@ def results_panel(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 @for_owner
 @require_safe
-def chart_svg(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    chart = _find_chart(survey)
+def chart_svg(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponseBase:
+    chart = _find_chart(survey, mode=mode)
     return _picture(request, chart.svg.encode(), "image/svg+xml", f"{_name(chart)}.svg")
 
 
 @for_owner
 @require_safe
-def chart_png(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    chart = _find_chart(survey)
+def chart_png(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponseBase:
+    chart = _find_chart(survey, mode=mode)
     return _picture(request, bytes(chart.png), "image/png", f"{_name(chart)}.png")
 
 
-def _find_chart(survey: Survey) -> Chart:
+def _find_chart(survey: Survey, *, mode: str) -> Chart:
     """The chart that a page shown a moment ago refers to, even if a batch was sealed since."""
-    view = find_view(survey)
+    view = view_of(survey, mode=mode)
     chart = view.chart
     if chart is None and view.standing is Standing.SHOWN:
         chart = Chart.objects.filter(wave=view.wave).first()
@@ -122,8 +126,7 @@ def _find_chart(survey: Survey) -> Chart:
 
 
 def _name(chart: Chart) -> str:
-    wave = chart.wave
-    return f"{wave.survey.slug}_w{wave.number}_{wave.manifest_hash_hex[:8]}_RANDOMIZED_chart"
+    return f"{name_wave(chart.wave, slug=chart.wave.survey.slug)}_RANDOMIZED_chart"
 
 
 def _picture(request: HttpRequest, content: bytes, content_type: str, name: str) -> HttpResponse:

@@ -1,34 +1,262 @@
 /**
- * The visit, step by step. Answers live in `answers`, in this page's memory and nowhere else;
- * they are dropped as soon as they are scrambled, or when the page is left.
+ * The visit, step by step. All words but the author's stand in the page itself. Answers live in
+ * `answers`, in this page's memory and nowhere else; they are dropped as soon as they are scrambled,
+ * or when the page is left.
  */
-import { drawEnvelope, openKeeper } from "./envelope.js";
-import { Refusal, loadManifest } from "./manifest.js";
-import { cryptoUint32, drawBlocks } from "./randomize.js";
-import { listPages, markDrawn, walk } from "./rules.js";
-import { send } from "./sending.js";
-import { checkStep, fold, outcomeStep, questionStep, say } from "./steps.js";
+import { cryptoUint32, drawBlocks, randomizeSymbol } from "./randomize.js";
+import {
+  Refusal,
+  drawEnvelope,
+  encode,
+  hash,
+  listPages,
+  loadManifest,
+  markDrawn,
+  openKeeper,
+  send,
+  walk,
+} from "./report.js";
 
-const main = /** @type {HTMLElement} */ (document.getElementById("survey"));
-const { mode, title = "", hash = "", manifest: url = "", intake = "" } = main.dataset;
+const NO_CODE = -1; // of "none of these"
+const DRAWS = 100;
+const words = document.querySelector("template")?.content;
+
+/** Words that stand in the page, with what belongs in their gaps. */
+const say = (name, gaps = {}) =>
+  (words?.getElementById(name)?.textContent ?? "").replace(/{(\w+)}/g, (all, gap) => gaps[gap] ?? all);
+
+const main = document.getElementById("survey");
+const { mode, title, hash: promised, manifest: url, intake, language } = main.dataset;
 const status = document.getElementById("status");
 const start = document.getElementById("start");
-const label = /** @type {HTMLElement} */ (document.getElementById("label"));
+const exit = document.getElementById("exit");
+const label = document.getElementById("label");
+const ours = [say("no"), say("yes")];
 const opening = { nodes: [...main.childNodes], title: document.title };
 
-/** @type {Answers} */
 let answers = {};
-/** @type {Manifest} */
 let manifest;
-/** @type {Question[]} */
 let pages = [];
-let phase = "reading"; // then "answering", then "submitted"
+let phase = "reading"; // then "answering", then "submitted"; or "left"
 // The browser's history holds numbers of steps; the page that a step showed is known here.
-/** @type {string[]} */
 let trail = [];
 let step = 0;
 
-/** @param {Node[]} nodes @param {string} name  for the title */
+/** Words become text here, never markup. */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, `${value}`);
+  element.append(...children);
+  return element;
+}
+
+function when(element, act) {
+  element.addEventListener("click", (event) => {
+    event.preventDefault();
+    act();
+  });
+  return element;
+}
+
+const link = (text, act, name) => when(make("a", { href: "#", class: name }, text), act);
+const button = (text, act) =>
+  when(make("button", { type: "button", class: "button" }, text), act);
+
+function makeQuestion(page, progress) {
+  const isText = page.type === "information";
+  const title = make("h1", { tabindex: -1 }, isText ? say("read") : own(page.text));
+  const head = [makeBack(), make("p", { class: "eyebrow" }, progress)];
+  const proceed = (answer) => {
+    answers[page.name] = answer;
+    go();
+  };
+  if (isText) {
+    const text = make("p", { class: "intro" }, own(page.text));
+    return [...head, title, text, button(say("continue"), () => proceed(1))];
+  }
+  const { rows, first, read } = makeFields(page);
+  const legend = make("legend", {}, title);
+  const described = { "aria-describedby": "hint error" };
+  const group = make("fieldset", described, legend, ...makeHints(page), ...rows);
+  const submit = () => {
+    const given = read();
+    if (typeof given === "string") showError(legend, first, given);
+    else proceed(given);
+  };
+  group.addEventListener("keydown", (event) => event.key === "Enter" && submit());
+  return [...head, group, button(say("continue"), submit)];
+}
+
+function makeHints({ type, limit, low_label, high_label }) {
+  const id = "hint";
+  if (type === "declared") return [make("p", { id, class: "notice" }, say("declared"))];
+  if (type === "several") {
+    return [make("p", { id }, limit ? say("limit", { limit }) : say("all"))];
+  }
+  if (!low_label && !high_label) return [];
+  const ends = [low_label, high_label].map((end) => own(end ?? ""));
+  return [make("p", { id, class: "ends" }, ...ends)];
+}
+
+function listChoices({ type, options = [], minimum = 0, maximum = 0, refusal }) {
+  const choices = options.map(({ code, text }) => ({ text, value: code, isOwn: true }));
+  if (type === "scale" && !options.length) {
+    for (let value = minimum; value <= maximum; value += 1) choices.push({ text: `${value}`, value });
+  }
+  if (type === "several") choices.push({ text: say("none"), value: NO_CODE });
+  if (refusal) choices.push({ text: say("refusal"), value: null });
+  return choices;
+}
+
+/** `read` gives the answer, or a sentence that says what is wrong. */
+function makeFields(page) {
+  const answer = answers[page.name];
+  const { type, minimum = 0, maximum = 0, unit = "", limit = Infinity, refusal } = page;
+  const [isSeveral, isNumber] = [type === "several", type === "number"];
+  const input = (properties) =>
+    Object.assign(document.createElement("input"), { autocomplete: "off", ...properties });
+  const choices = listChoices(page);
+  const boxes = choices.map(({ value }, i) => {
+    const given = [answer].flat().includes(value);
+    const kind = isSeveral || isNumber ? "checkbox" : "radio";
+    return input({ type: kind, name: "choice", id: `choice-${i}`, checked: given });
+  });
+  const rows = choices.map(({ text, isOwn }, i) =>
+    make("label", { class: "choice" }, boxes[i], isOwn ? own(text) : make("span", {}, text)),
+  );
+  // Not every keyboard of digits has a minus.
+  const line = input({ inputMode: minimum < 0 ? "text" : "numeric", value: answer ?? "" });
+  const range = { minimum, maximum };
+  if (isNumber) {
+    const title = make("span", {}, say("number", range));
+    rows.unshift(make("label", { class: "number" }, title, line, " ", own(unit)));
+  }
+  if (type === "scale") {
+    const points = rows.splice(0, rows.length - Number(!!refusal));
+    rows.unshift(make("div", { class: "scale" }, ...points));
+  }
+
+  // "None of these" and a refusal stand alone.
+  const isAlone = (i) => (choices[i].value ?? NO_CODE) === NO_CODE;
+  boxes.forEach((box, i) =>
+    box.addEventListener("change", () => {
+      line.value = "";
+      boxes.forEach((other, j) => {
+        if (i !== j && box.checked && (isAlone(i) || isAlone(j))) other.checked = false;
+      });
+    }),
+  );
+  line.addEventListener("input", () => boxes.forEach((box) => (box.checked = false)));
+
+  const read = () => {
+    const chosen = choices.filter((_, i) => boxes[i].checked).map(({ value }) => value);
+    if (isNumber && !chosen.length) {
+      // Keyboards have digits of other scripts, too.
+      const digits = line.value.normalize("NFKC").replace(/[٠-٩۰-۹]/g, (one) => one.charCodeAt(0) & 15);
+      const typed = digits.trim().replace("−", "-");
+      const value = /^-?\d+$/.test(typed) ? Number(typed) : NaN;
+      return value >= minimum && value <= maximum ? value : say("type", range);
+    }
+    if (chosen.length > limit) return say("limit", { limit });
+    if (isSeveral && chosen.length && chosen[0] !== null) return chosen;
+    if (chosen.length) return chosen[0];
+    const [one, other, more] = boxes.map((box) => box.parentElement.textContent);
+    if (isSeveral) return say("some");
+    return more ? say("one") : say("either", { one, other });
+  };
+  return { rows, first: isNumber ? line : boxes[0], read };
+}
+
+function showError(legend, first, text) {
+  for (const old of document.querySelectorAll(".error-summary, .error")) old.remove();
+  const summary = make(
+    "div",
+    { class: "error-summary", role: "group", "aria-labelledby": "problem", tabindex: -1 },
+    make("h2", { id: "problem" }, say("problem")),
+    make("p", {}, link(text, () => first.focus(), "fix")),
+  );
+  legend.after(make("p", { class: "error", id: "error" }, text));
+  document.querySelector(".back")?.after(summary);
+  const prefix = `${say("error")} `;
+  document.title = prefix + document.title.replace(prefix, "");
+  summary.focus();
+}
+
+function makeCheck(asked) {
+  const rows = asked.map((page) => {
+    const { name, text, type } = page;
+    const again = link(say("change"), () => go(name), "again");
+    again.append(make("span", { class: "visually-hidden" }, say("change-what"), own(text)));
+    const chosen = make("dd", {}, ...describe(page));
+    if (type === "declared") chosen.append(make("small", {}, say("plain")));
+    return make("div", {}, make("dt", {}, own(text)), chosen, make("dd", {}, again));
+  });
+  const isMixed = asked.some(({ type }) => type === "declared");
+  return [
+    makeBack(),
+    make("h1", { tabindex: -1 }, say("check-title")),
+    make("dl", { class: "checks" }, ...rows),
+    make("p", {}, say("check"), isMixed ? ` ${say("mixed")}` : ""),
+    button(say("submit"), () => submit(false)),
+    make("p", {}, link(say("hold"), () => submit(true), "again")),
+  ];
+}
+
+function describe({ name, options = [], unit = "" }) {
+  const answer = answers[name];
+  if (answer === null) return [say("refusal")];
+  if (!options.length) return [`${answer} `, own(unit)];
+  const chosen = options.filter(({ code }) => [answer].flat().includes(code));
+  return chosen.length ? chosen.flatMap(({ text }, i) => [i ? ", " : "", own(text)]) : [say("none")];
+}
+
+/** From here on there is one page, and no way back. Screen readers say what `tell` changes. */
+function openOutcome() {
+  phase = "submitted";
+  const heading = make("h1", { tabindex: -1 });
+  const sentence = make("p", { role: "status", class: "outcome" });
+  const act = make("div");
+  const tell = (name, stay = "", actions = {}) => {
+    heading.textContent = say(`${name}-title`) || say("waiting");
+    sentence.textContent = `${say(name)} ${say(stay)}`.trim();
+    document.title = `${heading.textContent} · ${title}`;
+    act.replaceChildren(...Object.entries(actions).map(([word, then]) => button(say(word), then)));
+    if (name === "sent") act.append(make("p", { class: "intro", dir: "auto" }, say("closing")));
+  };
+  /** What left the phone, and what it tells. */
+  const showReceipt = async (body) => {
+    const digest = [...(await hash(new TextEncoder().encode(body)))];
+    const hex = digest.map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    const odds = [...(label?.querySelectorAll(".odds") ?? [])].map((one) => one.cloneNode(true));
+    const bytes = [make("code", {}, body), make("p", {}, say("hash")), make("code", {}, hex)];
+    act.append(fold("receipt-title", make("p", {}, say("receipt")), ...bytes, ...odds));
+  };
+  show([make("section", { class: "label over" }, heading, sentence, act)], title);
+  return { tell, showReceipt };
+}
+
+const fold = (title, ...nodes) => make("details", {}, make("summary", {}, say(title)), ...nodes);
+const foldLabel = () => fold("label", label.cloneNode(true));
+const makeBack = () => link(say("back"), () => history.back(), "back");
+
+/** Lets a person try the scrambling on a harmless question. Nothing of it is kept or sent. */
+function showDemo(demo) {
+  const channel = { k: 2, threshold: Number(demo.dataset.threshold) };
+  const [picture, sentence] = demo.querySelectorAll("p[hidden]");
+  // The first button says No, the second Yes.
+  demo.querySelectorAll("button").forEach((button, truth) =>
+    button.addEventListener("click", () => {
+      const draw = () => randomizeSymbol(truth, channel, cryptoUint32);
+      const codes = Array.from({ length: DRAWS }, draw);
+      const yes = codes.filter(Boolean).length;
+      picture.textContent = codes.map((code) => (code ? "●" : "○")).join("").replace(/.{10}/g, "$&\n");
+      sentence.textContent = say("demo", { answer: button.textContent, yes, no: DRAWS - yes });
+      picture.hidden = sentence.hidden = false;
+    }),
+  );
+  demo.hidden = false;
+}
+
 function show(nodes, name) {
   main.replaceChildren(...nodes);
   document.title = name;
@@ -36,7 +264,6 @@ function show(nodes, name) {
   main.querySelector("h1")?.focus({ preventScroll: true });
 }
 
-/** The pages that are open, and the place of the first one without an answer. */
 function look() {
   const { open } = walk(pages, answers);
   const gap = open.findIndex(({ name }) => answers[name] === undefined);
@@ -50,29 +277,29 @@ function render() {
   const found = open.findIndex(({ name }) => name === trail[step]);
   const place = found < 0 ? next : Math.min(found, next);
   const page = open[place];
-  const own = { lang: manifest.language, dir: "auto" }; // the author's words, not ours
-  const back = () => history.back();
   const asked = open.filter(({ number }) => number);
-  if (!page) {
-    const nodes = checkStep({ pages: asked, answers, own, back, change: go, submit });
-    return show([...nodes, fold(label)], `Check your answers · ${title}`);
-  }
+  if (!page) return show([...makeCheck(asked), foldLabel()], `${say("check-title")} · ${title}`);
   let progress = "";
   // Said only where answers cannot change how many questions there are.
   if (page.number && !pages.some(({ rule }) => rule)) {
     const which = manifest.drawn ? `${page.number} · ${asked.indexOf(page) + 1}` : page.number;
-    progress = `Question ${which} of ${asked.length}`;
+    progress = say("progress", { which, of: asked.length });
   }
-  /** @param {Answer} answer */
-  const proceed = (answer) => {
-    answers[page.name] = answer;
-    go();
-  };
-  const nodes = questionStep({ page, own, progress, answer: answers[page.name], back, proceed });
-  show([...nodes, fold(label)], `${progress || `Page ${place + 1}`} · ${title}`);
+  const name = progress || say("page", { page: place + 1 });
+  show([...makeQuestion(page, progress), foldLabel()], `${name} · ${title}`);
 }
 
-/** Goes on to a page, or to the next one without an answer. @param {string} [name] */
+/** The author's words in the page's language, or in theirs. */
+function own(text) {
+  const found = manifest.translations?.[language]?.[text];
+  const span = document.createElement("span");
+  span.lang = found || ours.includes(text) ? document.documentElement.lang : manifest.language;
+  span.dir = "auto";
+  span.textContent = found ?? text;
+  return span;
+}
+
+/** Goes on to a page, or to the next one without an answer. */
 function go(name) {
   const { open, next } = look();
   step += 1;
@@ -82,29 +309,35 @@ function go(name) {
   render();
 }
 
-const keeper = mode === "preview" ? null : await openKeeper(hash);
+const keeper = mode === "preview" ? null : await openKeeper(promised);
 
-/** From here on there is one page, and no way back. */
-function openOutcome() {
-  phase = "submitted";
-  const { card, tell } = outcomeStep(title);
-  show([card], title);
-  return tell;
-}
-
-async function submit() {
-  const tell = openOutcome();
+/** Draws the code; if it is held, it is sent only when the person says so. */
+async function submit(held) {
+  const { tell, showReceipt } = openOutcome();
   tell("sending");
   history.go(-step);
-  const drawn = await keeper?.seal(() => drawEnvelope(hash, manifest.questions, pages, answers));
+  const drawn = await keeper?.seal(() => drawEnvelope(promised, manifest.questions, pages, answers));
   answers = {};
-  if (keeper) await send({ keeper, intake, tell, other: !drawn });
-  else tell("preview");
+  if (!keeper) return tell("preview");
+  if (held) {
+    const stay = keeper.isLasting() ? "lasting" : "memory";
+    await new Promise((resolve) => tell("held", stay, { send: resolve }));
+  }
+  await finish({ tell, showReceipt, other: !drawn });
 }
 
-/** Loads the questions: of some blocks, if this person is not asked all. */
+async function finish({ tell, showReceipt, other }) {
+  if (!keeper) return;
+  const envelope = await keeper.read();
+  const body =
+    mode === "disk" && envelope && !("over" in envelope)
+      ? (tell("disk"), encode(envelope))
+      : await send({ keeper, intake, tell, other });
+  if (body) await showReceipt(body);
+}
+
 async function load() {
-  manifest = await loadManifest(url, hash);
+  manifest = await loadManifest(url, promised);
   const { blocks, drawn, questions } = manifest;
   const draw = () => drawBlocks(blocks, drawn ?? blocks, cryptoUint32);
   if (drawn) await keeper?.seal(draw, " blocks");
@@ -114,11 +347,11 @@ async function load() {
   for (const one of questions) {
     one.number = one.type === "information" ? 0 : (number += 1);
   }
-  pages = listPages(questions);
+  pages = listPages(questions, ours);
 }
 
 async function prepare() {
-  if (keeper && (await keeper.read())) return send({ keeper, intake, tell: openOutcome() });
+  if (await keeper?.read()) return finish(openOutcome());
   if (!status || !start) return; // a closed survey asks nothing
   try {
     await load();
@@ -128,6 +361,7 @@ async function prepare() {
     const why = error instanceof Refusal ? error.message : "offline";
     status.textContent = say(crypto.subtle ? why : "https");
   }
+  showDemo(document.getElementById("demo"));
   start.addEventListener("click", () => {
     phase = "answering";
     go();
@@ -155,5 +389,28 @@ addEventListener("pagehide", () => {
 addEventListener("beforeunload", (event) => {
   if (phase === "submitted" && keeper?.isAtRisk()) event.preventDefault();
 });
+
+/** Leaves at once: nothing to see, nothing kept, and this page not behind the next one. */
+async function leave() {
+  document.documentElement.hidden = true;
+  answers = {};
+  phase = "left";
+  await Promise.race([keeper?.forget(), new Promise((resolve) => setTimeout(resolve, 500))]);
+  if (exit) location.replace(exit.href);
+}
+
+exit?.addEventListener("click", (event) => {
+  event.preventDefault();
+  void leave();
+});
+
+let shifts = [];
+addEventListener("keydown", ({ key, repeat, timeStamp }) => {
+  if (repeat || !exit) return;
+  shifts = key === "Shift" ? [...shifts.slice(-2), timeStamp] : [];
+  if (shifts.length === 3 && timeStamp - shifts[0] < 5000) void leave();
+});
+addEventListener("pageshow", () => phase === "left" && location.reload());
+
 history.replaceState({ step: 0 }, "");
 await prepare();

@@ -8,21 +8,19 @@
  */
 const SCALE = 2 ** 32;
 const MAX_SYMBOLS = 64;
-
-/** @param {number} value @param {number} least @param {number} most */
 export function checkWhole(value, least, most) {
   if (!Number.isInteger(value) || value < least || value > most) {
     throw new RangeError(`${value} is not a whole number from ${least} to ${most}`);
   }
 }
 
-/** Refuses what cannot run exactly, or protects nothing. @param {Channel} channel */
+/** Refuses what cannot run exactly, or protects nothing. */
 export function checkChannel({ k, threshold }) {
   checkWhole(k, 2, MAX_SYMBOLS);
   checkWhole(threshold, Math.floor(SCALE / k) + 1, SCALE - 1);
 }
 
-/** A number from 0 to n-1. @param {number} n @param {Random} randomUint32 */
+/** A number from 0 to n-1. */
 function drawBelow(n, randomUint32) {
   // Numbers at or above the limit are drawn again, or some would come up too often.
   const limit = Math.floor(SCALE / n) * n;
@@ -31,11 +29,7 @@ function drawBelow(n, randomUint32) {
   return v % n;
 }
 
-/**
- * The code to send.
- * @param {number} symbol  the true code
- * @param {Channel} channel @param {Random} randomUint32
- */
+/** The code to send. */
 export function randomizeSymbol(symbol, channel, randomUint32) {
   checkChannel(channel);
   const { k, threshold } = channel;
@@ -48,20 +42,14 @@ export function randomizeSymbol(symbol, channel, randomUint32) {
   return kept * symbol + (1 - kept) * replacement;
 }
 
-/**
- * Rounds a number to 0 or 1, for the ends of its range, so that the mean is kept.
- * @param {number} value @param {Channel} channel @param {Random} randomUint32
- */
+/** Rounds a number to 0 or 1, for the ends of its range, so that the mean is kept. */
 export function roundToBit(value, { minimum = 0, maximum = 0 }, randomUint32) {
   checkWhole(value, minimum, maximum);
   const limit = Math.floor((SCALE * (value - minimum)) / (maximum - minimum));
   return Number(randomUint32() < limit);
 }
 
-/**
- * Draws the blocks that one person is asked, in ascending order; every set is equally likely.
- * @param {number} blocks @param {number} drawn @param {Random} randomUint32
- */
+/** Draws the blocks that one person is asked, in ascending order; every set is equally likely. */
 export function drawBlocks(blocks, drawn, randomUint32) {
   const order = [...Array(blocks).keys()];
   for (let place = 0; place < drawn; place += 1) {
@@ -71,12 +59,7 @@ export function drawBlocks(blocks, drawn, randomUint32) {
   return order.slice(0, drawn).sort((a, b) => a - b);
 }
 
-/**
- * Scrambles all answers of a visit, each by itself.
- * @param {(Latent | undefined)[]} latents  the truth; null where nothing was drawn
- * @param {(Channel | null)[]} channels  null where the answer is sent as it is
- * @param {Random} randomUint32
- */
+/** Scrambles all answers of a visit, each by itself. */
 export function randomizeReport(latents, channels, randomUint32) {
   checkWhole(latents.length, channels.length, channels.length);
   return channels.map((channel, i) => {

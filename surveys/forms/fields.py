@@ -9,6 +9,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from surveys.plain_text import fold
+
 BROWSER_MOMENT = "%Y-%m-%dT%H:%M"
 MOST_LINE_ERRORS = 5
 
@@ -19,12 +21,6 @@ def _is_control(character: str) -> bool:
 
 def _shows_something(text: str) -> bool:
     return any(unicodedata.category(character)[0] not in "CZ" for character in text)
-
-
-def fold(text: str) -> str:
-    """What two texts have in common that people would take for the same."""
-    shown = (c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c)[0] != "C")
-    return " ".join("".join(shown).split()).casefold()
 
 
 class PlainText(forms.CharField):

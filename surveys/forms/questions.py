@@ -5,10 +5,11 @@ from __future__ import annotations
 from django import forms
 
 from privacy.mechanisms import MAX_RANGE, MAX_SYMBOLS
-from surveys.forms.fields import Lines, PlainText, WholeNumber, fold, write_number
+from surveys.forms.fields import Lines, PlainText, WholeNumber, write_number
 from surveys.forms.question_base import ProtectedForm, QuestionForm, RuledForm, question_text
 from surveys.manifest import NONE_TEXT, REFUSED_TEXT
 from surveys.models import MAX_OPTION_LENGTH, Question
+from surveys.plain_text import fold
 
 MAX_SCALE_POINTS = 11
 FURTHEST_POINT = 100

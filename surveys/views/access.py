@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, render
 
 from accounts.models import User
 from surveys.errors import SurveyError
+from surveys.forms.translations import PREFIX
 from surveys.models import Question, Survey
 
 # What people typed and would lose if a refusal did not show it to them.
@@ -52,7 +53,9 @@ def authoring(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         try:
             return view(request, *args, **kwargs)
         except SurveyError as error:
-            typed = [request.POST[name] for name in TYPED_FIELDS if request.POST.get(name)]
+            translated = [name for name in request.POST if name.startswith(PREFIX)]
+            names = (*TYPED_FIELDS, *translated)
+            typed = [request.POST[name] for name in names if request.POST.get(name)]
             context = {"problem": str(error), "typed": typed, "slug": kwargs.get("slug")}
             return render(request, "surveys/conflict.html", context, status=409)
 

@@ -68,10 +68,13 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
-    """How many waves there are, and what one person gives away by answering all; None for one."""
+    """How many waves there are, and what one person gives away by answering all; None for one.
+
+    Coins are in the totals already, as the dearer of two ways to answer the same wave.
+    """
     totals = [
         parse_manifest(bytes(content)).epsilon
-        for content in survey.waves.values_list("manifest", flat=True)
+        for content in survey.waves.electronic().values_list("manifest", flat=True)
     ]
     return (len(totals), cumulative_epsilon(totals)) if len(totals) > 1 else None
 

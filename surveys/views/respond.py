@@ -6,19 +6,19 @@ anything that a respondent says: the browser sends reports to the intake.
 
 from __future__ import annotations
 
-import base64
+from collections.abc import Collection
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from surveys.client_files import ENTRY, ICON, STYLESHEET, client_files, client_version, modules
+from surveys.client_files import client_files, client_version
 from surveys.drafts import describe
-from surveys.manifest import Manifest, hash_manifest, parse_manifest, serialize_manifest
+from surveys.languages import NAMES, negotiate
+from surveys.manifest import parse_manifest, serialize_manifest
 from surveys.models import Survey, Wave
-from surveys.privacy_label import describe_protection
+from surveys.respondent_page import render_notice, render_questions
 from surveys.views.access import authoring, get_own_survey
 from surveys.views.compressed import answer
 
@@ -26,20 +26,29 @@ FOR_EVER = "public, max-age=31536000, immutable"
 
 
 @require_safe
-def respond(request: HttpRequest, slug: str) -> HttpResponse:
+def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse:
     """Ask the questions of a survey's newest wave, or say kindly why not."""
-    wave = Wave.objects.filter(survey__slug=slug).order_by("-number").first()
+    wave = Wave.objects.electronic().filter(survey__slug=slug).order_by("-number").first()
     if wave is None:
-        return _page(request, {"mode": "missing"}, status=404)
-    manifest = parse_manifest(bytes(wave.manifest))
+        return _page(
+            request, render_notice("missing", language=_choose(request, NAMES)), status=404
+        )
+    content = bytes(wave.manifest)
+    manifest = parse_manifest(content)
+    if language and language not in manifest.languages:
+        raise Http404
+    language = language or _choose(request, manifest.languages)
     now = timezone.now()
     if wave.is_open and wave.opens_at is not None and now < wave.opens_at:
-        return _page(request, {"mode": "early", "manifest": manifest, "opens_at": wave.opens_at})
+        page = render_notice("early", manifest=manifest, language=language, opens_at=wave.opens_at)
+        return _page(request, page)
     # A closed survey still loads the scripts: an unsent envelope may have been counted.
     mode = "open" if wave.accepts_at(now) else "closed"
-    context = _asking_context(manifest, mode=mode, digest=bytes(wave.manifest_hash))
-    url = reverse("surveys:manifest", args=[wave.manifest_hash_hex])
-    return _page(request, {**context, "manifest_url": url})
+    return _page(request, render_questions(mode, content=content, language=language))
+
+
+def _choose(request: HttpRequest, offered: Collection[str]) -> str:
+    return negotiate(request.headers.get("Accept-Language", ""), offered)
 
 
 @require_safe
@@ -49,11 +58,21 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
     survey = get_own_survey(request, slug)
     content = _manifest_bytes(survey)
     manifest = parse_manifest(content)
+    language = request.GET.get("lang", manifest.language)
+    if language not in manifest.languages:
+        language = manifest.language
     if not manifest.ledger:  # browsers refuse a survey in which nothing is scrambled
-        return _page(request, {"mode": "empty", "manifest": manifest, "preview": True})
-    context = _asking_context(manifest, mode="preview", digest=hash_manifest(content))
-    url = reverse("surveys:preview_manifest", args=[slug])
-    return _page(request, {**context, "manifest_url": url, "preview": True})
+        return _page(
+            request, render_notice("empty", manifest=manifest, language=language, preview=True)
+        )
+    page = render_questions(
+        "preview",
+        content=content,
+        language=language,
+        manifest_url=reverse("surveys:preview_manifest", args=[slug]),
+        preview=True,
+    )
+    return _page(request, page)
 
 
 @require_safe
@@ -96,22 +115,5 @@ def _manifest_bytes(survey: Survey) -> bytes:
     return serialize_manifest(describe(survey=survey, wave_number=1))
 
 
-def _asking_context(manifest: Manifest, *, mode: str, digest: bytes) -> dict[str, object]:
-    return {
-        "mode": mode,
-        "manifest": manifest,
-        "label": describe_protection(manifest),
-        "manifest_hash": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
-        "manifest_hash_hex": digest.hex(),
-        "intake_url": reverse("aggregator:intake"),
-        "entry": client_files()[ENTRY],
-        "modules": modules(),
-    }
-
-
-def _page(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
-    files = client_files()
-    context = {"stylesheet": files[STYLESHEET], "icon": files[ICON], **context}
-    # Without the request: its context processors would look at the session.
-    content = render_to_string("surveys/respond.html", context).encode()
+def _page(request: HttpRequest, content: bytes, status: int = 200) -> HttpResponse:
     return answer(request, content, content_type="text/html; charset=utf-8", status=status)

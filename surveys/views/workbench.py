@@ -21,6 +21,7 @@ from surveys.plan_links import is_mixed, plan_for, plan_for_question
 from surveys.state import describe_state
 from surveys.strength import HIGH_TOTAL_EPSILON
 from surveys.subsets import describe_subset
+from surveys.translations import summarize_languages
 
 REFUSED = 422  # a form with errors: nothing was stored
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
@@ -65,6 +66,7 @@ def show_draft(
         "refusal": refusal,
         "items": _list_items(survey, manifest, questions),
         "problems": services.find_launch_problems(survey=survey, now=now),
+        "languages": summarize_languages(survey=survey, manifest=manifest),
         "plan_query": urlencode(plan_for(manifest)),
         "plan_is_mixed": is_mixed(manifest),
         **total_context(manifest),

@@ -22,12 +22,12 @@ from tests.browser.modules import loading
 
 SEED = 20260214
 HOLDS = """async (cases) => {
-    const { holds } = await import("/rules.js");
+    const { holds } = await import("/report.js");
     return cases.map(({ rule, codes }) => holds(rule, codes));
 }"""
 # The blocks of the questions; null where the page would refuse to ask.
 ACCEPTS = """async (texts) => {
-    const { checkManifest } = await import("/manifest.js");
+    const { checkManifest } = await import("/report.js");
     return texts.map((text) => {
       const manifest = JSON.parse(text);
       try {
@@ -40,9 +40,9 @@ ACCEPTS = """async (texts) => {
 }"""
 # What page.js and envelope.js do, with drawn words from outside.
 VISIT = """async (cases) => {
-    const { checkManifest } = await import("/manifest.js");
+    const { checkManifest } = await import("/report.js");
     const { drawBlocks, randomizeReport } = await import("/randomize.js");
-    const { findLatents, listPages, markDrawn, walk } = await import("/rules.js");
+    const { findLatents, listPages, markDrawn, walk } = await import("/report.js");
     return cases.map(({ text, answers, words }) => {
       const manifest = JSON.parse(text);
       checkManifest(manifest);
@@ -54,7 +54,7 @@ VISIT = """async (cases) => {
       };
       const mine = drawn && drawBlocks(blocks, drawn, next);
       markDrawn(questions, mine);
-      const { open, codes } = walk(listPages(questions), answers);
+      const { open, codes } = walk(listPages(questions, ["No", "Yes"]), answers);
       const names = open.map(({ name }) => name);
       const latents = questions.flatMap((one) => findLatents(one, codes, names.includes(one.name)));
       const sent = randomizeReport(latents, questions.flatMap((one) => one.channels), next);

@@ -247,8 +247,9 @@ def test_words_of_another_direction_keep_it(visitor: Visitor) -> None:
         manifest={"language": "ar"},
     )
     page = visitor.open(wave)
-    press(page, "Start")
-    assert heading(page).evaluate("(one) => [one.lang, getComputedStyle(one).direction]") == [
+    page.locator("#start").click()
+    words = heading(page).locator("span")
+    assert words.evaluate("(one) => [one.lang, getComputedStyle(one).direction]") == [
         *("ar", "rtl")
     ]
     row, radio = (

@@ -205,7 +205,7 @@ def test_a_number_must_be_whole_and_in_its_range(visitor: Visitor) -> None:
     page = visitor.open(launch_survey(survey=survey))
     press(page, "Start")
     line = page.get_by_label("A whole number from -3 to 24 hours")
-    for wrong in ("", "25", "-4", "7.5", "seven", "1e1", "7 hours", "٧"):
+    for wrong in ("", "25", "-4", "7.5", "seven", "1e1", "7 hours"):
         line.fill(wrong)
         assert complain(page) == "Type a whole number from -3 to 24."
     page.locator(".error-summary a").click()
@@ -218,6 +218,10 @@ def test_a_number_must_be_whole_and_in_its_range(visitor: Visitor) -> None:
     assert checked_rows(page) == {HOURS: "-3 hours"}
     page.get_by_role("link", name="Change").click()
     expect(line).to_have_value("-3")
+    line.fill("٢٣")  # as an Arabic keyboard writes 23
+    press(page, NEXT)
+    assert checked_rows(page) == {HOURS: "23 hours"}
+    page.get_by_role("link", name="Change").click()
     choose(REFUSED)(page)
     press(page, NEXT)
     assert checked_rows(page) == {HOURS: REFUSED}

@@ -1,9 +1,8 @@
-// Puts the respondents' link on the clipboard. The button stays hidden where that cannot work.
+// Puts a respondents' link on the clipboard. Its button stays hidden where that cannot work.
 
-const button = document.querySelector("[data-copy]");
-const status = document.querySelector("[data-copy-status]");
-
-if (button instanceof HTMLButtonElement && status && navigator.clipboard) {
+for (const button of document.querySelectorAll("[data-copy]")) {
+  const status = button.parentElement?.querySelector("[data-copy-status]");
+  if (!(button instanceof HTMLButtonElement) || !status || !navigator.clipboard) continue;
   button.hidden = false;
   button.addEventListener("click", async () => {
     try {

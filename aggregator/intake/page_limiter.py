@@ -1,0 +1,84 @@
+"""The limiter's count for pages, which Django answers in threads.
+
+Same counters, same forgetful key: who sends by a page and by a browser's script sends from one
+network. Without Redis, all of a process's pages share one cap.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from functools import lru_cache
+
+from django.conf import settings
+from redis import Redis
+from redis.exceptions import RedisError
+
+from aggregator.intake.limiter import (
+    AWAY_SECONDS,
+    COUNT,
+    KEY_LIFETIME_SECONDS,
+    KEY_NAME,
+    PATIENCE_SECONDS,
+    UNKNOWN,
+    WINDOW_SECONDS,
+    TokenBucket,
+    find_sender,
+    name_counter,
+)
+
+logger = logging.getLogger(__name__)
+
+
+class PageLimiter:
+    """Pages are few, so the key is asked for each time."""
+
+    def __init__(self, url: str, *, per_minute: int, per_second: int) -> None:
+        self._per_minute = per_minute
+        self._redis = Redis.from_url(
+            url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS
+        )
+        self._count = self._redis.register_script(COUNT)
+        self._away_until = 0.0
+        self._all = TokenBucket(per_second=per_second)
+        self._one_at_a_time = threading.Lock()
+
+    def admit(self, network: bytes) -> int:
+        """Return 0, or after how many seconds the page should be sent again."""
+        now = time.monotonic()
+        if network != UNKNOWN and now >= self._away_until:
+            try:
+                return self._count_in_redis(network)
+            except (RedisError, OSError) as error:
+                logger.warning("the limiter is away (%s): one cap for all", type(error).__name__)
+                self._away_until = now + AWAY_SECONDS
+        with self._one_at_a_time:
+            return self._all.wait_for_one(now)
+
+    def _count_in_redis(self, network: bytes) -> int:
+        with self._redis.pipeline(transaction=True) as pipeline:
+            pipeline.set(KEY_NAME, secrets.token_bytes(32), nx=True, ex=KEY_LIFETIME_SECONDS)
+            pipeline.get(KEY_NAME)
+            _, key = pipeline.execute()
+        name = name_counter(network, key=bytes(key))
+        (wait,) = self._count(keys=[name], args=[WINDOW_SECONDS, self._per_minute])
+        return int(wait)
+
+
+@lru_cache(maxsize=1)
+def _limiter() -> PageLimiter:
+    return PageLimiter(
+        settings.LIMITER_URL,
+        per_minute=settings.REPORTS_PER_MINUTE,
+        per_second=settings.REPORTS_PER_SECOND,
+    )
+
+
+def seconds_to_wait(*, client: str, forwarded: str) -> int:
+    """After how many seconds this sender should send again; 0 for now."""
+    network = find_sender(client=client, forwarded=forwarded)
+    if network is None or settings.REPORTS_PER_MINUTE == 0:
+        return 0
+    return _limiter().admit(network)

@@ -1,0 +1,121 @@
+"""How pages for those who toss coins are made: no script, no cookie, no session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.translation import override
+
+from aggregator.coin_sheets import CoinSheet, new_sheet
+from surveys.client_files import ICON, STYLESHEET, client_files
+from surveys.languages import NAMES, direction, language_tag, translate_manifest
+from surveys.manifest import Manifest, ManifestQuestion, parse_manifest
+from surveys.models import Wave
+from surveys.privacy_label import describe_protection
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """One question of the form; `code` is what is ticked, `is_missing` where that was asked for."""
+
+    number: int
+    question: ManifestQuestion
+    code: int | None
+    is_missing: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Language:
+    code: str
+    tag: str
+    direction: str
+    name: str
+
+
+def show_form(
+    request: HttpRequest,
+    wave: Wave,
+    *,
+    sheet: CoinSheet | None = None,
+    trouble: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """The form; with a sheet, its ticks and its id once more, and the trouble with it."""
+    sheet = sheet or new_sheet(bytes(wave.manifest_hash))
+    return render_page(
+        request, "coins.html", wave=wave, status=status, sheet=sheet, trouble=trouble
+    )
+
+
+def show_notice(
+    request: HttpRequest, kind: str, *, wave: Wave | None = None, status: int = 200
+) -> HttpResponse:
+    return render_page(request, "coins_notice.html", wave=wave, status=status, kind=kind)
+
+
+def render_page(
+    request: HttpRequest, template: str, *, wave: Wave | None, status: int = 200, **more: Any
+) -> HttpResponse:
+    """Write a page in the language that was chosen among the survey's own."""
+    manifest = parse_manifest(bytes(wave.manifest)) if wave else None
+    language = _choose_language(request, manifest)
+    files = client_files()
+    context = {
+        "stylesheet": files[STYLESHEET],
+        "icon": files[ICON],
+        "language": _describe_language(language),
+        "languages": [_describe_language(code) for code in manifest.languages] if manifest else [],
+        "path": request.path,
+        "wave": wave,
+        **more,
+    }
+    with override(language):
+        if manifest is not None:
+            context |= _describe_survey(translate_manifest(manifest, language), **more)
+        # Without the request: its context processors would look at the session.
+        content = render_to_string(f"aggregator/{template}", context)
+    return HttpResponse(content, status=status)
+
+
+def _describe_survey(
+    manifest: Manifest, *, sheet: CoinSheet | None = None, trouble: str = "", **_more: Any
+) -> dict[str, Any]:
+    codes = sheet.codes if sheet else {}
+    fields = [
+        Field(
+            number=number,
+            question=question,
+            code=codes.get(question.name),
+            is_missing=trouble == "missing" and question.name not in codes,
+        )
+        for number, question in enumerate(manifest.questions, start=1)
+    ]
+    return {
+        "manifest": manifest,
+        "label": describe_protection(manifest),
+        "fields": fields,
+        "yes": _word(manifest, code=1),
+        "no": _word(manifest, code=0),
+    }
+
+
+def _word(manifest: Manifest, *, code: int) -> str:
+    """The answer as the questions offer it."""
+    options = manifest.questions[0].options
+    return next(option.text for option in options if option.code == code)
+
+
+def _choose_language(request: HttpRequest, manifest: Manifest | None) -> str:
+    chosen = request.GET.get("lang", "")
+    if manifest is None:
+        return chosen if chosen in NAMES else "en"
+    return chosen if chosen in manifest.languages else manifest.language
+
+
+def _describe_language(code: str) -> Language:
+    return Language(
+        code=code, tag=language_tag(code), direction=direction(code), name=NAMES.get(code, code)
+    )

@@ -1,0 +1,64 @@
+/**
+ * Draws 100,000 times with the module that scrambles answers, for each way in which this survey
+ * does so, and compares what came with what should come.
+ */
+import { cryptoUint32, randomizeSymbol } from "./randomize.js";
+import { loadManifest } from "./report.js";
+
+const DRAWS = 100_000;
+const FAR = 5; // standard deviations: chance goes so far once in 1.7 million times
+const page = document.getElementById("self-test");
+const button = page.querySelector("button");
+const verdict = page.querySelector("[role=status]");
+const table = page.querySelector("tbody");
+
+const say = (name) => document.querySelector("template").content.getElementById(name).textContent;
+
+/** Counts the codes of one true code. */
+function count(truth, channel) {
+  const seen = Array(channel.k).fill(0);
+  for (let i = 0; i < DRAWS; i += 1) seen[randomizeSymbol(truth, channel, cryptoUint32)] += 1;
+  return seen;
+}
+
+/** Every way to scramble, once. */
+async function findChannels() {
+  const { questions } = await loadManifest(page.dataset.manifest, page.dataset.hash);
+  const channels = questions.flatMap((one) => one.channels).filter(Boolean);
+  return [...new Map(channels.map((one) => [`${one.k} ${one.threshold}`, one])).values()];
+}
+
+async function test() {
+  table.replaceChildren();
+  let isFar = false;
+  for (const channel of await findChannels()) {
+    const kept = channel.threshold / 2 ** 32;
+    for (const truth of [0, 1]) {
+      count(truth, channel).forEach((seen, code) => {
+        const chance = code === truth ? kept : (1 - kept) / (channel.k - 1);
+        isFar ||= Math.abs(seen - DRAWS * chance) > FAR * Math.sqrt(DRAWS * chance * (1 - chance));
+        const cells = [channel.k, truth, code, Math.round(DRAWS * chance), seen];
+        table.insertRow().append(...cells.map(makeCell));
+      });
+    }
+  }
+  table.parentElement.hidden = false;
+  verdict.textContent = say(isFar ? "off" : "fair");
+}
+
+function makeCell(value) {
+  const cell = document.createElement("td");
+  cell.textContent = value.toLocaleString(document.documentElement.lang);
+  return cell;
+}
+
+button.hidden = false;
+button.addEventListener("click", async () => {
+  button.disabled = true;
+  try {
+    await test();
+  } catch {
+    verdict.textContent = say("untested");
+  }
+  button.disabled = false;
+});

@@ -1,0 +1,82 @@
+"""What the label is made of, for the page to lay out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+from django.utils.translation import pgettext
+
+
+def join_sentences(sentences: Iterable[str]) -> str:
+    """As one paragraph: not every language has spaces between sentences."""
+
+    def add(first: str, second: str) -> str:
+        return pgettext("between two sentences", "%(first)s %(second)s") % {
+            "first": first,
+            "second": second,
+        }
+
+    return reduce(add, tuple(sentences) or ("",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Odds:
+    """How one group of equally protected questions is scrambled."""
+
+    scope: str  # "Questions 1 and 3"; empty where one statement covers all
+    sentence: str
+    strength: str  # "strong", "medium" or "light" in every language; `protection` is shown
+    protection: str
+    swapped: int  # of 100, for the picture; 0 where k > 2
+
+    @property
+    def dots(self) -> Dots:
+        return Dots(swapped=self.swapped)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    question: str
+    answers: tuple[str, ...]
+    odds: tuple[Odds, ...] = ()
+
+    @property
+    def answer(self) -> str:
+        return join_sentences(self.answers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyLabel:
+    rows: tuple[Row, ...]
+    process: tuple[str, ...]
+    together: tuple[str, ...]
+    length: str  # how many questions there are
+
+    @property
+    def told_process(self) -> str:
+        return join_sentences(self.process)
+
+    @property
+    def told_together(self) -> str:
+        return join_sentences(self.together)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dots:
+    """Ten rows of ten dots as two SVG paths of dashed lines, each dash a dot."""
+
+    swapped: int
+
+    @property
+    def all(self) -> str:
+        return "".join(f"M5 {10 * row + 5}h91" for row in range(10))
+
+    @property
+    def marked(self) -> str:
+        rows, rest = divmod(self.swapped, 10)
+        lines = [f"M5 {10 * row + 5}h91" for row in range(rows)]
+        if rest:
+            lines.append(f"M5 {10 * rows + 5}h{10 * rest - 9}")
+        return "".join(lines)

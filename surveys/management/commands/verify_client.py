@@ -1,0 +1,33 @@
+"""`manage.py verify_client URL`: does a server send what this release would send?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from surveys.client_check import Unreadable, check_client
+
+
+class Command(BaseCommand):
+    help = (
+        "Compare a respondent's page, its files and its manifest with this release, to the byte; "
+        "exit code 1 if anything differs. It sees what the server sends to this machine now, not "
+        "what it sends to others."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("url", help="what respondents open: https://HOST/s/SURVEY")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        different = 0
+        try:
+            for finding in check_client(options["url"]):
+                self.stdout.write(str(finding))
+                different += bool(finding.problem)
+        except Unreadable as error:
+            raise CommandError(str(error)) from None
+        if different:
+            raise CommandError(f"{different} found that this release would not send.")
+        self.stdout.write("The server sends what this release would send.")

@@ -1,0 +1,145 @@
+"""The respondent's page as bytes.
+
+It follows from the survey's manifest, the language and the release alone: anyone who has these
+can make it again and compare (`manage.py verify_client`).
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import override
+
+from privacy.mechanisms import RandomizedResponse
+from surveys.client_files import (
+    ENTRY,
+    ICON,
+    SELF_TEST,
+    STYLESHEET,
+    client_files,
+    find_modules,
+)
+from surveys.languages import NAMES, direction, language_tag, translate_manifest
+from surveys.manifest import Manifest, hash_manifest, parse_manifest
+from surveys.privacy_label import describe_protection
+from surveys.strength import TWO_COINS
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageLink:
+    tag: str
+    direction: str
+    name: str
+    url: str
+
+
+def render_notice(
+    mode: str, *, manifest: Manifest | None = None, language: str = "en", **context: Any
+) -> bytes:
+    """Say why there is nothing to answer: `missing`, `early` or `empty`."""
+    if manifest is not None:
+        manifest = translate_manifest(manifest, language)
+    return _render(mode, manifest=manifest, language=language, **context)
+
+
+def render_questions(
+    mode: str,
+    *,
+    content: bytes,
+    language: str,
+    template: str = "surveys/respond.html",
+    **context: Any,
+) -> bytes:
+    """The page that asks: `open`, `closed`, `preview` or `disk`.
+
+    `content` are the manifest's bytes; `context` replaces or adds variables of the template.
+    """
+    source = parse_manifest(content)
+    manifest = translate_manifest(source, language)
+    digest = hash_manifest(content)
+    with override(language):
+        label = describe_protection(manifest)
+    found: dict[str, Any] = {
+        "label": label,
+        "manifest_url": reverse("surveys:manifest", args=[digest.hex()]),
+        "manifest_hash": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+        "manifest_hash_hex": digest.hex(),
+        "intake_url": reverse("aggregator:intake"),
+        "entry": client_files()[ENTRY],
+        "modules": find_modules(ENTRY),
+        "demo_threshold": _demo_threshold(manifest),
+        "exit_url": settings.EXIT_URL if manifest.quick_exit else "",
+        "coins_url": _coins_url(source) if mode == "open" else "",
+        "languages": _list_languages(source, but=language) if mode == "open" else [],
+    }
+    return _render(mode, manifest=manifest, language=language, template=template, **found | context)
+
+
+def _coins_url(manifest: Manifest) -> str:
+    if not manifest.coin_questions:
+        return ""
+    return reverse("aggregator:coins", args=[manifest.survey])
+
+
+def render_check(*, content: bytes, language: str, **context: Any) -> bytes:
+    """The page on which a person tests the scrambling and finds the fingerprints."""
+    return render_questions(
+        "check",
+        content=content,
+        language=language,
+        template="surveys/check.html",
+        entry=client_files()[SELF_TEST],
+        modules=find_modules(SELF_TEST),
+        files=[file for name, file in client_files().items() if name != ICON],
+        **context,
+    )
+
+
+def _render(
+    mode: str,
+    *,
+    manifest: Manifest | None,
+    language: str,
+    template: str = "surveys/respond.html",
+    **context: Any,
+) -> bytes:
+    files = client_files()
+    with override(language):
+        page = render_to_string(
+            template,
+            {
+                "mode": mode,
+                "manifest": manifest,
+                "language": language,
+                "tag": language_tag(language),
+                "direction": direction(language),
+                "stylesheet": files[STYLESHEET],
+                "icon": files[ICON],
+                **context,
+            },
+        )
+    return page.encode()
+
+
+def _demo_threshold(manifest: Manifest) -> int:
+    """How a harmless yes-no question would be scrambled, as strongly as the first question."""
+    flips = next((one.flips for one in manifest.questions if one.is_protected), TWO_COINS)
+    return RandomizedResponse.from_flips(symbols=2, flips=flips).threshold
+
+
+def _list_languages(manifest: Manifest, *, but: str) -> list[LanguageLink]:
+    return [
+        LanguageLink(
+            tag=language_tag(code),
+            direction=direction(code),
+            name=NAMES[code],
+            url=reverse("surveys:respond_in", args=[manifest.survey, code]),
+        )
+        for code in manifest.languages
+        if code != but
+    ]

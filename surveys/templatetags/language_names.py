@@ -1,0 +1,25 @@
+"""Languages in templates: their English names, and what the lang and dir attributes say."""
+
+from collections.abc import Iterable
+
+from django import template
+
+from surveys import languages
+from surveys.translations import name_language
+
+register = template.Library()
+register.filter("language_name", name_language)
+register.filter("language_tag", languages.language_tag)
+register.filter("direction", languages.direction)
+
+
+@register.filter
+def language_names(codes: Iterable[str]) -> str:
+    """English, French, Arabic"""
+    return ", ".join(map(name_language, codes))
+
+
+@register.filter
+def own_name(code: str) -> str:
+    """As the speakers of a language call it."""
+    return languages.NAMES[code]

@@ -1,0 +1,59 @@
+"""What lets a respondent, or an expert for them, check the page that asks."""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from surveys.manifest import parse_manifest
+from surveys.models import Wave
+from surveys.respondent_page import render_check
+from surveys.single_page import build_single_page
+from surveys.views.compressed import answer
+
+
+@require_safe
+def check(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show a test of the scrambling, and the fingerprints of all that the page runs."""
+    wave, language = _find(request, slug)
+    page = build_single_page(
+        bytes(wave.manifest), language=language, send_url=_hand_in_url(request, slug)
+    )
+    query = f"?lang={language}"
+    content = render_check(
+        content=bytes(wave.manifest),
+        language=language,
+        page_url=request.build_absolute_uri(reverse("surveys:respond", args=[slug])),
+        file_url=reverse("surveys:single_page", args=[slug]) + query,
+        file_hash=hashlib.sha256(page).hexdigest(),
+        hand_in_url=reverse("aggregator:hand_in", args=[slug]) + query,
+    )
+    return answer(request, content, content_type="text/html; charset=utf-8")
+
+
+@require_safe
+def single_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Hand out the page as one file, to be opened from a disk."""
+    wave, language = _find(request, slug)
+    page = build_single_page(
+        bytes(wave.manifest), language=language, send_url=_hand_in_url(request, slug)
+    )
+    response = answer(request, page, content_type="text/html; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="murmur-{slug}.html"'
+    return response
+
+
+def _find(request: HttpRequest, slug: str) -> tuple[Wave, str]:
+    wave = Wave.objects.electronic().filter(survey__slug=slug).order_by("-number").first()
+    if wave is None:
+        raise Http404
+    manifest = parse_manifest(bytes(wave.manifest))
+    language = request.GET.get("lang", manifest.language)
+    return wave, language if language in manifest.languages else manifest.language
+
+
+def _hand_in_url(request: HttpRequest, slug: str) -> str:
+    return request.build_absolute_uri(reverse("aggregator:hand_in", args=[slug]))

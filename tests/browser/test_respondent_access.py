@@ -1,0 +1,519 @@
+"""The respondent's pages for everybody: with a screen reader, a keyboard, large or other type."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from surveys.drafts import describe
+from surveys.languages import list_texts
+from surveys.models import Wave
+from surveys.services import close_wave, launch_survey
+from tests.browser.every_type import REFUSED, ask
+from tests.browser.live import LiveApplication
+from tests.browser.visit import NEXT, PHONE, SENT, Visitor, press, status, visiting
+from tests.factories import make_launched_survey, make_survey
+
+Look = Callable[[str], None]
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text()
+# Best practices and experimental rules too: only those of level AAA are left out.
+RUN_AXE = """async () => {
+    const rules = axe.getRules().filter(({ tags }) => !tags.includes("wcag2aaa"));
+    const values = rules.map(({ ruleId }) => ruleId);
+    const { violations } = await axe.run({ runOnly: { type: "rule", values } });
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
+}"""
+# What sticks out of the window or of its own box, or is cut off. Tables may be scrolled.
+FIND_MISFITS = """() => {
+    const root = document.scrollingElement;
+    const misfits = root.scrollWidth > root.clientWidth ? [`page: ${root.scrollWidth} px`] : [];
+    for (const one of document.body.querySelectorAll("*")) {
+      if (one.closest(".visually-hidden, .wide, svg, input")) continue;
+      const { left, right, width } = one.getBoundingClientRect();
+      const isOutside = width > 0 && (left < -0.5 || right > root.clientWidth + 0.5);
+      const isInline = getComputedStyle(one).display === "inline";
+      const isCut = getComputedStyle(one).overflowY !== "visible";
+      const isWider = !isInline && one.scrollWidth > one.clientWidth + 1;
+      const isHigher = isCut && one.scrollHeight > one.clientHeight + 1;
+      if (isOutside || isWider || isHigher) misfits.push(one.outerHTML.slice(0, 200));
+    }
+    return misfits;
+}"""
+# WCAG 2.2, 1.4.12
+SPACE_OUT = """() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(`
+      * { line-height: 1.5 !important; letter-spacing: 0.12em !important;
+          word-spacing: 0.16em !important; }
+      p { margin-block-end: 2em !important; }`);
+    document.adoptedStyleSheets = [sheet];
+}"""
+# Who has the focus, and how thick the line around it is. A row is marked in place of its input.
+LOOK_AT_FOCUS = """() => {
+    const one = document.activeElement;
+    const shown = one.closest(".choice") ?? one;
+    const { outlineStyle, outlineWidth } = getComputedStyle(shown);
+    const { top, bottom } = shown.getBoundingClientRect();
+    return {
+      name: (one.labels?.[0] ?? one).innerText.trim(),
+      outline: outlineStyle === "none" ? 0 : parseFloat(outlineWidth),
+      isOnScreen: bottom > 0 && top < innerHeight,
+    };
+}"""
+FIND_MOTION = """() => {
+    const moving = document.getAnimations().map(String);
+    for (const one of document.querySelectorAll("*")) {
+      for (const part of [null, "::before", "::after"]) {
+        const style = getComputedStyle(one, part);
+        const { transitionDuration, animationName, scrollBehavior } = style;
+        const found = `${transitionDuration} ${animationName} ${scrollBehavior}`;
+        if (found !== "0s none auto") moving.push(`${one.tagName}${part ?? ""}: ${found}`);
+      }
+    }
+    return moving;
+}"""
+FIND_BORDERLESS = """() => {
+    const shapes = "button, .exit, .choice, .label, .error-summary, textarea, .number input";
+    const hasBorder = (one) => {
+      const { borderTopStyle, borderTopWidth, borderTopColor, backgroundColor } =
+        getComputedStyle(one);
+      return borderTopStyle === "solid" && parseFloat(borderTopWidth) >= 1
+        && borderTopColor !== backgroundColor;
+    };
+    return [...document.querySelectorAll(shapes)]
+      .filter((one) => one.checkVisibility() && !hasBorder(one))
+      .map((one) => one.outerHTML.slice(0, 200));
+}"""
+OUTLINES = """() => [...document.querySelectorAll(".choice")].map((row) =>
+    [row.querySelector("input").checked, getComputedStyle(row).outlineStyle])"""
+MEASURE_ROWS = """() => [...document.querySelectorAll(".choice")].map((row) => {
+    const { top, left, width, height } = row.getBoundingClientRect();
+    const mark = row.querySelector("input").getBoundingClientRect();
+    const { cursor } = getComputedStyle(row);
+    const middle = left + width / 2;
+    const [isMarkLeft, isMarkRight] = [mark.right < middle, mark.left > middle];
+    return { top, width, height, cursor, isMarkLeft, isMarkRight,
+      isOnScale: row.parentElement.className === "scale" };
+})"""
+# Those that a click or a key brings about do not count.
+COUNT_SHIFTS = """
+    globalThis.shifts = [];
+    new PerformanceObserver((list) => {
+      for (const { value, hadRecentInput, sources } of list.getEntries()) {
+        const moved = sources.map(({ node }) => node?.outerHTML?.slice(0, 100) ?? node?.nodeName);
+        if (!hadRecentInput) globalThis.shifts.push(`${value}: ${moved}`);
+      }
+    }).observe({ type: "layout-shift", buffered: true });
+"""
+AFTER_TWO_FRAMES = """() => new Promise((resolve) =>
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))"""
+# All that the author writes, with its translation.
+WORDS = {
+    "Moving house": "الانتقال من منزل",
+    "Five minutes about your last move.\nThank you.": "خمس دقائق عن انتقالك الأخير.\nشكرا لك.",
+    "Help is at 116 123.": "المساعدة على الرقم 116 123.",
+    "Have you moved?": "هل انتقلت؟",
+    "A move is hard. Take your time.": "الانتقال صعب. خذ وقتك.",
+    "What did you leave behind?": "ماذا تركت خلفك؟",
+    "Friends": "أصدقاء",
+    "A garden": "حديقة",
+    "A job": "عمل",
+    "Were you lonely?": "هل كنت وحيدا؟",
+    "Are you still lonely?": "هل ما زلت وحيدا؟",
+    "How many hours did it take?": "كم ساعة استغرق ذلك؟",
+    "hours": "ساعات",
+    "How tired were you?": "كم كنت متعبا؟",
+    "Not at all": "لا شيء",
+    "Very": "جدا",
+    "Who paid?": "من دفع؟",
+    "I": "أنا",
+    "Somebody else": "شخص آخر",
+    "Nobody": "لا أحد",
+    "Where do you live?": "أين تسكن؟",
+    "In a town": "في مدينة",
+    "Elsewhere": "في مكان آخر",
+}
+LONG_WORD = "Donaudampfschifffahrt" * 15
+TALL = {"width": 1280, "height": 4000}
+
+
+def make_full_survey(*, tail: str = "", **settings: Any) -> Wave:
+    """All types of questions in English and Arabic, two coins for one; `tail` ends every text."""
+    title, introduction, closing, *_ = (text + tail for text in WORDS)
+    settings = {"introduction": introduction, "closing_message": closing, **settings}
+    survey = make_survey(title=title[:200], questions=(), quick_exit=True, coins=True, **settings)
+
+    def add(kind: str, text: str, *options: str, **content: Any) -> None:
+        rows = [(option + tail)[:200] for option in options]
+        ask(survey, text + tail, type=kind, options=rows, **content)
+
+    add("yes_no", "Have you moved?")
+    add("information", "A move is hard. Take your time.")
+    things = ("Friends", "A garden", "A job")
+    add("several", "What did you leave behind?", *things, limit=2, refusal=True)
+    add("follow_up", "Were you lonely?", follow_up="Are you still lonely?" + tail)
+    hours = {"minimum": 0, "maximum": 24, "unit": ("hours" + tail)[:40]}
+    add("number", "How many hours did it take?", refusal=True, **hours)
+    ends = {"low_label": ("Not at all" + tail)[:100], "high_label": ("Very" + tail)[:100]}
+    add("scale", "How tired were you?", minimum=1, maximum=5, **ends)
+    add("choice", "Who paid?", "I", "Somebody else", "Nobody")
+    add("declared", "Where do you live?", "In a town", "Elsewhere")
+    texts = [one.text for one in list_texts(describe(survey=survey, wave_number=1))]
+    translations = {text: WORDS.get(text, f"كلمة {text}") for text in texts}
+    survey.translations.create(language="ar", texts=translations)
+    return launch_survey(survey=survey)
+
+
+def walk(page: Page, look: Look) -> None:
+    """Answer every page with its first row; look at each empty, refused and filled in."""
+    expect(page.locator("#start")).to_be_visible()
+    look("start")
+    page.locator("#demo button").last.click()
+    look("demo")
+    page.locator("#start").click()
+    while page.locator("dl.checks").count() == 0:
+        text = page.locator("h1").inner_text()
+        look(text)
+        if page.locator("fieldset").count():
+            page.locator("main > .button").click()
+            look(f"{text} refused")
+            fill_in(page)
+            look(f"{text} filled in")
+        page.locator("main > .button").click()
+    look("check")
+    page.locator(".button").click()
+    expect(page.locator("details")).to_be_visible()
+    page.locator("summary").click()
+    look("outcome")
+
+
+def fill_in(page: Page) -> None:
+    number = page.locator(".number input")
+    if number.count():
+        number.fill("7")
+    else:
+        page.locator(".choice").first.click()
+
+
+def tour(page: Page, live: LiveApplication, wave: Wave, *, language: str, look: Look) -> None:
+    """All other pages that a respondent can meet."""
+    slug, query = wave.survey.slug, f"?lang={language}"
+
+    def go(path: str) -> None:
+        page.goto(f"{live.url}/s/{path}")
+        look(path)
+
+    go(f"{slug}/check{query}")
+    page.locator("#self-test button").click()
+    expect(page.locator("#self-test [role=status]")).not_to_be_empty(timeout=20_000)
+    look("self-test")
+    go(f"{slug}/paper{query}")
+    go(f"{slug}/send{query}")
+    page.locator("textarea").fill("{}")
+    page.locator("[type=submit]").click()
+    look("code refused")
+    go(f"{slug}/coins{query}")
+    page.locator("[type=submit]").click()
+    look("coins refused")
+    page.locator(".choice").first.click()
+    page.locator("[type=submit]").click()
+    look("coins sent")
+    go(f"nothing/coins{query}")
+    go("nothing")
+    early = make_full_survey(opens_at=datetime(2100, 1, 1, tzinfo=UTC)).survey.slug
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    for one in (early, slug):
+        go(f"{one}/{language}")
+        go(f"{one}/coins{query}")
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_axe_finds_nothing_on_any_page(
+    chromium: Browser, live: LiveApplication, language: str
+) -> None:
+    wave = make_full_survey()
+    faults: dict[str, list[str]] = {}
+    with visiting(chromium, live, locale=language) as visitor:
+        page = visitor.context.new_page()
+
+        def look(step: str) -> None:
+            page.evaluate(AXE)
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                found = page.evaluate(RUN_AXE)
+                if found:
+                    faults[f"{step}, {scheme}"] = found
+
+        page.goto(f"{live.url}/s/{wave.survey.slug}/{language}")
+        walk(page, look)
+        tour(page, live, wave, language=language, look=look)
+    assert faults == {}
+
+
+def focus(page: Page) -> str:
+    """The name of what has the focus, which must be seen."""
+    found = page.evaluate(LOOK_AT_FOCUS)
+    assert found["outline"] >= 2, found
+    assert found["isOnScreen"], found
+    return str(found["name"])
+
+
+def tab_to(page: Page, name: str, *, key: str = "Tab") -> None:
+    for _ in range(30):
+        page.keyboard.press(key)
+        if focus(page).startswith(name):
+            return
+    raise AssertionError(f"no way to {name!r} with {key}")
+
+
+def type_keys(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_a_whole_visit_with_the_keyboard_and_the_focus_is_always_seen(visitor: Visitor) -> None:
+    page = visitor.open(make_full_survey())
+    title = page.get_by_role("heading", level=1)
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    for stop in ("Exit this page", "العربية", "No", "Yes", "Start"):
+        page.keyboard.press("Tab")
+        assert focus(page) == stop
+    page.keyboard.press("Enter")
+    expect(title).to_be_focused()
+    tab_to(page, NEXT)
+    page.keyboard.press("Enter")
+    assert focus(page).startswith("There is a problem")
+    page.keyboard.press("Tab")
+    assert focus(page) == "Choose Yes or No."
+    page.keyboard.press("Enter")
+    assert focus(page) == "Yes"
+    type_keys(page, "Space", "ArrowDown")
+    assert focus(page) == "No"
+    expect(page.get_by_label("No", exact=True)).to_be_checked()
+    page.keyboard.press("Enter")
+    expect(title).to_have_text("Please read")
+    tab_to(page, "Back", key="Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(title).to_have_text("Have you moved?")
+    expect(title).to_be_focused()
+    expect(page.get_by_label("No", exact=True)).to_be_checked()
+    for _ in range(2):
+        tab_to(page, NEXT)
+        page.keyboard.press("Enter")
+    for first, *keys in (
+        ("Friends", "Space", "Enter"),
+        ("Yes", "Space", "Enter"),
+        ("Yes", "Space", "ArrowUp", "Enter"),
+        ("A whole number", "1", "2", "Enter"),
+        ("1", "Space", "ArrowRight", "Enter"),
+        ("I", "Space", "ArrowDown", "ArrowDown", "Enter"),
+        ("In a town", "Space", "Enter"),
+    ):
+        expect(title).to_be_focused()
+        tab_to(page, first)
+        type_keys(page, *keys)
+    expect(title).to_have_text("Check your answers")
+    tab_to(page, "Change the answer to: How many hours did it take?")
+    page.keyboard.press("Enter")
+    tab_to(page, REFUSED)
+    type_keys(page, "Space", "Enter")
+    expect(title).to_have_text("Check your answers")
+    answers = ["No", "Friends", "Yes", "No", REFUSED, "2", "Nobody", "In a town Not scrambled"]
+    rows = page.locator("dl.checks dd:nth-of-type(1)").all_inner_texts()
+    assert [" ".join(row.split()) for row in rows] == answers
+    tab_to(page, "Submit")
+    page.keyboard.press("Enter")
+    expect(status(page)).to_have_text(SENT)
+    expect(title).to_be_focused()
+    tab_to(page, "See exactly")
+    page.keyboard.press("Enter")
+    expect(page.locator("details code").first).to_be_visible()
+
+
+def test_two_coins_with_the_keyboard(visitor: Visitor) -> None:
+    wave = make_full_survey()
+    page = visitor.context.new_page()
+    page.goto(f"{visitor.url}/s/{wave.survey.slug}/coins")
+    tab_to(page, "Send")
+    page.keyboard.press("Enter")
+    expect(page).to_have_title(re.compile("^Error: "))
+    assert focus(page).startswith("There is a problem")
+    page.keyboard.press("Tab")
+    assert focus(page) == "Question 1: tick Yes or No."
+    page.keyboard.press("Enter")
+    assert focus(page) == "Yes"
+    type_keys(page, "Space", "ArrowDown")
+    expect(page.get_by_label("No", exact=True)).to_be_checked()
+    tab_to(page, "Send")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
+
+
+def assert_rows_are_well_made(page: Page, *, from_right: bool) -> None:
+    """Each as high as a thumb, one below the other, its mark before its words."""
+    bottom = 0.0
+    for row in page.evaluate(MEASURE_ROWS):
+        assert row["height"] >= 44
+        assert row["cursor"] == "pointer"
+        if row["isOnScale"]:
+            assert row["width"] >= 44
+            continue
+        assert row["top"] >= bottom, "stacked"
+        bottom = row["top"] + row["height"]
+        assert row["isMarkRight" if from_right else "isMarkLeft"]
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_every_step_is_built_alike(chromium: Browser, live: LiveApplication, language: str) -> None:
+    wave = make_full_survey()
+    titles: dict[str, str] = {}
+    with visiting(chromium, live, locale=language) as visitor:
+        page = visitor.context.new_page()
+        title = page.locator("h1")
+
+        def look(step: str) -> None:
+            expect(title).to_have_count(1)
+            titles[step] = page.title()
+            assert_rows_are_well_made(page, from_right=language == "ar")
+
+        def look_closer(step: str) -> None:
+            look(step)
+            if step.endswith("filled in"):
+                return
+            assert page.locator(":checked").count() == 0, "nothing is chosen beforehand"
+            assert page.locator("legend h1").count() == page.locator("fieldset").count()
+            if step.endswith("refused"):
+                expect(page.locator(".error-summary")).to_be_focused()
+            elif step not in ("start", "demo"):
+                expect(title).to_be_focused()
+
+        page.goto(f"{live.url}/s/{wave.survey.slug}/{language}")
+        walk(page, look_closer)
+        steps = {
+            step: text
+            for step, text in titles.items()
+            if step != "demo" and not step.endswith("filled in")
+        }
+        # Start, check and end; nine pages, of which all but the text to read can be refused.
+        assert len(set(steps.values())) == len(steps) == 3 + 9 + 8
+        tour(page, live, wave, language=language, look=look)
+    assert all(titles.values())
+
+
+def test_a_survey_of_100_questions_says_how_far_one_is(visitor: Visitor) -> None:
+    wave = make_launched_survey(questions=[f"Number {n}?" for n in range(1, 101)], flips=46)
+    page = visitor.open(wave)
+    expect(page.get_by_text("100 questions").first).to_be_visible()
+    press(page, "Start")
+    for number in (1, 2):
+        expect(page.locator(".eyebrow")).to_have_text(f"Question {number} of 100")
+        assert page.title() == f"Question {number} of 100 · On the road"
+        page.get_by_label("Yes", exact=True).check()
+        press(page, NEXT)
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "scale", "is_spaced"),
+    [(320, 640, 1, False), (320, 256, 4, False), (390, 844, 1, True)],
+    ids=["320 px", "1280 px at 400 %", "text spacing"],
+)
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_nothing_is_cut_off_or_sticks_out(
+    chromium: Browser,
+    live: LiveApplication,
+    language: str,
+    width: int,
+    height: int,
+    scale: int,
+    is_spaced: bool,
+) -> None:
+    wave = make_full_survey(tail=LONG_WORD)
+    misfits: dict[str, list[str]] = {}
+    options: dict[str, Any] = {"device_scale_factor": scale, "locale": language}
+    options["viewport"] = {"width": width, "height": height}
+    with visiting(chromium, live, **options) as visitor:
+        page = visitor.context.new_page()
+
+        def look(step: str) -> None:
+            if is_spaced:
+                page.evaluate(SPACE_OUT)
+            found = page.evaluate(FIND_MISFITS)
+            if found:
+                misfits[step] = found
+
+        page.goto(f"{live.url}/s/{wave.survey.slug}/{language}")
+        walk(page, look)
+        tour(page, live, wave, language=language, look=look)
+    assert misfits == {}
+
+
+def test_forced_colours_keep_all_shapes_and_nothing_moves(
+    chromium: Browser, live: LiveApplication
+) -> None:
+    wave = make_full_survey()
+    faults: dict[str, list[str]] = {}
+    options = {"forced_colors": "active", "reduced_motion": "reduce"}
+    with visiting(chromium, live, **options) as visitor:
+        page = visitor.context.new_page()
+
+        def look(step: str) -> None:
+            found = page.evaluate(FIND_BORDERLESS) + page.evaluate(FIND_MOTION)
+            if found:
+                faults[step] = found
+            if step.endswith("filled in"):
+                page.locator("h1").focus()
+                for is_chosen, outline in page.evaluate(OUTLINES):
+                    assert outline == ("solid" if is_chosen else "none"), step
+
+        page.goto(f"{live.url}/s/{wave.survey.slug}/en")
+        walk(page, look)
+        tour(page, live, wave, language="en", look=look)
+    assert faults == {}
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+@pytest.mark.parametrize("viewport", [PHONE, TALL], ids=["phone", "tall"])
+def test_all_can_be_read_before_any_script_and_nothing_moves_afterwards(
+    chromium: Browser, live: LiveApplication, viewport: dict[str, int], language: str
+) -> None:
+    wave = make_full_survey()
+    held: list[Route] = []
+    with visiting(chromium, live, viewport=viewport) as visitor:
+        page = visitor.context.new_page()
+        page.add_init_script(COUNT_SHIFTS)
+        page.route("**/r/**/*.js", held.append)
+        page.route("**/api/reports", answer_late)
+        page.goto(f"{live.url}/s/{wave.survey.slug}/{language}", wait_until="commit")
+        for part in ("h1", ".intro", "#label h2", "#label .process", "#label .odds"):
+            expect(page.locator(part).first).to_be_visible()
+        expect(page.locator("#start")).to_be_hidden()
+        page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+        page.evaluate(AFTER_TWO_FRAMES)
+        assert len(held) == 3
+        for route in held:
+            route.continue_()
+        shifts: dict[str, list[str]] = {}
+
+        def look(step: str) -> None:
+            page.evaluate(AFTER_TWO_FRAMES)
+            found = page.evaluate("globalThis.shifts.splice(0)")
+            if found:
+                shifts[step] = found
+
+        walk(page, look)
+    assert shifts == {}
+
+
+def answer_late(route: Route) -> None:
+    """So late that the browser does not take what moves then for the work of the last click."""
+    time.sleep(0.7)
+    route.continue_()

@@ -1,0 +1,353 @@
+"""What a frightened respondent can do, and an expert can check: leave, wait, test, take away."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from aggregator.models import RawReport
+from scripts.chromium import launch_chromium
+from surveys.models import Wave
+from surveys.services import launch_survey
+from tests.browser.live import LiveApplication
+from tests.browser.test_respondent_sending import REPORTS, TWO, kept, lose_acknowledgement, submit
+from tests.browser.visit import PHONE, SENT, Visitor, answer, press, status, visiting
+from tests.factories import make_launched_survey, make_survey
+
+NEUTRAL = "https://www.wikipedia.org/"
+RECEIPT = "See exactly what left your phone"
+HOLD = "Scramble now and send later"
+AGREE = "Send it when I am online again"
+
+
+@pytest.fixture
+def leaving(visitor: Visitor) -> Visitor:
+    """The neutral page, without asking anybody for it."""
+    visitor.context.route(NEUTRAL, lambda route: route.fulfill(body="<h1>Weather</h1>"))
+    return visitor
+
+
+# --- leaving at once -----------------------------------------------------------------------------
+
+
+def press_shift(page: Page) -> None:
+    for _ in range(3):
+        page.keyboard.press("Shift")
+
+
+@pytest.mark.parametrize("way", ["button", "keys"])
+def test_leaving_while_answering_keeps_nothing(leaving: Visitor, way: str) -> None:
+    page = leaving.open(make_launched_survey())
+    press(page, "Start")
+    page.get_by_label("Yes", exact=True).check()
+    press(page, "Continue")
+    page.get_by_label("No", exact=True).check()
+    if way == "button":
+        page.get_by_role("link", name="Exit this page").click()
+    else:
+        press_shift(page)
+    page.wait_for_url(NEUTRAL)
+    assert leaving.reports() == []
+    page.go_back()
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    assert page.locator(":checked").count() == 0
+    assert kept(page) == []
+    assert page.get_by_text("Check your answers").count() == 0
+
+
+def test_shift_in_words_does_not_leave(leaving: Visitor) -> None:
+    page = leaving.open(make_launched_survey())
+    press(page, "Start")
+    for key in ("Shift", "Shift", "A", "Shift", "Shift", "Tab", "Shift"):
+        page.keyboard.press(key)
+    expect(page.get_by_text("Question 1 of 2")).to_be_visible()
+
+
+def test_leaving_with_a_code_on_its_way_erases_it_and_draws_no_second_one(leaving: Visitor) -> None:
+    page = leaving.open(make_launched_survey())
+    leaving.context.route(REPORTS, lambda route: route.abort(), times=1)
+    submit(page)
+    expect(status(page)).to_contain_text("Not sent yet.")
+    page.get_by_role("link", name="Exit this page").click()
+    page.wait_for_url(NEUTRAL)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("This browser left the survey")
+    assert kept(page) == [{"over": "left"}]
+    assert RawReport.objects.count() == 0
+
+
+def test_the_author_decides_whether_there_is_a_button(leaving: Visitor) -> None:
+    page = leaving.open(make_launched_survey(quick_exit=False))
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    assert page.get_by_text("Exit this page").count() == 0
+    press_shift(page)
+    press(page, "Start")
+    expect(page.get_by_text("Question 1 of 2")).to_be_visible()
+
+
+# --- sending later -------------------------------------------------------------------------------
+
+
+def test_a_code_can_be_held_and_sent_on_another_day(visitor: Visitor) -> None:
+    wave = make_launched_survey()
+    page = visitor.open(wave)
+    answer(page, TWO)
+    page.get_by_role("link", name=HOLD).click()
+    expect(status(page)).to_contain_text("Nothing was sent yet.")
+    [envelope] = kept(page)
+    assert visitor.reports() == []
+    page.close()
+    page = visitor.open(wave)
+    expect(status(page)).to_have_text(SENT)
+    assert envelope["symbols"] in visitor.bodies()[0]
+    assert (len(visitor.bodies()), RawReport.objects.count()) == (1, 1)
+
+
+def test_a_held_code_can_be_sent_at_once_after_all(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey(closing_message="Help: {line} 116 123"))
+    answer(page, TWO)
+    page.get_by_role("link", name=HOLD).click()
+    press(page, "Send now")
+    expect(status(page)).to_have_text(SENT)
+    expect(page.get_by_text("Help: {line} 116 123")).to_be_visible()
+    assert RawReport.objects.count() == 1
+
+
+def test_without_a_line_the_page_goes_on_and_sends_if_the_person_agrees(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    visitor.context.set_offline(True)
+    submit(page)
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    press(page, "Try again")
+    press(page, AGREE)
+    expect(status(page)).to_contain_text("This page sends it once you are online.")
+    visitor.context.set_offline(False)
+    expect(status(page)).to_have_text(SENT)
+    assert len(set(visitor.bodies())) == 1
+    assert RawReport.objects.count() == 1
+
+
+def test_storage_wiped_before_the_acknowledgement_loses_and_doubles_nothing(
+    visitor: Visitor,
+) -> None:
+    page = visitor.open(make_launched_survey())
+    visitor.context.route(REPORTS, lose_acknowledgement, times=1)
+    submit(page)
+    expect(status(page)).to_contain_text("Not sent yet.")
+    session = visitor.context.new_cdp_session(page)
+    origin = page.evaluate("origin")
+    session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+    expect(status(page)).to_have_text(SENT, timeout=20_000)
+    assert (len(visitor.bodies()), len(set(visitor.bodies()))) == (2, 1)
+    assert RawReport.objects.count() == 1
+
+
+@pytest.mark.parametrize("years", [-40, 40])
+def test_a_clock_that_is_wrong_by_years_changes_nothing(visitor: Visitor, years: int) -> None:
+    visitor.context.add_init_script(
+        f"const now = Date.now; Date.now = () => now() + {years} * 365.25 * 864e5;"
+    )
+    page = visitor.open(make_launched_survey())
+    submit(page)
+    expect(status(page)).to_have_text(SENT)
+    assert RawReport.objects.count() == 1
+
+
+# --- seeing and testing --------------------------------------------------------------------------
+
+
+def test_the_receipt_is_what_was_sent_and_goes_with_the_page(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    submit(page)
+    expect(status(page)).to_have_text(SENT)
+    receipt = page.locator("details", has_text=RECEIPT)
+    assert receipt.get_attribute("open") is None
+    receipt.locator("summary").click()
+    body, digest = receipt.locator("code").all_inner_texts()
+    assert [body] == visitor.bodies()
+    assert digest == hashlib.sha256(body.encode()).hexdigest()
+    expect(receipt.get_by_text("25 send the same code as a Yes")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("already sent")
+    assert page.get_by_text(RECEIPT).count() == 0
+
+
+def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey(flips=12))
+    demo = page.locator("#demo")
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    before = len(visitor.requests)
+    shares = []
+    for name in ("Yes", "No") * 20:
+        demo.get_by_role("button", name=name).click()
+        said = demo.get_by_role("status").inner_text()
+        marks = demo.locator(".draws").text_content() or ""
+        yes, no = marks.count("●"), marks.count("○")
+        assert said == f"You answered {name}. Of 100 codes, {yes} say Yes and {no} say No."
+        assert yes + no == 100
+        shares.append(yes if name == "Yes" else no)
+    # 4,000 codes of which 88 of 100 stay: within 4.9 standard deviations, one in a million.
+    assert abs(sum(shares) - 3520) < 4.9 * (4000 * 0.88 * 0.12) ** 0.5
+    assert len(visitor.requests) == before
+    assert kept(page) == []
+
+
+BIASED = "Crypto.prototype.getRandomValues = (array) => array.fill(0);"
+
+
+@pytest.mark.parametrize(("script", "verdict"), [("", "as chance brings"), (BIASED, "not as")])
+def test_the_self_test_tells_a_right_generator_from_a_wrong_one(
+    visitor: Visitor, script: str, verdict: str
+) -> None:
+    if script:
+        visitor.context.add_init_script(script)
+    wave = make_launched_survey()
+    page = visitor.context.new_page()
+    page.goto(f"{visitor.url}/s/{wave.survey.slug}/check")
+    press(page, "Draw 100,000 times")
+    expect(status(page)).to_contain_text(verdict)
+    rows = page.locator("tbody tr").all_inner_texts()
+    cells = [[int(cell.replace(",", "")) for cell in row.split("\t")] for row in rows]
+    assert [row[:4] for row in cells] == [
+        [2, 0, 0, 75_000],
+        [2, 0, 1, 25_000],
+        [2, 1, 0, 25_000],
+        [2, 1, 1, 75_000],
+    ]
+    assert sum(row[4] for row in cells) == 200_000
+
+
+# --- the page as one file ------------------------------------------------------------------------
+
+
+def test_the_page_as_one_file_draws_without_a_network_and_is_handed_in(
+    chromium: Browser, visitor: Visitor, tmp_path: Path
+) -> None:
+    wave = make_launched_survey()
+    page = visitor.context.new_page()
+    page.goto(f"{visitor.url}/s/{wave.survey.slug}/check")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save the page as one file").click()
+    file = tmp_path / "page.html"
+    download.value.save_as(file)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    expect(page.get_by_text(digest)).to_be_visible()
+
+    alone = chromium.new_context(viewport=PHONE)
+    errors: list[str] = []
+    alone.on("weberror", lambda error: errors.append(str(error.error)))
+    requests: list[str] = []
+    alone.on("request", lambda request: requests.append(request.url))
+    alone.set_offline(True)
+    disk = alone.new_page()
+    disk.goto(file.as_uri())
+    submit(disk)
+    expect(disk.get_by_role("heading", level=1)).to_have_text("Your code is ready")
+    expect(status(disk)).to_contain_text(f"{visitor.url}/s/{wave.survey.slug}/send")
+    disk.get_by_text(RECEIPT).click()
+    code = disk.locator("details code").first.inner_text()
+    assert not [url for url in requests if not url.startswith(("file:", "data:"))]
+    disk.goto(file.as_uri())
+    disk.get_by_text(RECEIPT).click()
+    assert disk.locator("details code").first.inner_text() == code, "drawn once"
+    assert errors == []
+    alone.close()
+
+    hand_in(visitor, wave, code[:-1])
+    expect(page_of(visitor).get_by_text("not all of one")).to_be_visible()
+    hand_in(visitor, wave, f"  {code}\n")
+    expect(page_of(visitor).get_by_role("heading", level=1)).to_have_text("Thank you")
+    hand_in(visitor, wave, code)
+    [report] = RawReport.objects.all()
+    symbols = json.loads(code)["symbols"]
+    assert bytes(report.symbols) == bytes("AB".index(symbol) for symbol in symbols)
+
+
+def page_of(visitor: Visitor) -> Page:
+    return visitor.context.pages[-1]
+
+
+def hand_in(visitor: Visitor, wave: Wave, code: str) -> None:
+    page = visitor.context.new_page()
+    page.goto(f"{visitor.url}/s/{wave.survey.slug}/send")
+    page.get_by_label("The code, as it was shown").fill(code)
+    press(page, "Send")
+
+
+# --- languages -----------------------------------------------------------------------------------
+
+
+def make_translated_survey() -> Wave:
+    survey = make_survey(title="On the road", questions=("Ever driven?", "Children?"))
+    survey.translations.create(
+        language="ar",
+        texts={
+            "On the road": "على الطريق",
+            "Ever driven?": "هل قدت؟",
+            "Children?": "هل لديك أطفال؟",
+        },
+    )
+    return launch_survey(survey=survey)
+
+
+def test_a_translation_is_the_same_survey_from_right_to_left(visitor: Visitor) -> None:
+    wave = make_translated_survey()
+    page = visitor.open(wave)
+    assert page.locator("html").get_attribute("dir") == "ltr"
+    page.get_by_role("link", name="العربية").click()
+    expect(page.locator("html[lang=ar][dir=rtl]")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("على الطريق")
+    page.locator("#start").click()
+    words = page.locator("h1 span")
+    expect(words).to_have_text("هل قدت؟")
+    assert words.get_attribute("lang") == "ar"
+    for _ in range(2):
+        page.get_by_label("نعم").check()
+        page.locator("main > .button").click()
+    page.locator("main > .button").click()
+    expect(page.locator("details code").first).to_be_attached()
+    assert page.get_by_text("Yes").count() == 0
+    [report] = RawReport.objects.all()
+    assert len(report.symbols) == 2
+
+
+@pytest.mark.parametrize(("locale", "language"), [("ar-EG", "ar"), ("de-DE", "en")])
+def test_the_browsers_language_is_taken_if_the_survey_has_it(
+    chromium: Browser, live: LiveApplication, locale: str, language: str
+) -> None:
+    wave = make_translated_survey()
+    with visiting(chromium, live, locale=locale) as visitor:
+        page = visitor.open(wave)
+        assert page.locator("html").get_attribute("lang") == language
+
+
+# --- two coins -----------------------------------------------------------------------------------
+
+
+def test_without_scripts_two_coins_take_the_place_of_the_page(
+    chromium: Browser, live: LiveApplication
+) -> None:
+    wave = make_launched_survey(coins=True)
+    browser = launch_chromium(chromium.browser_type, "--blink-settings=scriptEnabled=false")
+    with visiting(browser, live) as visitor:
+        page = visitor.open(wave)
+        page.get_by_role("link", name="You can use two coins instead.").click()
+        assert page.locator(":checked").count() == 0
+        press(page, "Send")
+        expect(page.get_by_role("heading", name="There is a problem")).to_be_visible()
+        assert page.title().startswith("Error:")
+        for name, code in (("q1", 1), ("q2", 0)):
+            page.locator(f"#{name}-{code}").check()
+        press(page, "Send")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
+        assert visitor.context.cookies() == []
+    browser.close()
+    manual = wave.survey.coin_wave
+    assert manual is not None
+    [report] = RawReport.objects.all()
+    assert (report.wave_id, bytes(report.symbols)) == (manual.pk, bytes([1, 0]))
