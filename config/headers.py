@@ -22,20 +22,9 @@ from asgiref.typing import (
 from django.conf import settings
 
 from aggregator import problems
+from surveys.policy import CSP, EXTRA, write_policy
 
 logger = logging.getLogger(__name__)
-_CSP = {
-    "default-src": "'none'",
-    "script-src": "'self'",
-    "style-src": "'self'",
-    "img-src": "'self'",
-    "connect-src": "'self'",
-    "base-uri": "'none'",
-    "form-action": "'none'",
-    "frame-ancestors": "'none'",
-    "require-trusted-types-for": "'script'",
-    "trusted-types": "'none'",
-}
 # A form that works without scripts, and so gets none.
 _FORM = {
     "default-src": "'none'",
@@ -53,7 +42,7 @@ class Policy:
     """What one kind of response carries besides the headers common to all."""
 
     paths: tuple[str, ...]  # beginnings; after a * stands the ending
-    csp: Mapping[str, str | None] = field(default_factory=lambda: dict(_CSP))
+    csp: Mapping[str, str | None] = field(default_factory=lambda: dict(CSP))
     extra: Mapping[str, str] = field(default_factory=dict)
 
     def matches(self, path: str) -> bool:
@@ -64,12 +53,12 @@ class Policy:
         return False
 
     def content_security_policy(self) -> str:
-        return "; ".join(f"{name} {value}" for name, value in self.csp.items() if value)
+        return write_policy(self.csp)
 
 
 def _researcher(**changes: str | None) -> dict[str, str | None]:
     # Forms post to this site; Django's CSRF check needs the referrer within it.
-    return {**_CSP, "form-action": "'self'", **changes}
+    return {**CSP, "form-action": "'self'", **changes}
 
 
 _SAME_ORIGIN = {"Referrer-Policy": "same-origin"}
@@ -80,10 +69,7 @@ _SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": No
 TABLE = (
     # Without a referrer a browser names no origin when it posts a form, not even to its own site.
     Policy(paths=("/s/*/coins", "/s/*/paper", "/s/*/send"), csp=_FORM, extra=_SAME_ORIGIN),
-    Policy(
-        paths=("/s/", "/m/", "/r/"),
-        extra={"Integrity-Policy": "blocked-destinations=(script)"},
-    ),
+    Policy(paths=("/s/", "/m/", "/r/"), extra=EXTRA),
     Policy(paths=("/static/", "/api/"), csp=_NOTHING),
     # Downloads: no code at all, but what is refused there is a page with the common look.
     Policy(

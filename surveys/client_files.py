@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import zopfli.gzip
 from django.urls import reverse
 
 FOLDER = Path(__file__).resolve().parent / "client"
@@ -95,7 +96,7 @@ def _read(path: Path) -> ClientFile:
     return ClientFile(
         name=path.name,
         content=content,
-        compressed=compress(content),
+        compressed=zopfli.gzip.compress(content),  # slow and small: made once
         content_type=CONTENT_TYPES[path.suffix],
         integrity=f"sha256-{digest}",
         url=reverse("surveys:client_file", args=[client_version(), path.name]),

@@ -14,8 +14,8 @@ from surveys.manifest import MANUAL, Manifest
 def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
     """Say what would be frozen beside the browsers' manifest; None if nothing is asked this way.
 
-    The number of people that ends the browsers' wave ends this one with it. What the page does
-    by itself, drawing questions and leaving at once, paper does not.
+    The number of people that ends the browsers' wave ends this one with it. Nothing is drawn at
+    random here: everybody is asked all of it.
     """
     if not manifest.coin_questions:
         return None
@@ -26,5 +26,4 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
         coins=False,
         drawn=None,
         cap=None,
-        quick_exit=False,
     )

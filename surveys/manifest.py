@@ -26,6 +26,8 @@ ELECTRONIC = "electronic"
 MANUAL = "manual"
 # In a report's bytes, where a question was not drawn for a person; on the wire it is "~".
 NOT_DRAWN = 255
+# More do not fit into the largest report that the intake reads (aggregator/intake/wire.py).
+MOST_SYMBOLS = 3963
 # A longer scale is told by its mean alone: with k-ary response the distribution of so many points
 # costs several times the people (docs/methods.md, rating scales).
 MOST_POINTS_WITH_SHARES = 7

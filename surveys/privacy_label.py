@@ -9,7 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from surveys.label.names import describe_length
-from surveys.label.odds import describe_together, equivalent_flips, strength_word
+from surveys.label.odds import (
+    describe_together,
+    equivalent_flips,
+    is_light_anywhere,
+    strength_word,
+)
 from surveys.label.process import describe_process
 from surveys.label.rows import describe_rows
 from surveys.label.shape import Odds, PrivacyLabel, Row
@@ -21,6 +26,7 @@ __all__ = [
     "Row",
     "describe_protection",
     "equivalent_flips",
+    "is_light_anywhere",
     "strength_word",
 ]
 

@@ -73,6 +73,8 @@ def render_questions(
         "entry": client_files()[ENTRY],
         "modules": find_modules(ENTRY),
         "demo_threshold": _demo_threshold(manifest),
+        "types": {question.type for question in manifest.questions},
+        "refusals": any(question.refusal for question in manifest.questions),
         "exit_url": settings.EXIT_URL if manifest.quick_exit else "",
         "coins_url": _coins_url(source) if mode == "open" else "",
         "languages": _list_languages(source, but=language) if mode == "open" else [],

@@ -26,7 +26,7 @@ from surveys.errors import (
 )
 from surveys.languages import list_texts
 from surveys.locks import wait_for_writers
-from surveys.manifest import hash_manifest, parse_manifest, serialize_manifest
+from surveys.manifest import MOST_SYMBOLS, hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import MAX_QUESTIONS, Question, Survey, Translation, Wave
 from surveys.rules import rename
 from surveys.strength import LARGEST_TOTAL_EPSILON
@@ -213,6 +213,12 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
         problems.append(
             f"The questions together exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, at which "
             "respondents’ browsers refuse. Protect them more strongly or ask fewer."
+        )
+    if len(manifest.symbols) > MOST_SYMBOLS:
+        problems.append(
+            f"A report would have {len(manifest.symbols):,} codes, and {MOST_SYMBOLS:,} is the "
+            "most that it can have. Ask fewer questions, or offer fewer answers where several can "
+            "be selected: each of them is a code."
         )
     if survey.closes_at is not None and survey.closes_at <= now:
         problems.append("The closing date has passed. Choose a later one or remove it.")

@@ -1,22 +1,28 @@
 """The respondent's page as one file: it works from a disk, and cannot reach any network.
 
 It draws the code and shows it; the person hands it in from elsewhere, when and where they like.
-The same manifest, language, release and address of the server always give the same bytes.
+The same manifest, language, release and address of the server always give the same bytes, also
+those of the page that names the file's fingerprint.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from typing import Any
+from urllib.parse import urljoin
 
+from django.urls import reverse
 from django.utils.safestring import mark_safe
 
 from surveys.client_files import ENTRY, STYLESHEET, bundle, client_files
-from surveys.respondent_page import render_questions
+from surveys.manifest import parse_manifest
+from surveys.respondent_page import render_check, render_questions
 
 
-def build_single_page(content: bytes, *, language: str, send_url: str) -> bytes:
-    """`content` are the manifest's bytes; `send_url` is where a code is handed in."""
+def build_single_page(content: bytes, *, language: str, origin: str, **context: Any) -> bytes:
+    """`content` are the manifest's bytes; `origin` is the server's, as in https://example.org/."""
+    slug = parse_manifest(content).survey
     script, style = bundle(ENTRY), client_files()[STYLESHEET].content.decode()
     return render_questions(
         "disk",
@@ -24,13 +30,34 @@ def build_single_page(content: bytes, *, language: str, send_url: str) -> bytes:
         language=language,
         template="surveys/single_page.html",
         manifest_url=f"data:application/json;base64,{base64.b64encode(content).decode()}",
-        send_url=send_url,
+        send_url=urljoin(origin, reverse("aggregator:hand_in", args=[slug])),
         script=_embed(script),
         script_hash=_hash_source(script),
         style=_embed(style),
         style_hash=_hash_source(style),
         modules=[],
+        **context,
     )
+
+
+def build_check_page(content: bytes, *, language: str, origin: str, **context: Any) -> bytes:
+    """The page on which a person checks the other, this file among it."""
+    slug, query = parse_manifest(content).survey, f"?lang={language}"
+    file = build_single_page(content, language=language, origin=origin, **context)
+    return render_check(
+        content=content,
+        language=language,
+        page_url=urljoin(origin, reverse("surveys:respond", args=[slug])),
+        file_url=reverse("surveys:single_page", args=[slug]) + query,
+        file_hash=hashlib.sha256(file).hexdigest(),
+        hand_in_url=reverse("aggregator:hand_in", args=[slug]) + query,
+        **context,
+    )
+
+
+def describe_download(slug: str) -> str:
+    """The Content-Disposition with which the file is saved."""
+    return f'attachment; filename="murmur-{slug}.html"'
 
 
 def _embed(text: str) -> str:

@@ -34,17 +34,30 @@ def describe_state(*, wave: Wave | None, now: datetime) -> SurveyState:
 
 def _describe_end(wave: Wave) -> str:
     date = f"on {moment(wave.closes_at)}" if wave.closes_at else ""
-    cap = f"when {whole(wave.cap)} people have answered" if wave.cap else ""
+    crowd = _describe_crowd(wave, verb="have")
+    cap = f"when {crowd}" if crowd else ""
     if date and cap:
         return f"It closes {date}, or earlier {cap}."
     return f"It closes {date or cap}." if date or cap else "It stays open until you close it."
+
+
+def _describe_crowd(wave: Wave, *, verb: str) -> str:
+    """Say how many people end the wave, or ended it; empty if no number does.
+
+    Coins have no number of their own: that of the browsers ends them too.
+    """
+    if wave.mode == Wave.Mode.ELECTRONIC:
+        return f"{whole(wave.cap)} people {verb} answered" if wave.cap else ""
+    browsers = Wave.objects.electronic().filter(survey=wave.survey_id, number=wave.number)
+    cap = browsers.values_list("cap", flat=True).first()
+    return f"{whole(cap)} people {verb} answered in the browser" if cap else ""
 
 
 def _describe_closed(wave: Wave) -> SurveyState:
     when = f" on {moment(wave.closed_at)}" if wave.closed_at else ""
     how = {
         Wave.Ending.DATE: "it reached its closing date",
-        Wave.Ending.CAP: f"{whole(wave.cap or 0)} people had answered",
+        Wave.Ending.CAP: _describe_crowd(wave, verb="had"),
         Wave.Ending.OWNER: "you closed it",
     }[Wave.Ending(wave.ending)]
     return SurveyState(key="closed", name="Closed", sentence=f"Closed{when}, because {how}.")

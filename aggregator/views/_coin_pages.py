@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.translation import override
@@ -12,7 +13,7 @@ from django.utils.translation import override
 from aggregator.coin_sheets import CoinSheet, new_sheet
 from surveys.client_files import ICON, STYLESHEET, client_files
 from surveys.languages import NAMES, direction, language_tag, translate_manifest
-from surveys.manifest import Manifest, ManifestQuestion, parse_manifest
+from surveys.manifest import MANUAL, Manifest, ManifestQuestion, parse_manifest
 from surveys.models import Wave
 from surveys.privacy_label import describe_protection
 
@@ -61,7 +62,7 @@ def render_page(
 ) -> HttpResponse:
     """Write a page in the language that was chosen among the survey's own."""
     manifest = parse_manifest(bytes(wave.manifest)) if wave else None
-    language = _choose_language(request, manifest)
+    language = choose_language(request, manifest)
     files = client_files()
     context = {
         "stylesheet": files[STYLESHEET],
@@ -69,6 +70,7 @@ def render_page(
         "language": _describe_language(language),
         "languages": [_describe_language(code) for code in manifest.languages] if manifest else [],
         "path": request.path,
+        "exit_url": settings.EXIT_URL if manifest and manifest.quick_exit else "",
         "wave": wave,
         **more,
     }
@@ -83,6 +85,8 @@ def render_page(
 def _describe_survey(
     manifest: Manifest, *, sheet: CoinSheet | None = None, trouble: str = "", **_more: Any
 ) -> dict[str, Any]:
+    if manifest.mode != MANUAL:
+        return {"manifest": manifest}  # a code is handed in, of questions of any type
     codes = sheet.codes if sheet else {}
     fields = [
         Field(
@@ -108,7 +112,7 @@ def _word(manifest: Manifest, *, code: int) -> str:
     return next(option.text for option in options if option.code == code)
 
 
-def _choose_language(request: HttpRequest, manifest: Manifest | None) -> str:
+def choose_language(request: HttpRequest, manifest: Manifest | None) -> str:
     chosen = request.GET.get("lang", "")
     if manifest is None:
         return chosen if chosen in NAMES else "en"

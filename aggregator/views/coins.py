@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import segno
 from django.db import DatabaseError, InterfaceError
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
 from aggregator import problems
-from aggregator.coin_sheets import CONTENT_TYPE, CoinSheet, read_hash, read_sheet
-from aggregator.intake.core import check_source, storing_failed
-from aggregator.intake.errors import IntakeError, NotNow, Refused
-from aggregator.intake.page_limiter import seconds_to_wait
+from aggregator.coin_sheets import CoinSheet, read_hash, read_sheet
+from aggregator.intake.core import storing_failed
+from aggregator.intake.errors import IntakeError, NotNow
 from aggregator.intake.store import record_report
 from aggregator.intake.wire import MAX_BODY_BYTES
-from aggregator.views._coin_pages import render_page, show_form, show_notice
+from aggregator.views._coin_pages import choose_language, render_page, show_form, show_notice
+from aggregator.views._plain_forms import check_limit, read_form, refuse_request
 from surveys.manifest import parse_manifest
 from surveys.models import Wave, WaveQuerySet
 
@@ -30,6 +30,10 @@ _NOTICES = {
     problems.WAVE_CLOSED: "closed",
     problems.WAVE_NOT_OPEN_YET: "early",
     problems.ID_ALREADY_USED: "other-codes",
+}
+_STATUSES = {
+    "closed": problems.WAVE_CLOSED.status,
+    "early": problems.WAVE_NOT_OPEN_YET.status,
 }
 
 
@@ -52,7 +56,11 @@ def paper(request: HttpRequest, slug: str) -> HttpResponse:
     wave = _waves(slug).order_by("-number").first()
     if wave is None:
         return show_notice(request, "missing", status=404)
-    address = request.build_absolute_uri(reverse("aggregator:coins", args=[slug]))
+    manifest = parse_manifest(bytes(wave.manifest))
+    language = choose_language(request, manifest)
+    # Who reads the sheet in one language does not want the form in another.
+    query = f"?lang={language}" if language != manifest.language else ""
+    address = request.build_absolute_uri(reverse("aggregator:coins", args=[slug]) + query)
     # Neither colours nor sizes inline: the page's policy forbids style attributes.
     code = segno.make(address, error="m", micro=False).svg_inline(
         omitsize=True, svgclass="code", lineclass=None
@@ -73,18 +81,21 @@ def _standing(wave: Wave) -> str:
 
 
 def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
-    refused = refuse_request(request)
+    refused = refuse_request(request, newest)
     if refused is not None:
         return refused
-    posted = QueryDict(request.body, encoding="utf-8")
+    posted, is_whole = read_form(request, limit=MAX_BODY_BYTES)
+    if not is_whole:
+        status = problems.TOO_LARGE.status
+        return show_notice(request, "not-a-form", wave=newest, status=status)
     # A form that was loaded before another wave was opened asks other questions.
     wave = _waves(slug).filter(manifest_hash=read_hash(posted) or b"").first()
     if wave is None:
-        return show_form(request, newest, trouble="changed", status=422)
+        return _ask_again(request, newest, trouble="changed")
     manifest = parse_manifest(bytes(wave.manifest))
     sheet = read_sheet(posted, manifest=manifest, manifest_hash=bytes(wave.manifest_hash))
     if sheet.missing(manifest):
-        return show_form(request, wave, sheet=sheet, trouble="missing", status=422)
+        return _ask_again(request, wave, sheet=sheet, trouble="missing")
     try:
         check_limit(request)
         record_report(sheet.as_upload(manifest))
@@ -95,26 +106,14 @@ def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
     return show_notice(request, "sent", wave=wave)
 
 
-def refuse_request(request: HttpRequest) -> HttpResponse | None:
-    """Refuse what our own form would not send, before its content is read."""
-    try:
-        check_source({name.lower(): value for name, value in request.headers.items()})
-    except Refused as error:
-        return show_notice(request, "foreign", status=error.problem.status)
-    if request.content_type != CONTENT_TYPE:
-        return show_notice(request, "not-a-form", status=problems.WRONG_CONTENT_TYPE.status)
-    if len(request.body) > MAX_BODY_BYTES:
-        return show_notice(request, "not-a-form", status=problems.TOO_LARGE.status)
-    return None
-
-
-def check_limit(request: HttpRequest) -> None:
-    wait = seconds_to_wait(
-        client=request.META.get("REMOTE_ADDR", ""),
-        forwarded=request.headers.get("X-Forwarded-For", ""),
-    )
-    if wait:
-        raise NotNow(problems.TOO_MANY_REQUESTS, "Send the page again later.", retry_after=wait)
+def _ask_again(
+    request: HttpRequest, wave: Wave, *, trouble: str, sheet: CoinSheet | None = None
+) -> HttpResponse:
+    """The form once more, unless nothing is taken: nobody shall toss coins in vain."""
+    standing = _standing(wave)
+    if standing:
+        return show_notice(request, standing, wave=wave, status=_STATUSES[standing])
+    return show_form(request, wave, sheet=sheet, trouble=trouble, status=422)
 
 
 def _answer_error(

@@ -6,7 +6,7 @@ The code is scrambled already, so any phone or computer may send it; no script i
 from __future__ import annotations
 
 from django.db import DatabaseError, InterfaceError
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
@@ -14,17 +14,20 @@ from aggregator import problems
 from aggregator.intake.core import storing_failed
 from aggregator.intake.errors import IntakeError, NotNow, Refused
 from aggregator.intake.store import record_report
-from aggregator.intake.wire import parse_upload
-from aggregator.views._coin_pages import render_page
-from aggregator.views.coins import check_limit, refuse_request
+from aggregator.intake.wire import MAX_BODY_BYTES, parse_upload
+from aggregator.views._coin_pages import render_page, show_notice
+from aggregator.views._plain_forms import check_limit, read_form, refuse_request
 from surveys.models import Wave
 
+# A form may write each byte as three (~ as %7E), and its field has a name.
+MAX_FORM_BYTES = 4 * MAX_BODY_BYTES
 # What is said of a code that was not taken; all others say that it has another form.
 _TROUBLES = {
     problems.WAVE_CLOSED: "closed",
     problems.WAVE_NOT_OPEN_YET: "early",
     problems.ID_ALREADY_USED: "used",
     problems.UNKNOWN_MANIFEST: "foreign",
+    problems.TOO_LARGE: "too-long",
     problems.TOO_MANY_REQUESTS: "busy",
     problems.DATABASE_UNAVAILABLE: "not-stored",
     problems.UNAVAILABLE: "not-stored",
@@ -38,14 +41,17 @@ def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
     waves = Wave.objects.electronic().filter(survey__slug=slug)
     newest = waves.order_by("-number").first()
     if newest is None:
-        return render_page(request, "coins_notice.html", wave=None, status=404, kind="missing")
+        return show_notice(request, "unknown", status=404)
     if request.method != "POST":
         return _show(request, newest)
-    refused = refuse_request(request)
+    refused = refuse_request(request, newest)
     if refused is not None:
         return refused
-    text = QueryDict(request.body, encoding="utf-8").get("report", "").strip()
+    posted, is_whole = read_form(request, limit=MAX_FORM_BYTES)
+    text = posted.get("report", "").strip()
     try:
+        if not is_whole:
+            raise Refused(problems.TOO_LARGE, "This is longer than any report.")
         upload = parse_upload(text.encode())
         if not waves.filter(manifest_hash=upload.manifest_hash).exists():
             raise Refused(problems.UNKNOWN_MANIFEST, "This code is of another survey.")
@@ -55,7 +61,7 @@ def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
         return _refuse(request, newest, text=text, error=error)
     except (DatabaseError, InterfaceError) as error:
         return _refuse(request, newest, text=text, error=storing_failed(error))
-    return render_page(request, "coins_notice.html", wave=newest, kind="handed-in")
+    return show_notice(request, "handed-in", wave=newest)
 
 
 def _show(
@@ -68,7 +74,8 @@ def _show(
 
 def _refuse(request: HttpRequest, wave: Wave, *, text: str, error: IntakeError) -> HttpResponse:
     trouble = _TROUBLES.get(error.problem, "unreadable")
-    response = _show(request, wave, text=text, trouble=trouble, status=error.problem.status)
+    shown = text[:MAX_BODY_BYTES]  # no code is longer
+    response = _show(request, wave, text=shown, trouble=trouble, status=error.problem.status)
     if isinstance(error, NotNow):
         response["Retry-After"] = str(error.retry_after)
     return response

@@ -34,6 +34,7 @@ const label = document.getElementById("label");
 const ours = [say("no"), say("yes")];
 const opening = { nodes: [...main.childNodes], title: document.title };
 
+let keeper = null;
 let answers = {};
 let manifest;
 let pages = [];
@@ -108,7 +109,7 @@ function listChoices({ type, options = [], minimum = 0, maximum = 0, refusal }) 
   return choices;
 }
 
-/** `read` gives the answer, or a sentence that says what is wrong. */
+/** `read` gives the answer, or what is wrong. */
 function makeFields(page) {
   const answer = answers[page.name];
   const { type, minimum = 0, maximum = 0, unit = "", limit = Infinity, refusal } = page;
@@ -124,7 +125,7 @@ function makeFields(page) {
   const rows = choices.map(({ text, isOwn }, i) =>
     make("label", { class: "choice" }, boxes[i], isOwn ? own(text) : make("span", {}, text)),
   );
-  // Not every keyboard of digits has a minus.
+  // Not all keyboards of digits have a minus.
   const line = input({ inputMode: minimum < 0 ? "text" : "numeric", value: answer ?? "" });
   const range = { minimum, maximum };
   if (isNumber) {
@@ -198,7 +199,7 @@ function makeCheck(asked) {
     make("dl", { class: "checks" }, ...rows),
     make("p", {}, say("check"), isMixed ? ` ${say("mixed")}` : ""),
     button(say("submit"), () => submit(false)),
-    make("p", {}, link(say("hold"), () => submit(true), "again")),
+    ...(mode === "disk" ? [] : [make("p", {}, link(say("hold"), () => submit(true), "again"))]),
   ];
 }
 
@@ -207,7 +208,7 @@ function describe({ name, options = [], unit = "" }) {
   if (answer === null) return [say("refusal")];
   if (!options.length) return [`${answer} `, own(unit)];
   const chosen = options.filter(({ code }) => [answer].flat().includes(code));
-  return chosen.length ? chosen.flatMap(({ text }, i) => [i ? ", " : "", own(text)]) : [say("none")];
+  return chosen.length ? chosen.flatMap(({ text }, i) => [i ? say("comma") : "", own(text)]) : [say("none")];
 }
 
 /** From here on there is one page, and no way back. Screen readers say what `tell` changes. */
@@ -217,19 +218,23 @@ function openOutcome() {
   const sentence = make("p", { role: "status", class: "outcome" });
   const act = make("div");
   const tell = (name, stay = "", actions = {}) => {
+    const isLost = !heading.textContent || act.contains(document.activeElement);
     heading.textContent = say(`${name}-title`) || say("waiting");
+    if (isLost) heading.focus();
     sentence.textContent = `${say(name)} ${say(stay)}`.trim();
     document.title = `${heading.textContent} · ${title}`;
     act.replaceChildren(...Object.entries(actions).map(([word, then]) => button(say(word), then)));
-    if (name === "sent") act.append(make("p", { class: "intro", dir: "auto" }, say("closing")));
+    if (name === "sent") act.append(make("p", { class: "intro closing", dir: "auto" }, say("closing")));
   };
-  /** What left the phone, and what it tells. */
-  const showReceipt = async (body) => {
+    const showReceipt = async (body) => {
     const digest = [...(await hash(new TextEncoder().encode(body)))];
     const hex = digest.map((byte) => byte.toString(16).padStart(2, "0")).join("");
     const odds = [...(label?.querySelectorAll(".odds") ?? [])].map((one) => one.cloneNode(true));
-    const bytes = [make("code", {}, body), make("p", {}, say("hash")), make("code", {}, hex)];
-    act.append(fold("receipt-title", make("p", {}, say("receipt")), ...bytes, ...odds));
+    const [bytes, print] = [body, hex].map((text) => make("code", { dir: "ltr" }, text));
+    const parts = [make("p", {}, say("receipt")), bytes, make("p", {}, say("hash")), print];
+    const receipt = fold("receipt-title", ...parts, ...odds);
+    receipt.open = mode === "disk";
+    act.append(receipt);
   };
   show([make("section", { class: "label over" }, heading, sentence, act)], title);
   return { tell, showReceipt };
@@ -242,7 +247,7 @@ const makeBack = () => link(say("back"), () => history.back(), "back");
 /** Lets a person try the scrambling on a harmless question. Nothing of it is kept or sent. */
 function showDemo(demo) {
   const channel = { k: 2, threshold: Number(demo.dataset.threshold) };
-  const [picture, sentence] = demo.querySelectorAll("p[hidden]");
+  const [, picture, sentence] = demo.querySelectorAll("p");
   // The first button says No, the second Yes.
   demo.querySelectorAll("button").forEach((button, truth) =>
     button.addEventListener("click", () => {
@@ -251,7 +256,6 @@ function showDemo(demo) {
       const yes = codes.filter(Boolean).length;
       picture.textContent = codes.map((code) => (code ? "●" : "○")).join("").replace(/.{10}/g, "$&\n");
       sentence.textContent = say("demo", { answer: button.textContent, yes, no: DRAWS - yes });
-      picture.hidden = sentence.hidden = false;
     }),
   );
   demo.hidden = false;
@@ -261,7 +265,7 @@ function show(nodes, name) {
   main.replaceChildren(...nodes);
   document.title = name;
   scrollTo(0, 0);
-  main.querySelector("h1")?.focus({ preventScroll: true });
+  main.querySelector("h1:not(:empty)")?.focus({ preventScroll: true });
 }
 
 function look() {
@@ -270,7 +274,7 @@ function look() {
   return { open, next: gap < 0 ? open.length : gap };
 }
 
-/** Shows the page of a step, or the last in reach. After all pages comes the check. */
+/** Shows a step, or the last in reach. After all pages comes the check. */
 function render() {
   if (phase !== "answering" || !trail[step]) return show(opening.nodes, opening.title);
   const { open, next } = look();
@@ -282,14 +286,14 @@ function render() {
   let progress = "";
   // Said only where answers cannot change how many questions there are.
   if (page.number && !pages.some(({ rule }) => rule)) {
-    const which = manifest.drawn ? `${page.number} · ${asked.indexOf(page) + 1}` : page.number;
-    progress = say("progress", { which, of: asked.length });
+    const gaps = { number: page.number, which: asked.indexOf(page) + 1, of: asked.length };
+    progress = say(manifest.drawn ? "drawn" : "progress", gaps);
   }
   const name = progress || say("page", { page: place + 1 });
   show([...makeQuestion(page, progress), foldLabel()], `${name} · ${title}`);
 }
 
-/** The author's words in the page's language, or in theirs. */
+/** The author's words. */
 function own(text) {
   const found = manifest.translations?.[language]?.[text];
   const span = document.createElement("span");
@@ -299,7 +303,6 @@ function own(text) {
   return span;
 }
 
-/** Goes on to a page, or to the next one without an answer. */
 function go(name) {
   const { open, next } = look();
   step += 1;
@@ -309,30 +312,71 @@ function go(name) {
   render();
 }
 
-const keeper = mode === "preview" ? null : await openKeeper(promised);
+/** Leaves at once: nothing to see, nothing kept, and nothing to come back to. */
+async function leave() {
+  document.documentElement.hidden = true;
+  document.title = "";
+  answers = {};
+  phase = "left";
+  await Promise.race([keeper?.forget(), new Promise((resolve) => setTimeout(resolve, 500))]);
+  if (step) {
+    history.go(-step);
+    await new Promise((resolve) => {
+      addEventListener("popstate", resolve, { once: true });
+      setTimeout(resolve, 200);
+    });
+  }
+  location.replace(exit.href);
+}
 
-/** Draws the code; if it is held, it is sent only when the person says so. */
+exit?.addEventListener("click", (event) => {
+  event.preventDefault();
+  void leave();
+});
+let shifts = [];
+addEventListener("keydown", ({ key, repeat, timeStamp }) => {
+  if (repeat || !exit) return;
+  shifts = key === "Shift" ? [...shifts.slice(-2), timeStamp] : [];
+  if (shifts.length === 3 && timeStamp - shifts[0] < 5000) void leave();
+});
+addEventListener("pageshow", () => phase === "left" && location.reload());
+
+if (mode !== "preview") keeper = await openKeeper(promised);
+
+/** Draws the code; one that is held is sent only when the person says so. */
 async function submit(held) {
   const { tell, showReceipt } = openOutcome();
   tell("sending");
   history.go(-step);
-  const drawn = await keeper?.seal(() => drawEnvelope(promised, manifest.questions, pages, answers));
-  answers = {};
-  if (!keeper) return tell("preview");
-  if (held) {
-    const stay = keeper.isLasting() ? "lasting" : "memory";
-    await new Promise((resolve) => tell("held", stay, { send: resolve }));
+  const draw = () => drawEnvelope(promised, manifest.questions, pages, answers);
+  step = 1; // what the way back leaves behind
+  let drawn;
+  try {
+    if (!keeper) return tell("preview");
+    drawn = await keeper.seal(() => (held ? { ...draw(), held } : draw()));
+  } catch {
+    return tell("failed");
+  } finally {
+    answers = {};
   }
   await finish({ tell, showReceipt, other: !drawn });
 }
 
 async function finish({ tell, showReceipt, other }) {
-  if (!keeper) return;
-  const envelope = await keeper.read();
-  const body =
-    mode === "disk" && envelope && !("over" in envelope)
-      ? (tell("disk"), encode(envelope))
-      : await send({ keeper, intake, tell, other });
+  const { held, over, ...envelope } = (await keeper.read()) ?? {};
+  if (mode === "disk" && !over) {
+    const erase = async () => {
+      await keeper.write({ over: "sent" });
+      tell("before");
+    };
+    tell("disk", "", { erase });
+    return showReceipt(encode(envelope));
+  }
+  if (held) {
+    await new Promise((resolve) => tell("held", keeper.stay(), { send: resolve }));
+    await keeper.release();
+  }
+  const body = await send({ keeper, intake, tell, other });
   if (body) await showReceipt(body);
 }
 
@@ -355,7 +399,7 @@ async function prepare() {
   if (!status || !start) return; // a closed survey asks nothing
   try {
     await load();
-    status.textContent = keeper && !keeper.isLasting() ? say("volatile") : "";
+    status.textContent = keeper?.stay() === "memory" ? say("volatile") : "";
     start.hidden = false;
   } catch (error) {
     const why = error instanceof Refusal ? error.message : "offline";
@@ -369,6 +413,7 @@ async function prepare() {
 }
 
 addEventListener("popstate", (event) => {
+  if (phase === "left") return;
   if (phase !== "submitted") {
     step = Number(event.state?.step) || 0;
     if (manifest) render();
@@ -389,28 +434,6 @@ addEventListener("pagehide", () => {
 addEventListener("beforeunload", (event) => {
   if (phase === "submitted" && keeper?.isAtRisk()) event.preventDefault();
 });
-
-/** Leaves at once: nothing to see, nothing kept, and this page not behind the next one. */
-async function leave() {
-  document.documentElement.hidden = true;
-  answers = {};
-  phase = "left";
-  await Promise.race([keeper?.forget(), new Promise((resolve) => setTimeout(resolve, 500))]);
-  if (exit) location.replace(exit.href);
-}
-
-exit?.addEventListener("click", (event) => {
-  event.preventDefault();
-  void leave();
-});
-
-let shifts = [];
-addEventListener("keydown", ({ key, repeat, timeStamp }) => {
-  if (repeat || !exit) return;
-  shifts = key === "Shift" ? [...shifts.slice(-2), timeStamp] : [];
-  if (shifts.length === 3 && timeStamp - shifts[0] < 5000) void leave();
-});
-addEventListener("pageshow", () => phase === "left" && location.reload());
 
 history.replaceState({ step: 0 }, "");
 await prepare();

@@ -20,7 +20,6 @@ export function checkChannel({ k, threshold }) {
   checkWhole(threshold, Math.floor(SCALE / k) + 1, SCALE - 1);
 }
 
-/** A number from 0 to n-1. */
 function drawBelow(n, randomUint32) {
   // Numbers at or above the limit are drawn again, or some would come up too often.
   const limit = Math.floor(SCALE / n) * n;
@@ -29,7 +28,6 @@ function drawBelow(n, randomUint32) {
   return v % n;
 }
 
-/** The code to send. */
 export function randomizeSymbol(symbol, channel, randomUint32) {
   checkChannel(channel);
   const { k, threshold } = channel;
@@ -59,7 +57,6 @@ export function drawBlocks(blocks, drawn, randomUint32) {
   return order.slice(0, drawn).sort((a, b) => a - b);
 }
 
-/** Scrambles all answers of a visit, each by itself. */
 export function randomizeReport(latents, channels, randomUint32) {
   checkWhole(latents.length, channels.length, channels.length);
   return channels.map((channel, i) => {
@@ -73,7 +70,6 @@ export function randomizeReport(latents, channels, randomUint32) {
   });
 }
 
-/** The browser's own source of unpredictable numbers. */
 export function cryptoUint32() {
   return crypto.getRandomValues(new Uint32Array(1))[0];
 }

@@ -14,6 +14,7 @@ const LARGEST_TOTAL = 20;
 const STORE = "envelopes";
 const SECONDS_BETWEEN_TRIES = [1, 2, 4, 8, 16];
 const LONGEST_WAIT = 60;
+const LONGEST_PAUSE = 1800;
 const PATIENCE = 20_000; // milliseconds for one try
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -26,7 +27,6 @@ export function toBase64url(bytes) {
 
 export const hash = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 
-/** Refuses bytes that are not those promised, and numbers that would not protect a person. */
 export async function loadManifest(url, promised) {
   const response = await fetch(url, { redirect: "error" });
   if (!response.ok) throw new TypeError(`${url} answered ${response.status}`);
@@ -89,7 +89,6 @@ function findChannels(question) {
   return channels;
 }
 
-/** Scrambled questions that rules tie together share a block. */
 function findBlocks(questions) {
   const known = new Map();
   let tied = questions.map(({ channels }, i) => (channels[0] ? i : -1));
@@ -137,10 +136,7 @@ function leaves(rule) {
   return parts ? parts.flatMap(leaves) : [rule];
 }
 
-/**
- * Says of every question whether this person can be asked it. A text goes where the questions go
- * that its rule names.
- */
+/** A text goes where the questions go that its rule names. */
 export function markDrawn(questions, mine) {
   const out = new Set();
   for (const one of questions) {
@@ -183,7 +179,7 @@ export function walk(pages, answers) {
   return { open, codes };
 }
 
-/** The truth behind each symbol; undefined, which cannot be sent, if an answer is missing. */
+/** The truth behind each symbol; undefined cannot be sent. */
 export function findLatents(question, codes, isAsked) {
   const { name, type, options = [], channels, minimum = 0, rule, refusal, isDrawn } = question;
   const [first] = channels;
@@ -212,7 +208,7 @@ export function drawEnvelope(manifest, questions, pages, answers) {
   return { manifest, id, symbols };
 }
 
-/** Without storage or locks it is only this page's memory that keeps. */
+/** Without storage it is only this page's memory that keeps. */
 export async function openKeeper(hash) {
   const kept = {};
   let database = navigator.locks && (await openDatabase().catch(() => undefined));
@@ -236,26 +232,38 @@ export async function openKeeper(hash) {
     }
   };
 
+  const lock = async (act) => {
+    try {
+      if (database) return await navigator.locks.request(`murmur ${hash}`, act);
+    } catch {
+      // refused: go on alone
+    }
+    return act();
+  };
   /** Of many tabs one draws, and the others find what it has kept. */
-  const seal = async (draw, part = "") => {
-    const sealAlone = async () => {
+  const seal = (draw, part = "") =>
+    lock(async () => {
       if (await read(part)) return false;
       await write(draw(), part);
       return true;
-    };
-    return database ? navigator.locks.request(`murmur ${hash}`, sealAlone) : sealAlone();
-  };
-
+    });
+  /** Lets go of a held code, unless another tab was faster. */
+  const release = () =>
+    lock(async () => {
+      const { held, ...envelope } = await read();
+      if (held) await write(envelope);
+    });
   /** Leaves nothing; of a code that may have arrived, that there was one. */
-  const forget = async () => {
-    await write(undefined, " blocks");
-    const envelope = await read();
-    if (envelope && !envelope.over) await write({ over: "left" });
-  };
+  const forget = () =>
+    lock(async () => {
+      await write(undefined, " blocks");
+      const envelope = await read();
+      if (envelope && !envelope.over) await write({ over: "left" });
+    });
 
-  const isLasting = () => database !== undefined;
+  const stay = () => (database ? "lasting" : "memory");
   const isAtRisk = () => !database && kept[""] && !kept[""].over;
-  return { read, write, seal, forget, isLasting, isAtRisk };
+  return { read, write, seal, release, forget, stay, isAtRisk };
 }
 
 async function openDatabase() {
@@ -271,7 +279,7 @@ function settled(request) {
   });
 }
 
-/** Done when the disk has it, or has erased it: the first try to send waits for this. */
+/** Done when the disk has done it. */
 function put(database, key, value) {
   return new Promise((resolve, reject) => {
     const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
@@ -286,9 +294,7 @@ function put(database, key, value) {
 export const encode = ({ manifest, id, symbols }) =>
   `{"format":1,"manifest":"${manifest}","id":"${id}","symbols":"${symbols}"}`;
 
-/**
- * Sends what is kept, and erases it when it is acknowledged. Returns the bytes if that was now.
- */
+/** Returns the bytes if they were sent now. */
 export async function send({ keeper, intake, tell, other }) {
   const kept = await keeper.read();
   if (!kept) return;
@@ -297,11 +303,11 @@ export async function send({ keeper, intake, tell, other }) {
     return tell(kept.over === "sent" ? before : kept.over);
   }
   const body = encode(kept);
-  const stay = keeper.isLasting() ? "lasting" : "memory";
+  const stay = keeper.stay();
   let agreed = false;
-  for (;;) {
+  for (let pause = LONGEST_WAIT; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     tell("sending");
-    const outcome = await deliver(intake, body, () => tell("trying", stay));
+    const { outcome, seconds } = await deliver(keeper, intake, body, () => tell("trying", stay));
     if (outcome === "sent" || outcome === "closed" || outcome === "refused") {
       await keeper.write({ over: outcome });
     }
@@ -315,44 +321,51 @@ export async function send({ keeper, intake, tell, other }) {
     });
     if (agreed) {
       tell("agreed", stay);
-      await findChance();
+      await findChance(Math.max(pause, seconds));
     }
   }
 }
 
-function findChance() {
+function findChance(seconds) {
   return new Promise((resolve) => {
     addEventListener("online", resolve, { once: true });
-    setTimeout(resolve, 1000 * LONGEST_WAIT);
+    void sleep(Math.min(seconds, 86_400)).then(resolve);
   });
 }
 
-async function deliver(url, body, onWaiting) {
+/** Up to half as long again: thousands must not return at the same moment. */
+function sleep(seconds) {
+  const jitter = cryptoUint32() / 2 ** 33;
+  return new Promise((resolve) => setTimeout(resolve, 1000 * seconds * (1 + jitter)));
+}
+
+async function deliver(keeper, url, body, onWaiting) {
   for (const pause of [...SECONDS_BETWEEN_TRIES, Infinity]) {
+    // Another tab may have sent it, or the person may have left.
+    const { over } = await keeper.read();
+    if (over) return { outcome: over };
     const { outcome, seconds } = await post(url, body);
     const wait = Math.max(pause, seconds);
     const isOver = outcome !== "later" && outcome !== "early";
-    if (isOver || wait > LONGEST_WAIT || !navigator.onLine) return outcome;
+    if (isOver || wait > LONGEST_WAIT || !navigator.onLine) return { outcome, seconds };
     onWaiting();
-    // Up to half as long again, so that thousands do not return at the same moment.
-    const jitter = cryptoUint32() / 2 ** 33;
-    await new Promise((resolve) => setTimeout(resolve, 1000 * wait * (1 + jitter)));
+    await sleep(wait);
   }
-  return "later";
 }
 
 async function post(url, body) {
+  const control = new AbortController();
+  setTimeout(() => control.abort(), PATIENCE);
   try {
     const response = await fetch(url, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body,
-      mode: "same-origin",
+      mode: "cors", // in others, and without a referrer, Firefox names no origin
       credentials: "omit",
       redirect: "error",
       referrerPolicy: "no-referrer",
-      cache: "no-store",
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: control.signal,
     });
     const seconds = Number(response.headers.get("Retry-After")) || 0;
     return { outcome: await interpret(response), seconds };

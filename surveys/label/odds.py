@@ -171,6 +171,12 @@ def guess_from_one() -> str:
     return _("Someone who saw your code could make a fair guess.")
 
 
+def is_light_anywhere(manifest: Manifest) -> bool:
+    """Whether one answer or all together are protected lightly, in the browser or with coins."""
+    flips = [_flips(manifest, question) for question in scrambled(manifest)]
+    return "light" in map(strength_word, (*flips, _flips_of(manifest.epsilon)))
+
+
 def describe_together(manifest: Manifest) -> tuple[str, ...]:
     codes = Counter(symbol.block for symbol in manifest.symbols if symbol.threshold is not None)
     if manifest.drawn is None:
@@ -188,7 +194,8 @@ def describe_together(manifest: Manifest) -> tuple[str, ...]:
         ) % {"count": write_whole(most)}
     else:
         first = _("Together, your codes say more than one alone.")
-    word = strength_word(_flips_of(manifest.epsilon))
+    # With coins one may tell more, and the page of the coins has a label of its own.
+    word = strength_word(_flips_of(manifest.drawn_epsilon))
     if word != "light":
         return (first, _(TOGETHER[word]))
     return (first, _(TOGETHER[word]), _("Someone who saw them all could make a fair guess."))

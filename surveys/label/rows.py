@@ -9,7 +9,7 @@ from surveys.label.finding import describe_finding
 from surveys.label.names import name_questions, scrambled, sent_as_answered, write_whole
 from surveys.label.odds import describe_odds, guess_from_one
 from surveys.label.shape import Row
-from surveys.manifest import Manifest
+from surveys.manifest import MANUAL, Manifest
 
 
 def describe_rows(manifest: Manifest) -> tuple[Row, ...]:
@@ -110,8 +110,12 @@ def _describe_readable(manifest: Manifest) -> tuple[str, ...]:
 
 def _describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
     drawn = (_("Which questions were drawn for you."),) if manifest.drawn is not None else ()
+    language = (_("In which language you read it."),) if manifest.translations else ()
+    coins = (_("That you used coins."),) if manifest.mode == MANUAL else ()
     return (
         _("That this phone or computer, with its network address, opened this page."),
+        *language,
+        *coins,
         *drawn,
         _("What someone sees over your shoulder."),
         _("Spyware on the phone or computer."),

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from surveys.manifest import parse_manifest
 from surveys.models import Wave
-from surveys.respondent_page import render_check
-from surveys.single_page import build_single_page
+from surveys.single_page import build_check_page, build_single_page, describe_download
 from surveys.views.compressed import answer
 
 
@@ -19,18 +15,7 @@ from surveys.views.compressed import answer
 def check(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a test of the scrambling, and the fingerprints of all that the page runs."""
     wave, language = _find(request, slug)
-    page = build_single_page(
-        bytes(wave.manifest), language=language, send_url=_hand_in_url(request, slug)
-    )
-    query = f"?lang={language}"
-    content = render_check(
-        content=bytes(wave.manifest),
-        language=language,
-        page_url=request.build_absolute_uri(reverse("surveys:respond", args=[slug])),
-        file_url=reverse("surveys:single_page", args=[slug]) + query,
-        file_hash=hashlib.sha256(page).hexdigest(),
-        hand_in_url=reverse("aggregator:hand_in", args=[slug]) + query,
-    )
+    content = build_check_page(bytes(wave.manifest), language=language, origin=_origin(request))
     return answer(request, content, content_type="text/html; charset=utf-8")
 
 
@@ -38,11 +23,9 @@ def check(request: HttpRequest, slug: str) -> HttpResponse:
 def single_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Hand out the page as one file, to be opened from a disk."""
     wave, language = _find(request, slug)
-    page = build_single_page(
-        bytes(wave.manifest), language=language, send_url=_hand_in_url(request, slug)
-    )
+    page = build_single_page(bytes(wave.manifest), language=language, origin=_origin(request))
     response = answer(request, page, content_type="text/html; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="murmur-{slug}.html"'
+    response["Content-Disposition"] = describe_download(slug)
     return response
 
 
@@ -55,5 +38,5 @@ def _find(request: HttpRequest, slug: str) -> tuple[Wave, str]:
     return wave, language if language in manifest.languages else manifest.language
 
 
-def _hand_in_url(request: HttpRequest, slug: str) -> str:
-    return request.build_absolute_uri(reverse("aggregator:hand_in", args=[slug]))
+def _origin(request: HttpRequest) -> str:
+    return request.build_absolute_uri("/")

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from surveys.languages import translate_manifest
 from surveys.manifest import Manifest, parse_manifest
 from surveys.models import Survey
+from surveys.privacy_label import is_light_anywhere
 from surveys.qr_codes import draw_png, draw_svg
 from surveys.state import describe_state
 from surveys.views.access import authoring, get_own_survey
@@ -94,13 +95,15 @@ def poster(request: HttpRequest, slug: str) -> HttpResponse:
     link = _read_link(request, survey, manifest)
     language = link.language or manifest.language
     translated = translate_manifest(manifest, language)
+    some_declared = any(q.type == "declared" for q in manifest.questions)
     with override(language):
         context = {
             "survey": survey,
             "manifest": translated,
             "introduction": _shorten(translated.introduction),
             "title_is_long": len(translated.title) > LONG_TITLE,
-            "some_declared": any(q.type == "declared" for q in manifest.questions),
+            "some_declared": some_declared,
+            "is_only_shares": not some_declared and not is_light_anywhere(manifest),
             "language": language,
             "link": link,
         }

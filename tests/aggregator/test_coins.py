@@ -7,15 +7,19 @@ import html
 import io
 import random
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
+import segno
 from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, override
 
+from aggregator.coin_sheets import new_sheet
 from aggregator.intake import page_limiter
 from aggregator.models import RawReport, SpentId
 from aggregator.results import find_view
@@ -28,11 +32,23 @@ from tests.factories import QUESTIONS, make_launched_survey, make_survey
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 FORM = "application/x-www-form-urlencoded"
+NOWHERE = "/s/nothing/coins"
+UNREAD = "Murmur’s own words were not yet read by a native speaker."
 FORBIDDEN = ("anonym", " lie ", "false answer", "fake", "noise", "garble", "epsilon", "ε")
 
 
 def make_coins(**settings: Any) -> Wave:
     wave = make_launched_survey(coins=True, **settings).survey.coin_wave
+    assert wave is not None
+    return wave
+
+
+def make_german_coins(**settings: Any) -> Wave:
+    """Coins that speak English and German."""
+    survey = make_survey(coins=True, **settings)
+    words = {"On the road": "Unterwegs"} | {question: f"{question} (de)" for question in QUESTIONS}
+    survey.translations.create(language="de", texts=words)
+    wave = launch_survey(survey=survey).survey.coin_wave
     assert wave is not None
     return wave
 
@@ -49,10 +65,10 @@ def hidden_fields(text: str) -> dict[str, str]:
     return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]+)">', text))
 
 
-def post(wave: Wave, fields: dict[str, str], **headers: str) -> Any:
+def post(wave: Wave, fields: dict[str, str], *, query: str = "", **headers: str) -> Any:
     client = Client(headers={"host": "localhost", **headers})
     body = "&".join(f"{name}={value}" for name, value in fields.items())
-    return client.post(address(wave), body, content_type=FORM)
+    return client.post(address(wave) + query, body, content_type=FORM)
 
 
 def tick(wave: Wave, **codes: int) -> dict[str, str]:
@@ -128,6 +144,18 @@ class TestForm:
         assert "على الطريق" in text
         assert '?lang=en"' in text
         assert '<html lang="en" dir="ltr">' in load(wave, "?lang=fr").content.decode()
+
+    def test_other_languages_say_that_no_native_speaker_read_them(self) -> None:
+        wave = make_german_coins()
+        for path in [*(address(wave, name) for name in ("coins", "paper", "hand_in")), NOWHERE]:
+            for language in ("en", "de"):
+                response = Client(headers={"host": "localhost"}).get(f"{path}?lang={language}")
+                with override(language):
+                    assert (gettext(UNREAD) in words_of(response)) == (language == "de"), path
+        for survey_language, count in (("de", 1), ("en", 0)):
+            with override(survey_language):
+                response = post(wave, {"manifest": "?"}, query=f"?lang={survey_language}")
+                assert words_of(response).count(gettext(UNREAD)) == count
 
 
 class TestSending:
@@ -266,6 +294,29 @@ class TestRefusing:
         for response in (early, posted):
             assert f"It opens on {opens_at.day} {opens_at:%B %Y, %H:%M} UTC" in words_of(response)
 
+    def test_the_opening_is_told_as_each_language_writes_it(self) -> None:
+        wave = make_german_coins(opens_at=datetime(2097, 3, 31, 18, 0, tzinfo=UTC))
+        assert "It opens on 31 March 2097, 18:00 UTC." in words_of(load(wave))
+        german = words_of(load(wave, "?lang=de"))
+        assert "März 2097" in german
+        assert "March" not in german
+
+    def test_questions_that_nobody_can_answer_now_are_not_shown_as_new_ones(self) -> None:
+        early = make_coins(opens_at=timezone.now() + timedelta(days=3))
+        closed = make_coins()
+        unfinished = tick(closed, q1=1)
+        close_wave(wave_id=closed.pk, ending=Wave.Ending.OWNER)
+        unknown = {"manifest": "A" * 43, "report": "A" * 43, "q1": "1", "q2": "0"}
+        for wave, fields, status, words in (
+            (early, unknown, 425, "This survey is not open yet"),
+            (closed, unknown, 410, "This survey is closed"),
+            (closed, unfinished, 410, "This survey is closed"),
+        ):
+            response = post(wave, fields)
+            assert response.status_code == status
+            assert words in words_of(response)
+            assert "<form" not in response.content.decode()
+
     def test_a_database_out_of_reach_loses_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(upload: object) -> None:
             raise OperationalError("canary 8714")
@@ -318,6 +369,26 @@ def test_the_paper_has_boxes_the_address_and_its_code() -> None:
     assert "Do not write your name on it." in text
 
 
+@pytest.mark.parametrize(
+    ("asked", "query"), [("", ""), ("?lang=en", ""), ("?lang=de", "?lang=de"), ("?lang=fr", "")]
+)
+def test_the_paper_leads_to_the_form_in_its_own_language(asked: str, query: str) -> None:
+    wave = make_german_coins()
+    path = address(wave, "paper") + asked
+    text = Client(headers={"host": "localhost"}).get(path).content.decode()
+    written = f"http://localhost{address(wave)}{query}"
+    assert f'<span class="address" dir="ltr">{written}</span>' in text
+    code = segno.make(written, error="m", micro=False)
+    assert code.svg_inline(omitsize=True, svgclass="code", lineclass=None) in text
+
+
+def test_an_old_sheet_can_be_told_from_the_form() -> None:
+    wave = make_coins()
+    for name in ("coins", "paper"):
+        response = Client(headers={"host": "localhost"}).get(address(wave, name))
+        assert f"Wave 1 · {wave.manifest_hash_hex[:8]} " in words_of(response)
+
+
 class TestStratum:
     def test_each_is_sealed_and_estimated_apart(self) -> None:
         wave = make_coins()
@@ -349,19 +420,51 @@ class TestStratum:
         assert "Too few" not in words_of(self.read(wave.survey, "results"))
 
     def test_two_coins_give_back_a_quarter_of_swaps(self) -> None:
-        """The rule as people follow it: 25 of 100 tick the other answer, whatever theirs is."""
+        """Synthetic people follow the rule; what the form stores is estimated."""
         generator = random.Random(20261121)
-        people = 40_000
+        people, yes = 400, (120, 300)
+        wave = make_coins()
+        manifest = parse_manifest(bytes(wave.manifest))
+        client = Client(headers={"host": "localhost"})
 
         def toss(answer: int) -> int:
             heads = generator.random() < 0.5
             return answer if heads else int(generator.random() < 0.5)
 
-        for answer in (0, 1):
-            other = sum(toss(answer) != answer for _ in range(people))
-            print(f"n={people} answer={answer} observed={other} expected={people / 4}")
-            # 4.892 standard errors: one in a million.
-            assert abs(other - people / 4) < 4.892 * (people * 0.25 * 0.75) ** 0.5
+        answers = {}
+        for number in range(people):
+            sheet = new_sheet(bytes(wave.manifest_hash))
+            answers[sheet.report_id] = [int(number < one) for one in yes]
+            codes = map(toss, answers[sheet.report_id])
+            names = [one.name for one in manifest.questions]
+            hidden = {"manifest": sheet.written_hash, "report": sheet.written_id}
+            body = urlencode(hidden | dict(zip(names, codes, strict=True)))
+            assert client.post(address(wave), body, content_type=FORM).status_code == 200
+
+        stored = [(bytes(one.id), bytes(one.symbols)) for one in RawReport.objects.all()]
+        assert len(stored) == people
+        for place, truth in enumerate(yes):
+            for answer, crowd in ((0, people - truth), (1, truth)):
+                other = sum(
+                    answers[name][place] == answer != symbols[place] for name, symbols in stored
+                )
+                print(f"n={crowd} answer={answer} observed={other} expected={crowd / 4}")
+                # 4.892 standard errors: one in a million.
+                assert abs(other - crowd / 4) < 4.892 * (crowd * 0.25 * 0.75) ** 0.5
+
+        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+        process(wave)
+        results = find_view(wave.survey, mode="manual").results
+        assert results is not None
+        assert results.snapshot.total == people
+        for question, truth in zip(results.questions, yes, strict=True):
+            [figure] = question.interest
+            assert figure.estimate is not None
+            assert figure.standard_error is not None
+            margin = 4.892 * figure.standard_error
+            print(f"truth={truth / people} estimate={figure.estimate:.3f} ± {margin:.3f}")
+            assert margin < 0.25, "or nothing would be tested"
+            assert abs(figure.estimate - truth / people) < margin
 
     def test_its_design_is_that_of_the_rule(self) -> None:
         manifest = parse_manifest(bytes(make_coins(flips=40).manifest))

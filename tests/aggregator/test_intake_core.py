@@ -12,9 +12,10 @@ from django.utils import timezone
 
 from aggregator.intake import core
 from aggregator.intake.core import Reply, handle
-from aggregator.intake.wire import encode_report
+from aggregator.intake.wire import MAX_BODY_BYTES, encode_report
 from aggregator.models import RawReport, SpentId
 from aggregator.sealing import seal_next_batch
+from surveys.manifest import MOST_SYMBOLS
 from surveys.models import Wave
 from surveys.services import close_wave
 from tests.aggregator.waves import make_wave, send_many
@@ -55,6 +56,11 @@ def test_a_new_report_is_committed_and_answered_201() -> None:
     assert (reply.status, json.loads(reply.body)) == (201, {"status": "recorded"})
     assert stored() == [(ID, b"\1\0\1")]
     assert [bytes(s.id) for s in SpentId.objects.all()] == [ID]
+
+
+def test_the_largest_survey_that_can_be_opened_fits_to_the_byte() -> None:
+    body = encode_report(manifest_hash=ID, report_id=ID, symbols=bytes(MOST_SYMBOLS))
+    assert len(body) == MAX_BODY_BYTES
 
 
 def test_an_identical_retry_is_answered_200_and_stored_once() -> None:

@@ -38,7 +38,7 @@ ACCEPTS = """async (texts) => {
       return manifest.questions.map(({ block }) => block);
     });
 }"""
-# What page.js and envelope.js do, with drawn words from outside.
+# What page.js and report.js do, with drawn words from outside.
 VISIT = """async (cases) => {
     const { checkManifest } = await import("/report.js");
     const { drawBlocks, randomizeReport } = await import("/randomize.js");

@@ -25,8 +25,8 @@ from tests.factories import make_launched_survey, make_survey
 Look = Callable[[str], None]
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text()
 # Best practices and experimental rules too: only those of level AAA are left out.
-RUN_AXE = """async () => {
-    const rules = axe.getRules().filter(({ tags }) => !tags.includes("wcag2aaa"));
+RUN_AXE = """async (tag) => {
+    const rules = axe.getRules(tag).filter(({ tags }) => !tags.includes("wcag2aaa"));
     const values = rules.map(({ ruleId }) => ruleId);
     const { violations } = await axe.run({ runOnly: { type: "rule", values } });
     return violations.flatMap(({ id, nodes }) =>
@@ -64,7 +64,7 @@ LOOK_AT_FOCUS = """() => {
     const { outlineStyle, outlineWidth } = getComputedStyle(shown);
     const { top, bottom } = shown.getBoundingClientRect();
     return {
-      name: (one.labels?.[0] ?? one).innerText.trim(),
+      name: (one.labels?.[0] ?? one).innerText.trim().replace(/\\s+/g, " "),
       outline: outlineStyle === "none" ? 0 : parseFloat(outlineWidth),
       isOnScreen: bottom > 0 && top < innerHeight,
     };
@@ -114,6 +114,8 @@ COUNT_SHIFTS = """
       }
     }).observe({ type: "layout-shift", buffered: true });
 """
+AFTER_FIRST_PAINT = """() => new Promise((resolve) =>
+    new PerformanceObserver(resolve).observe({ type: "paint", buffered: true }))"""
 AFTER_TWO_FRAMES = """() => new Promise((resolve) =>
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))"""
 # All that the author writes, with its translation.
@@ -143,7 +145,7 @@ WORDS = {
     "Elsewhere": "في مكان آخر",
 }
 LONG_WORD = "Donaudampfschifffahrt" * 15
-TALL = {"width": 1280, "height": 4000}
+TALL = 5000  # pixels, in which a whole page is seen at once
 
 
 def make_full_survey(*, tail: str = "", **settings: Any) -> Wave:
@@ -192,8 +194,9 @@ def walk(page: Page, look: Look) -> None:
     look("check")
     page.locator(".button").click()
     expect(page.locator("details")).to_be_visible()
-    page.locator("summary").click()
     look("outcome")
+    page.locator("summary").click()
+    look("receipt")
 
 
 def fill_in(page: Page) -> None:
@@ -213,8 +216,11 @@ def tour(page: Page, live: LiveApplication, wave: Wave, *, language: str, look: 
         look(path)
 
     go(f"{slug}/check{query}")
+    # With one way to scramble, the test takes a moment.
+    short = make_launched_survey(language=language, questions=("Driven?",))
+    page.goto(f"{live.url}/s/{short.survey.slug}/check")
     page.locator("#self-test button").click()
-    expect(page.locator("#self-test [role=status]")).not_to_be_empty(timeout=20_000)
+    expect(page.locator("#self-test table")).to_be_visible(timeout=20_000)
     look("self-test")
     go(f"{slug}/paper{query}")
     go(f"{slug}/send{query}")
@@ -246,17 +252,18 @@ def test_axe_finds_nothing_on_any_page(
         page = visitor.context.new_page()
 
         def look(step: str) -> None:
-            page.evaluate(AXE)
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                found = page.evaluate(RUN_AXE)
-                if found:
-                    faults[f"{step}, {scheme}"] = found
+            if not page.evaluate("'axe' in window"):
+                page.evaluate(AXE)
+            faults[step] = page.evaluate(RUN_AXE, [])
+            # In the dark nothing but colours is different.
+            page.emulate_media(color_scheme="dark")
+            faults[f"{step}, dark"] = page.evaluate(RUN_AXE, ["cat.color"])
+            page.emulate_media(color_scheme="light")
 
         page.goto(f"{live.url}/s/{wave.survey.slug}/{language}")
         walk(page, look)
         tour(page, live, wave, language=language, look=look)
-    assert faults == {}
+    assert {step: found for step, found in faults.items() if found} == {}
 
 
 def focus(page: Page) -> str:
@@ -382,6 +389,7 @@ def test_every_step_is_built_alike(chromium: Browser, live: LiveApplication, lan
 
         def look(step: str) -> None:
             expect(title).to_have_count(1)
+            expect(page).to_have_title(re.compile(r"\S"))
             titles[step] = page.title()
             assert_rows_are_well_made(page, from_right=language == "ar")
 
@@ -393,7 +401,7 @@ def test_every_step_is_built_alike(chromium: Browser, live: LiveApplication, lan
             assert page.locator("legend h1").count() == page.locator("fieldset").count()
             if step.endswith("refused"):
                 expect(page.locator(".error-summary")).to_be_focused()
-            elif step not in ("start", "demo"):
+            elif step not in ("start", "demo", "receipt"):
                 expect(title).to_be_focused()
 
         page.goto(f"{live.url}/s/{wave.survey.slug}/{language}")
@@ -401,12 +409,11 @@ def test_every_step_is_built_alike(chromium: Browser, live: LiveApplication, lan
         steps = {
             step: text
             for step, text in titles.items()
-            if step != "demo" and not step.endswith("filled in")
+            if step not in ("demo", "receipt") and not step.endswith("filled in")
         }
         # Start, check and end; nine pages, of which all but the text to read can be refused.
         assert len(set(steps.values())) == len(steps) == 3 + 9 + 8
         tour(page, live, wave, language=language, look=look)
-    assert all(titles.values())
 
 
 def test_a_survey_of_100_questions_says_how_far_one_is(visitor: Visitor) -> None:
@@ -421,39 +428,27 @@ def test_a_survey_of_100_questions_says_how_far_one_is(visitor: Visitor) -> None
         press(page, NEXT)
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "scale", "is_spaced"),
-    [(320, 640, 1, False), (320, 256, 4, False), (390, 844, 1, True)],
-    ids=["320 px", "1280 px at 400 %", "text spacing"],
-)
 @pytest.mark.parametrize("language", ["en", "ar"])
-def test_nothing_is_cut_off_or_sticks_out(
-    chromium: Browser,
-    live: LiveApplication,
-    language: str,
-    width: int,
-    height: int,
-    scale: int,
-    is_spaced: bool,
+def test_nothing_is_cut_off_or_sticks_out_at_400_percent(
+    chromium: Browser, live: LiveApplication, language: str
 ) -> None:
+    """A window of 1280 × 1024 pixels, of which 320 × 256 are left."""
     wave = make_full_survey(tail=LONG_WORD)
     misfits: dict[str, list[str]] = {}
-    options: dict[str, Any] = {"device_scale_factor": scale, "locale": language}
-    options["viewport"] = {"width": width, "height": height}
-    with visiting(chromium, live, **options) as visitor:
+    size = {"width": 320, "height": 256}
+    with visiting(chromium, live, viewport=size, device_scale_factor=4, locale=language) as visitor:
         page = visitor.context.new_page()
 
         def look(step: str) -> None:
-            if is_spaced:
-                page.evaluate(SPACE_OUT)
-            found = page.evaluate(FIND_MISFITS)
-            if found:
-                misfits[step] = found
+            misfits[step] = page.evaluate(FIND_MISFITS)
+            page.evaluate(SPACE_OUT)
+            misfits[f"{step}, spaced out"] = page.evaluate(FIND_MISFITS)
+            page.evaluate("() => { document.adoptedStyleSheets = []; }")
 
         page.goto(f"{live.url}/s/{wave.survey.slug}/{language}")
         walk(page, look)
         tour(page, live, wave, language=language, look=look)
-    assert misfits == {}
+    assert {step: found for step, found in misfits.items() if found} == {}
 
 
 def test_forced_colours_keep_all_shapes_and_nothing_moves(
@@ -480,24 +475,29 @@ def test_forced_colours_keep_all_shapes_and_nothing_moves(
     assert faults == {}
 
 
-@pytest.mark.parametrize("language", ["en", "ar"])
-@pytest.mark.parametrize("viewport", [PHONE, TALL], ids=["phone", "tall"])
+@pytest.mark.parametrize(
+    ("language", "viewport"),
+    [
+        ("en", PHONE),
+        ("ar", {**PHONE, "height": TALL}),
+        ("en", {"width": 1280, "height": TALL}),
+    ],
+)
 def test_all_can_be_read_before_any_script_and_nothing_moves_afterwards(
-    chromium: Browser, live: LiveApplication, viewport: dict[str, int], language: str
+    chromium: Browser, live: LiveApplication, language: str, viewport: dict[str, int]
 ) -> None:
     wave = make_full_survey()
     held: list[Route] = []
     with visiting(chromium, live, viewport=viewport) as visitor:
         page = visitor.context.new_page()
         page.add_init_script(COUNT_SHIFTS)
-        page.route("**/r/**/*.js", held.append)
+        page.route("**/r/**/*.js", lambda route: held.append(route))
         page.route("**/api/reports", answer_late)
         page.goto(f"{live.url}/s/{wave.survey.slug}/{language}", wait_until="commit")
         for part in ("h1", ".intro", "#label h2", "#label .process", "#label .odds"):
             expect(page.locator(part).first).to_be_visible()
         expect(page.locator("#start")).to_be_hidden()
-        page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
-        page.evaluate(AFTER_TWO_FRAMES)
+        page.evaluate(AFTER_FIRST_PAINT)
         assert len(held) == 3
         for route in held:
             route.continue_()

@@ -15,7 +15,7 @@ from surveys.models import Wave
 from surveys.services import launch_survey
 from tests.browser.live import LiveApplication
 from tests.browser.test_respondent_sending import REPORTS, TWO, kept, lose_acknowledgement, submit
-from tests.browser.visit import PHONE, SENT, Visitor, answer, press, status, visiting
+from tests.browser.visit import SENT, Visitor, answer, press, status, visiting
 from tests.factories import make_launched_survey, make_survey
 
 NEUTRAL = "https://www.wikipedia.org/"
@@ -41,7 +41,8 @@ def press_shift(page: Page) -> None:
 
 @pytest.mark.parametrize("way", ["button", "keys"])
 def test_leaving_while_answering_keeps_nothing(leaving: Visitor, way: str) -> None:
-    page = leaving.open(make_launched_survey())
+    wave = make_launched_survey()
+    page = leaving.open(wave)
     press(page, "Start")
     page.get_by_label("Yes", exact=True).check()
     press(page, "Continue")
@@ -53,10 +54,11 @@ def test_leaving_while_answering_keeps_nothing(leaving: Visitor, way: str) -> No
     page.wait_for_url(NEUTRAL)
     assert leaving.reports() == []
     page.go_back()
+    assert page.url == "about:blank", "what was open before the survey"
+    page = leaving.open(wave)
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     assert page.locator(":checked").count() == 0
     assert kept(page) == []
-    assert page.get_by_text("Check your answers").count() == 0
 
 
 def test_shift_in_words_does_not_leave(leaving: Visitor) -> None:
@@ -68,13 +70,19 @@ def test_shift_in_words_does_not_leave(leaving: Visitor) -> None:
 
 
 def test_leaving_with_a_code_on_its_way_erases_it_and_draws_no_second_one(leaving: Visitor) -> None:
-    page = leaving.open(make_launched_survey())
+    wave = make_launched_survey()
+    page = leaving.open(wave)
     leaving.context.route(REPORTS, lambda route: route.abort(), times=1)
+    # The neutral page is slow: meanwhile nothing of this one may go on.
+    leaving.context.route(NEUTRAL, lambda route: None, times=1)
     submit(page)
     expect(status(page)).to_contain_text("Not sent yet.")
-    page.get_by_role("link", name="Exit this page").click()
-    page.wait_for_url(NEUTRAL)
-    page.go_back()
+    with page.expect_request(NEUTRAL):
+        page.get_by_role("link", name="Exit this page").click()
+    page.wait_for_timeout(4_000)
+    assert len(leaving.reports()) == 1
+    page.close()
+    page = leaving.open(wave)
     expect(page.get_by_role("heading", level=1)).to_have_text("This browser left the survey")
     assert kept(page) == [{"over": "left"}]
     assert RawReport.objects.count() == 0
@@ -102,6 +110,9 @@ def test_a_code_can_be_held_and_sent_on_another_day(visitor: Visitor) -> None:
     assert visitor.reports() == []
     page.close()
     page = visitor.open(wave)
+    expect(status(page)).to_contain_text("Nothing was sent yet.")
+    assert visitor.reports() == []
+    press(page, "Send now")
     expect(status(page)).to_have_text(SENT)
     assert envelope["symbols"] in visitor.bodies()[0]
     assert (len(visitor.bodies()), RawReport.objects.count()) == (1, 1)
@@ -158,6 +169,34 @@ def test_a_clock_that_is_wrong_by_years_changes_nothing(visitor: Visitor, years:
     assert RawReport.objects.count() == 1
 
 
+def test_an_old_browser_without_new_conveniences_sends_too(visitor: Visitor) -> None:
+    visitor.context.add_init_script("delete AbortSignal.timeout")
+    page = visitor.open(make_launched_survey())
+    submit(page)
+    expect(status(page)).to_have_text(SENT)
+
+
+@pytest.mark.parametrize("lock", ["async () => { throw new Error('no') }", "undefined"])
+def test_without_locks_one_tab_goes_on_alone(visitor: Visitor, lock: str) -> None:
+    visitor.context.add_init_script(
+        f"if (globalThis.LockManager) LockManager.prototype.request = {lock};"
+    )
+    page = visitor.open(make_launched_survey())
+    submit(page)
+    expect(status(page)).to_have_text(SENT)
+    assert RawReport.objects.count() == 1
+
+
+def test_if_nothing_can_be_drawn_the_page_says_so_and_forgets(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    answer(page, TWO)
+    page.evaluate("() => { Crypto.prototype.getRandomValues = null; }")
+    press(page, "Submit")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Something went wrong")
+    assert visitor.reports() == []
+    assert kept(page) == []
+
+
 # --- seeing and testing --------------------------------------------------------------------------
 
 
@@ -185,7 +224,7 @@ def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> N
     shares = []
     for name in ("Yes", "No") * 20:
         demo.get_by_role("button", name=name).click()
-        said = demo.get_by_role("status").inner_text()
+        said = demo.locator("[aria-live]").inner_text()
         marks = demo.locator(".draws").text_content() or ""
         yes, no = marks.count("●"), marks.count("○")
         assert said == f"You answered {name}. Of 100 codes, {yes} say Yes and {no} say No."
@@ -238,7 +277,7 @@ def test_the_page_as_one_file_draws_without_a_network_and_is_handed_in(
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     expect(page.get_by_text(digest)).to_be_visible()
 
-    alone = chromium.new_context(viewport=PHONE)
+    alone = chromium.new_context()
     errors: list[str] = []
     alone.on("weberror", lambda error: errors.append(str(error.error)))
     requests: list[str] = []
@@ -249,12 +288,12 @@ def test_the_page_as_one_file_draws_without_a_network_and_is_handed_in(
     submit(disk)
     expect(disk.get_by_role("heading", level=1)).to_have_text("Your code is ready")
     expect(status(disk)).to_contain_text(f"{visitor.url}/s/{wave.survey.slug}/send")
-    disk.get_by_text(RECEIPT).click()
-    code = disk.locator("details code").first.inner_text()
+    code = disk.locator("details[open] code").first.inner_text()
     assert not [url for url in requests if not url.startswith(("file:", "data:"))]
-    disk.goto(file.as_uri())
-    disk.get_by_text(RECEIPT).click()
-    assert disk.locator("details code").first.inner_text() == code, "drawn once"
+    disk.reload()
+    assert disk.locator("details[open] code").first.inner_text() == code, "drawn once"
+    press(disk, "I handed it in: erase it here")
+    assert kept(disk) == [{"over": "sent"}]
     assert errors == []
     alone.close()
 

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gzip
+import json
+import tracemalloc
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
+from django.test import Client, override_settings
 
 from config.headers import headers_for
-from surveys.client_check import REQUIRED_POLICY, Finding, Unreadable, check_client
+from surveys.client_check import LARGEST_BYTES, PAGE, POLICY, Finding, Unreadable, check_client
+from surveys.client_files import client_files
+from surveys.drafts import describe
+from surveys.languages import NAMES, list_texts
 from surveys.models import Wave
-from tests.surveys.test_respond import make_launched_survey
+from surveys.respondent_page import render_questions
+from surveys.services import launch_survey, save_translation
+from tests.factories import make_launched_survey, make_survey
 
 pytestmark = pytest.mark.django_db
 Change = Callable[[str, httpx.Response], httpx.Response]
+OUR_POLICY = POLICY["Content-Security-Policy"]
 
 
 def as_it_is(path: str, response: httpx.Response) -> httpx.Response:
@@ -26,11 +35,16 @@ def server(change: Change = as_it_is) -> httpx.MockTransport:
     """This release behind its table of headers; `change` is what a malicious host does to it."""
 
     def answer(request: httpx.Request) -> httpx.Response:
-        path = request.url.path
-        found = Client().get(str(request.url.raw_path, "ascii"), headers={"host": "localhost"})
-        headers = {**dict(found.headers), **headers_for(path)}
-        content = b"".join(found) if found.streaming else found.content
-        return change(path, httpx.Response(found.status_code, headers=headers, content=content))
+        path = str(request.url.raw_path, "ascii")
+        asked = {"host": "localhost", "accept-language": request.headers.get("accept-language", "")}
+        found = Client().get(path, headers=asked)
+        headers = {**dict(found.headers), **headers_for(request.url.path)}
+        sent = change(
+            path, httpx.Response(found.status_code, headers=headers, content=found.content)
+        )
+        # Not yet read, as from a network.
+        stream = httpx.ByteStream(sent.content)
+        return httpx.Response(sent.status_code, headers=sent.headers, stream=stream)
 
     return httpx.MockTransport(answer)
 
@@ -42,6 +56,15 @@ def replacing(where: str, old: bytes, new: bytes) -> Change:
         assert old in response.content
         content = response.content.replace(old, new)
         return httpx.Response(response.status_code, headers=response.headers, content=content)
+
+    return change
+
+
+def setting(where: str, header: str, value: str) -> Change:
+    def change(path: str, response: httpx.Response) -> httpx.Response:
+        if path.endswith(where):
+            response.headers[header] = value
+        return response
 
     return change
 
@@ -60,7 +83,7 @@ def test_a_server_of_this_release_is_the_same_in_everything(language: str) -> No
     findings = list(check_client(address(wave, language), transport=server()))
     assert [finding for finding in findings if finding.problem] == []
     said = "\n".join(map(str, findings))
-    for name in ("manifest", "the page", "policy", "page.js", "randomize.js", "one file", "leads"):
+    for name in ("manifest", "the page", "checking", "one file", "leads", *client_files()):
         assert name in said
 
 
@@ -72,7 +95,9 @@ def test_a_server_of_this_release_is_the_same_in_everything(language: str) -> No
         ("page.js", b"const DRAWS = 100;", b"const DRAWS = 101;", "page.js"),
         ("randomize.js", b"kept * symbol", b"symbol", "randomize.js"),
         (".json", b'"wave":1', b'"wave":2', "manifest"),
-        ("page.html", b"connect-src data:", b"connect-src *", "the page as one file"),
+        ("page.html?lang=en", b"connect-src data:", b"connect-src *", "the page as one file"),
+        ("check?lang=en", b"</head>", b"<script src='/evil.js'></script></head>", "the page for"),
+        ("self-test.js", b"100_000", b"1_000", "self-test.js"),
     ],
 )
 def test_whatever_a_host_changes_is_found(where: str, old: bytes, new: bytes, found: str) -> None:
@@ -82,20 +107,194 @@ def test_whatever_a_host_changes_is_found(where: str, old: bytes, new: bytes, fo
     assert finding.what.startswith(found)
 
 
-def test_a_weaker_policy_is_found() -> None:
-    def weaken(path: str, response: httpx.Response) -> httpx.Response:
-        response.headers["content-security-policy"] = response.headers[
-            "content-security-policy"
-        ].replace("connect-src 'self'", "connect-src *")
+@pytest.mark.parametrize(
+    ("path", "header", "value"),
+    [
+        ("", "Content-Security-Policy", OUR_POLICY.replace("connect-src 'self'", "connect-src *")),
+        # Browsers take the first of two.
+        ("", "Content-Security-Policy", f"script-src * 'unsafe-inline'; {OUR_POLICY}"),
+        ("", "Content-Security-Policy", f"{OUR_POLICY}; script-src-elem *"),
+        ("", "Content-Security-Policy", OUR_POLICY.replace("style-src 'self'", "style-src *")),
+        ("", "Content-Security-Policy", f"{OUR_POLICY}; report-uri https://evil.example"),
+        ("", "Content-Security-Policy", f"{OUR_POLICY}, default-src 'none'"),
+        ("", "Content-Security-Policy", ""),
+        ("", "Referrer-Policy", "unsafe-url"),
+        ("", "Referrer-Policy", "no-referrer, unsafe-url"),
+        ("", "Integrity-Policy", "blocked-destinations=(), endpoints=(all)"),
+        ("", "Content-Type", "text/html; charset=utf-7"),
+        (".json", "Content-Type", "text/html"),
+        ("page.js", "Content-Type", "text/html; charset=utf-8"),
+        ("respondent.css", "Content-Type", "text/plain"),
+        ("page.html?lang=en", "Content-Disposition", 'attachment; filename="murmur.hta"'),
+        ("/check?lang=en", "Content-Security-Policy", f"{OUR_POLICY}; script-src-elem *"),
+        ("/en", "Content-Security-Policy", f"{OUR_POLICY}; script-src-elem *"),
+        ("page.js", "Content-Security-Policy", ""),
+    ],
+)
+def test_a_header_that_is_another_than_ours_is_found(path: str, header: str, value: str) -> None:
+    wave = make_launched_survey()
+    found = problems(address(wave), setting(path or wave.survey.slug, header, value))
+    assert found
+    assert all(header.lower() in finding.problem for finding in found)
+
+
+FOREIGN = [
+    *("link", "refresh", "clear-site-data", "content-location", "sourcemap", "x-sourcemap"),
+    *("reporting-endpoints", "report-to", "nel", "content-security-policy-report-only"),
+    *("service-worker-allowed", "access-control-allow-origin", "set-cookie", "etag"),
+    *("speculation-rules", "content-disposition"),
+]
+
+
+@pytest.mark.parametrize("path", ["", "/en", "/check?lang=en", ".json", "self-test.js"])
+def test_a_header_that_this_release_never_sends_is_found(path: str) -> None:
+    wave = make_launched_survey()
+
+    def add(where: str, response: httpx.Response) -> httpx.Response:
+        if where.endswith(path or wave.survey.slug):
+            response.headers.update(dict.fromkeys(FOREIGN, "x"))
         return response
 
-    [finding] = problems(address(make_launched_survey()), weaken)
-    assert "connect-src" in finding.problem
+    found = problems(address(wave), add)
+    assert found
+    for finding in found:
+        assert finding.problem == "; ".join(f"header {name} is not ours" for name in FOREIGN)
 
 
-def test_our_own_policy_holds_all_that_is_required() -> None:
-    policy = headers_for("/s/abc")["Content-Security-Policy"]
-    assert {f"{name} {value}" for name, value in REQUIRED_POLICY.items()} <= set(policy.split("; "))
+@pytest.mark.parametrize("path", ["", "/page.html?lang=en", "page.js"])
+@pytest.mark.parametrize("header", [*POLICY, "Content-Type"])
+def test_a_header_that_is_missing_is_found(header: str, path: str) -> None:
+    wave = make_launched_survey()
+
+    def remove(where: str, response: httpx.Response) -> httpx.Response:
+        if where.endswith(path or wave.survey.slug):
+            del response.headers[header]
+        return response
+
+    found = problems(address(wave), remove)
+    assert found
+    assert {finding.problem for finding in found} == {f"header {header.lower()} is missing"}
+
+
+def test_what_a_server_in_front_says_or_repeats_is_no_finding() -> None:
+    def repeat(path: str, response: httpx.Response) -> httpx.Response:
+        more = [("Server", "nginx"), ("Date", "x"), ("Strict-Transport-Security", "max-age=1")]
+        headers = [*response.headers.multi_items(), *more, ("Content-Security-Policy", OUR_POLICY)]
+        return httpx.Response(200, headers=headers, content=response.content)
+
+    assert problems(address(make_launched_survey()), repeat) == []
+
+
+def test_the_expected_policy_is_that_of_the_table() -> None:
+    for path in ("/s/abc", "/s/abc/en", "/s/abc/check", "/s/abc/page.html", "/m/a.json", "/r/1/a"):
+        assert {name: headers_for(path)[name] for name in POLICY} == POLICY
+
+
+def make_translated_survey() -> Wave:
+    survey = make_survey(quick_exit=True)
+    texts = {
+        one.text: f"« {one.text} »" for one in list_texts(describe(survey=survey, wave_number=1))
+    }
+    for language in ("fr", "ar"):
+        save_translation(survey=survey, language=language, texts=texts)
+    return launch_survey(survey=survey)
+
+
+@pytest.mark.parametrize("language", ["", "/fr"])
+def test_all_languages_are_compared(language: str) -> None:
+    wave = make_translated_survey()
+    findings = list(check_client(address(wave, language), transport=server()))
+    assert [finding for finding in findings if finding.problem] == []
+    said = [finding.what for finding in findings]
+    for name in map(NAMES.get, ("en", "fr", "ar")):
+        assert sum(what.endswith(f" in {name}") for what in said) >= 4, (
+            "two addresses, to check, and as one file"
+        )
+
+
+@pytest.mark.parametrize(
+    "path", ["/en", "/fr", "/ar", "/check?lang=en", "/check?lang=ar", "/page.html?lang=fr"]
+)
+@pytest.mark.parametrize("given", ["", "/en"])
+def test_a_change_in_any_language_is_found(path: str, given: str) -> None:
+    wave = make_translated_survey()
+    found = problems(address(wave, given), replacing(path, b"</head>", b"<script></script></head>"))
+    assert found
+    assert all("bytes were sent" in finding.problem for finding in found)
+
+
+def test_a_change_for_those_who_ask_for_another_language_is_found() -> None:
+    wave = make_translated_survey()
+    old, new = b'data-language="fr"', b'data-language="fr" onclick="x"'
+
+    def change(path: str, response: httpx.Response) -> httpx.Response:
+        if path.endswith(wave.survey.slug) and old in response.content:
+            return replacing("", old, new)(path, response)
+        return response
+
+    [finding] = problems(address(wave, "/en"), change)
+    assert finding.what.startswith(f"the page /s/{wave.survey.slug} ")
+
+
+def test_a_language_that_the_survey_does_not_have_is_found() -> None:
+    wave = make_launched_survey()
+    page = render_questions("open", content=bytes(wave.manifest), language="fr")
+
+    def change(path: str, response: httpx.Response) -> httpx.Response:
+        if not path.endswith("/fr"):
+            return response
+        return httpx.Response(200, headers={**PAGE, **headers_for(path)}, content=page)
+
+    [finding] = problems(address(wave, "/fr"), change)
+    assert finding.what.endswith("/fr")
+    assert "these are the questions of" in finding.problem
+
+
+def test_a_page_of_another_survey_is_found() -> None:
+    other, wave = make_launched_survey(), make_launched_survey()
+    transport = server()
+
+    def swap(request: httpx.Request) -> httpx.Response:
+        url = str(request.url).replace(other.survey.slug, wave.survey.slug)
+        return transport.handle_request(httpx.Request("GET", url, headers=request.headers))
+
+    found = [
+        one.problem
+        for one in check_client(address(other), transport=httpx.MockTransport(swap))
+        if one.problem
+    ]
+    assert found == [f"these are the questions of /s/{wave.survey.slug}"]
+
+
+def test_a_way_out_that_the_survey_does_not_have_is_found() -> None:
+    # As the release writes it where the survey has one.
+    way_out = b'<a id="exit" class="exit" href="https://evil.example" rel="noreferrer">'
+    wave = make_launched_survey()
+    changed = replacing(
+        "",
+        b'<p class="mark">Murmur</p>\n\n</div>',
+        b'<p class="mark">Murmur</p>\n\n' + way_out + b"Exit this page</a>\n\n</div>",
+    )
+
+    def change(path: str, response: httpx.Response) -> httpx.Response:
+        return changed(path, response) if b'class="mark"' in response.content else response
+
+    found = problems(address(wave), change)
+    assert found
+    assert all("bytes were sent" in finding.problem for finding in found)
+
+
+def test_a_way_out_is_the_hosts_choice_and_is_told() -> None:
+    wave = make_launched_survey(quick_exit=True)
+    transport = server()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        with override_settings(EXIT_URL="https://weather.example/?a&b"):
+            return transport.handle_request(request)
+
+    findings = list(check_client(address(wave), transport=httpx.MockTransport(answer)))
+    assert [finding for finding in findings if finding.problem] == []
+    assert any("leads to https://weather.example/?a&b" in finding.what for finding in findings)
 
 
 @pytest.mark.parametrize(
@@ -107,13 +306,87 @@ def test_what_cannot_be_compared_is_said(ending: str, words: str) -> None:
         list(check_client(address(make_launched_survey(), ending), transport=server()))
 
 
-def test_a_cookie_is_refused() -> None:
-    def set_cookie(path: str, response: httpx.Response) -> httpx.Response:
-        response.headers["set-cookie"] = "id=1"
-        return response
+def test_a_redirection_is_not_followed() -> None:
+    def redirect(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(302, headers={"Location": "https://example.org/s/abc"})
 
-    with pytest.raises(Unreadable, match="cookie"):
-        list(check_client(address(make_launched_survey()), transport=server(set_cookie)))
+    with pytest.raises(Unreadable, match="answered 302"):
+        list(check_client("http://localhost/s/a", transport=httpx.MockTransport(redirect)))
+
+
+def check_bytes(content: bytes | Iterator[bytes], **headers: str) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        parts = iter([content]) if isinstance(content, bytes) else content
+        return httpx.Response(200, headers=headers, content=parts)
+
+    list(check_client("http://localhost/s/a", transport=httpx.MockTransport(answer)))
+
+
+def test_what_is_too_large_is_not_read_to_its_end() -> None:
+    sizes: list[int] = []
+
+    def send() -> Iterator[bytes]:
+        for _ in range(10_000):
+            sizes.append(50_000)
+            yield bytes(50_000)
+
+    with pytest.raises(Unreadable, match="larger than any file of ours"):
+        check_bytes(send())
+    assert sum(sizes) <= LARGEST_BYTES + 50_000
+
+
+def test_what_unpacks_to_too_much_is_not_unpacked() -> None:
+    bomb = gzip.compress(bytes(100_000_000))
+    assert len(bomb) < LARGEST_BYTES
+    tracemalloc.start()
+    with pytest.raises(Unreadable, match="larger than any file of ours"):
+        check_bytes(bomb, **{"Content-Encoding": "gzip"})
+    assert tracemalloc.get_traced_memory()[1] < 10 * LARGEST_BYTES
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "words"),
+    [
+        (b"no gzip", "gzip", "cannot be unpacked"),
+        (gzip.compress(b"a page")[:-3], "gzip", "cannot be unpacked"),
+        (gzip.compress(b"a page") + gzip.compress(b"<script>"), "gzip", "cannot be unpacked"),
+        (b"a page", "br", "not asked for"),
+        (gzip.compress(gzip.compress(b"a page")), "gzip, gzip", "not asked for"),
+    ],
+)
+def test_what_browsers_may_unpack_differently_is_refused(
+    content: bytes, encoding: str, words: str
+) -> None:
+    with pytest.raises(Unreadable, match=words):
+        check_bytes(content, **{"Content-Encoding": encoding})
+
+
+def test_compressed_answers_are_compared() -> None:
+    wave = make_launched_survey()
+    transport = server()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.headers["accept-encoding"] == "gzip"
+        sent = transport.handle_request(request)
+        headers = {**sent.headers, "Content-Encoding": "gzip"}
+        stream = httpx.ByteStream(gzip.compress(sent.read()))
+        return httpx.Response(200, headers=headers, stream=stream)
+
+    findings = list(check_client(address(wave), transport=httpx.MockTransport(answer)))
+    assert [finding for finding in findings if finding.problem] == []
+
+
+@pytest.mark.parametrize("key", ["survey", "language"])
+def test_a_manifest_that_names_what_cannot_be_is_refused(key: str) -> None:
+    def change(path: str, response: httpx.Response) -> httpx.Response:
+        if not path.endswith(".json"):
+            return response
+        content = json.dumps({**response.json(), key: "../evil"}).encode()
+        return httpx.Response(200, headers=response.headers, content=content)
+
+    with pytest.raises(Unreadable, match="cannot be"):
+        problems(address(make_launched_survey()), change)
 
 
 def test_the_command_fails_where_something_differs(

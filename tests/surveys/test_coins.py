@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ from surveys.errors import NotOpen
 from surveys.manifest import MANUAL, Manifest, hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Question, Survey, Wave
 from surveys.prices import price_question
+from surveys.privacy_label import describe_protection
 from surveys.services import add_question, close_wave, find_launch_problems, launch_survey
 from tests.aggregator.fielding import send_codes, sign_in
 from tests.factories import make_launched_survey, make_survey
@@ -49,7 +51,7 @@ def test_only_plain_questions_of_yes_or_no_are_asked_with_the_same_words() -> No
         assert (one.k, one.flips, one.threshold) == (2, 25, 3 * 2**30)
         assert [(option.code, option.text) for option in one.options] == [(1, "Yes"), (0, "No")]
     assert (coins.mode, coins.coins, coins.drawn) == (MANUAL, False, None)
-    assert (coins.cap, coins.quick_exit) == (None, False)
+    assert (coins.cap, coins.quick_exit) == (None, True)
     for name in (
         *("survey", "wave", "title", "introduction", "language", "translations", "opens"),
         *("closes", "minimum_batch", "display_minimum", "closing_message"),
@@ -106,6 +108,31 @@ class TestPrice:
         assert "with two coins" in problem
         survey.coins = False
         assert find_launch_problems(survey=survey, now=timezone.now()) == []
+
+
+class TestLabel:
+    def test_the_browsers_page_tells_what_its_own_codes_tell_together(self) -> None:
+        manifest = draft_of(make_survey(flips=40, coins=True))
+        without = draft_of(make_survey(flips=40))
+        coins = derive_coin_manifest(manifest)
+        assert coins is not None
+        told = describe_protection(manifest).together
+        assert told == describe_protection(without).together
+        assert told[1] == "Taken together, the protection is strong."
+        assert "Taken together, the protection is light." in describe_protection(coins).together
+
+    @pytest.mark.parametrize("translations", [{}, {"de": {"Yes": "Ja"}}])
+    def test_it_says_what_shows_of_the_language_and_of_the_coins(
+        self, translations: dict[str, dict[str, str]]
+    ) -> None:
+        manifest = replace(draft_of(make_survey(coins=True)), translations=translations)
+        coins = derive_coin_manifest(manifest)
+        assert coins is not None
+        for one in (manifest, coins):
+            shown = describe_protection(one).rows[-1]
+            assert shown.question == "What is not hidden?"
+            assert ("In which language you read it." in shown.answers) == bool(translations)
+            assert ("That you used coins." in shown.answers) == (one is coins)
 
 
 class TestOpeningAndClosing:

@@ -50,7 +50,7 @@ def manifests() -> Iterator[Manifest]:
         yield survey(yes_no, tied, follow_up, declared, declared)
         yield replace(survey(*[yes_no] * 4, tied, tied), drawn=1)
         yield replace(survey(*[yes_no] * 4), drawn=2)
-        yield replace(survey(yes_no), mode=MANUAL)
+        yield replace(survey(yes_no), mode=MANUAL, translations={"de": {}})
         yield replace(survey(yes_no, yes_no), mode=MANUAL)
 
 

@@ -6,18 +6,21 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.translation import override
 
 from privacy.intervals import confidence_sequence
 from privacy.mechanisms import RandomizedResponse
 from surveys.client_files import ENTRY, FOLDER, client_files, find_modules
 from surveys.drafts import YES_NO
 from surveys.errors import NotLaunchable
+from surveys.languages import LANGUAGES
 from surveys.manifest import Manifest, ManifestQuestion, Option
 from surveys.privacy_label import PrivacyLabel, describe_protection, equivalent_flips
 from surveys.services import add_question, find_launch_problems, launch_survey
@@ -85,6 +88,31 @@ def test_odds_strength_and_rows_follow_the_flips(flips: int, word: str, see: str
     assert ("Not for certain." in text) == (word == "light")
     assert ("tosses two coins" in text) == (flips == 25)
     assert ("draws a number" in text) == (flips != 25)
+
+
+@pytest.mark.parametrize("language", [code for code, _ in LANGUAGES])
+@pytest.mark.parametrize("flips", [40, 25, 24, 12, 11, 5])
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_the_label_counts_from_the_threshold_in_every_language(
+    k: int, flips: int, language: str
+) -> None:
+    """DESIGN's T = ⌊2³²(100−F)/(100−F+F(k−1))⌋, and what is left of it for each other code."""
+    options = YES_NO if k == 2 else tuple(Option(code=i, text=f"Row {i}") for i in range(k))
+    asked = question(flips=flips, options=options)
+    threshold = 2**32 * (100 - flips) // (100 - flips + flips * (k - 1))
+    assert asked.threshold == threshold
+    each = Fraction(100 * (2**32 - threshold), 2**32 * (k - 1))
+    with override(language):
+        [odds] = describe_protection(survey(asked)).rows[2].odds
+    if k == 2:
+        assert (math.floor(each), odds.swapped) == (flips, flips)
+        assert re.findall(r"\d+", odds.sentence) == ["100", str(flips)]
+    else:
+        written = re.findall(r"\d+(?:[.,]\d)?", odds.sentence)
+        numbers = sorted(Fraction(one.replace(",", ".")) for one in written)
+        assert numbers == [Fraction(math.floor(10 * each), 10), 100]
+        assert odds.swapped == 0, "dots are of two codes"
+    assert odds.strength == ("strong" if flips >= 25 else "medium" if flips >= 12 else "light")
 
 
 @pytest.mark.parametrize("flips", [40, 25, 24, 12, 11, 5])

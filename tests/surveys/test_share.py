@@ -7,6 +7,7 @@ import struct
 import xml.etree.ElementTree as ET
 import zlib
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 import segno
@@ -33,6 +34,7 @@ POSTER_WORDS = (
     "The results tell the share of everybody, never the answer of one person.",
     "Scan the code to answer",
 )
+UNREAD = "Murmur’s own words were not yet read by a native speaker."
 
 
 @pytest.fixture
@@ -42,8 +44,8 @@ def owner() -> User:
 
 @pytest.fixture
 def wave(owner: User) -> Wave:
-    """A survey in English, French and Arabic, whose end is fixed."""
-    survey = make_survey(owner=owner, introduction="We ask everybody.", closes_at=CLOSES)
+    """A survey in English, French and Arabic, whose end is fixed and that is strong in all."""
+    survey = make_survey(owner=owner, introduction="We ask everybody.", closes_at=CLOSES, flips=40)
     for language, mark in (("fr", "fr"), ("ar", "ع")):
         texts = list_texts(describe(survey=survey, wave_number=1))
         words = {source.text: f"{mark} {source.text}" for source in texts}
@@ -238,6 +240,34 @@ def test_the_poster_does_not_promise_to_scramble_groups(author: Client, owner: U
     page = author.get(at("poster", survey)).text
     assert "except those that the page marks as not scrambled" in page
     assert "at random before anything is sent" not in page
+    assert "never the answer of one person" not in page
+
+
+@pytest.mark.parametrize(
+    ("questions", "settings", "is_promised"),
+    [
+        (1, {"flips": 25}, True),
+        (2, {"flips": 40}, True),
+        (1, {"flips": 5}, False),
+        (2, {"flips": 25}, False),  # each is strong, both together are light
+        (2, {"flips": 40, "coins": True}, False),  # so they are with coins
+    ],
+)
+def test_the_poster_promises_nothing_of_one_person_where_protection_is_light(
+    author: Client, owner: User, questions: int, settings: dict[str, Any], is_promised: bool
+) -> None:
+    texts = [f"Question {number}?" for number in range(questions)]
+    wave = make_launched_survey(owner=owner, questions=texts, **settings)
+    page = author.get(at("poster", wave.survey)).text
+    assert ("never the answer of one person" in page) == is_promised
+    assert page.count("<li>") == 2 + is_promised
+
+
+def test_the_poster_says_that_no_native_speaker_read_it(author: Client, wave: Wave) -> None:
+    for language in ("", "en", "fr", "ar"):
+        page = author.get(at("poster", wave.survey), {"lang": language}).text
+        with override(language or "en"):
+            assert (gettext(UNREAD) in page) == (language in ("fr", "ar"))
 
 
 def test_the_poster_uses_plain_words(author: Client, wave: Wave) -> None:

@@ -11,14 +11,17 @@ from surveys.client_check import Unreadable, check_client
 
 class Command(BaseCommand):
     help = (
-        "Compare a respondent's page, its files and its manifest with this release, to the byte; "
-        "exit code 1 if anything differs. It sees what the server sends to this machine now, not "
-        "what it sends to others."
+        "Compare a respondent's page in all its languages, the page for checking it, the page as "
+        "one file, their files, headers and manifest with this release, to the byte; exit code 1 "
+        "if anything differs. Not compared are the pages of coins, on paper and for handing in. "
+        "It sees what the server sends to this machine now, not what it sends to others."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("url", help="what respondents open: https://HOST/s/SURVEY")
+        parser.add_argument(
+            "url", help="what respondents open: https://HOST/s/SURVEY, with or without a language"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         different = 0
