@@ -20,6 +20,7 @@ from surveys.languages import NAMES, list_texts
 from surveys.models import Wave
 from surveys.respondent_page import render_questions
 from surveys.services import launch_survey, save_translation
+from surveys.single_page import build_check_page, build_single_page
 from tests.factories import make_launched_survey, make_survey
 
 pytestmark = pytest.mark.django_db
@@ -245,9 +246,9 @@ def test_a_language_that_the_survey_does_not_have_is_found() -> None:
             return response
         return httpx.Response(200, headers={**PAGE, **headers_for(path)}, content=page)
 
-    [finding] = problems(address(wave, "/fr"), change)
-    assert finding.what.endswith("/fr")
-    assert "these are the questions of" in finding.problem
+    [where, which] = problems(address(wave, "/fr"), change)
+    assert "these are the questions of" in where.problem
+    assert which.problem == "the survey is not in this language"
 
 
 def test_a_page_of_another_survey_is_found() -> None:
@@ -267,20 +268,23 @@ def test_a_page_of_another_survey_is_found() -> None:
 
 
 def test_a_way_out_that_the_survey_does_not_have_is_found() -> None:
-    # As the release writes it where the survey has one.
-    way_out = b'<a id="exit" class="exit" href="https://evil.example" rel="noreferrer">'
-    wave = make_launched_survey()
-    changed = replacing(
-        "",
-        b'<p class="mark">Murmur</p>\n\n</div>',
-        b'<p class="mark">Murmur</p>\n\n' + way_out + b"Exit this page</a>\n\n</div>",
-    )
+    wave = make_launched_survey(quick_exit=False)
+    content, evil = bytes(wave.manifest), "https://evil.example/"
+    asking = render_questions("open", content=content, language="en", exit_url=evil)
+    made = {"language": "en", "origin": "http://localhost/", "exit_url": evil}
+    pages = {
+        "": asking,
+        "/en": asking,
+        "/check?lang=en": build_check_page(content, **made),
+        "/page.html?lang=en": build_single_page(content, **made),
+    }
 
     def change(path: str, response: httpx.Response) -> httpx.Response:
-        return changed(path, response) if b'class="mark"' in response.content else response
+        page = pages.get(path.removeprefix(f"/s/{wave.survey.slug}"), response.content)
+        return httpx.Response(200, headers=response.headers, content=page)
 
     found = problems(address(wave), change)
-    assert found
+    assert len(found) == 5, "what was given, and each page"
     assert all("bytes were sent" in finding.problem for finding in found)
 
 
