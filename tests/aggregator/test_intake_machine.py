@@ -69,7 +69,7 @@ def make_waves() -> list[Wave]:
         return [
             make_wave(questions=12, **weak),
             make_wave(questions=12, **weak, **dates),
-            make_wave(questions=9, **weak, cap=3 * K),
+            make_wave(questions=9, **weak, cap=2 * K),
         ]
 
 
