@@ -399,11 +399,26 @@ class IntakeMachine(RuleBasedStateMachine):
         assert counted == self.model.spent.keys()
 
 
+def walk_rare_paths(machine: IntakeMachine) -> None:
+    """What random histories meet seldom: too early, the cap, and the closing date."""
+    machine.move_the_clock(days=-1)
+    machine.upload(wave=1)
+    machine.move_the_clock(days=1)
+    machine.upload_many(wave=2, size=2 * K)
+    machine.sweep()
+    machine.every_row_is_as_predicted()
+    machine.move_the_clock(days=1)
+    machine.sweep()
+    machine.every_row_is_as_predicted()
+    machine.teardown()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_every_history_ends_with_each_acknowledged_report_counted_once() -> None:
     class Machine(IntakeMachine):
         rows = make_waves()
 
+    walk_rare_paths(Machine())
     run_state_machine_as_test(
         Machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=40)
     )
