@@ -61,11 +61,16 @@ def render_questions(
     """
     source = parse_manifest(content)
     manifest = translate_manifest(source, language)
+    # In a preview, words may be missing and stand in the author's language.
+    words = source.translations.get(language, {})
+    own = "" if language == source.language else language_tag(source.language)
     digest = hash_manifest(content)
     with override(language):
         label = describe_protection(manifest)
     found: dict[str, Any] = {
         "label": label,
+        "title_tag": own if source.title not in words else "",
+        "introduction_tag": own if source.introduction not in words else "",
         "manifest_url": reverse("surveys:manifest", args=[digest.hex()]),
         "manifest_hash": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
         "manifest_hash_hex": digest.hex(),

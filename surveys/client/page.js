@@ -224,9 +224,11 @@ function openOutcome() {
     sentence.textContent = `${say(name)} ${say(stay)}`.trim();
     document.title = `${heading.textContent} · ${title}`;
     act.replaceChildren(...Object.entries(actions).map(([word, then]) => button(say(word), then)));
-    if (name === "sent") act.append(make("p", { class: "intro closing", dir: "auto" }, say("closing")));
+    const closing = name === "sent" && say("closing");
+    if (closing) act.append(make("p", { class: "intro closing", dir: "auto" }, closing));
   };
-    const showReceipt = async (body) => {
+  /** What left the phone, and what it tells. */
+  const showReceipt = async (body) => {
     const digest = [...(await hash(new TextEncoder().encode(body)))];
     const hex = digest.map((byte) => byte.toString(16).padStart(2, "0")).join("");
     const odds = [...(label?.querySelectorAll(".odds") ?? [])].map((one) => one.cloneNode(true));

@@ -62,9 +62,8 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
     if language not in manifest.languages:
         language = manifest.language
     if not manifest.ledger:  # browsers refuse a survey in which nothing is scrambled
-        return _page(
-            request, render_notice("empty", manifest=manifest, language=language, preview=True)
-        )
+        # Said to the author, in the author's language.
+        return _page(request, render_notice("empty", manifest=manifest, preview=True))
     page = render_questions(
         "preview",
         content=content,

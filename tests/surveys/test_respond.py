@@ -16,7 +16,10 @@ from django.utils import timezone
 from django.utils.translation import gettext, override
 
 from surveys.client_files import FOLDER, SELF_TEST, client_files, client_version
+from surveys.drafts import describe
+from surveys.manifest import serialize_manifest
 from surveys.models import Wave
+from surveys.respondent_page import render_questions
 from surveys.services import close_wave
 from surveys.views.compressed import accepts_gzip
 from tests.factories import make_launched_survey, make_survey, make_user
@@ -249,3 +252,13 @@ def test_a_preview_without_questions_says_what_to_do() -> None:
     client.force_login(owner)
     response = client.get(reverse("surveys:preview", args=[survey.slug]))
     assert "There are no questions yet" in response.content.decode()
+
+
+def test_in_a_preview_what_is_not_translated_bears_its_own_language() -> None:
+    survey = make_survey(title="Roads", introduction="Hello.")
+    survey.translations.create(language="ar", texts={"Roads": "طرق"})
+    content = serialize_manifest(describe(survey=survey, wave_number=1))
+    page = render_questions("preview", content=content, language="ar").decode()
+    assert '<html lang="ar" dir="rtl">' in page
+    assert '<h1 dir="auto" tabindex="-1">طرق</h1>' in page
+    assert '<p class="intro" lang="en" dir="auto">Hello.</p>' in page
