@@ -77,8 +77,8 @@ def test_leaving_with_a_code_on_its_way_erases_it_and_draws_no_second_one(leavin
     leaving.context.route(NEUTRAL, lambda route: None, times=1)
     submit(page)
     expect(status(page)).to_contain_text("Not sent yet.")
-    with page.expect_request(NEUTRAL):
-        page.get_by_role("link", name="Exit this page").click()
+    with page.expect_request(NEUTRAL):  # a click would wait for that page
+        page.get_by_role("link", name="Exit this page").dispatch_event("click")
     page.wait_for_timeout(4_000)
     assert len(leaving.reports()) == 1
     page.close()
@@ -222,7 +222,7 @@ def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> N
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     before = len(visitor.requests)
     shares = []
-    for name in ("Yes", "No") * 20:
+    for name in ("Yes", "No") * 10:
         demo.get_by_role("button", name=name).click()
         said = demo.locator("[aria-live]").inner_text()
         marks = demo.locator(".draws").text_content() or ""
@@ -230,8 +230,8 @@ def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> N
         assert said == f"You answered {name}. Of 100 codes, {yes} say Yes and {no} say No."
         assert yes + no == 100
         shares.append(yes if name == "Yes" else no)
-    # 4,000 codes of which 88 of 100 stay: within 4.9 standard deviations, one in a million.
-    assert abs(sum(shares) - 3520) < 4.9 * (4000 * 0.88 * 0.12) ** 0.5
+    # 2,000 codes of which 88 of 100 stay: within 4.9 standard deviations, one in a million.
+    assert abs(sum(shares) - 1760) < 4.9 * (2000 * 0.88 * 0.12) ** 0.5
     assert len(visitor.requests) == before
     assert kept(page) == []
 
@@ -249,7 +249,7 @@ def test_the_self_test_tells_a_right_generator_from_a_wrong_one(
     page = visitor.context.new_page()
     page.goto(f"{visitor.url}/s/{wave.survey.slug}/check")
     press(page, "Draw 100,000 times")
-    expect(status(page)).to_contain_text(verdict)
+    expect(status(page)).to_contain_text(verdict, timeout=30_000)
     rows = page.locator("tbody tr").all_inner_texts()
     cells = [[int(cell.replace(",", "")) for cell in row.split("\t")] for row in rows]
     assert [row[:4] for row in cells] == [

@@ -49,7 +49,7 @@ def test_a_hundred_kills_on_postgresql(own_postgres: Postgres, tmp_path: Path) -
 def test_twenty_kills_on_sqlite(tmp_path: Path) -> None:
     world = make_storm_world(var=tmp_path, database_url="")
     try:
-        outcome = run_storm(world, Plan(kills=20, seed=2, rate=300, caps=[1000], owned=1))
+        outcome = run_storm(world, Plan(kills=10, seed=2, rate=300, caps=[1000], owned=1))
         print(world.stack.manage("verify"))
     finally:
         world.stack.stop()
