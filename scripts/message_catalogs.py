@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from babel.messages.catalog import Catalog, Message
@@ -52,6 +53,7 @@ class Messages(Catalog):
 
 
 # --- code ----------------------------------------------------------------------------------------
+@lru_cache(maxsize=1)  # of the life of a process: sources do not change meanwhile
 def extract_messages() -> Messages:
     """Return every message in our Python files and templates, each with the files it is in."""
     found = Messages()
