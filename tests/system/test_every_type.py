@@ -17,6 +17,8 @@ from surveys.manifest import NOT_DRAWN
 from tests.system.world import World
 
 
+# On SQLite the other demo survey runs (test_demo.py).
+@pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 def test_what_people_of_a_survey_of_every_type_sent_is_counted_and_estimated(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
