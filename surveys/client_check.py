@@ -1,10 +1,10 @@
 """Comparing what a server sends to respondents with what this release would send.
 
-The pages follow from the manifest and the release, so they are made again here, in each of the
-survey's languages, and compared to the byte; and so is every file that they name. Headers count
-too: with one of them a page can run or tell other things than its bytes say. Not compared are the
-pages of coins, on paper and for handing in, which are another for each visit. What a server sends
-to somebody else, or at another moment, cannot be seen from here.
+The pages follow from the manifest, its words and the release, so they are made again here, in each
+of the survey's languages, and compared to the byte; and so is every file that they name. Headers
+count too: with one of them a page can run or tell other things than its bytes say. Not compared are
+the pages of coins, on paper and for handing in, which are another for each visit. What a server
+sends to somebody else, or at another moment, cannot be seen from here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from django.urls import NoReverseMatch, reverse
 
 from surveys import policy
 from surveys.client_files import client_files, client_version
-from surveys.languages import NAMES
+from surveys.languages import NAMES, hash_words, translate_manifest
 from surveys.manifest import Manifest, hash_manifest, parse_manifest
 from surveys.respondent_page import render_questions
 from surveys.single_page import build_check_page, build_single_page, describe_download
@@ -133,12 +133,21 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
         if exit_url:
             yield Finding(what=f"“Exit this page” leads to {exit_url}")
         yield _check_page(page, content, language=data["language"], exit_url=exit_url)
+        words: dict[str, str] = {}
         for path, languages in addresses.items():
             for language in languages:
                 page = _fetch(client, urljoin(url, path), language=language)
                 yield _check_page(page, content, language=language, exit_url=exit_url)
+                words[language] = _read_words(page, manifest, language)
         for language in manifest.languages:
-            yield from _check_checking(client, url, content, language=language, exit_url=exit_url)
+            yield from _check_checking(
+                client,
+                url,
+                content,
+                language=language,
+                words=words[language],
+                exit_url=exit_url,
+            )
         yield from _check_files(client, page)
 
 
@@ -199,6 +208,19 @@ def _read_manifest(content: bytes) -> Manifest:
         raise Unreadable("This release cannot read its manifest.") from None
 
 
+def _read_words(page: _Sent, manifest: Manifest, language: str) -> str:
+    """The survey's words that the page carries; none if the manifest names others."""
+    found = re.search(r'<p id="own">([^<]*)</p>', page.text)
+    words = html.unescape(found[1]) if found else ""
+    if manifest.translations.get(language) != hash_words(words):
+        return ""
+    try:
+        translate_manifest(manifest, language, words)
+    except (AttributeError, TypeError, ValueError):
+        raise Unreadable(f"This release cannot read its words in {NAMES[language]}.") from None
+    return words
+
+
 def _list_addresses(manifest: Manifest) -> dict[str, Iterable[str]]:
     """Where the survey is asked, each with the languages that can come there."""
     slug, languages = manifest.survey, manifest.languages
@@ -227,7 +249,11 @@ def _compare(sent: bytes, expected: bytes) -> str:
 
 def _check_page(page: _Sent, content: bytes, *, language: str, exit_url: str) -> Finding:
     expected = render_questions(
-        _read_data(page)["mode"], content=content, language=language, exit_url=exit_url
+        _read_data(page)["mode"],
+        content=content,
+        language=language,
+        words=_read_words(page, _read_manifest(content), language),
+        exit_url=exit_url,
     )
     return Finding(
         what=f"the page {page.path} in {NAMES[language]}", problem=page.compare(expected, PAGE)
@@ -235,21 +261,22 @@ def _check_page(page: _Sent, content: bytes, *, language: str, exit_url: str) ->
 
 
 def _check_checking(
-    client: httpx.Client, url: str, content: bytes, *, language: str, exit_url: str
+    client: httpx.Client, url: str, content: bytes, *, language: str, words: str, exit_url: str
 ) -> Iterator[Finding]:
     """The page on which a person checks the other, and the page as one file."""
+    made = {"language": language, "words": words, "exit_url": exit_url}
     slug, name = _read_manifest(content).survey, NAMES[language]
     # As the server reads its own address: without a port that goes without saying.
     origin = str(httpx.URL(url).join("/"))
     check = _fetch(
         client, urljoin(url, reverse("surveys:check", args=[slug])) + f"?lang={language}"
     )
-    expected = build_check_page(content, language=language, origin=origin, exit_url=exit_url)
+    expected = build_check_page(content, origin=origin, **made)
     yield Finding(what=f"the page for checking in {name}", problem=check.compare(expected, PAGE))
     file = _fetch(
         client, urljoin(url, reverse("surveys:single_page", args=[slug])) + f"?lang={language}"
     )
-    expected = build_single_page(content, language=language, origin=origin, exit_url=exit_url)
+    expected = build_single_page(content, origin=origin, **made)
     headers = {**PAGE, "Content-Disposition": describe_download(slug)}
     yield Finding(what=f"the page as one file in {name}", problem=file.compare(expected, headers))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from django.utils.translation import gettext, override
 
 from privacy.mechanisms import RandomizedResponse
-from surveys.languages import translate_words
+from surveys.languages import hash_words, write_words
 from surveys.manifest import Manifest, ManifestQuestion, Option
 from surveys.models import Question, Survey
 from surveys.rules import Asked, Rule, TooComplex, leaves, outcomes, rename
@@ -58,13 +58,18 @@ def _describe_all(*, survey: Survey, wave_number: int, questions: Sequence[Quest
         quick_exit=survey.quick_exit,
         coins=survey.coins,
     )
-    translations = {
-        translation.language: translate_words(
+    words = describe_words(survey=survey, manifest=manifest)
+    return replace(manifest, translations={code: hash_words(words[code]) for code in words})
+
+
+def describe_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
+    """The words of every other language as they would be frozen, whose hashes a manifest names."""
+    return {
+        translation.language: write_words(
             manifest, language=translation.language, texts=translation.texts
         )
         for translation in survey.translations.exclude(language=survey.language)
     }
-    return replace(manifest, translations=translations)
 
 
 def describe_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -87,10 +90,11 @@ def list_missing(manifest: Manifest, texts: Mapping[str, str]) -> list[SourceTex
     return [source for source in list_texts(manifest) if not texts.get(source.text, "").strip()]
 
 
-def translate_words(
-    manifest: Manifest, *, language: str, texts: Mapping[str, str]
-) -> dict[str, str]:
-    """The words of one more language: those of the author that are still used, and our own."""
+def write_words(manifest: Manifest, *, language: str, texts: Mapping[str, str]) -> str:
+    """The words of one more language as they are frozen: JSON, by the words they translate.
+
+    They are those of the author that are still used, and our own.
+    """
     words = {
         source.text: texts[source.text]
         for source in list_texts(manifest)
@@ -105,17 +109,31 @@ def translate_words(
             own = gettext(answer)
         with override(language):
             words.setdefault(own, gettext(answer))
-    return words
+    return json.dumps(words, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def translate_manifest(manifest: Manifest, language: str) -> Manifest:
-    """The manifest with its words in another of its languages; missing ones stay as they are."""
-    words = manifest.translations.get(language)
-    if words is None:
+def hash_words(words: str) -> str:
+    """As the manifest names them, so that browsers can tell."""
+    digest = hashlib.sha256(words.encode()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def read_words(words: str) -> dict[str, str]:
+    found: dict[str, str] = json.loads(words or "{}")
+    return found
+
+
+def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifest:
+    """The manifest with its words in another of its languages; missing ones stay as they are.
+
+    `words` are that language's as they were frozen, or empty in the author's own.
+    """
+    if language not in manifest.translations:
         return manifest
+    known = read_words(words)
 
     def find(text: str) -> str:
-        return words.get(text, text)
+        return known.get(text, text)
 
     return replace(
         manifest,

@@ -208,8 +208,8 @@ class Manifest:
     coins: bool = False
     # Who randomizes: "electronic", the browser, or "manual", coins in the respondent's hand.
     mode: str = ELECTRONIC
-    # Of every other language, the words by those of `language` (surveys.languages).
-    translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # Of every other language, the SHA-256 of its words (surveys.languages), in base64url.
+    translations: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:

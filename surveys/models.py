@@ -278,6 +278,8 @@ class Wave(models.Model):
     # The exact bytes that were hashed and are served; never re-serialized.
     manifest = models.BinaryField()
     manifest_hash = models.BinaryField(max_length=32, unique=True)
+    # By language, the exact JSON whose hash the manifest names.
+    words: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
     # Copies of what the manifest says, for constraints and for the intake's one query.
     minimum_batch = models.PositiveIntegerField()
     display_minimum = models.PositiveIntegerField()

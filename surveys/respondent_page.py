@@ -1,7 +1,7 @@
 """The respondent's page as bytes.
 
-It follows from the survey's manifest, the language and the release alone: anyone who has these
-can make it again and compare (`manage.py verify_client`).
+It follows from the survey's manifest, the language, its words and the release alone: anyone who
+has these can make it again and compare (`manage.py verify_client`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from surveys.client_files import (
     client_files,
     find_modules,
 )
-from surveys.languages import NAMES, direction, language_tag, translate_manifest
+from surveys.languages import NAMES, direction, language_tag, read_words, translate_manifest
 from surveys.manifest import Manifest, hash_manifest, parse_manifest
 from surveys.privacy_label import describe_protection
 from surveys.strength import TWO_COINS
@@ -39,11 +39,16 @@ class LanguageLink:
 
 
 def render_notice(
-    mode: str, *, manifest: Manifest | None = None, language: str = "en", **context: Any
+    mode: str,
+    *,
+    manifest: Manifest | None = None,
+    language: str = "en",
+    words: str = "",
+    **context: Any,
 ) -> bytes:
     """Say why there is nothing to answer: `missing`, `early` or `empty`."""
     if manifest is not None:
-        manifest = translate_manifest(manifest, language)
+        manifest = translate_manifest(manifest, language, words)
     return _render(mode, manifest=manifest, language=language, **context)
 
 
@@ -52,25 +57,28 @@ def render_questions(
     *,
     content: bytes,
     language: str,
+    words: str,
     template: str = "surveys/respond.html",
     **context: Any,
 ) -> bytes:
     """The page that asks: `open`, `closed`, `preview` or `disk`.
 
-    `content` are the manifest's bytes; `context` replaces or adds variables of the template.
+    `content` are the manifest's bytes and `words` those of the language, empty in the author's
+    own; `context` replaces or adds variables of the template.
     """
     source = parse_manifest(content)
-    manifest = translate_manifest(source, language)
+    manifest = translate_manifest(source, language, words)
     # In a preview, words may be missing and stand in the author's language.
-    words = source.translations.get(language, {})
+    known = read_words(words)
     own = "" if language == source.language else language_tag(source.language)
     digest = hash_manifest(content)
     with override(language):
         label = describe_protection(manifest)
     found: dict[str, Any] = {
         "label": label,
-        "title_tag": own if source.title not in words else "",
-        "introduction_tag": own if source.introduction not in words else "",
+        "words": words,
+        "title_tag": own if source.title not in known else "",
+        "introduction_tag": own if source.introduction not in known else "",
         "manifest_url": reverse("surveys:manifest", args=[digest.hex()]),
         "manifest_hash": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
         "manifest_hash_hex": digest.hex(),
@@ -93,12 +101,13 @@ def _coins_url(manifest: Manifest) -> str:
     return reverse("aggregator:coins", args=[manifest.survey])
 
 
-def render_check(*, content: bytes, language: str, **context: Any) -> bytes:
+def render_check(*, content: bytes, language: str, words: str, **context: Any) -> bytes:
     """The page on which a person tests the scrambling and finds the fingerprints."""
     return render_questions(
         "check",
         content=content,
         language=language,
+        words=words,
         template="surveys/check.html",
         entry=client_files()[SELF_TEST],
         modules=find_modules(SELF_TEST),

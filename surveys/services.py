@@ -15,7 +15,13 @@ from django.utils import timezone
 
 from accounts.models import User
 from surveys.coins import derive_coin_manifest
-from surveys.drafts import RuleProblem, describe, find_meaning_problems, find_rule_problems
+from surveys.drafts import (
+    RuleProblem,
+    describe,
+    describe_words,
+    find_meaning_problems,
+    find_rule_problems,
+)
 from surveys.errors import (
     BrokenRules,
     ChangedMeanwhile,
@@ -243,17 +249,19 @@ def launch_survey(*, survey: Survey, expected_hash: str | None = None) -> Wave:
     problems = find_launch_problems(survey=locked, now=timezone.now())
     if problems:
         raise NotLaunchable(problems)
-    content = serialize_manifest(describe(survey=locked, wave_number=1))
+    manifest = describe(survey=locked, wave_number=1)
+    content = serialize_manifest(manifest)
     if expected_hash is not None and expected_hash != hash_manifest(content).hex():
         raise ChangedMeanwhile
-    wave = _open_wave(survey=locked, content=content)
+    words = describe_words(survey=locked, manifest=manifest)
+    wave = _open_wave(survey=locked, content=content, words=words)
     coins = derive_coin_manifest(parse_manifest(content))
     if coins is not None:
-        _open_wave(survey=locked, content=serialize_manifest(coins))
+        _open_wave(survey=locked, content=serialize_manifest(coins), words=words)
     return wave
 
 
-def _open_wave(*, survey: Survey, content: bytes) -> Wave:
+def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave:
     manifest = parse_manifest(content)  # the bytes are the truth, also for the columns
     return Wave.objects.create(
         survey=survey,
@@ -261,6 +269,7 @@ def _open_wave(*, survey: Survey, content: bytes) -> Wave:
         mode=manifest.mode,
         manifest=content,
         manifest_hash=hash_manifest(content),
+        words=words,
         minimum_batch=manifest.minimum_batch,
         display_minimum=manifest.display_minimum,
         opens_at=manifest.opens,

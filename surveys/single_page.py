@@ -20,7 +20,9 @@ from surveys.manifest import parse_manifest
 from surveys.respondent_page import render_check, render_questions
 
 
-def build_single_page(content: bytes, *, language: str, origin: str, **context: Any) -> bytes:
+def build_single_page(
+    content: bytes, *, language: str, words: str, origin: str, **context: Any
+) -> bytes:
     """`content` are the manifest's bytes; `origin` is the server's, as in https://example.org/."""
     slug = parse_manifest(content).survey
     script, style = bundle(ENTRY), client_files()[STYLESHEET].content.decode()
@@ -28,6 +30,7 @@ def build_single_page(content: bytes, *, language: str, origin: str, **context: 
         "disk",
         content=content,
         language=language,
+        words=words,
         template="surveys/single_page.html",
         manifest_url=f"data:application/json;base64,{base64.b64encode(content).decode()}",
         send_url=urljoin(origin, reverse("aggregator:hand_in", args=[slug])),
@@ -40,13 +43,16 @@ def build_single_page(content: bytes, *, language: str, origin: str, **context: 
     )
 
 
-def build_check_page(content: bytes, *, language: str, origin: str, **context: Any) -> bytes:
+def build_check_page(
+    content: bytes, *, language: str, words: str, origin: str, **context: Any
+) -> bytes:
     """The page on which a person checks the other, this file among it."""
     slug, query = parse_manifest(content).survey, f"?lang={language}"
-    file = build_single_page(content, language=language, origin=origin, **context)
+    file = build_single_page(content, language=language, words=words, origin=origin, **context)
     return render_check(
         content=content,
         language=language,
+        words=words,
         page_url=urljoin(origin, reverse("surveys:respond", args=[slug])),
         file_url=reverse("surveys:single_page", args=[slug]) + query,
         file_hash=hashlib.sha256(file).hexdigest(),

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from django.utils.translation import get_language_info
 
-from surveys.languages import NAMES, SourceText, list_missing, list_texts, translate_manifest
+from surveys.languages import (
+    NAMES,
+    SourceText,
+    list_missing,
+    list_texts,
+    translate_manifest,
+    write_words,
+)
 from surveys.manifest import Manifest, ManifestQuestion
 from surveys.models import Survey, Translation
 from surveys.plain_text import fold
@@ -88,7 +95,8 @@ def find_translation_problems(*, survey: Survey, manifest: Manifest) -> list[str
         missing = list_missing(manifest, translation.texts)
         if missing:
             problems.append(_describe_missing(language, missing))
-        problems += _find_equal_answers(manifest, language)
+        words = write_words(manifest, language=language, texts=translation.texts)
+        problems += _find_equal_answers(manifest, language, words)
     return problems
 
 
@@ -103,9 +111,9 @@ def _describe_missing(language: str, missing: Sequence[SourceText]) -> str:
     )
 
 
-def _find_equal_answers(manifest: Manifest, language: str) -> Iterator[str]:
+def _find_equal_answers(manifest: Manifest, language: str, words: str) -> Iterator[str]:
     """Answers that differ in the author's words must differ in the translated ones."""
-    translated = translate_manifest(manifest, language)
+    translated = translate_manifest(manifest, language, words)
     for number, question in enumerate(translated.questions, start=1):
         for first, second in _list_equal(question):
             yield (

@@ -75,8 +75,9 @@ def render_page(
         **more,
     }
     with override(language):
-        if manifest is not None:
-            context |= _describe_survey(translate_manifest(manifest, language), **more)
+        if wave is not None and manifest is not None:
+            words = wave.words.get(language, "")
+            context |= _describe_survey(translate_manifest(manifest, language, words), **more)
         # Without the request: its context processors would look at the session.
         content = render_to_string(f"aggregator/{template}", context)
     return HttpResponse(content, status=status)

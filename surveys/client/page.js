@@ -1,7 +1,6 @@
 /**
- * The visit, step by step. All words but the author's stand in the page itself. Answers live in
- * `answers`, in this page's memory and nowhere else; they are dropped as soon as they are scrambled,
- * or when the page is left.
+ * The visit, step by step. Answers live in `answers` and nowhere else; they are dropped as soon as
+ * they are scrambled, or when the page is left.
  */
 import { cryptoUint32, drawBlocks, randomizeSymbol } from "./randomize.js";
 import {
@@ -13,17 +12,20 @@ import {
   loadManifest,
   markDrawn,
   openKeeper,
+  readWhole,
   send,
   walk,
 } from "./report.js";
 
-const NO_CODE = -1; // of "none of these"
+const NO_CODE = -1; // none of these
 const DRAWS = 100;
+const encoder = new TextEncoder();
 const words = document.querySelector("template")?.content;
 
-/** Words that stand in the page, with what belongs in their gaps. */
-const say = (name, gaps = {}) =>
-  (words?.getElementById(name)?.textContent ?? "").replace(/{(\w+)}/g, (all, gap) => gaps[gap] ?? all);
+const find = (name) => words?.getElementById(name)?.textContent ?? "";
+
+/** Murmur's words, with what belongs in their gaps. */
+const say = (name, gaps = {}) => find(name).replace(/{(\w+)}/g, (all, gap) => gaps[gap] ?? all);
 
 const main = document.getElementById("survey");
 const { mode, title, hash: promised, manifest: url, intake, language } = main.dataset;
@@ -37,9 +39,10 @@ const opening = { nodes: [...main.childNodes], title: document.title };
 let keeper = null;
 let answers = {};
 let manifest;
+let translated = new Map(); // the author's words
 let pages = [];
 let phase = "reading"; // then "answering", then "submitted"; or "left"
-// The browser's history holds numbers of steps; the page that a step showed is known here.
+// The history holds numbers of steps; what they showed is known here.
 let trail = [];
 let step = 0;
 
@@ -211,7 +214,7 @@ function describe({ name, options = [], unit = "" }) {
   return chosen.length ? chosen.flatMap(({ text }, i) => [i ? say("comma") : "", own(text)]) : [say("none")];
 }
 
-/** From here on there is one page, and no way back. Screen readers say what `tell` changes. */
+/** From here on there is no way back. */
 function openOutcome() {
   phase = "submitted";
   const heading = make("h1", { tabindex: -1 });
@@ -224,12 +227,11 @@ function openOutcome() {
     sentence.textContent = `${say(name)} ${say(stay)}`.trim();
     document.title = `${heading.textContent} · ${title}`;
     act.replaceChildren(...Object.entries(actions).map(([word, then]) => button(say(word), then)));
-    const closing = name === "sent" && say("closing");
+    const closing = name === "sent" && find("closing");
     if (closing) act.append(make("p", { class: "intro closing", dir: "auto" }, closing));
   };
-  /** What left the phone, and what it tells. */
-  const showReceipt = async (body) => {
-    const digest = [...(await hash(new TextEncoder().encode(body)))];
+    const showReceipt = async (body) => {
+    const digest = [...(await hash(encoder.encode(body)))];
     const hex = digest.map((byte) => byte.toString(16).padStart(2, "0")).join("");
     const odds = [...(label?.querySelectorAll(".odds") ?? [])].map((one) => one.cloneNode(true));
     const [bytes, print] = [body, hex].map((text) => make("code", { dir: "ltr" }, text));
@@ -246,7 +248,7 @@ const fold = (title, ...nodes) => make("details", {}, make("summary", {}, say(ti
 const foldLabel = () => fold("label", label.cloneNode(true));
 const makeBack = () => link(say("back"), () => history.back(), "back");
 
-/** Lets a person try the scrambling on a harmless question. Nothing of it is kept or sent. */
+/** Nothing of it is kept or sent. */
 function showDemo(demo) {
   const channel = { k: 2, threshold: Number(demo.dataset.threshold) };
   const [, picture, sentence] = demo.querySelectorAll("p");
@@ -276,7 +278,7 @@ function look() {
   return { open, next: gap < 0 ? open.length : gap };
 }
 
-/** Shows a step, or the last in reach. After all pages comes the check. */
+/** A step, or the last in reach. */
 function render() {
   if (phase !== "answering" || !trail[step]) return show(opening.nodes, opening.title);
   const { open, next } = look();
@@ -286,7 +288,7 @@ function render() {
   const asked = open.filter(({ number }) => number);
   if (!page) return show([...makeCheck(asked), foldLabel()], `${say("check-title")} · ${title}`);
   let progress = "";
-  // Said only where answers cannot change how many questions there are.
+  // Where answers cannot change how many there are.
   if (page.number && !pages.some(({ rule }) => rule)) {
     const gaps = { number: page.number, which: asked.indexOf(page) + 1, of: asked.length };
     progress = say(manifest.drawn ? "drawn" : "progress", gaps);
@@ -297,7 +299,7 @@ function render() {
 
 /** The author's words. */
 function own(text) {
-  const found = manifest.translations?.[language]?.[text];
+  const found = translated.get(text);
   const span = document.createElement("span");
   span.lang = found || ours.includes(text) ? document.documentElement.lang : manifest.language;
   span.dir = "auto";
@@ -314,7 +316,7 @@ function go(name) {
   render();
 }
 
-/** Leaves at once: nothing to see, nothing kept, and nothing to come back to. */
+/** Nothing to see, nothing kept, and nothing to come back to. */
 async function leave() {
   document.documentElement.hidden = true;
   document.title = "";
@@ -345,13 +347,13 @@ addEventListener("pageshow", () => phase === "left" && location.reload());
 
 if (mode !== "preview") keeper = await openKeeper(promised);
 
-/** Draws the code; one that is held is sent only when the person says so. */
+/** A code that is held is sent only when the person says so. */
 async function submit(held) {
   const { tell, showReceipt } = openOutcome();
   tell("sending");
   history.go(-step);
   const draw = () => drawEnvelope(promised, manifest.questions, pages, answers);
-  step = 1; // what the way back leaves behind
+  step = 1; // left by the way back
   let drawn;
   try {
     if (!keeper) return tell("preview");
@@ -384,7 +386,12 @@ async function finish({ tell, showReceipt, other }) {
 
 async function load() {
   manifest = await loadManifest(url, promised);
-  const { blocks, drawn, questions } = manifest;
+  const { blocks, drawn, questions, translations = {} } = manifest;
+  const expected = translations[language];
+  if (expected) {
+    const known = await readWhole(encoder.encode(find("own")), expected);
+    translated = new Map(Object.entries(known));
+  }
   const draw = () => drawBlocks(blocks, drawn ?? blocks, cryptoUint32);
   if (drawn) await keeper?.seal(draw, " blocks");
   const mine = drawn && (keeper ? await keeper.read(" blocks") : draw());
@@ -420,14 +427,14 @@ addEventListener("popstate", (event) => {
     step = Number(event.state?.step) || 0;
     if (manifest) render();
   } else if (trail.length) {
-    // A new step cuts off the others, which would tell how many there were.
+    // This cuts off the other steps, which would tell how many there were.
     trail = [];
     history.pushState({ step: 0 }, "");
   }
 });
 addEventListener("pagehide", () => {
   if (phase !== "answering") return;
-  // The browser may keep the page to show it again: it must not keep the answers.
+  // Browsers may keep the page to show it again.
   answers = {};
   trail = [];
   phase = "reading";

@@ -1,10 +1,7 @@
 /**
- * Scrambles answers. This file does nothing else: it reads no page, sends nothing and keeps
- * nothing. Python does exactly the same in privacy/mechanisms.py.
- *
- * A symbol has k possible codes, numbered 0 to k-1, and a keep threshold T. Two numbers are
- * drawn for each, whatever it is. The first decides with chance T / 2^32 whether the code is
- * kept; the second says which other code replaces it if not.
+ * Scrambles answers and does nothing else. In Python: privacy/mechanisms.py.
+ * A symbol has codes 0 to k-1. Two numbers are drawn for each: the first keeps the code with chance
+ * threshold / 2^32, the second says which other code replaces it if not.
  */
 const SCALE = 2 ** 32;
 const MAX_SYMBOLS = 64;
@@ -21,7 +18,7 @@ export function checkChannel({ k, threshold }) {
 }
 
 function drawBelow(n, randomUint32) {
-  // Numbers at or above the limit are drawn again, or some would come up too often.
+  // Drawn again from the limit on, or some would come up too often.
   const limit = Math.floor(SCALE / n) * n;
   let v = randomUint32();
   while (v >= limit) v = randomUint32();
@@ -35,19 +32,19 @@ export function randomizeSymbol(symbol, channel, randomUint32) {
   const u = randomUint32();
   const other = drawBelow(k - 1, randomUint32);
   const replacement = other + Number(other >= symbol);
-  // Arithmetic instead of a branch: the same steps whether or not the code is kept.
+  // No branch: the same steps whether or not the code is kept.
   const kept = Number(u < threshold);
   return kept * symbol + (1 - kept) * replacement;
 }
 
-/** Rounds a number to 0 or 1, for the ends of its range, so that the mean is kept. */
+/** To 0 or 1, for the ends of its range, so that the mean is kept. */
 export function roundToBit(value, { minimum = 0, maximum = 0 }, randomUint32) {
   checkWhole(value, minimum, maximum);
   const limit = Math.floor((SCALE * (value - minimum)) / (maximum - minimum));
   return Number(randomUint32() < limit);
 }
 
-/** Draws the blocks that one person is asked, in ascending order; every set is equally likely. */
+/** What one person is asked; every set is equally likely. */
 export function drawBlocks(blocks, drawn, randomUint32) {
   const order = [...Array(blocks).keys()];
   for (let place = 0; place < drawn; place += 1) {

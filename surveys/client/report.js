@@ -1,16 +1,14 @@
 /**
- * From the frozen description of the survey to the report that is sent. What a person is asked, and
- * which codes are true, is decided here and told nobody (in Python: surveys/rules.py and
- * aggregator/respondents.py). The code is drawn once, kept sealed until it is acknowledged, and sent
- * as the same bytes at every try; then only a mark without it remains. Answers are never kept.
+ * From the frozen questions to the report. It is drawn once, kept until it is acknowledged and sent
+ * as the same bytes at every try; then only a mark remains. Answers are never kept.
+ * In Python: surveys/rules.py, aggregator/respondents.py.
  */
 import { checkChannel, checkWhole, cryptoUint32, randomizeReport } from "./randomize.js";
 
 const TYPES = ["yes_no", "choice", "scale", "several", "number", "follow_up", "declared"];
 const SMALLEST_BATCH = 10;
 const MOST_POINTS = 7; // of a scale that is not rounded like a number
-// All codes together change the odds of a guess by e^20 at most.
-const LARGEST_TOTAL = 20;
+const LARGEST_TOTAL = 20; // ε
 const STORE = "envelopes";
 const SECONDS_BETWEEN_TRIES = [1, 2, 4, 8, 16];
 const LONGEST_WAIT = 60;
@@ -27,12 +25,15 @@ export function toBase64url(bytes) {
 
 export const hash = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 
+export async function readWhole(bytes, promised) {
+  if (toBase64url(await hash(bytes)) !== promised) throw new Refusal("changed");
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
 export async function loadManifest(url, promised) {
   const response = await fetch(url, { redirect: "error" });
   if (!response.ok) throw new TypeError(`${url} answered ${response.status}`);
-  const bytes = await response.arrayBuffer();
-  if (toBase64url(await hash(bytes)) !== promised) throw new Refusal("changed");
-  const manifest = JSON.parse(new TextDecoder().decode(bytes));
+  const manifest = await readWhole(await response.arrayBuffer(), promised);
   try {
     checkManifest(manifest);
   } catch {
@@ -41,7 +42,7 @@ export async function loadManifest(url, promised) {
   return manifest;
 }
 
-/** Also finds every question's channels and block. */
+/** Finds channels and blocks, too. */
 export function checkManifest(manifest) {
   const { format, minimum_batch, display_minimum, questions, drawn } = manifest;
   checkWhole(format, 1, 1);
@@ -111,7 +112,7 @@ function findBlocks(questions) {
   return blocks.length;
 }
 
-/** How much its codes can tell: the logarithm of the odds. */
+/** Its ε. */
 function measure({ type, channels, options = [], limit = Infinity }) {
   // If at most r can be chosen, two answers differ in at most 2r places.
   const equal = type === "several" ? Math.max(0, options.length - 2 * limit) : 0;
@@ -158,7 +159,7 @@ export function listPages(questions, words) {
   });
 }
 
-/** The pages that are open, and the codes of their answers. Answers on others are dropped. */
+/** The open pages and their codes. Answers on other pages are dropped. */
 export function walk(pages, answers) {
   const codes = {};
   const open = pages.filter(({ name, options = [], rule, isDrawn, follows }) => {
@@ -186,7 +187,7 @@ export function findLatents(question, codes, isAsked) {
   if (!isDrawn || first === undefined) return channels.map(() => null);
   const isSeveral = type === "several";
   const own = codes[isSeveral ? `${name}_1` : name];
-  // After the answers comes the code of a refusal, then that of a question not asked.
+  // After the answers come the codes of a refusal and of a question not asked.
   const last = (first?.k ?? 0) - 1;
   const refused = refusal && own === undefined ? last - Number(!!rule) : undefined;
   const missing = isAsked ? refused : last;
@@ -208,7 +209,7 @@ export function drawEnvelope(manifest, questions, pages, answers) {
   return { manifest, id, symbols };
 }
 
-/** Without storage it is only this page's memory that keeps. */
+/** Without storage only this page's memory keeps. */
 export async function openKeeper(hash) {
   const kept = {};
   let database = navigator.locks && (await openDatabase().catch(() => undefined));
@@ -240,20 +241,19 @@ export async function openKeeper(hash) {
     }
     return act();
   };
-  /** Of many tabs one draws, and the others find what it has kept. */
+  /** Of many tabs one draws; the others find it. */
   const seal = (draw, part = "") =>
     lock(async () => {
       if (await read(part)) return false;
       await write(draw(), part);
       return true;
     });
-  /** Lets go of a held code, unless another tab was faster. */
   const release = () =>
     lock(async () => {
       const { held, ...envelope } = await read();
       if (held) await write(envelope);
     });
-  /** Leaves nothing; of a code that may have arrived, that there was one. */
+  /** Of a code that may have arrived, it stays known that there was one. */
   const forget = () =>
     lock(async () => {
       await write(undefined, " blocks");
@@ -315,7 +315,6 @@ export async function send({ keeper, intake, tell, other }) {
       tell(outcome === "unfit" ? "refused" : outcome === "sent" && other ? "other" : outcome);
       return outcome === "sent" ? body : undefined;
     }
-    // Nothing more happens by itself, unless the person agrees.
     agreed ||= await new Promise((resolve) => {
       tell(outcome, stay, { again: () => resolve(false), agree: () => resolve(true) });
     });
@@ -333,7 +332,7 @@ function findChance(seconds) {
   });
 }
 
-/** Up to half as long again: thousands must not return at the same moment. */
+/** Up to half as long again: thousands must not return at once. */
 function sleep(seconds) {
   const jitter = cryptoUint32() / 2 ** 33;
   return new Promise((resolve) => setTimeout(resolve, 1000 * seconds * (1 + jitter)));
@@ -377,7 +376,7 @@ async function post(url, body) {
 async function interpret(response) {
   const { ok, status } = response;
   if (ok) {
-    // Only the intake's own words acknowledge: anything else may come from in between.
+    // Other words may come from in between.
     const words = (await response.json()).status;
     return words === "recorded" || words === "already-recorded" ? "sent" : "later";
   }

@@ -10,9 +10,18 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 _FROZEN = importlib.import_module("surveys.migrations.0002_frozen_waves")
 
 
+FROZEN = (*_FROZEN.FROZEN, "mode")
+
+
 def freeze(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
-    """Freeze the mode too. On SQLite the table was made anew above, without the trigger."""
-    columns = (*_FROZEN.FROZEN, "mode")
+    """Freeze the mode too."""
+    freeze_columns(schema_editor, FROZEN)
+
+
+def freeze_columns(
+    schema_editor: BaseDatabaseSchemaEditor, columns: tuple[str, ...]
+) -> None:
+    """Make the trigger anew. On SQLite the table was made anew before, without it."""
     if schema_editor.connection.vendor == "sqlite":
         changed = " OR ".join(f"OLD.{column} IS NOT NEW.{column}" for column in columns)
         schema_editor.execute("DROP TRIGGER IF EXISTS surveys_wave_frozen")

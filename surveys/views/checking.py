@@ -15,7 +15,12 @@ from surveys.views.compressed import answer
 def check(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a test of the scrambling, and the fingerprints of all that the page runs."""
     wave, language = _find(request, slug)
-    content = build_check_page(bytes(wave.manifest), language=language, origin=_origin(request))
+    content = build_check_page(
+        bytes(wave.manifest),
+        language=language,
+        words=wave.words.get(language, ""),
+        origin=_origin(request),
+    )
     return answer(request, content, content_type="text/html; charset=utf-8")
 
 
@@ -23,7 +28,12 @@ def check(request: HttpRequest, slug: str) -> HttpResponse:
 def single_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Hand out the page as one file, to be opened from a disk."""
     wave, language = _find(request, slug)
-    page = build_single_page(bytes(wave.manifest), language=language, origin=_origin(request))
+    page = build_single_page(
+        bytes(wave.manifest),
+        language=language,
+        words=wave.words.get(language, ""),
+        origin=_origin(request),
+    )
     response = answer(request, page, content_type="text/html; charset=utf-8")
     response["Content-Disposition"] = describe_download(slug)
     return response

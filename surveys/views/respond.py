@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from surveys.client_files import client_files, client_version
-from surveys.drafts import describe
+from surveys.drafts import describe, describe_words
 from surveys.languages import NAMES, negotiate
 from surveys.manifest import parse_manifest, serialize_manifest
 from surveys.models import Survey, Wave
@@ -38,13 +38,16 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
     if language and language not in manifest.languages:
         raise Http404
     language = language or _choose(request, manifest.languages)
+    words = wave.words.get(language, "")
     now = timezone.now()
     if wave.is_open and wave.opens_at is not None and now < wave.opens_at:
-        page = render_notice("early", manifest=manifest, language=language, opens_at=wave.opens_at)
+        page = render_notice(
+            "early", manifest=manifest, language=language, words=words, opens_at=wave.opens_at
+        )
         return _page(request, page)
     # A closed survey still loads the scripts: an unsent envelope may have been counted.
     mode = "open" if wave.accepts_at(now) else "closed"
-    return _page(request, render_questions(mode, content=content, language=language))
+    return _page(request, render_questions(mode, content=content, language=language, words=words))
 
 
 def _choose(request: HttpRequest, offered: Collection[str]) -> str:
@@ -56,7 +59,7 @@ def _choose(request: HttpRequest, offered: Collection[str]) -> str:
 def preview(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the author the same page; it neither stores nor sends."""
     survey = get_own_survey(request, slug)
-    content = _manifest_bytes(survey)
+    content, words = _freeze(survey)
     manifest = parse_manifest(content)
     language = request.GET.get("lang", manifest.language)
     if language not in manifest.languages:
@@ -68,6 +71,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         "preview",
         content=content,
         language=language,
+        words=words.get(language, ""),
         manifest_url=reverse("surveys:preview_manifest", args=[slug]),
         preview=True,
     )
@@ -77,7 +81,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @authoring
 def preview_manifest(request: HttpRequest, slug: str) -> HttpResponse:
-    content = _manifest_bytes(get_own_survey(request, slug))
+    content, _ = _freeze(get_own_survey(request, slug))
     return answer(request, content, content_type="application/json")
 
 
@@ -106,12 +110,13 @@ def client_file(request: HttpRequest, version: str, name: str) -> HttpResponse:
     return response
 
 
-def _manifest_bytes(survey: Survey) -> bytes:
-    """The wave's own bytes, or those that a draft would be frozen as."""
+def _freeze(survey: Survey) -> tuple[bytes, dict[str, str]]:
+    """Manifest and words of the wave, or those that a draft would be frozen as."""
     wave = survey.wave
     if wave is not None:
-        return bytes(wave.manifest)
-    return serialize_manifest(describe(survey=survey, wave_number=1))
+        return bytes(wave.manifest), wave.words
+    manifest = describe(survey=survey, wave_number=1)
+    return serialize_manifest(manifest), describe_words(survey=survey, manifest=manifest)
 
 
 def _page(request: HttpRequest, content: bytes, status: int = 200) -> HttpResponse:

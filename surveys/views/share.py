@@ -94,7 +94,7 @@ def poster(request: HttpRequest, slug: str) -> HttpResponse:
     manifest = parse_manifest(bytes(wave.manifest))
     link = _read_link(request, survey, manifest)
     language = link.language or manifest.language
-    translated = translate_manifest(manifest, language)
+    translated = translate_manifest(manifest, language, wave.words.get(language, ""))
     some_declared = any(q.type == "declared" for q in manifest.questions)
     with override(language):
         context = {

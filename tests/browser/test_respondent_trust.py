@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
 from scripts.chromium import launch_chromium
@@ -353,6 +354,43 @@ def test_a_translation_is_the_same_survey_from_right_to_left(visitor: Visitor) -
     assert page.get_by_text("Yes").count() == 0
     [report] = RawReport.objects.all()
     assert len(report.symbols) == 2
+
+
+def test_words_that_look_like_markup_or_gaps_are_shown_as_they_are(visitor: Visitor) -> None:
+    text = (
+        'Öl "{constructor}" & </p></template><script>alert(1)</script>\r\n\t{one} 👩‍👩‍👧 &amp; \\'
+    )
+    survey = make_survey(title="Roads", closing_message="Bye", questions=("Driven?",))
+    texts = {"Roads": "Straßen", "Bye": f"Ende {text}", "Driven?": f"Gefahren {text}"}
+    survey.translations.create(language="de", texts=texts)
+    page = visitor.open(launch_survey(survey=survey), ending="/de")
+    page.locator("#start").click()
+    question = page.locator("h1 span")
+    assert question.evaluate("(one) => one.textContent") == texts["Driven?"]
+    page.get_by_label("Ja").check()
+    for _ in range(2):
+        page.locator("main > .button").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Danke")
+    closing = page.locator(".closing").evaluate("(one) => one.textContent")
+    assert closing == texts["Bye"].replace("\r\n", "\n")  # as HTML reads it
+    assert RawReport.objects.count() == 1
+
+
+@pytest.mark.parametrize("words", ["[]", "{}", "null", "not json", ""])
+def test_words_that_were_not_frozen_are_refused(visitor: Visitor, words: str) -> None:
+    wave = make_translated_survey()
+    path = f"/s/{wave.survey.slug}/ar"
+
+    def tamper(route: Route) -> None:
+        response = route.fetch()
+        body = re.sub('<p id="own">[^<]*</p>', f'<p id="own">{words}</p>', response.text())
+        assert body != response.text()
+        route.fulfill(response=response, body=body)
+
+    visitor.context.route(f"**{path}", tamper)
+    page = visitor.open(wave, ending="/ar")
+    expect(page.locator("#status")).to_contain_text("الأسئلة ليست هي التي وعدت بها هذه الصفحة.")
+    expect(page.locator("#start")).to_be_hidden()
 
 
 @pytest.mark.parametrize(("locale", "language"), [("ar-EG", "ar"), ("de-DE", "en")])

@@ -77,9 +77,9 @@ class Visitor:
     violations: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
-    def open(self, wave: Wave) -> Page:
+    def open(self, wave: Wave, ending: str = "") -> Page:
         page = self.context.new_page()
-        page.goto(f"{self.url}/s/{wave.survey.slug}")
+        page.goto(f"{self.url}/s/{wave.survey.slug}{ending}")
         return page
 
     def reports(self) -> list[Request]:

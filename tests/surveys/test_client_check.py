@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -15,8 +14,9 @@ from django.test import Client, override_settings
 from config.headers import headers_for
 from surveys.client_check import LARGEST_BYTES, PAGE, POLICY, Finding, Unreadable, check_client
 from surveys.client_files import client_files
+from surveys.client_files import compress as pack
 from surveys.drafts import describe
-from surveys.languages import NAMES, list_texts
+from surveys.languages import NAMES, list_texts, read_words
 from surveys.models import Wave
 from surveys.respondent_page import render_questions
 from surveys.services import launch_survey, save_translation
@@ -237,9 +237,23 @@ def test_a_change_for_those_who_ask_for_another_language_is_found() -> None:
     assert finding.what.startswith(f"the page /s/{wave.survey.slug} ")
 
 
+def test_a_survey_in_other_words_than_those_that_were_frozen_is_found() -> None:
+    wave = make_translated_survey()
+    word = read_words(wave.words["fr"])[wave.survey.title]
+    old, new = f"{word}&quot;".encode(), b"Autre chose&quot;"
+
+    def change(path: str, response: httpx.Response) -> httpx.Response:
+        return replacing("", old, new)(path, response) if old in response.content else response
+
+    found = [finding.what for finding in problems(address(wave), change)]
+    # In both languages with Accept-Language, under its address, and both files made of it.
+    assert len(found) == 8
+    assert not any("English" in what for what in found)
+
+
 def test_a_language_that_the_survey_does_not_have_is_found() -> None:
     wave = make_launched_survey()
-    page = render_questions("open", content=bytes(wave.manifest), language="fr")
+    page = render_questions("open", content=bytes(wave.manifest), language="fr", words="")
 
     def change(path: str, response: httpx.Response) -> httpx.Response:
         if not path.endswith("/fr"):
@@ -270,8 +284,8 @@ def test_a_page_of_another_survey_is_found() -> None:
 def test_a_way_out_that_the_survey_does_not_have_is_found() -> None:
     wave = make_launched_survey(quick_exit=False)
     content, evil = bytes(wave.manifest), "https://evil.example/"
-    asking = render_questions("open", content=content, language="en", exit_url=evil)
-    made = {"language": "en", "origin": "http://localhost/", "exit_url": evil}
+    asking = render_questions("open", content=content, language="en", words="", exit_url=evil)
+    made = {"language": "en", "words": "", "origin": "http://localhost/", "exit_url": evil}
     pages = {
         "": asking,
         "/en": asking,
@@ -340,7 +354,7 @@ def test_what_is_too_large_is_not_read_to_its_end() -> None:
 
 
 def test_what_unpacks_to_too_much_is_not_unpacked() -> None:
-    bomb = gzip.compress(bytes(100_000_000))
+    bomb = pack(bytes(100_000_000))
     assert len(bomb) < LARGEST_BYTES
     tracemalloc.start()
     with pytest.raises(Unreadable, match="larger than any file of ours"):
@@ -353,10 +367,10 @@ def test_what_unpacks_to_too_much_is_not_unpacked() -> None:
     ("content", "encoding", "words"),
     [
         (b"no gzip", "gzip", "cannot be unpacked"),
-        (gzip.compress(b"a page")[:-3], "gzip", "cannot be unpacked"),
-        (gzip.compress(b"a page") + gzip.compress(b"<script>"), "gzip", "cannot be unpacked"),
+        (pack(b"a page")[:-3], "gzip", "cannot be unpacked"),
+        (pack(b"a page") + pack(b"<script>"), "gzip", "cannot be unpacked"),
         (b"a page", "br", "not asked for"),
-        (gzip.compress(gzip.compress(b"a page")), "gzip, gzip", "not asked for"),
+        (pack(pack(b"a page")), "gzip, gzip", "not asked for"),
     ],
 )
 def test_what_browsers_may_unpack_differently_is_refused(
@@ -374,7 +388,7 @@ def test_compressed_answers_are_compared() -> None:
         assert request.headers["accept-encoding"] == "gzip"
         sent = transport.handle_request(request)
         headers = {**sent.headers, "Content-Encoding": "gzip"}
-        stream = httpx.ByteStream(gzip.compress(sent.read()))
+        stream = httpx.ByteStream(pack(sent.read()))
         return httpx.Response(200, headers=headers, stream=stream)
 
     findings = list(check_client(address(wave), transport=httpx.MockTransport(answer)))

@@ -15,6 +15,7 @@ from aggregator.sealing import close_due_waves
 from surveys.coins import derive_coin_manifest
 from surveys.drafts import describe
 from surveys.errors import NotOpen
+from surveys.languages import hash_words
 from surveys.manifest import MANUAL, Manifest, hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Question, Survey, Wave
 from surveys.prices import price_question
@@ -121,9 +122,9 @@ class TestLabel:
         assert told[1] == "Taken together, the protection is strong."
         assert "Taken together, the protection is light." in describe_protection(coins).together
 
-    @pytest.mark.parametrize("translations", [{}, {"de": {"Yes": "Ja"}}])
+    @pytest.mark.parametrize("translations", [{}, {"de": hash_words("{}")}])
     def test_it_says_what_shows_of_the_language_and_of_the_coins(
-        self, translations: dict[str, dict[str, str]]
+        self, translations: dict[str, str]
     ) -> None:
         manifest = replace(draft_of(make_survey(coins=True)), translations=translations)
         coins = derive_coin_manifest(manifest)

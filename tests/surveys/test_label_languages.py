@@ -13,6 +13,7 @@ from django.utils.translation import gettext, override
 from surveys.drafts import FOLLOW_UP, YES_NO
 from surveys.label.names import write_tenths, write_whole
 from surveys.label.shape import PrivacyLabel
+from surveys.languages import hash_words
 from surveys.manifest import MANUAL, Manifest, ManifestQuestion, Option
 from surveys.privacy_label import describe_protection
 from tests.surveys.test_privacy_label_types import RULE, make
@@ -50,7 +51,7 @@ def manifests() -> Iterator[Manifest]:
         yield survey(yes_no, tied, follow_up, declared, declared)
         yield replace(survey(*[yes_no] * 4, tied, tied), drawn=1)
         yield replace(survey(*[yes_no] * 4), drawn=2)
-        yield replace(survey(yes_no), mode=MANUAL, translations={"de": {}})
+        yield replace(survey(yes_no), mode=MANUAL, translations={"de": hash_words("{}")})
         yield replace(survey(yes_no, yes_no), mode=MANUAL)
 
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, override
 
 from surveys.client_files import FOLDER, SELF_TEST, client_files, client_version
-from surveys.drafts import describe
+from surveys.drafts import describe, describe_words
 from surveys.manifest import serialize_manifest
 from surveys.models import Wave
 from surveys.respondent_page import render_questions
@@ -257,8 +257,10 @@ def test_a_preview_without_questions_says_what_to_do() -> None:
 def test_in_a_preview_what_is_not_translated_bears_its_own_language() -> None:
     survey = make_survey(title="Roads", introduction="Hello.")
     survey.translations.create(language="ar", texts={"Roads": "طرق"})
-    content = serialize_manifest(describe(survey=survey, wave_number=1))
-    page = render_questions("preview", content=content, language="ar").decode()
+    manifest = describe(survey=survey, wave_number=1)
+    words = describe_words(survey=survey, manifest=manifest)["ar"]
+    content = serialize_manifest(manifest)
+    page = render_questions("preview", content=content, language="ar", words=words).decode()
     assert '<html lang="ar" dir="rtl">' in page
     assert '<h1 dir="auto" tabindex="-1">طرق</h1>' in page
     assert '<p class="intro" lang="en" dir="auto">Hello.</p>' in page

@@ -8,10 +8,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.drafts import describe
+from surveys.drafts import describe, describe_words
 from surveys.errors import NotDraft, NotLaunchable
 from surveys.forms.translations import TranslationForm, field_name
-from surveys.languages import SourceText, list_texts, translate_manifest
+from surveys.languages import SourceText, hash_words, list_texts, read_words, translate_manifest
 from surveys.manifest import parse_manifest
 from surveys.models import MAX_QUESTIONS, Question, Survey
 from surveys.services import (
@@ -259,7 +259,9 @@ def test_moving_an_answer_takes_its_translation_along(author: Client, survey: Su
     sent = fields(FRENCH)
     edit_question(question=survey.questions.all()[2], options=["By car", "By bus"])
     author.post(at("translation", survey, "fr"), sent)
-    manifest = translate_manifest(describe(survey=survey, wave_number=1), "fr")
+    source = describe(survey=survey, wave_number=1)
+    words = describe_words(survey=survey, manifest=source)["fr"]
+    manifest = translate_manifest(source, "fr", words)
     assert [option.text for option in manifest.questions[2].options] == ["En voiture", "En bus"]
 
 
@@ -363,8 +365,10 @@ def test_opening_freezes_the_translations(author: Client, survey: Survey) -> Non
     assert ">English, French</a>" in author.get(at("launch", survey)).text
     wave = launch_survey(survey=survey)
     frozen = parse_manifest(bytes(wave.manifest))
-    words = frozen.translations["fr"]
+    assert frozen.translations == {"fr": hash_words(wave.words["fr"])}
+    words = read_words(wave.words["fr"])
     assert {text: words[text] for text in FRENCH} == FRENCH
+    assert words["Yes"] == "Oui"
     page = author.get(at("languages", survey)).text
     assert "They were frozen" in page
     assert "French" in page
