@@ -7,6 +7,7 @@ has these can make it again and compare (`manage.py verify_client`).
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,6 @@ from surveys.strength import TWO_COINS
 @dataclass(frozen=True, kw_only=True)
 class LanguageLink:
     tag: str
-    direction: str
     name: str
     url: str
 
@@ -74,6 +74,10 @@ def render_questions(
     digest = hash_manifest(content)
     with override(language):
         label = describe_protection(manifest)
+
+    def find_url(code: str) -> str:
+        return reverse("surveys:respond_in", args=[source.survey, code])
+
     found: dict[str, Any] = {
         "label": label,
         "words": words,
@@ -90,7 +94,9 @@ def render_questions(
         "refusals": any(question.refusal for question in manifest.questions),
         "exit_url": settings.EXIT_URL if manifest.quick_exit else "",
         "coins_url": _coins_url(source) if mode == "open" else "",
-        "languages": _list_languages(source, but=language) if mode == "open" else [],
+        "languages": link_languages(source, but=language, find_url=find_url)
+        if mode == "open"
+        else [],
     }
     return _render(mode, manifest=manifest, language=language, template=template, **found | context)
 
@@ -124,22 +130,21 @@ def _render(
     template: str = "surveys/respond.html",
     **context: Any,
 ) -> bytes:
-    files = client_files()
+    found = {"mode": mode, "manifest": manifest, **describe_page(language)}
     with override(language):
-        page = render_to_string(
-            template,
-            {
-                "mode": mode,
-                "manifest": manifest,
-                "language": language,
-                "tag": language_tag(language),
-                "direction": direction(language),
-                "stylesheet": files[STYLESHEET],
-                "icon": files[ICON],
-                **context,
-            },
-        )
-    return page.encode()
+        return render_to_string(template, found | context).encode()
+
+
+def describe_page(language: str) -> dict[str, Any]:
+    """What every page for respondents needs."""
+    files = client_files()
+    return {
+        "language": language,
+        "tag": language_tag(language),
+        "direction": direction(language),
+        "stylesheet": files[STYLESHEET],
+        "icon": files[ICON],
+    }
 
 
 def _demo_threshold(manifest: Manifest) -> int:
@@ -148,14 +153,12 @@ def _demo_threshold(manifest: Manifest) -> int:
     return RandomizedResponse.from_flips(symbols=2, flips=flips).threshold
 
 
-def _list_languages(manifest: Manifest, *, but: str) -> list[LanguageLink]:
+def link_languages(
+    manifest: Manifest, *, but: str, find_url: Callable[[str], str]
+) -> list[LanguageLink]:
+    """The same page in the survey's other languages."""
     return [
-        LanguageLink(
-            tag=language_tag(code),
-            direction=direction(code),
-            name=NAMES[code],
-            url=reverse("surveys:respond_in", args=[manifest.survey, code]),
-        )
+        LanguageLink(tag=language_tag(code), name=NAMES[code], url=find_url(code))
         for code in manifest.languages
         if code != but
     ]

@@ -11,11 +11,11 @@ from django.template.loader import render_to_string
 from django.utils.translation import override
 
 from aggregator.coin_sheets import CoinSheet, new_sheet
-from surveys.client_files import ICON, STYLESHEET, client_files
-from surveys.languages import NAMES, direction, language_tag, translate_manifest
+from surveys.languages import NAMES, negotiate, translate_manifest
 from surveys.manifest import MANUAL, Manifest, ManifestQuestion, parse_manifest
 from surveys.models import Wave
 from surveys.privacy_label import describe_protection
+from surveys.respondent_page import describe_page, link_languages
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,14 +26,6 @@ class Field:
     question: ManifestQuestion
     code: int | None
     is_missing: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Language:
-    code: str
-    tag: str
-    direction: str
-    name: str
 
 
 def show_form(
@@ -63,12 +55,13 @@ def render_page(
     """Write a page in the language that was chosen among the survey's own."""
     manifest = parse_manifest(bytes(wave.manifest)) if wave else None
     language = choose_language(request, manifest)
-    files = client_files()
+
+    def find_url(code: str) -> str:
+        return f"{request.path}?lang={code}"
+
     context = {
-        "stylesheet": files[STYLESHEET],
-        "icon": files[ICON],
-        "language": _describe_language(language),
-        "languages": [_describe_language(code) for code in manifest.languages] if manifest else [],
+        **describe_page(language),
+        "languages": link_languages(manifest, but=language, find_url=find_url) if manifest else [],
         "path": request.path,
         "exit_url": settings.EXIT_URL if manifest and manifest.quick_exit else "",
         "wave": wave,
@@ -114,13 +107,9 @@ def _word(manifest: Manifest, *, code: int) -> str:
 
 
 def choose_language(request: HttpRequest, manifest: Manifest | None) -> str:
+    """The one that the address names, or else the browser asks for, among the survey's own."""
+    offered = tuple(manifest.languages if manifest else NAMES)
     chosen = request.GET.get("lang", "")
-    if manifest is None:
-        return chosen if chosen in NAMES else "en"
-    return chosen if chosen in manifest.languages else manifest.language
-
-
-def _describe_language(code: str) -> Language:
-    return Language(
-        code=code, tag=language_tag(code), direction=direction(code), name=NAMES.get(code, code)
-    )
+    if chosen in offered:
+        return chosen
+    return negotiate(request.headers.get("Accept-Language", ""), offered)

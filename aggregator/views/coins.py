@@ -59,7 +59,7 @@ def paper(request: HttpRequest, slug: str) -> HttpResponse:
     manifest = parse_manifest(bytes(wave.manifest))
     language = choose_language(request, manifest)
     # Who reads the sheet in one language does not want the form in another.
-    query = f"?lang={language}" if language != manifest.language else ""
+    query = f"?lang={language}" if len(manifest.languages) > 1 else ""
     address = request.build_absolute_uri(reverse("aggregator:coins", args=[slug]) + query)
     # Neither colours nor sizes inline: the page's policy forbids style attributes.
     code = segno.make(address, error="m", micro=False).svg_inline(

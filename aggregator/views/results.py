@@ -34,13 +34,16 @@ STOP_POLLING = 286  # htmx: swap this in and ask no more
 
 def _context(view: View) -> dict[str, Any]:
     survey, wave, found = view.survey, view.wave, view.results
+    is_of_coins = wave is not None and wave.mode == MANUAL
+    browsers = survey.wave if is_of_coins else wave
     findings = write_findings(found, truths=known_truths(survey)) if found else []
     return {
         "view": view,
         "survey": survey,
         "wave": wave,
         "addresses": find_addresses(view),
-        "is_of_coins": wave is not None and wave.mode == MANUAL,
+        "is_of_coins": is_of_coins,
+        "cap": browsers.cap if browsers else None,  # ends the wave of coins, too
         "manifest": view.manifest,
         "standing": view.standing.value,
         "state": describe_state(wave=wave, now=timezone.now()),

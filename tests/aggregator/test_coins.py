@@ -145,6 +145,16 @@ class TestForm:
         assert '?lang=en"' in text
         assert '<html lang="en" dir="ltr">' in load(wave, "?lang=fr").content.decode()
 
+    def test_without_one_in_the_address_the_browser_is_asked(self) -> None:
+        wave = make_german_coins()
+        asked = {"host": "localhost", "accept-language": "fr, de-AT;q=0.9, en;q=0.8"}
+        for path in [*(address(wave, name) for name in ("coins", "paper", "hand_in")), NOWHERE]:
+            text = Client(headers=asked).get(path).content.decode()
+            assert f'<html lang="{"fr" if path == NOWHERE else "de"}"' in text
+            assert (
+                '<html lang="en"' in Client(headers=asked).get(f"{path}?lang=en").content.decode()
+            )
+
     def test_other_languages_say_that_no_native_speaker_read_them(self) -> None:
         wave = make_german_coins()
         for path in [*(address(wave, name) for name in ("coins", "paper", "hand_in")), NOWHERE]:
@@ -370,7 +380,13 @@ def test_the_paper_has_boxes_the_address_and_its_code() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "query"), [("", ""), ("?lang=en", ""), ("?lang=de", "?lang=de"), ("?lang=fr", "")]
+    ("asked", "query"),
+    [
+        ("", "?lang=en"),
+        ("?lang=en", "?lang=en"),
+        ("?lang=de", "?lang=de"),
+        ("?lang=fr", "?lang=en"),
+    ],
 )
 def test_the_paper_leads_to_the_form_in_its_own_language(asked: str, query: str) -> None:
     wave = make_german_coins()

@@ -1,0 +1,184 @@
+"""However a visit ends, what is said then can be read by everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from surveys.models import Wave
+from tests.browser.live import LiveApplication
+from tests.browser.test_respondent_access import AXE, RUN_AXE, fill_in
+from tests.browser.test_respondent_trust import NEUTRAL
+from tests.browser.visit import Visitor, status, visiting
+from tests.factories import make_launched_survey
+
+FIND_WORDS = """(name) =>
+    document.querySelector("template").content.getElementById(name).textContent"""
+REPORTS = "**/api/reports"
+TOO_EARLY = 425
+HOLD = "main > p .again"
+PROCEED = "main > .button"
+BREAK_RANDOMNESS = "() => { crypto.getRandomValues = () => { throw new Error('none left'); }; }"
+MEND_RANDOMNESS = "() => { delete crypto.getRandomValues; }"
+
+
+def expect_outcome(page: Page, *, title: str, words: str) -> None:
+    """By the names of the sentences, which are the same in all languages."""
+    expect(page.locator("h1")).to_have_text(page.evaluate(FIND_WORDS, title))
+    expect(status(page)).to_contain_text(page.evaluate(FIND_WORDS, words))
+
+
+def answer_all(page: Page) -> None:
+    page.locator("#start").click()
+    while page.locator("dl.checks").count() == 0:
+        fill_in(page)
+        page.locator(PROCEED).click()
+
+
+def answering(page: Page, code: int) -> None:
+    headers = {"Retry-After": "3600"} if code == TOO_EARLY else {}
+    page.route(REPORTS, lambda route: route.fulfill(status=code, headers=headers))
+
+
+def hold(page: Page) -> None:
+    page.locator(HOLD).click()
+    expect_outcome(page, title="waiting", words="held")
+
+
+def stay_offline(page: Page) -> None:
+    page.context.set_offline(True)
+    page.locator(PROCEED).click()
+    expect_outcome(page, title="waiting", words="later")
+
+
+def agree(page: Page) -> None:
+    stay_offline(page)
+    page.locator(".over .button").last.click()
+    expect_outcome(page, title="waiting", words="agreed")
+
+
+def fail(page: Page) -> None:
+    page.evaluate(BREAK_RANDOMNESS)
+    page.locator(PROCEED).click()
+    expect_outcome(page, title="failed-title", words="failed")
+    page.evaluate(MEND_RANDOMNESS)  # axe draws numbers, too
+
+
+def find_refused(code: int, title: str, words: str) -> Callable[[Page], None]:
+    def send(page: Page) -> None:
+        answering(page, code)
+        page.locator(PROCEED).click()
+        expect_outcome(page, title=title, words=words)
+
+    return send
+
+
+def come_again(page: Page) -> None:
+    page.locator(PROCEED).click()
+    expect_outcome(page, title="sent-title", words="sent")
+    page.reload()
+    expect_outcome(page, title="before-title", words="before")
+
+
+def leave(page: Page) -> None:
+    hold(page)
+    address = page.url
+    page.locator("#exit").click()
+    page.wait_for_url(NEUTRAL)
+    page.goto(address)
+    expect_outcome(page, title="left-title", words="left")
+
+
+def be_slower(page: Page) -> None:
+    other = page.context.new_page()
+    other.goto(page.url)
+    answer_all(other)
+    other.locator(PROCEED).click()
+    expect_outcome(other, title="sent-title", words="sent")
+    other.close()
+    page.locator(PROCEED).click()
+    expect_outcome(page, title="other-title", words="other")
+
+
+ENDINGS: dict[str, Callable[[Page], None]] = {
+    "held": hold,
+    "later": stay_offline,
+    "agreed": agree,
+    "trying": find_refused(503, "trying-title", "trying"),
+    "early": find_refused(TOO_EARLY, "waiting", "early"),
+    "closed": find_refused(410, "closed-title", "closed"),
+    "refused": find_refused(409, "refused-title", "refused"),
+    "failed": fail,
+    "before": come_again,
+    "left": leave,
+    "other": be_slower,
+}
+
+
+class Inspection:
+    """What axe finds on page after page."""
+
+    def __init__(self) -> None:
+        self.faults: dict[str, list[str]] = {}
+
+    def look(self, page: Page, step: str) -> None:
+        page.evaluate(AXE)
+        found = page.evaluate(RUN_AXE, [])
+        page.emulate_media(color_scheme="dark")
+        found += page.evaluate(RUN_AXE, ["cat.color"])
+        page.emulate_media(color_scheme="light")
+        if found:
+            self.faults[step] = found
+
+
+def begin(visitor: Visitor, language: str) -> tuple[Wave, Page]:
+    wave = make_launched_survey(language=language, questions=("One?", "Two?"), quick_exit=True)
+    page = visitor.open(wave)
+    answer_all(page)
+    return wave, page
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_axe_finds_nothing_however_a_visit_ends(
+    chromium: Browser, live: LiveApplication, language: str
+) -> None:
+    inspection = Inspection()
+    with visiting(chromium, live, locale=language) as visitor:
+        visitor.context.route(NEUTRAL, lambda route: route.fulfill(body="<h1>Weather</h1>"))
+        for name, end in ENDINGS.items():
+            _, page = begin(visitor, language)
+            end(page)
+            inspection.look(page, name)
+            visitor.context.set_offline(False)
+            page.close(run_before_unload=False)
+    assert inspection.faults == {}
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_axe_finds_nothing_in_the_page_as_one_file(
+    chromium: Browser, live: LiveApplication, tmp_path: Path, language: str
+) -> None:
+    inspection = Inspection()
+    wave = make_launched_survey(language=language, questions=("One?", "Two?"))
+    file = tmp_path / "page.html"
+    with visiting(chromium, live) as visitor:
+        response = visitor.context.request.get(f"{visitor.url}/s/{wave.survey.slug}/page.html")
+        file.write_bytes(response.body())
+    alone = chromium.new_context()
+    page = alone.new_page()
+    page.goto(file.as_uri())
+    expect(page.locator("#start")).to_be_visible()
+    inspection.look(page, "start")
+    answer_all(page)
+    inspection.look(page, "check")
+    page.locator(PROCEED).click()
+    expect_outcome(page, title="disk-title", words="disk")
+    inspection.look(page, "code")
+    page.locator(".over .button").click()
+    expect_outcome(page, title="before-title", words="before")
+    inspection.look(page, "erased")
+    alone.close()
+    assert inspection.faults == {}
