@@ -2,7 +2,17 @@
 
 from django.urls import URLPattern, include, path
 
-from aggregator.views import coins, compare, exports, hand_in, health, home, methods, results
+from aggregator.views import (
+    coins,
+    compare,
+    exports,
+    hand_in,
+    health,
+    home,
+    methods,
+    results,
+    strata,
+)
 from surveys.manifest import ELECTRONIC, MANUAL
 
 
@@ -30,6 +40,8 @@ urlpatterns = [
     *_stratum("results"),
     # What coins decided: the same pages and files of its own stratum.
     *_stratum("results/coins", prefix="coin_", mode=MANUAL),
+    path("surveys/<slug:slug>/results/both", strata.both, name="both"),
+    path("surveys/<slug:slug>/results/both.csv", strata.both_csv, name="both_csv"),
     path("s/<slug:slug>/coins", coins.coins, name="coins"),
     path("s/<slug:slug>/paper", coins.paper, name="paper"),
     path("s/<slug:slug>/send", hand_in.hand_in, name="hand_in"),

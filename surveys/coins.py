@@ -1,7 +1,7 @@
 """What is asked of those who toss two coins themselves: without scripts, or on paper.
 
 They are a stratum with a manifest of its own. How they answer is known (it is a wave of its
-own) and chosen before answering, so it is outside of ε; their reports are never pooled.
+own) and chosen before answering, so it is outside of ε; their reports are estimated apart.
 """
 
 from __future__ import annotations

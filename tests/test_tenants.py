@@ -131,6 +131,8 @@ TABLE: dict[str, Row] = {
     "aggregator:coin_chart_png": RESULTS,
     "aggregator:coin_reports_csv": RESULTS,
     "aggregator:coin_estimates_csv": RESULTS,
+    "aggregator:both": RESULTS,
+    "aggregator:both_csv": RESULTS,
     "aggregator:compare": Row(get=own(200), post=own(422), other=own(405), survey="launched"),
     "aggregator:comparison": RESULTS,
     "aggregator:comparison_panel": Row(get=own(286), other=own(405), survey="launched"),

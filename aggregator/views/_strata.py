@@ -1,6 +1,7 @@
 """The two strata of a survey on result pages: what browsers sent, and what coins decided.
 
-Each has pages, pictures and files of its own under the same names; they are never pooled.
+Each has pages, pictures and files of its own under the same names; they are pooled only on the
+page that compares them, and only if a researcher asks for it (aggregator/strata.py).
 """
 
 from __future__ import annotations
