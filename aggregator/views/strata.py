@@ -8,16 +8,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from aggregator.compare_wording import describe_standing, write_p_value
+from aggregator.compare_wording import FigureLine, describe_standing
 from aggregator.problems import TOO_FEW_RESPONSES
-from aggregator.results import Results, View
+from aggregator.results import QuestionResult, Results, View
 from aggregator.strata import StrataQuestion, pair_strata
 from aggregator.strata_export import respond_with_strata
 from aggregator.views._access import for_owner
 from aggregator.views._strata import find_addresses, view_of
 from surveys.manifest import ELECTRONIC, MANUAL
 from surveys.models import Survey
-from surveys.templatetags.numbers import percent, points
+from surveys.templatetags.numbers import percent, points, whole
 
 LEAST_HETEROGENEITY = 0.05
 
@@ -26,12 +26,10 @@ LEAST_HETEROGENEITY = 0.05
 class Line:
     """One question as the page shows it."""
 
+    name: str
     number: int
     text: str
-    browser: str
-    coins: str
-    difference: str
-    pooled: str
+    rows: list[FigureLine]
     warning: str
 
 
@@ -111,24 +109,44 @@ def _write_line(found: StrataQuestion, *, pooled: bool) -> Line:
         )
     elif pooled and both.heterogeneity.p_value < LEAST_HETEROGENEITY:
         warning = (
-            f"The two differ (p = {write_p_value(both.heterogeneity.p_value)}): one share "
-            "describes neither. Do not pool them here."
+            "The two differ by more than chance, so one share describes neither. Do not pool them "
+            "here."
         )
-    (browser,), (coins,) = found.browser.interest, found.coins.interest
-    return Line(
-        number=found.browser.number,
-        text=found.browser.question.text,
-        browser=_write_share(browser.shown, browser.low, browser.high),
-        coins=_write_share(coins.shown, coins.low, coins.high),
-        difference=(
-            f"{points(difference.difference)} points "
-            f"({points(difference.low)} to {points(difference.high)})"
+    rows = [
+        _write_side("In the browser", found.browser),
+        _write_side("Two coins", found.coins),
+        FigureLine(
+            name="Coins less browser",
+            anchor="declared-groups",
+            value=f"{points(difference.difference)} points",
+            interval=f"{points(difference.low)} to {points(difference.high)} points",
         ),
-        pooled=_write_share(both.share, both.low, both.high) if pooled else "",
-        warning=warning,
+    ]
+    if pooled:
+        rows.append(
+            FigureLine(
+                name="Pooled",
+                anchor="strata-and-modes",
+                value=percent(both.share),
+                interval=_write_ends(both.low, both.high),
+            )
+        )
+    asked = found.browser.question
+    return Line(
+        name=asked.name, number=found.browser.number, text=asked.text, rows=rows, warning=warning
     )
 
 
-def _write_share(share: float | None, low: float, high: float) -> str:
-    assert share is not None  # of everybody who was asked
-    return f"{percent(share)} ({points(low)} to {percent(high)})"
+def _write_side(name: str, result: QuestionResult) -> FigureLine:
+    (share,) = result.interest
+    assert share.shown is not None  # of everybody who was asked
+    return FigureLine(
+        name=f"{name}, {whole(result.total)} people",
+        anchor="estimating-a-share",
+        value=percent(share.shown),
+        interval=_write_ends(share.low, share.high),
+    )
+
+
+def _write_ends(low: float, high: float) -> str:
+    return f"{points(low)} to {percent(high)}"
