@@ -29,6 +29,7 @@ from aggregator.models import Batch, Comparison, Snapshot, Upkeep
 from aggregator.packing import count_codes, split_columns
 from aggregator.sealing import read_ledger
 from aggregator.snapshots import METHOD_VERSION, ended_as_frozen
+from surveys.languages import NAMES, hash_words
 from surveys.manifest import Manifest, parse_manifest
 from surveys.models import Wave
 
@@ -130,12 +131,27 @@ def _check_manifest(wave: Wave) -> tuple[Manifest | None, Difference | None]:
         manifest = parse_manifest(content)
     except (ValueError, KeyError, TypeError):
         finding = "the manifest cannot be read, so nothing else of this wave can be checked"
+    if manifest and not finding:
+        finding = "; ".join(_check_words(wave, manifest))
     if not finding:
         return manifest, None
     remedy = f"It is the row {wave.pk} of surveys_wave. {RESTORE}"
     return manifest, Difference(
         kind="wave", where=_name(wave), number=wave.pk, finding=finding, remedy=remedy
     )
+
+
+def _check_words(wave: Wave, manifest: Manifest) -> Iterator[str]:
+    """Say which words of other languages are not those whose hashes the manifest names."""
+    stored = wave.words if isinstance(wave.words, dict) else {}
+    for language in sorted({*stored, *manifest.translations}):
+        name, words = NAMES.get(language, language), stored.get(language)
+        if language not in manifest.translations:
+            yield f"there are words in {name}, a language that the manifest does not name"
+        elif words is None:
+            yield f"the words in {name}, which the manifest names, are missing"
+        elif not isinstance(words, str) or hash_words(words) != manifest.translations[language]:
+            yield f"the words in {name} are not those that the manifest names (SHA-256)"
 
 
 _UNACKNOWLEDGED = """

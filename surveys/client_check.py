@@ -14,6 +14,7 @@ import html
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
@@ -73,6 +74,27 @@ class Unreadable(Exception):
     """There is no respondent's page that could be compared."""
 
 
+# What a description that this release would never write can raise, wherever it is used.
+_FAILURES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+@contextmanager
+def _using_manifest() -> Iterator[None]:
+    """Around all that is made of a manifest, which a stranger wrote."""
+    try:
+        yield
+    except _FAILURES:
+        raise Unreadable("This release cannot read its manifest.") from None
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Sent:
     """What a server answered."""
@@ -116,7 +138,9 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
     ) as client:
         page = _fetch(client, url)
         data = _read_data(page)
-        frozen = _fetch(client, urljoin(url, data["manifest"]))
+        with _using_manifest():
+            manifest_url = urljoin(url, data["manifest"])
+        frozen = _fetch(client, manifest_url)
         content = frozen.content
         manifest = _read_manifest(content)
         addresses = _list_addresses(manifest)
@@ -201,13 +225,12 @@ def _read_data(page: _Sent) -> dict[str, str]:
     return {"manifest": "", "hash": "", **data}
 
 
+@_using_manifest()
 def _read_manifest(content: bytes) -> Manifest:
-    try:
-        return parse_manifest(content)
-    except (AttributeError, LookupError, TypeError, ValueError):
-        raise Unreadable("This release cannot read its manifest.") from None
+    return parse_manifest(content)
 
 
+@_using_manifest()
 def _read_words(page: _Sent, manifest: Manifest, language: str) -> str:
     """The survey's words that the page carries; none if the manifest names others."""
     found = re.search(r'<p id="own">([^<]*)</p>', page.text)
@@ -216,11 +239,12 @@ def _read_words(page: _Sent, manifest: Manifest, language: str) -> str:
         return ""
     try:
         translate_manifest(manifest, language, words)
-    except (AttributeError, TypeError, ValueError):
+    except _FAILURES:
         raise Unreadable(f"This release cannot read its words in {NAMES[language]}.") from None
     return words
 
 
+@_using_manifest()
 def _list_addresses(manifest: Manifest) -> dict[str, Iterable[str]]:
     """Where the survey is asked, each with the languages that can come there."""
     slug, languages = manifest.survey, manifest.languages
@@ -247,6 +271,7 @@ def _compare(sent: bytes, expected: bytes) -> str:
     return f"{len(sent):,} bytes were sent, {len(expected):,} are expected; {where}"
 
 
+@_using_manifest()
 def _check_page(page: _Sent, content: bytes, *, language: str, exit_url: str) -> Finding:
     expected = render_questions(
         _read_data(page)["mode"],
@@ -271,13 +296,15 @@ def _check_checking(
     check = _fetch(
         client, urljoin(url, reverse("surveys:check", args=[slug])) + f"?lang={language}"
     )
-    expected = build_check_page(content, origin=origin, **made)
+    with _using_manifest():
+        expected = build_check_page(content, origin=origin, **made)
     yield Finding(what=f"the page for checking in {name}", problem=check.compare(expected, PAGE))
     file = _fetch(
         client, urljoin(url, reverse("surveys:single_page", args=[slug])) + f"?lang={language}"
     )
-    expected = build_single_page(content, origin=origin, **made)
-    headers = {**PAGE, "Content-Disposition": describe_download(slug)}
+    with _using_manifest():
+        expected = build_single_page(content, origin=origin, **made)
+        headers = {**PAGE, "Content-Disposition": describe_download(slug)}
     yield Finding(what=f"the page as one file in {name}", problem=file.compare(expected, headers))
 
 

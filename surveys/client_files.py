@@ -46,6 +46,13 @@ def compress(content: bytes) -> bytes:
     return gzip.compress(content, compresslevel=9, mtime=0)
 
 
+@lru_cache(maxsize=128)
+def squeeze(content: bytes) -> bytes:
+    """The same 4 % smaller and a hundred times slower: for what is read by many."""
+    compressed: bytes = zopfli.gzip.compress(content)
+    return compressed
+
+
 @lru_cache(maxsize=1)
 def client_version() -> str:
     """Return the first 16 hex digits of SHA-256 over the names and bytes of all files."""
@@ -96,7 +103,7 @@ def _read(path: Path) -> ClientFile:
     return ClientFile(
         name=path.name,
         content=content,
-        compressed=zopfli.gzip.compress(content),  # slow and small: made once
+        compressed=squeeze(content),
         content_type=CONTENT_TYPES[path.suffix],
         integrity=f"sha256-{digest}",
         url=reverse("surveys:client_file", args=[client_version(), path.name]),

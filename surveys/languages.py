@@ -35,7 +35,7 @@ def direction(language: str) -> str:
 
 def negotiate(header: str, offered: Collection[str]) -> str:
     """The language that a browser's Accept-Language asks for first; otherwise the first offered."""
-    for wanted, _ in parse_accept_lang_header(header[:200]):
+    for wanted, _ in parse_accept_lang_header(header):
         # 中文 of any region or script can be read better than anything else.
         candidates = (wanted, wanted.partition("-")[0], "zh-hans" if wanted[:2] == "zh" else "")
         for code in candidates:

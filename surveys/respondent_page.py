@@ -1,7 +1,8 @@
 """The respondent's page as bytes.
 
-It follows from the survey's manifest, the language, its words and the release alone: anyone who
-has these can make it again and compare (`manage.py verify_client`).
+It follows from the survey's manifest, the language, its words, whether the survey is open, the
+release and where "Exit this page" leads: anyone who has these can make it again and compare
+(`manage.py verify_client`).
 """
 
 from __future__ import annotations

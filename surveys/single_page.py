@@ -1,8 +1,8 @@
 """The respondent's page as one file: it works from a disk, and cannot reach any network.
 
 It draws the code and shows it; the person hands it in from elsewhere, when and where they like.
-The same manifest, language, release and address of the server always give the same bytes, also
-those of the page that names the file's fingerprint.
+The same manifest, words, language, release and settings of the server always give the same bytes,
+also those of the page that names the file's fingerprint.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.safestring import mark_safe
 
 from surveys.client_files import ENTRY, STYLESHEET, bundle, client_files
-from surveys.manifest import parse_manifest
+from surveys.manifest import hash_manifest, parse_manifest
 from surveys.respondent_page import render_check, render_questions
 
 
@@ -33,7 +33,7 @@ def build_single_page(
         words=words,
         template="surveys/single_page.html",
         manifest_url=f"data:application/json;base64,{base64.b64encode(content).decode()}",
-        send_url=urljoin(origin, reverse("aggregator:hand_in", args=[slug])),
+        send_url=urljoin(origin, reverse("aggregator:hand_in", args=[slug])) + f"?lang={language}",
         script=_embed(script),
         script_hash=_hash_source(script),
         style=_embed(style),
@@ -56,9 +56,17 @@ def build_check_page(
         page_url=urljoin(origin, reverse("surveys:respond", args=[slug])),
         file_url=reverse("surveys:single_page", args=[slug]) + query,
         file_hash=hashlib.sha256(file).hexdigest(),
+        words_url=_find_words(content, language),
         hand_in_url=reverse("aggregator:hand_in", args=[slug]) + query,
         **context,
     )
+
+
+def _find_words(content: bytes, language: str) -> str:
+    """Where the words of a translation can be read as they were frozen."""
+    if language not in parse_manifest(content).translations:
+        return ""
+    return reverse("surveys:words", args=[hash_manifest(content).hex(), language])
 
 
 def describe_download(slug: str) -> str:

@@ -57,5 +57,10 @@ urlpatterns = [
     path("s/<slug:slug>/check", checking.check, name="check"),
     path("s/<slug:slug>/page.html", checking.single_page, name="single_page"),
     re_path(r"^m/(?P<digest>[0-9a-f]{64})\.json$", respond.manifest, name="manifest"),
+    re_path(
+        rf"^m/(?P<digest>[0-9a-f]{{64}})/(?P<language>{'|'.join(NAMES)})\.json$",
+        respond.frozen_words,
+        name="words",
+    ),
     path("r/<str:version>/<str:name>", respond.client_file, name="client_file"),
 ]

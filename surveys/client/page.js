@@ -87,7 +87,7 @@ function makeQuestion(page, progress) {
     if (typeof given === "string") showError(legend, first, given);
     else proceed(given);
   };
-  group.addEventListener("keydown", (event) => event.key === "Enter" && submit());
+  group.addEventListener("keydown", ({ key, isComposing }) => key === "Enter" && !isComposing && submit());
   return [...head, group, button(say("continue"), submit)];
 }
 
@@ -227,10 +227,10 @@ function openOutcome() {
     sentence.textContent = `${say(name)} ${say(stay)}`.trim();
     document.title = `${heading.textContent} · ${title}`;
     act.replaceChildren(...Object.entries(actions).map(([word, then]) => button(say(word), then)));
-    const closing = name === "sent" && find("closing");
+    const closing = /sent|before/.test(name) && find("closing");
     if (closing) act.append(make("p", { class: "intro closing", dir: "auto" }, closing));
   };
-    const showReceipt = async (body) => {
+    const showReceipt = async (body, ...more) => {
     const digest = [...(await hash(encoder.encode(body)))];
     const hex = digest.map((byte) => byte.toString(16).padStart(2, "0")).join("");
     const odds = [...(label?.querySelectorAll(".odds") ?? [])].map((one) => one.cloneNode(true));
@@ -238,7 +238,7 @@ function openOutcome() {
     const parts = [make("p", {}, say("receipt")), bytes, make("p", {}, say("hash")), print];
     const receipt = fold("receipt-title", ...parts, ...odds);
     receipt.open = mode === "disk";
-    act.append(receipt);
+    act.append(receipt, ...more);
   };
   show([make("section", { class: "label over" }, heading, sentence, act)], title);
   return { tell, showReceipt };
@@ -252,10 +252,10 @@ const makeBack = () => link(say("back"), () => history.back(), "back");
 function showDemo(demo) {
   const channel = { k: 2, threshold: Number(demo.dataset.threshold) };
   const [, picture, sentence] = demo.querySelectorAll("p");
-  // The first button says No, the second Yes.
-  demo.querySelectorAll("button").forEach((button, truth) =>
+  // The first button says Yes, the second No.
+  demo.querySelectorAll("button").forEach((button, i) =>
     button.addEventListener("click", () => {
-      const draw = () => randomizeSymbol(truth, channel, cryptoUint32);
+      const draw = () => randomizeSymbol(1 - i, channel, cryptoUint32);
       const codes = Array.from({ length: DRAWS }, draw);
       const yes = codes.filter(Boolean).length;
       picture.textContent = codes.map((code) => (code ? "●" : "○")).join("").replace(/.{10}/g, "$&\n");
@@ -316,7 +316,14 @@ function go(name) {
   render();
 }
 
-/** Nothing to see, nothing kept, and nothing to come back to. */
+const travel = (steps) =>
+  new Promise((resolve) => {
+    addEventListener("popstate", resolve, { once: true });
+    setTimeout(resolve, 1000);
+    history.go(steps);
+  });
+
+/** Nothing to see, nothing kept, and nothing of the survey to go back to. */
 async function leave() {
   document.documentElement.hidden = true;
   document.title = "";
@@ -324,11 +331,9 @@ async function leave() {
   phase = "left";
   await Promise.race([keeper?.forget(), new Promise((resolve) => setTimeout(resolve, 500))]);
   if (step) {
-    history.go(-step);
-    await new Promise((resolve) => {
-      addEventListener("popstate", resolve, { once: true });
-      setTimeout(resolve, 200);
-    });
+    await travel(-step);
+    history.pushState({}, ""); // hides how many steps there were
+    await travel(-1);
   }
   location.replace(exit.href);
 }
@@ -373,11 +378,13 @@ async function finish({ tell, showReceipt, other }) {
       await keeper.write({ over: "sent" });
       tell("before");
     };
-    tell("disk", "", { erase });
-    return showReceipt(encode(envelope));
+    tell("disk");
+    return showReceipt(encode(envelope), button(say("erase"), erase));
   }
   if (held) {
-    await new Promise((resolve) => tell("held", keeper.stay(), { send: resolve }));
+    // The other tab's code holds nothing of what was chosen here.
+    const stay = other ? "other" : keeper.stay();
+    await new Promise((resolve) => tell("held", stay, { send: resolve }));
     await keeper.release();
   }
   const body = await send({ keeper, intake, tell, other });
@@ -427,7 +434,7 @@ addEventListener("popstate", (event) => {
     step = Number(event.state?.step) || 0;
     if (manifest) render();
   } else if (trail.length) {
-    // This cuts off the other steps, which would tell how many there were.
+    // Hides how many steps there were.
     trail = [];
     history.pushState({ step: 0 }, "");
   }

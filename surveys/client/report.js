@@ -30,10 +30,14 @@ export async function readWhole(bytes, promised) {
   return JSON.parse(new TextDecoder().decode(bytes));
 }
 
-export async function loadManifest(url, promised) {
+async function fetchWhole(url) {
   const response = await fetch(url, { redirect: "error" });
   if (!response.ok) throw new TypeError(`${url} answered ${response.status}`);
-  const manifest = await readWhole(await response.arrayBuffer(), promised);
+  return response.arrayBuffer();
+}
+
+export async function loadManifest(url, promised) {
+  const manifest = await readWhole(await within(20, fetchWhole(url)), promised);
   try {
     checkManifest(manifest);
   } catch {
@@ -212,12 +216,12 @@ export function drawEnvelope(manifest, questions, pages, answers) {
 /** Without storage only this page's memory keeps. */
 export async function openKeeper(hash) {
   const kept = {};
-  let database = navigator.locks && (await openDatabase().catch(() => undefined));
+  let database = navigator.locks && (await within(5, openDatabase()).catch(() => undefined));
 
   const read = async (part = "") => {
     try {
       const reading = database?.transaction(STORE).objectStore(STORE).get(hash + part);
-      // What somebody erased meanwhile is still known here.
+      // Erased meanwhile, it is still known here.
       if (reading) kept[part] = (await settled(reading)) ?? kept[part];
     } catch {
       database = undefined;
@@ -229,7 +233,7 @@ export async function openKeeper(hash) {
     try {
       if (database) await put(database, hash + part, value);
     } catch {
-      database = undefined; // a full disk: go on from memory
+      database = undefined; // go on from memory
     }
   };
 
@@ -237,7 +241,7 @@ export async function openKeeper(hash) {
     try {
       if (database) return await navigator.locks.request(`murmur ${hash}`, act);
     } catch {
-      // refused: go on alone
+      // go on alone
     }
     return act();
   };
@@ -279,7 +283,6 @@ function settled(request) {
   });
 }
 
-/** Done when the disk has done it. */
 function put(database, key, value) {
   return new Promise((resolve, reject) => {
     const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
@@ -332,10 +335,15 @@ function findChance(seconds) {
   });
 }
 
-/** Up to half as long again: thousands must not return at once. */
+/** Thousands must not return at once. */
 function sleep(seconds) {
   const jitter = cryptoUint32() / 2 ** 33;
   return new Promise((resolve) => setTimeout(resolve, 1000 * seconds * (1 + jitter)));
+}
+
+/** Gives up on what hangs. */
+function within(seconds, promise) {
+  return Promise.race([promise, sleep(seconds).then(() => Promise.reject(new Error("too slow")))]);
 }
 
 async function deliver(keeper, url, body, onWaiting) {
@@ -375,11 +383,10 @@ async function post(url, body) {
 
 async function interpret(response) {
   const { ok, status } = response;
-  if (ok) {
-    // Other words may come from in between.
-    const words = (await response.json()).status;
-    return words === "recorded" || words === "already-recorded" ? "sent" : "later";
-  }
+  // Only the intake's own words count: others may come from in between.
+  const { status: word, type = "" } = await response.json().catch(() => ({}));
+  if (ok) return word === "recorded" || word === "already-recorded" ? "sent" : "later";
+  if (!type.startsWith("/problems/")) return "later";
   if (status === 409) return "refused";
   if (status === 410) return "closed";
   if (status === 425) return "early";

@@ -8,7 +8,13 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from surveys.drafts import RuleProblem, find_meaning_problems, find_rule_problems
+from privacy.mechanisms import MAX_SYMBOLS
+from surveys.drafts import (
+    RuleProblem,
+    describe_questions,
+    find_meaning_problems,
+    find_rule_problems,
+)
 from surveys.errors import RuleError
 from surveys.forms.fields import PlainText
 from surveys.manifest import REFUSED_TEXT
@@ -168,9 +174,17 @@ class QuestionForm(forms.Form):
     def guess_codes(self) -> int | None:
         """How many codes an unfinished question would have; None if that is open."""
         usual = _USUAL_CODES.get(self.type)
+        if usual is None and self.is_bound and self.errors.keys() <= {"text", "rule"}:
+            usual = self._count_answers()
         if usual is None or self.type == Question.Type.SEVERAL:
             return usual
-        return usual + sum(bool(self[name].value()) for name in ("refusal", "rule"))
+        codes = usual + sum(bool(self[name].value()) for name in ("refusal", "rule"))
+        return codes if codes <= MAX_SYMBOLS else None
+
+    def _count_answers(self) -> int:
+        """Those that were written, whatever is wrong with the rule."""
+        [described] = describe_questions([Question(**self.content() | {"rule": None})])
+        return described.answers
 
     def _example(self) -> Question | None:
         """An untouched new question, if its codes are known before anything is typed."""

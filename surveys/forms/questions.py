@@ -136,17 +136,17 @@ class SeveralForm(ProtectedForm, OptionsForm):
 
 
 class RangeForm(QuestionForm):
-    """Those with a first and a last number."""
+    """Those whose answers lie between two whole numbers."""
 
     def _check(self) -> None:
         low, high = self.cleaned_data.get("minimum"), self.cleaned_data.get("maximum")
         if low is None or high is None:
             return
         if low >= high:
+            first, last = (str(self.fields[name].label).lower() for name in ("minimum", "maximum"))
             self.add_error(
                 "maximum",
-                f"The last number must be above the first one, {write_number(low)}. Enter a larger "
-                "one.",
+                f"The {last} must be above the {first}, {write_number(low)}. Enter a larger one.",
             )
         elif problem := self._find_length_problem(high - low):
             self.add_error("maximum", problem)
@@ -220,8 +220,8 @@ class NumberForm(ProtectedForm, RangeForm):
         if length < MAX_RANGE:
             return ""
         return (
-            f"The range is too wide: {MAX_RANGE - 1:,} is the most that the last number may be "
-            "above the first one. Ask in larger units, such as thousands."
+            f"The range is too wide: {MAX_RANGE - 1:,} is the most that the largest number may "
+            "be above the smallest number. Ask in larger units, such as thousands."
         )
 
     def _example(self) -> Question | None:

@@ -78,7 +78,9 @@ class SettingsForm(SurveyTextForm):
             MIN_BATCH_FLOOR, MAX_MINIMUM_BATCH, " Fewer than 10 reports are too small a crowd."
         ),
         help_text="Reports are counted only in sealed batches of at least K; what comes in "
-        "between changes nothing that anyone can see. K counts reports, not honest people: "
+        "between changes nothing that anyone can see. While the survey is open, K reports always "
+        "wait, so that its last batch is full too. So the first batch is sealed once 2K have come. "
+        "K counts reports, not honest people: "
         "someone who floods the survey with made-up reports shrinks the crowd that a person "
         "hides in.",
     )

@@ -111,11 +111,16 @@ def _describe_readable(manifest: Manifest) -> tuple[str, ...]:
 def _describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
     drawn = (_("Which questions were drawn for you."),) if manifest.drawn is not None else ()
     language = (_("In which language you read it."),) if manifest.translations else ()
-    coins = (_("That you used coins."),) if manifest.mode == MANUAL else ()
+    by_hand = manifest.mode == MANUAL
+    coins = (_("That you used coins."),) if by_hand else ()
+    kept = (
+        () if by_hand else (_("That this browser took part: it remembers that, but no answers."),)
+    )
     return (
         _("That this phone or computer, with its network address, opened this page."),
         *language,
         *coins,
+        *kept,
         *drawn,
         _("What someone sees over your shoulder."),
         _("Spyware on the phone or computer."),

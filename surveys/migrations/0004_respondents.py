@@ -54,6 +54,8 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        # On SQLite the table is made anew on the way back too, and loses its trigger.
+        migrations.RunPython(migrations.RunPython.noop, freeze_as_before),
         migrations.CreateModel(
             name='Translation',
             fields=[

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from surveys.client_files import client_files, client_version
+from surveys.client_files import client_files, client_version, squeeze
 from surveys.drafts import describe, describe_words
 from surveys.languages import NAMES, negotiate
 from surveys.manifest import parse_manifest, serialize_manifest
@@ -22,6 +23,7 @@ from surveys.respondent_page import render_notice, render_questions
 from surveys.views.access import authoring, get_own_survey
 from surveys.views.compressed import answer
 
+HTML = "text/html; charset=utf-8"
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -36,7 +38,7 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
     content = bytes(wave.manifest)
     manifest = parse_manifest(content)
     if language and language not in manifest.languages:
-        raise Http404
+        return redirect("surveys:respond", slug=slug)  # where it can be read
     language = language or _choose(request, manifest.languages)
     words = wave.words.get(language, "")
     now = timezone.now()
@@ -47,7 +49,8 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
         return _page(request, page)
     # A closed survey still loads the scripts: an unsent envelope may have been counted.
     mode = "open" if wave.accepts_at(now) else "closed"
-    return _page(request, render_questions(mode, content=content, language=language, words=words))
+    page = render_questions(mode, content=content, language=language, words=words)
+    return answer(request, page, content_type=HTML, compressed=squeeze(page))
 
 
 def _choose(request: HttpRequest, offered: Collection[str]) -> str:
@@ -92,6 +95,20 @@ def manifest(request: HttpRequest, digest: str) -> HttpResponse:
     if wave is None:
         raise Http404
     content = bytes(wave.manifest)
+    response = answer(
+        request, content, content_type="application/json", compressed=squeeze(content)
+    )
+    response["Cache-Control"] = FOR_EVER
+    return response
+
+
+@require_safe
+def frozen_words(request: HttpRequest, digest: str, language: str) -> HttpResponse:
+    """Return the words of a wave's other language, whose hash its manifest names."""
+    wave = Wave.objects.filter(manifest_hash=bytes.fromhex(digest)).first()
+    if wave is None or language not in wave.words:
+        raise Http404
+    content = wave.words[language].encode()
     response = answer(request, content, content_type="application/json")
     response["Cache-Control"] = FOR_EVER
     return response
@@ -120,4 +137,4 @@ def _freeze(survey: Survey) -> tuple[bytes, dict[str, str]]:
 
 
 def _page(request: HttpRequest, content: bytes, status: int = 200) -> HttpResponse:
-    return answer(request, content, content_type="text/html; charset=utf-8", status=status)
+    return answer(request, content, content_type=HTML, status=status)

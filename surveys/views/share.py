@@ -58,8 +58,10 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     wave = survey.wave
     context: dict[str, object] = {"survey": survey, "wave": wave}
     if wave is not None:
-        languages = parse_manifest(bytes(wave.manifest)).languages
+        manifest = parse_manifest(bytes(wave.manifest))
+        languages = manifest.languages
         context |= {
+            "has_coins": bool(manifest.coin_questions),
             "state": describe_state(wave=wave, now=timezone.now()),
             "link": _make_link(request, survey),
             "links": [_make_link(request, survey, language) for language in languages]

@@ -89,7 +89,7 @@ class TestForm:
         for part in (
             *("On the road", "About driving.", "Have you ever driven after drinking?"),
             "Tails: toss again. Heads now: tick Yes. Tails now: tick No.",
-            "Tick what the coins decided, not your answer, whenever they decided.",
+            "When the coins decide, tick what they say, not your answer.",
             "Of every 100 people who answer No, 25 send the same code as a Yes.",
         ):
             assert part in words, part

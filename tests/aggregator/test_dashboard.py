@@ -12,8 +12,8 @@ from django.urls import reverse
 from aggregator.demo_surveys import REDBOOK
 from aggregator.models import Chart
 from aggregator.results import find_view
-from surveys.models import Survey, Wave
-from surveys.services import close_wave
+from surveys.models import Question, Survey, Wave
+from surveys.services import add_question, close_wave, launch_survey
 from tests.aggregator.fielding import field, process, send_codes, sign_in
 from tests.factories import QUESTIONS, make_launched_survey, make_survey, make_user
 
@@ -111,6 +111,17 @@ def test_what_was_frozen_is_on_the_page() -> None:
     assert "2.20 Q1: 1.10, 25 flips of 100" in words
 
 
+def test_flips_of_questions_with_more_codes_name_their_strength_only() -> None:
+    survey = make_survey()
+    options = ["By bus", "By car", "On foot"]
+    add_question(survey=survey, text="How?", type=Question.Type.CHOICE, options=options)
+    add_question(survey=survey, text="Which?", type=Question.Type.SEVERAL, options=options)
+    launch_survey(survey=survey)
+    words = text_of(read(survey))
+    assert "Q2: 1.10, 25 flips of 100 Q3: 1.10, as strong as 25 flips of 100" in words
+    assert "Q4: 3.30, 25 flips of 100" in words
+
+
 def test_a_draft_says_that_it_is_not_opened() -> None:
     assert "Not opened yet" in text_of(read(make_survey()))
 
@@ -120,6 +131,8 @@ def test_an_open_survey_without_a_batch_listens() -> None:
     send_codes(wave, yes=[3, 3], total=7)
     words = text_of(read(wave.survey))
     assert "Listening" in words
+    assert "in batches of at least 10, so that nobody stands out." in words
+    assert "So the first one is sealed once 20 reports have come" in words
     assert "7" not in words.replace(wave.manifest_hash_hex, "")
 
 

@@ -61,6 +61,26 @@ def test_a_code_is_taken_with_spaces_around_it() -> None:
     assert bytes(RawReport.objects.get().symbols) == b"\1\0"
 
 
+def test_a_code_is_taken_with_spaces_and_lines_inside_it() -> None:
+    wave = make_launched_survey()
+    text = (
+        code(wave).replace(",", ",\r\n  ").replace('"id":"AAEC', '"id":"AA\N{NO-BREAK SPACE} E\tC')
+    )
+    assert text.count("\n") == 3
+    assert "E\tC" in text
+    response = paste(wave, text)
+    assert "The code was handed in." in words_of(response)
+    assert bytes(RawReport.objects.get().symbols) == b"\1\0"
+
+
+def test_a_code_with_many_spaces_is_shown_whole_if_it_must_be_sent_again() -> None:
+    wave, other = make_launched_survey(), make_launched_survey()
+    text = code(other)
+    response = paste(wave, text.replace(",", "," + " " * MAX_BODY_BYTES))
+    assert "This is longer than any code." not in words_of(response)
+    assert pasted(response) == text
+
+
 def test_a_survey_whose_first_question_is_a_number_can_be_handed_in() -> None:
     survey = make_survey(questions=[])
     content = {"minimum": 0, "maximum": 24, "unit": "hours"}

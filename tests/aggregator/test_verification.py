@@ -20,9 +20,12 @@ from aggregator.packing import unpack_reports
 from aggregator.sealing import seal_next_batch
 from aggregator.snapshots import update_snapshot
 from aggregator.verification import Difference, Verification, rows_are_sorted
+from surveys.drafts import describe
+from surveys.languages import list_texts
 from surveys.models import Wave
-from surveys.services import close_wave
+from surveys.services import close_wave, launch_survey, save_translation
 from tests.aggregator.waves import make_wave, send, send_many
+from tests.factories import make_survey
 
 pytestmark = pytest.mark.django_db
 ROWS = [bytes([i % 2, i % 3 == 0, i % 5 < 3]) for i in range(100)]
@@ -209,6 +212,28 @@ def empty_the_manifest() -> None:
     Wave.objects.filter(cap=CAP).update(manifest=b"{}")
 
 
+def change_words() -> None:
+    change_translations(fr="{}", ar=7)
+
+
+def lose_words_and_add_others() -> None:
+    change_translations(fr=None, de="{}")
+
+
+def change_translations(**words: Any) -> None:
+    """Of a wave that opened with translations; None removes those of a language."""
+    survey = make_survey()
+    texts = list_texts(describe(survey=survey, wave_number=1))
+    for language in ("fr", "ar"):
+        known = {source.text: f"{language} {source.text}" for source in texts}
+        save_translation(survey=survey, language=language, texts=known)
+    wave = launch_survey(survey=survey)
+    assert find() == []
+    let_waves_change()
+    changed = {code: text for code, text in {**wave.words, **words}.items() if text is not None}
+    Wave.objects.filter(pk=wave.pk).update(words=changed)
+
+
 def change_a_table() -> None:
     table = Comparison.objects.get(kind=Comparison.Kind.TABLE)
     assert table.result is not None
@@ -246,6 +271,34 @@ CHANGES: list[tuple[Callable[[], None], list[tuple[str, str]]]] = [
     (change_a_table, [("comparison", r"comparison \d+ \(Two questions: q1,q2\): its figures")]),
     (change_the_reports_of_all_pairs, [("comparison", r"\(All pairs: all\): its figures")]),
 ]
+
+
+@pytest.mark.parametrize(
+    ("change", "findings"),
+    [
+        (
+            change_words,
+            [
+                "the words in العربية are not those that the manifest names (SHA-256)",
+                "the words in Français are not those that the manifest names (SHA-256)",
+            ],
+        ),
+        (
+            lose_words_and_add_others,
+            [
+                "there are words in Deutsch, a language that the manifest does not name",
+                "the words in Français, which the manifest names, are missing",
+            ],
+        ),
+    ],
+)
+def test_words_of_other_languages_are_held_against_the_manifest(
+    change: Callable[[], None], findings: list[str]
+) -> None:
+    change()
+    [difference] = find()
+    assert difference.kind == "wave"
+    assert f"wave 1: {'; '.join(findings)}. It is the row " in str(difference)
 
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES, ids=lambda v: getattr(v, "__name__", ""))

@@ -11,13 +11,13 @@ from playwright.sync_api import Browser, Page, expect
 from surveys.models import Wave
 from tests.browser.live import LiveApplication
 from tests.browser.test_respondent_access import AXE, RUN_AXE, fill_in
+from tests.browser.test_respondent_sending import REPORTS, refuse
 from tests.browser.test_respondent_trust import NEUTRAL
 from tests.browser.visit import Visitor, status, visiting
 from tests.factories import make_launched_survey
 
 FIND_WORDS = """(name) =>
     document.querySelector("template").content.getElementById(name).textContent"""
-REPORTS = "**/api/reports"
 TOO_EARLY = 425
 HOLD = "main > p .again"
 PROCEED = "main > .button"
@@ -40,7 +40,7 @@ def answer_all(page: Page) -> None:
 
 def answering(page: Page, code: int) -> None:
     headers = {"Retry-After": "3600"} if code == TOO_EARLY else {}
-    page.route(REPORTS, lambda route: route.fulfill(status=code, headers=headers))
+    page.route(REPORTS, lambda route: refuse(route, code, **headers))
 
 
 def hold(page: Page) -> None:

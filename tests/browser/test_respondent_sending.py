@@ -16,7 +16,7 @@ from tests.factories import make_launched_survey
 
 REPORTS = "**/api/reports"
 TWO = ("Yes", "No")
-NOT_SENT = "Not sent yet. Your answer is still scrambled the same way."
+NOT_SENT = "Not sent yet. Your code stays the same."
 
 
 def kept(page: Page) -> list[dict[str, str]]:
@@ -27,6 +27,11 @@ def kept(page: Page) -> list[dict[str, str]]:
 def submit(page: Page) -> None:
     answer(page, TWO)
     press(page, "Submit")
+
+
+def refuse(route: Route, code: int, **headers: str) -> None:
+    """As the intake does, with a problem of its own."""
+    route.fulfill(status=code, headers=headers, body='{"type": "/problems/any"}')
 
 
 def lose_acknowledgement(route: Route) -> None:
@@ -201,7 +206,7 @@ def test_a_refusal_is_final_and_said_clearly(
     visitor: Visitor, code: int, sentence: str, left: str | None
 ) -> None:
     page = visitor.open(make_launched_survey())
-    visitor.context.route(REPORTS, lambda route: route.fulfill(status=code))
+    visitor.context.route(REPORTS, lambda route: refuse(route, code))
     submit(page)
     expect(status(page)).to_contain_text(sentence)
     page.wait_for_timeout(1800)
@@ -212,14 +217,83 @@ def test_a_refusal_is_final_and_said_clearly(
     assert envelope == {"over": left} if left else envelope["symbols"]
 
 
-def test_a_reply_that_is_not_the_intakes_own_acknowledges_nothing(visitor: Visitor) -> None:
+@pytest.mark.parametrize(
+    ("code", "body"),
+    [
+        (200, "<p>Welcome to this hotel"),
+        (200, "{}"),
+        (403, "<p>Pay first"),
+        (409, '{"type": "about:blank"}'),
+        (410, "{}"),
+        (511, ""),
+    ],
+)
+def test_a_reply_that_is_not_the_intakes_own_means_nothing(
+    visitor: Visitor, code: int, body: str
+) -> None:
+    """The first try arrives, and something in between answers in the intake's place."""
+
+    def answer_instead(route: Route) -> None:
+        assert route.fetch().status in (200, 201)
+        route.fulfill(status=code, body=body)
+
     page = visitor.open(make_launched_survey())
-    visitor.context.route(
-        REPORTS, lambda route: route.fulfill(status=200, body="<p>Welcome to this hotel"), times=1
-    )
+    visitor.context.route(REPORTS, answer_instead, times=1)
     submit(page)
     expect(status(page)).to_contain_text(NOT_SENT)
     expect(status(page)).to_have_text(SENT, timeout=10_000)
+    assert RawReport.objects.count() == 1
+
+
+def test_a_redirect_is_not_followed(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    away = {"Location": "https://hotel.example/welcome"}
+    visitor.context.route(REPORTS, lambda route: route.fulfill(status=307, headers=away), times=1)
+    submit(page)
+    expect(status(page)).to_contain_text(NOT_SENT)
+    expect(status(page)).to_have_text(SENT, timeout=10_000)
+    assert all(request.url.startswith(visitor.url) for request in visitor.requests)
+    assert RawReport.objects.count() == 1
+
+
+def test_a_server_that_hangs_is_given_up_and_asked_again(visitor: Visitor) -> None:
+    page = visitor.context.new_page()
+    page.clock.install()
+    page.goto(f"{visitor.url}/s/{make_launched_survey().survey.slug}")
+    visitor.context.route(REPORTS, lambda route: None, times=1)
+    submit(page)
+    expect(status(page)).to_have_text("One moment.")
+    page.clock.run_for(21_000)
+    expect(status(page)).to_contain_text(NOT_SENT)
+    page.clock.run_for(2_000)
+    expect(status(page)).to_have_text(SENT)
+    assert len(visitor.bodies()) == 2
+    assert len(set(visitor.bodies())) == 1
+    assert RawReport.objects.count() == 1
+
+
+def test_questions_that_do_not_come_are_given_up(visitor: Visitor) -> None:
+    page = visitor.context.new_page()
+    page.clock.install()
+    visitor.context.route("**/m/*.json", lambda route: None)
+    page.goto(f"{visitor.url}/s/{make_launched_survey().survey.slug}")
+    expect(page.locator("#status")).to_contain_text("The questions are being loaded.")
+    page.wait_for_load_state("domcontentloaded")
+    page.clock.run_for(31_000)
+    expect(page.locator("#status")).to_have_text(
+        "The questions could not be loaded. Check your connection and load the page again."
+    )
+
+
+def test_a_storage_that_hangs_is_given_up_for_memory(visitor: Visitor) -> None:
+    page = visitor.context.new_page()
+    page.clock.install()
+    page.add_init_script("IDBFactory.prototype.open = () => ({});")
+    page.goto(f"{visitor.url}/s/{make_launched_survey().survey.slug}")
+    page.clock.run_for(8_000)
+    expect(page.locator("#status")).to_contain_text("This browser cannot keep your code.")
+    submit(page)
+    expect(status(page)).to_have_text(SENT)
     assert RawReport.objects.count() == 1
 
 
@@ -227,7 +301,7 @@ def test_too_early_keeps_the_code_and_offers_to_try_again(visitor: Visitor) -> N
     page = visitor.open(make_launched_survey())
     visitor.context.route(
         REPORTS,
-        lambda route: route.fulfill(status=425, headers={"Retry-After": "3600"}),
+        lambda route: refuse(route, 425, **{"Retry-After": "3600"}),
         times=1,
     )
     submit(page)

@@ -62,6 +62,32 @@ def test_leaving_while_answering_keeps_nothing(leaving: Visitor, way: str) -> No
     assert kept(page) == []
 
 
+def test_the_page_is_hidden_in_the_moment_of_leaving(leaving: Visitor) -> None:
+    page = leaving.open(make_launched_survey())
+    leaving.context.route(NEUTRAL, lambda route: None, times=1)  # slow: this page stays meanwhile
+    answer(page, TWO)
+    hidden = page.evaluate("""() => {
+        document.getElementById("exit").click();
+        return [document.documentElement.hidden, document.title, document.body.checkVisibility()];
+    }""")
+    assert hidden == [True, "", False]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_how_far_one_was_cannot_be_told_from_the_history(leaving: Visitor, steps: int) -> None:
+    page = leaving.open(make_launched_survey())
+    press(page, "Start")
+    for _ in range(steps):
+        page.get_by_label("Yes", exact=True).check()
+        press(page, "Continue")
+    page.get_by_role("link", name="Exit this page").click()
+    page.wait_for_url(NEUTRAL)
+    assert page.evaluate("history.length") == 3  # what was before, this page, and one more
+    page.go_forward()
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    assert page.locator(":checked").count() == 0
+
+
 def test_shift_in_words_does_not_leave(leaving: Visitor) -> None:
     page = leaving.open(make_launched_survey())
     press(page, "Start")
@@ -117,6 +143,33 @@ def test_a_code_can_be_held_and_sent_on_another_day(visitor: Visitor) -> None:
     expect(status(page)).to_have_text(SENT)
     assert envelope["symbols"] in visitor.bodies()[0]
     assert (len(visitor.bodies()), RawReport.objects.count()) == (1, 1)
+
+
+def test_a_tab_that_finds_the_held_code_of_another_says_that_its_own_answers_are_dropped(
+    visitor: Visitor,
+) -> None:
+    wave = make_launched_survey(closing_message="Help: 116 123")
+    first, second = visitor.open(wave), visitor.open(wave)
+    for page in (first, second):
+        answer(page, TWO)
+    first.get_by_role("link", name=HOLD).click()
+    expect(status(first)).to_contain_text("Nothing was sent yet.")
+    [envelope] = kept(first)
+    press(second, "Submit")
+    expect(status(second)).to_contain_text("Nothing was sent yet.")
+    expect(status(second)).to_contain_text("What you chose in this tab was dropped.")
+    press(second, "Send now")
+    expect(second.get_by_role("heading", level=1)).to_have_text(
+        "Your code was sent from another tab"
+    )
+    expect(status(second)).to_contain_text("What you chose in this tab was dropped.")
+    assert [json.loads(body)["symbols"] for body in visitor.bodies()] == [envelope["symbols"]]
+    assert RawReport.objects.count() == 1
+    second.reload()
+    expect(second.get_by_role("heading", level=1)).to_have_text(
+        "A code was already sent from this browser"
+    )
+    expect(second.get_by_text("Help: 116 123")).to_be_visible()
 
 
 def test_a_held_code_can_be_sent_at_once_after_all(visitor: Visitor) -> None:

@@ -241,7 +241,7 @@ def test_a_scale_shows_its_points_in_a_row_and_says_what_the_ends_mean(
     press(page, "Start")
     expect(page.locator("fieldset")).to_have_accessible_description("Never Always")
     assert page.locator(".scale .choice").all_inner_texts() == [str(n) for n in range(11)]
-    assert complain(page) == "Choose one of the rows."
+    assert complain(page) == "Choose one of the answers."
     choose("10")(page)
     assert page.title() == "Error: Question 1 of 2 · Sleep"
     press(page, NEXT)

@@ -194,6 +194,7 @@ def test_settings_are_saved(author: Client, survey: Survey) -> None:
     assert "The settings were saved." in answer.text
     assert "or earlier when 2,000 people have answered" in answer.text
     form = author.get(at("settings", survey)).text
+    assert "So the first batch is sealed once 2K have come." in form
     assert f'value="{closes:%Y-%m-%dT%H:%M}"' in form
     assert "K counts reports, not honest people" in form
 

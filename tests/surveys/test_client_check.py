@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -405,6 +406,104 @@ def test_a_manifest_that_names_what_cannot_be_is_refused(key: str) -> None:
 
     with pytest.raises(Unreadable, match="cannot be"):
         problems(address(make_launched_survey()), change)
+
+
+def send_instead(content: bytes) -> Change:
+    """Of the manifest."""
+
+    def change(path: str, response: httpx.Response) -> httpx.Response:
+        if not path.startswith("/m/"):
+            return response
+        return httpx.Response(200, headers=response.headers, content=content)
+
+    return change
+
+
+def check_manifest(wave: Wave, content: bytes) -> None:
+    with pytest.raises(Unreadable, match="This release cannot read its manifest"):
+        problems(address(wave), send_instead(content))
+
+
+YES_NO = [{"code": 1, "text": "Yes"}, {"code": 0, "text": "No"}]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"threshold": 0},
+        {"threshold": 2**32},
+        {"threshold": -1},
+        {"threshold": "x"},
+        {"threshold": None},
+        {"threshold": []},
+        {"threshold": 0.5},
+        {"options": []},
+        {"options": [7]},
+        {"options": [{"code": 1}]},
+        {"options": YES_NO[:1]},
+        {"rule": {"name": "q9", "is": [1]}},
+        {"rule": {"all": [{"name": "q9", "is": [1]}]}},
+        {"rule": "x"},
+        {"rule": 7},
+        {"flips": "x"},
+        {"flips": 99},
+        {"type": "scale"},
+        {"type": []},
+        {"name": ["q1"]},
+    ],
+)
+def test_a_manifest_with_a_question_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
+    wave = make_launched_survey()
+    raw = json.loads(bytes(wave.manifest))
+    raw["questions"][0] |= change
+    check_manifest(wave, json.dumps(raw).encode())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"drawn": "x"},
+        {"drawn": 0},
+        {"display_minimum": "x"},
+        {"display_minimum": None},
+        {"translations": ["fr"]},
+        {"translations": 7},
+        {"translations": None},
+        {"questions": 7},
+        {"questions": None},
+        {"opens": 7},
+        {"closes": "soon"},
+        {"format": 2},
+    ],
+)
+def test_a_manifest_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
+    wave = make_launched_survey()
+    check_manifest(wave, json.dumps(json.loads(bytes(wave.manifest)) | change).encode())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"7",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"format":' * 100_000,
+        b'{"format":' + b"9" * 10_000 + b"}",
+    ],
+    ids=["empty", "null", "list", "number", "bytes", "deep", "deeper", "long"],
+)
+def test_what_is_no_manifest_is_refused(content: bytes) -> None:
+    check_manifest(make_launched_survey(), content)
+
+
+def test_a_manifest_at_no_address_is_refused() -> None:
+    wave = make_launched_survey()
+    change = replacing(wave.survey.slug, b'data-manifest="/', b'data-manifest="http://[/')
+    with pytest.raises(Unreadable, match="This release cannot read its manifest"):
+        problems(address(wave), change)
 
 
 def test_the_command_fails_where_something_differs(

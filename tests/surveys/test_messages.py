@@ -24,6 +24,7 @@ from scripts.message_catalogs import (
     update_catalog,
 )
 from scripts.message_checks import find_problems
+from tests.surveys.test_respond_label import FORBIDDEN as ENGLISH
 
 # What tests/surveys/test_respond_label.py forbids in English, and why it does: people take these
 # words for a threat, a trick or a formula.
@@ -60,6 +61,14 @@ def test_no_forbidden_word_is_in_a_translation(locale: str) -> None:
     assert len(texts) > 100
     for text in texts:
         assert forbidden.search(text) is None, text
+
+
+def test_no_forbidden_word_is_in_any_english_message_either() -> None:
+    ids = [message.id for message in read_catalog("de") if message.id]
+    texts = [text for one in ids for text in ([one] if isinstance(one, str) else one)]
+    assert len(texts) > 200
+    for text in texts:
+        assert ENGLISH.search(text) is None, text
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_strengths_of_several_kinds_are_said(client: Client) -> None:
     page = reverse("surveys:edit", args=[survey.slug])
     assert "with these questions" in text_of(sign_in(survey.owner).get(page))
     add_question(survey=survey, text="Stronger?", flips=40)
-    assert "as if all questions were as strong as the strongest" in text_of(
+    assert "takes all of them to be like the one that needs the most people." in text_of(
         sign_in(survey.owner).get(page)
     )
 

@@ -37,8 +37,8 @@ LONG_SCALE = (
     "The scale has 12 points. 11 are the most possible; for more, ask for a number in a range."
 )
 WIDE_RANGE = (
-    "The range is too wide: 1,048,575 is the most that the last number may be above the first one. "
-    "Ask in larger units, such as thousands."
+    "The range is too wide: 1,048,575 is the most that the largest number may be above the "
+    "smallest number. Ask in larger units, such as thousands."
 )
 LONGEST = "\n".join(f"Option {number}" for number in range(1, 65))
 
@@ -231,13 +231,13 @@ NUMBER_ENDS = "Enter a whole number from −1,000,000,000 to 1,000,000,000."
             "scale",
             "1",
             "1",
-            {"maximum": "The last number must be above the first one, 1. Enter a larger one."},
+            {"maximum": "The last point must be above the first point, 1. Enter a larger one."},
         ),
         (
             "scale",
             "5",
             "-1",
-            {"maximum": "The last number must be above the first one, 5. Enter a larger one."},
+            {"maximum": "The last point must be above the first point, 5. Enter a larger one."},
         ),
         (
             "scale",
@@ -252,7 +252,10 @@ NUMBER_ENDS = "Enter a whole number from −1,000,000,000 to 1,000,000,000."
             "number",
             "-3",
             "-3",
-            {"maximum": "The last number must be above the first one, −3. Enter a larger one."},
+            {
+                "maximum": "The largest number must be above the smallest number, −3. "
+                "Enter a larger one."
+            },
         ),
         (
             "number",

@@ -15,6 +15,7 @@ from accounts.models import User
 from surveys.manifest import hash_manifest
 from surveys.models import Question, Survey, Wave
 from surveys.services import add_question, create_survey, launch_survey
+from surveys.strength import describe_strength
 from tests.factories import make_user
 from tests.surveys.test_question_forms import GOOD
 
@@ -131,8 +132,8 @@ def test_what_is_stored_comes_back_in_the_form(author: Client, survey: Survey) -
         ("choice", {"options": "A\n\nB"}, "options", "Line 2 is empty."),
         ("choice", {"options": "A\na"}, "options", "Line 2 is the same as line 1."),
         ("choice", {"options": "\n".join(map(str, range(65)))}, "options", "There are 65 options."),
-        ("scale", {"minimum": "5"}, "maximum", "must be above the first one, 5"),
-        ("number", {"maximum": "0"}, "maximum", "must be above the first one, 0"),
+        ("scale", {"minimum": "5"}, "maximum", "must be above the first point, 5"),
+        ("number", {"maximum": "0"}, "maximum", "must be above the smallest number, 0"),
         ("number", {"maximum": "2000000"}, "maximum", "The range is too wide"),
         ("several", {"limit": "3"}, "limit", "a limit of 3 changes nothing"),
         ("follow_up", {"follow_up": ""}, "follow_up", "Enter the follow-up."),
@@ -317,6 +318,24 @@ def test_the_price_follows_what_is_being_written(author: Client, survey: Survey)
     assert "It is worked out once this is settled:" in words(page)
     assert "Each other code is sent" not in words(page)
     assert survey.questions.count() == 0
+
+
+@pytest.mark.parametrize("while_writing", [False, True])
+@pytest.mark.parametrize("type_", ["scale", "choice"])
+def test_a_wrong_rule_hides_the_price_and_says_so(
+    author: Client, survey: Survey, type_: str, while_writing: bool
+) -> None:
+    add(survey)
+    headers = {"HX-Request": "true"} if while_writing else {}
+    posted = {**GOOD[type_], "rule": "foo", "price": "1"}
+    text = words(author.post(new(survey, type_), posted, headers=headers))
+    reason = "this is settled: [^.]*“foo”" if while_writing else "the problems above are settled."
+    assert re.search(f"It is worked out once {reason}", text)
+    assert "Write them first" not in text
+    # The answers are known, and so is that a rule adds a code.
+    codes = {"scale": 6, "choice": 4}[type_]
+    assert describe_strength(25, symbols=codes).sentence in text
+    assert "depends on the number of answers" not in text
 
 
 def test_switches_say_their_price_before_they_are_used(author: Client, survey: Survey) -> None:

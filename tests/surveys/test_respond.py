@@ -17,10 +17,11 @@ from django.utils.translation import gettext, override
 
 from surveys.client_files import FOLDER, SELF_TEST, client_files, client_version
 from surveys.drafts import describe, describe_words
-from surveys.manifest import serialize_manifest
+from surveys.languages import hash_words
+from surveys.manifest import parse_manifest, serialize_manifest
 from surveys.models import Wave
 from surveys.respondent_page import render_questions
-from surveys.services import close_wave
+from surveys.services import close_wave, launch_survey
 from surveys.views.compressed import accepts_gzip
 from tests.factories import make_launched_survey, make_survey, make_user
 
@@ -252,6 +253,42 @@ def test_a_preview_without_questions_says_what_to_do() -> None:
     client.force_login(owner)
     response = client.get(reverse("surveys:preview", args=[survey.slug]))
     assert "There are no questions yet" in response.content.decode()
+
+
+def make_german() -> Wave:
+    survey = make_survey(title="Roads", questions=("Driven?",))
+    survey.translations.create(language="de", texts={"Roads": "Straßen", "Driven?": "Gefahren?"})
+    return launch_survey(survey=survey)
+
+
+def test_frozen_words_are_sent_as_they_were_frozen() -> None:
+    wave = make_german()
+    response = get(reverse("surveys:words", args=[wave.manifest_hash_hex, "de"]))
+    assert (
+        hash_words(response.content.decode())
+        == parse_manifest(bytes(wave.manifest)).translations["de"]
+    )
+    assert "Gefahren?" in response.content.decode()
+    assert "immutable" in response["Cache-Control"]
+    assert get(reverse("surveys:words", args=[wave.manifest_hash_hex, "fr"])).status_code == 404
+    assert get(reverse("surveys:words", args=["0" * 64, "de"])).status_code == 404
+    path = reverse("surveys:check", args=[wave.survey.slug])
+    link = f'href="{reverse("surveys:words", args=[wave.manifest_hash_hex, "de"])}"'
+    assert link in get(f"{path}?lang=de").content.decode()
+    assert link not in get(path).content.decode()
+
+
+def test_a_link_in_a_language_that_the_survey_lacks_leads_to_the_survey() -> None:
+    wave = make_german()
+    response = get(reverse("surveys:respond_in", args=[wave.survey.slug, "fr"]))
+    assert (response.status_code, response["Location"]) == (302, f"/s/{wave.survey.slug}")
+
+
+def test_a_long_wish_for_languages_is_read_to_its_end() -> None:
+    wave = make_german()
+    wish = ", ".join([*("x-klingon-of-the-third-house;q=0.9" for _ in range(9)), "de;q=0.5"])
+    response = get(f"/s/{wave.survey.slug}", **{"accept-language": wish})
+    assert '<html lang="de"' in response.content.decode()
 
 
 def test_in_a_preview_what_is_not_translated_bears_its_own_language() -> None:

@@ -175,6 +175,26 @@ def test_one_language_needs_one_link(author: Client, owner: User) -> None:
     assert "?lang=" not in page
 
 
+@pytest.mark.parametrize("languages", [[], ["ar", "fr"]])
+def test_two_coins_are_shared_too(author: Client, owner: User, languages: list[str]) -> None:
+    survey = make_survey(owner=owner, coins=True)
+    for language in languages:
+        texts = list_texts(describe(survey=survey, wave_number=1))
+        words = {source.text: f"{language} {source.text}" for source in texts}
+        save_translation(survey=survey, language=language, texts=words)
+    launch_survey(survey=survey)
+    page = author.get(at("share", survey)).text
+    queries = ["", *(f"?lang={language}" for language in languages and ["en", *languages])]
+    for name in ("coins", "paper"):
+        path = reverse(f"aggregator:{name}", args=[survey.slug])
+        assert re.findall(rf'href="{path}([^"]*)"', page) == queries
+        assert all(author.get(path + query).status_code == 200 for query in queries)
+
+
+def test_without_coins_nothing_is_said_of_them(author: Client, wave: Wave) -> None:
+    assert "coins" not in author.get(at("share", wave.survey)).text
+
+
 def test_a_draft_is_shared_later(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner)
     page = author.get(at("share", survey)).text

@@ -170,6 +170,13 @@ def test_each_text_stands_beside_its_field_with_its_language(
     assert f'aria-describedby="id_{name}_helptext"' in page
 
 
+def test_the_heading_tells_the_title_from_its_language(author: Client, owner: User) -> None:
+    survey = make_survey(owner=owner, title="Money at work")
+    add_translation(survey=survey, language="fr")
+    page = author.get(at("translation", survey, "fr")).text
+    assert "<h1>“Money at work” in French</h1>" in page
+
+
 def test_what_is_left_empty_is_missing_and_saved(author: Client, survey: Survey) -> None:
     translate(survey)
     author.post(at("translation", survey, "fr"), fields({**FRENCH, "By car": "  "}))
