@@ -343,7 +343,8 @@ function sleep(seconds) {
 
 /** Gives up on what hangs. */
 function within(seconds, promise) {
-  return Promise.race([promise, sleep(seconds).then(() => Promise.reject(new Error("too slow")))]);
+  const late = new Promise((_, reject) => setTimeout(reject, 1000 * seconds, new Error("too slow")));
+  return Promise.race([promise, late]);
 }
 
 async function deliver(keeper, url, body, onWaiting) {
