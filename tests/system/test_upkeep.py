@@ -153,6 +153,7 @@ def pids(world: World) -> dict[str, int]:
     return {name: world.stack.processes[name].pid for name in names}
 
 
+@pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 def test_work_goes_on_by_itself_after_the_broker_was_away_and_emptied(world: World) -> None:
     """Away for about ten seconds; `scripts/bench killstorm` leaves it away for two minutes."""
     [wave] = launch(world)

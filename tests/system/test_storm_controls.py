@@ -1,0 +1,34 @@
+"""The checker of the kill storm catches builds that lose or double reports on purpose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.system.postgres import Postgres
+from tests.system.storm_controls import run_broken_sealer, run_naive_celery
+
+
+def test_a_sealer_that_deletes_before_it_inserts_is_caught(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    caught = run_broken_sealer(
+        "delete_first", var=tmp_path, database_url=postgres.create_database()
+    )
+    print(caught.evidence, caught.verdict, sep="\n")
+    assert caught.verdict.lost
+
+
+def test_a_sealer_that_inserts_before_it_deletes_is_caught(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    caught = run_broken_sealer(
+        "insert_first", var=tmp_path, database_url=postgres.create_database()
+    )
+    print(caught.evidence, caught.verdict, sep="\n")
+    assert caught.verdict.doubled
+
+
+def test_naive_celery_is_caught(postgres: Postgres, tmp_path: Path) -> None:
+    caught = run_naive_celery(var=tmp_path, database_url=postgres.create_database())
+    print(caught.evidence, caught.verdict, sep="\n")
+    assert caught.verdict.lost or caught.verdict.doubled
