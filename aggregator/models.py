@@ -52,7 +52,7 @@ class Batch(models.Model):
     size = models.PositiveIntegerField()
     packed = models.BinaryField()
     content_hash = models.BinaryField(max_length=32)
-    # Per column (aggregator.layout), how many reports show each code: [[no, yes], ...]
+    # Per column (aggregator.batches.columns), how many reports show each code: [[no, yes], ...]
     counts: models.JSONField[list[list[int]]] = models.JSONField()
 
     class Meta:

@@ -12,13 +12,13 @@ from typing import Any
 from celery import shared_task
 from django.utils import timezone
 
-from aggregator.comparisons import run_comparison
-from aggregator.drawing import find_waves_to_draw, update_chart
-from aggregator.due import Kind, find_due_work, remember_due_work, was_just_swept
-from aggregator.purging import purge_is_due, purge_traces
-from aggregator.sealing import MAX_BATCH, close_due_waves, seal_next_batch
-from aggregator.snapshots import find_waves_to_estimate, update_snapshot
-from aggregator.verification import Verification, claim_verification, store_findings
+from aggregator.batches.sealing import MAX_BATCH, close_due_waves, seal_next_batch
+from aggregator.comparisons.jobs import run_comparison
+from aggregator.results.chart_updates import find_waves_to_draw, update_chart
+from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
+from aggregator.upkeep.due import Kind, find_due_work, remember_due_work, was_just_swept
+from aggregator.upkeep.purging import purge_is_due, purge_traces
+from aggregator.upkeep.verification import Verification, claim_verification, store_findings
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)

@@ -2,18 +2,14 @@
 
 from django.urls import URLPattern, include, path
 
-from aggregator.views import (
-    coins,
-    compare,
-    exports,
-    hand_in,
-    health,
-    home,
-    methods,
-    results,
-    strata,
-)
-from surveys.manifest import ELECTRONIC, MANUAL
+from aggregator.coins import hand_in
+from aggregator.coins import views as coins
+from aggregator.comparisons import views as compare
+from aggregator.exports import views as exports
+from aggregator.results import mode_views
+from aggregator.results import views as results
+from aggregator.views import health, home, methods
+from surveys.manifest.manifest import ELECTRONIC, MANUAL
 
 
 def _stratum(folder: str, *, prefix: str = "", mode: str = ELECTRONIC) -> list[URLPattern]:
@@ -40,8 +36,8 @@ urlpatterns = [
     *_stratum("results"),
     # What coins decided: the same pages and files of its own stratum.
     *_stratum("results/coins", prefix="coin_", mode=MANUAL),
-    path("surveys/<slug:slug>/results/both", strata.both, name="both"),
-    path("surveys/<slug:slug>/results/both.csv", strata.both_csv, name="both_csv"),
+    path("surveys/<slug:slug>/results/both", mode_views.both, name="both"),
+    path("surveys/<slug:slug>/results/both.csv", mode_views.both_csv, name="both_csv"),
     path("s/<slug:slug>/coins", coins.coins, name="coins"),
     path("s/<slug:slug>/paper", coins.paper, name="paper"),
     path("s/<slug:slug>/send", hand_in.hand_in, name="hand_in"),

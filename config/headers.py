@@ -22,7 +22,7 @@ from asgiref.typing import (
 from django.conf import settings
 
 from aggregator import problems
-from surveys.policy import CSP, EXTRA, write_policy
+from surveys.respondent.csp import CSP, EXTRA, write_policy
 
 logger = logging.getLogger(__name__)
 # A form that works without scripts, and so gets none.

@@ -17,8 +17,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.utils import timezone
 
-from surveys.languages import LANGUAGES
-from surveys.manifest import MOST_POINTS_WITH_SHARES
+from surveys.manifest.languages import LANGUAGES
+from surveys.manifest.manifest import MOST_POINTS_WITH_SHARES
 
 MIN_BATCH_FLOOR = 10
 MAX_QUESTIONS = 100
@@ -144,8 +144,8 @@ class Question(models.Model):
     follow_up = models.CharField(max_length=MAX_QUESTION_LENGTH, blank=True)
     # Whether "Prefer not to say" is among the answers.
     refusal = models.BooleanField(default=False)
-    # Ask only if this holds (surveys.rules); questions are named by primary key, and items of a
-    # select several by "key_item".
+    # Ask only if this holds (surveys.manifest.rules); questions are named by primary key, and
+    # items of a select several by "key_item".
     rule: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True, blank=True)
 
     # All that an author decides about a question; its place is changed by moving it.

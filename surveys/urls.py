@@ -2,8 +2,10 @@
 
 from django.urls import path, re_path
 
-from surveys.languages import NAMES
-from surveys.views import authoring, checking, planning, questions, respond, share, translations
+from surveys.authoring.views import planning, questions, share, translations
+from surveys.authoring.views import surveys as authoring
+from surveys.manifest.languages import NAMES
+from surveys.respondent.views import checking, respond
 
 app_name = "surveys"
 urlpatterns = [

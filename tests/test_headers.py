@@ -14,8 +14,8 @@ from django.urls import reverse
 from config import urls
 from config.asgi import application
 from config.headers import DEFAULT_CACHE_CONTROL, TABLE, SecurityHeaders, headers_for
-from tests.aggregator.waves import make_wave
-from tests.routes import Route, all_routes
+from tests.support.routes import Route, all_routes
+from tests.support.waves import make_wave
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("static_files")]
 SAMPLES = {

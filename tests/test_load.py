@@ -15,8 +15,8 @@ from typing import cast
 import pytest
 
 from aggregator.intake.wire import parse_upload
-from scripts.load_plan import Plan, Tally, arrivals, make_bodies, quantile, split
-from scripts.load_run import Load, Target
+from scripts.load.plan import Plan, Tally, arrivals, make_bodies, quantile, split
+from scripts.load.run import Load, Target
 
 BENCHMARKS = Path(__file__).parent.parent / "scripts" / "benchmarks"
 MANIFEST = "A" * 43

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scripts.stack import ROOT
+from scripts.stack.stack import ROOT
 
 PROGRAM = """
 import django, sys

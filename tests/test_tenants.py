@@ -13,15 +13,15 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from aggregator.comparisons import request_comparison, run_comparison
+from aggregator.batches.sealing import seal_next_batch
+from aggregator.comparisons.jobs import request_comparison, run_comparison
 from aggregator.models import Chart, Comparison
-from aggregator.sealing import seal_next_batch
-from aggregator.snapshots import update_snapshot
-from surveys import client_files
+from aggregator.results.snapshots import update_snapshot
+from surveys.authoring.services import copy_survey
 from surveys.models import Question, Survey, Translation, Wave
-from surveys.services import copy_survey
-from tests.aggregator.waves import make_wave, send_many
-from tests.routes import Route, all_routes
+from surveys.respondent import client_files
+from tests.support.routes import Route, all_routes
+from tests.support.waves import make_wave, send_many
 
 # POST comes last: it may change what the others look at.
 METHODS = ("GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "POST")

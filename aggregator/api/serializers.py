@@ -6,9 +6,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from aggregator.figures import Among
-from aggregator.results import DeclaredResult, FigureResult, QuestionResult, Results
-from aggregator.wording import FAKE_SHARE, INTERVALS, describe_figure
+from aggregator.results.estimands import Among
+from aggregator.results.results import DeclaredResult, FigureResult, QuestionResult, Results
+from aggregator.results.sentences import FAKE_SHARE, INTERVALS, describe_figure
 
 METHODS = tuple(INTERVALS)
 # The same words as the marks on the pages.

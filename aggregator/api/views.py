@@ -18,7 +18,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.models import User
-from aggregator import exports
 from aggregator.api.errors import TooFewResponses
 from aggregator.api.serializers import (
     ProblemSerializer,
@@ -26,9 +25,10 @@ from aggregator.api.serializers import (
     SurveySerializer,
     describe_results,
 )
-from aggregator.overview import find_surveys, read_lines
+from aggregator.exports import tables as exports
 from aggregator.problems import CONTENT_TYPE as PROBLEM_TYPE
-from aggregator.results import Results, find_view
+from aggregator.results.results import Results, find_view
+from aggregator.results.survey_list import find_surveys, read_lines
 from surveys.models import Survey
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from aggregator import problems
 from aggregator.intake.errors import IntakeError, NotNow, Refused
 from aggregator.intake.wire import Upload
-from surveys.manifest import NOT_DRAWN, parse_manifest
+from surveys.manifest.manifest import NOT_DRAWN, parse_manifest
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)

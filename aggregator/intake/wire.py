@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from aggregator import problems
 from aggregator.intake.errors import Refused
-from surveys.manifest import NOT_DRAWN
+from surveys.manifest.manifest import NOT_DRAWN
 
 MAX_BODY_BYTES = 4096
 ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

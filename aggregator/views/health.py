@@ -20,8 +20,8 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from aggregator import problems
-from aggregator.due import find_oldest_due
 from aggregator.models import Upkeep
+from aggregator.upkeep.due import find_oldest_due
 
 LIMITER_PATIENCE_SECONDS = 0.5
 RETRY_SECONDS = 5

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from aggregator import problems
-from aggregator.overview import find_surveys, read_lines
+from aggregator.results.survey_list import find_surveys, read_lines
 
 PAGE_SIZE = 25
 
@@ -18,10 +18,10 @@ PAGE_SIZE = 25
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
-        return render(request, "aggregator/landing.html")
+        return render(request, "aggregator/site/landing.html")
     page = Paginator(find_surveys(owner=request.user), PAGE_SIZE).get_page(request.GET.get("page"))
     lines = read_lines(page.object_list, now=timezone.now())
-    return render(request, "aggregator/home.html", {"page": page, "lines": lines})
+    return render(request, "aggregator/site/home.html", {"page": page, "lines": lines})
 
 
 @require_safe
@@ -29,7 +29,7 @@ def problem_list(request: HttpRequest) -> HttpResponse:
     """The closed list of reasons that problem+json answers refer to."""
     return render(
         request,
-        "aggregator/problems.html",
+        "aggregator/site/problems.html",
         {"intake": problems.INTAKE_PROBLEMS, "api": problems.API_PROBLEMS},
     )
 
@@ -44,4 +44,4 @@ def problem(request: HttpRequest, slug: str) -> HttpResponse:  # noqa: ARG001
 
 @require_safe
 def api_guide(request: HttpRequest) -> HttpResponse:
-    return render(request, "aggregator/api.html")
+    return render(request, "aggregator/site/api.html")

@@ -6,13 +6,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from aggregator.methods import list_chapters, read_figure, render_methods
+from aggregator.views.methods_document import list_chapters, read_figure, render_methods
 
 
 @require_safe
 def methods(request: HttpRequest) -> HttpResponse:
     context = {"body": render_methods(), "chapters": list_chapters()}
-    return render(request, "aggregator/methods.html", context)
+    return render(request, "aggregator/site/methods.html", context)
 
 
 @require_safe

@@ -21,9 +21,9 @@ from typing import Any
 
 import psycopg
 
-from scripts.stack import ROOT, Stack, free_port
-from tests.system.opening import open_surveys
-from tests.system.postgres import running_postgres
+from scripts.stack.opening import open_surveys
+from scripts.stack.postgres import running_postgres
+from scripts.stack.stack import ROOT, Stack, free_port
 
 QUESTIONS = 10
 READY_SECONDS = 60.0
@@ -88,7 +88,7 @@ class Ground:
         before = self._cpu_seconds()
         printed = subprocess.run(
             [
-                *(sys.executable, "-m", "scripts.load", *urls),
+                *(sys.executable, "-m", "scripts.load.command", *urls),
                 # A hash may begin with a hyphen.
                 *(f"--path={path}", f"--manifest={self.manifest}", f"--questions={QUESTIONS}"),
                 f"--acknowledged={file}",

@@ -26,11 +26,11 @@ import django
 import numpy as np
 from numpy.typing import NDArray
 
-from aggregator.joint_counts import PairCounter, PairCounts, count_ones
-from aggregator.packing import count_codes, pack_reports, unpack_reports
-from privacy.estimation import estimate_shares
-from privacy.mechanisms import RandomizedResponse
-from surveys.manifest import Manifest, ManifestQuestion, Option
+from aggregator.batches.cross_tabulation import PairCounter, PairCounts, count_ones
+from aggregator.batches.packing import count_codes, pack_reports, unpack_reports
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.estimation import estimate_shares
+from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
 
 QUESTIONS = 10
 KS = [2] * QUESTIONS
@@ -226,7 +226,7 @@ def measure_estimates() -> float:
     os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(64))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    from aggregator.estimates import compute_estimates
+    from aggregator.results.estimates import compute_estimates
 
     manifest = _yes_no_manifest(ESTIMATED_QUESTIONS)
     ones = np.random.default_rng(21).integers(

@@ -12,8 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.system.fuzz import Findings, fuzz
-from tests.system.intake import running_intake
+from scripts.attacks.fuzz.fuzz import Findings, fuzz
+from scripts.stack.intake import running_intake
 
 
 def main() -> int:

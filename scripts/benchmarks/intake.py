@@ -34,7 +34,7 @@ from scripts.benchmarks._ground import (
 )
 from scripts.benchmarks.naive.servers import PATH as NAIVE_PATH
 from scripts.benchmarks.naive.servers import naive_servers
-from scripts.stack import ROOT, free_port
+from scripts.stack.stack import ROOT, free_port
 
 TITLES = {"sqlite": "SQLite, one web process", "postgresql": "PostgreSQL, two web processes"}
 SLOW_RATE, RATE = 1000, 3000
@@ -127,12 +127,12 @@ def measure_generator(extent: Extent) -> None:
     """What the generator itself can do: its reports answered by a server that does nothing."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    nothing = [sys.executable, "-m", "scripts.load", "--answer", str(port)]
+    nothing = [sys.executable, "-m", "scripts.load.command", "--answer", str(port)]
     with running(nothing, environment=os.environ, log=Path(os.devnull)):
         wait_for(lambda: is_open(port), seconds=READY_SECONDS, what=url)
         printed = subprocess.run(
             [
-                *(sys.executable, "-m", "scripts.load", url, "--manifest", "A" * 43),
+                *(sys.executable, "-m", "scripts.load.command", url, "--manifest", "A" * 43),
                 *("--connections", str(POOL), "--seconds", str(extent.saturated)),
             ],
             cwd=ROOT,

@@ -15,9 +15,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.system.postgres import running_postgres
-from tests.system.storm import Outcome, Plan, make_storm_world, run_storm
-from tests.system.storm_controls import Caught, run_broken_sealer, run_naive_celery
+from scripts.attacks.storm.controls import Caught, run_broken_sealer, run_naive_celery
+from scripts.attacks.storm.storm import Outcome, Plan, make_storm_world, run_storm
+from scripts.stack.postgres import running_postgres
 
 KILLS, QUICK_KILLS = 1000, 30
 # A worker waits longer after each try to reach the broker, half a minute at last: only real

@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
-from scripts.chromium import launch_chromium
-from scripts.stack import Stack, free_port
+from scripts.stack.chromium import launch_chromium
+from scripts.stack.stack import Stack, free_port
 
 LIMIT_KB = 20
 MAKE_SURVEY = """
 from accounts.models import User
-from surveys.services import add_question, create_survey, launch_survey
+from surveys.authoring.services import add_question, create_survey, launch_survey
 owner = User.objects.create_user(email="page@example.org", password=None)
 survey = create_survey(owner=owner, title="Work and rest", introduction="Ten short questions.")
 for text in (

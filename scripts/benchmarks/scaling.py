@@ -27,10 +27,10 @@ import django
 import numpy as np
 import psycopg
 
-from aggregator.packing import count_codes
-from scripts.stack import Stack, free_port
-from tests.system.opening import open_surveys
-from tests.system.postgres import running_postgres
+from aggregator.batches.packing import count_codes
+from scripts.stack.opening import open_surveys
+from scripts.stack.postgres import running_postgres
+from scripts.stack.stack import Stack, free_port
 
 WAVES = 8
 QUESTIONS = 10
@@ -93,7 +93,7 @@ class Bench:
 
     @staticmethod
     def is_idle() -> bool:
-        from aggregator.due import find_due_work
+        from aggregator.upkeep.due import find_due_work
 
         return not find_due_work()
 
@@ -251,7 +251,7 @@ def store_batches(
 def count_pairs_once(bench: Bench, *, waves: list[tuple[int, int, int]]) -> tuple[int, float]:
     """Ask for all pairs of every wave; time until all of them are there."""
     from aggregator.models import Comparison
-    from aggregator.snapshots import METHOD_VERSION
+    from aggregator.results.snapshots import METHOD_VERSION
 
     Comparison.objects.all().delete()
     start = time.perf_counter()

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from django import template
 
-from surveys import languages
-from surveys.translations import name_language
+from surveys.authoring.translations import name_language
+from surveys.manifest import languages
 
 register = template.Library()
 register.filter("language_name", name_language)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from django import template
 
-from privacy.mechanisms import round_up_epsilon
-from surveys.strength import Strength, describe_strength
+from privacy.mechanism.mechanisms import round_up_epsilon
+from surveys.manifest.strength import Strength, describe_strength
 
 register = template.Library()
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import Resolver404, resolve
 
 from accounts.models import User
-from tests.factories import make_user
+from tests.support.factories import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 FOR_VISITORS = (

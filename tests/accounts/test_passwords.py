@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from tests.factories import PASSWORD, make_user
+from tests.support.factories import PASSWORD, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 NEW = "an even longer passphrase"

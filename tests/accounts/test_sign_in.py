@@ -12,7 +12,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from accounts.models import User
-from tests.factories import PASSWORD, make_user
+from tests.support.factories import PASSWORD, make_user
 
 if TYPE_CHECKING:
     from django.test.client import _MonkeyPatchedWSGIResponse as Response

@@ -14,20 +14,20 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from aggregator import tasks
-from aggregator.comparisons import request_comparison
+from aggregator.batches.sealing import count_acknowledged, seal_next_batch
+from aggregator.comparisons.jobs import request_comparison
 from aggregator.models import Batch, Chart, Comparison, DueWork, RawReport, Snapshot, Upkeep
-from aggregator.sealing import count_acknowledged, seal_next_batch
-from aggregator.snapshots import newest_snapshot
-from aggregator.verification import (
+from aggregator.results.snapshots import newest_snapshot
+from aggregator.upkeep.verification import (
     Difference,
     Verification,
     claim_verification,
     store_findings,
 )
 from config.celery import app
+from surveys.authoring.services import close_wave
 from surveys.models import Wave
-from surveys.services import close_wave
-from tests.aggregator.waves import make_wave, send_many
+from tests.support.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db
 ROWS = [bytes([i % 2, 0, 1]) for i in range(40)]
@@ -50,7 +50,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         totals.append(snapshot.total)
         return {"n": snapshot.total}, "<svg/>", b""
 
-    monkeypatch.setattr("aggregator.drawing.draw_chart", draw)
+    monkeypatch.setattr("aggregator.results.chart_updates.draw_chart", draw)
     return totals
 
 
@@ -220,7 +220,7 @@ def test_an_open_wave_gives_one_batch_a_message_unless_the_batch_is_full(
     monkeypatch.setattr(tasks, "seal_next_batch", seal_while_more_arrive)
     tasks.seal_wave(wave.pk)
     assert sealed == [30]
-    monkeypatch.setattr("aggregator.sealing.MAX_BATCH", 25)
+    monkeypatch.setattr("aggregator.batches.sealing.MAX_BATCH", 25)
     monkeypatch.setattr(tasks, "MAX_BATCH", 25)
     monkeypatch.setattr(tasks, "BATCHES_PER_MESSAGE", 4)
     tasks.seal_wave(wave.pk)

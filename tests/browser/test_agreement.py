@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from aggregator.respondents import Answer, find_asked, randomize_answers
-from privacy.mechanisms import draw_blocks
-from surveys.drafts import FOLLOW_UP, YES_NO, with_strength
-from surveys.manifest import Manifest, ManifestQuestion, Option, serialize_manifest
-from surveys.rules import Rule, holds
-from surveys.strength import LARGEST_TOTAL_EPSILON
-from tests.browser.modules import loading
+from aggregator.simulation.respondents import Answer, find_asked, randomize_answers
+from privacy.mechanism.mechanisms import draw_blocks
+from surveys.authoring.drafts import FOLLOW_UP, YES_NO, with_strength
+from surveys.manifest.manifest import Manifest, ManifestQuestion, Option, serialize_manifest
+from surveys.manifest.rules import Rule, holds
+from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
+from tests.support.modules import loading
 
 SEED = 20260214
 HOLDS = """async (cases) => {

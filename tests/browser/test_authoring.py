@@ -8,10 +8,10 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from accounts.models import User
-from surveys.forms import QUESTION_FORMS
+from surveys.authoring.forms import QUESTION_FORMS
 from surveys.models import Survey, Wave
-from tests.browser.live import LiveApplication
-from tests.factories import PASSWORD, make_survey, make_user
+from tests.support.factories import PASSWORD, make_survey, make_user
+from tests.support.live import LiveApplication
 
 COLLECT_VIOLATIONS = """
     document.addEventListener("securitypolicyviolation", (event) => {

@@ -8,11 +8,11 @@ import pytest
 from django.db import connection
 from playwright.sync_api import Browser, expect
 
-from aggregator.comparisons import find_comparisons_to_run, run_comparison
+from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
 from surveys.models import Survey, Wave
-from tests.aggregator.test_comparisons import make_answered_wave
-from tests.browser.live import LiveApplication
+from tests.aggregator.comparisons.test_jobs import make_answered_wave
 from tests.browser.test_dashboard import DESK, PHONE, Reader, make_context
+from tests.support.live import LiveApplication
 
 
 def compute_soon() -> threading.Thread:

@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
-from surveys.services import close_wave
-from tests.aggregator.fielding import field, process, send_codes, sign_in
-from tests.browser.live import LiveApplication
-from tests.factories import make_launched_survey
+from tests.support.factories import make_launched_survey
+from tests.support.fielding import field, process, send_codes, sign_in
+from tests.support.live import LiveApplication
 
 # Collected by the page itself, so that reports from before our listeners count too.
 WATCH_VIOLATIONS = """

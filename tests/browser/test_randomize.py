@@ -14,11 +14,11 @@ import pytest
 from playwright.sync_api import Browser, Page
 from scipy.stats import binomtest, chi2
 
-from privacy.mechanisms import SCALE, RandomizedResponse, _draw, draw_blocks, round_to_bit
-from tests.browser.modules import loading
+from privacy.mechanism.mechanisms import SCALE, RandomizedResponse, _draw, draw_blocks, round_to_bit
+from tests.support.modules import loading
 from tests.vectors.make_randomize import PATH
 
-SOURCE = Path("surveys/client/randomize.js").read_text()
+SOURCE = Path("surveys/respondent/client/randomize.js").read_text()
 VECTORS: list[dict[str, Any]] = json.loads(PATH.read_text())
 COMPARE = """async (cases) => {
     const { randomizeSymbol } = await import("/randomize.js");

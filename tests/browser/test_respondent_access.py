@@ -14,14 +14,14 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
-from surveys.drafts import describe
-from surveys.languages import list_texts
+from surveys.authoring.drafts import describe
+from surveys.authoring.services import close_wave, launch_survey
+from surveys.manifest.languages import list_texts
 from surveys.models import Wave
-from surveys.services import close_wave, launch_survey
-from tests.browser.every_type import REFUSED, ask
-from tests.browser.live import LiveApplication
-from tests.browser.visit import NEXT, PHONE, SENT, Visitor, press, status, visiting
-from tests.factories import make_launched_survey, make_survey
+from tests.support.every_type import REFUSED, ask
+from tests.support.factories import make_launched_survey, make_survey
+from tests.support.live import LiveApplication
+from tests.support.visit import NEXT, PHONE, SENT, Visitor, press, status, visiting
 
 Look = Callable[[str], None]
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text()

@@ -15,12 +15,12 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
-from surveys.drafts import describe
-from surveys.manifest import Option, hash_manifest, serialize_manifest
+from surveys.authoring.drafts import describe
+from surveys.manifest.manifest import Option, hash_manifest, serialize_manifest
 from surveys.models import Wave
-from tests.browser.live import LiveApplication
-from tests.browser.visit import DUMP, NEXT, SENT, Visitor, answer, press, status, visiting
-from tests.factories import make_launched_survey, make_survey, make_user
+from tests.support.factories import make_launched_survey, make_survey, make_user
+from tests.support.live import LiveApplication
+from tests.support.visit import DUMP, NEXT, SENT, Visitor, answer, press, status, visiting
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>&amp;{{ 7*7 }}"
 LONG = "Averyverylongwordwithoutanyspace" * 30 + " and many short ones" * 200

@@ -12,11 +12,12 @@ import pytest
 from playwright.sync_api import Browser, Request, Route, expect
 
 from aggregator.models import RawReport, SpentId
-from scripts.chromium import launch_chromium
-from surveys.client_files import ICON, client_files
+from scripts.stack.chromium import launch_chromium
 from surveys.models import Wave
-from tests.browser.live import LiveApplication
-from tests.browser.visit import (
+from surveys.respondent.client_files import ICON, client_files
+from tests.support.factories import make_launched_survey
+from tests.support.live import LiveApplication
+from tests.support.visit import (
     DUMP,
     FIXED_RANDOMNESS,
     SENT,
@@ -26,8 +27,7 @@ from tests.browser.visit import (
     status,
     visiting,
 )
-from tests.factories import make_launched_survey
-from tests.surveys.test_weight import make_survey_in_six_languages
+from tests.surveys.respondent.test_weight import make_survey_in_six_languages
 
 THREE = ("Have you ever driven after drinking?", "Do you have children?", "Do you own a car?")
 
@@ -219,7 +219,7 @@ def test_a_visit_sets_no_cookie_reaches_no_other_host_and_breaks_no_policy(
 
 @pytest.mark.parametrize("language", ["en", "ar"])
 def test_one_visit_weighs_at_most_20_kilobytes(visitor: Visitor, language: str) -> None:
-    """The other four languages are weighed without a browser (tests/surveys/test_weight.py)."""
+    """test_weight.py of tests/surveys/respondent weighs the other languages without a browser."""
     page = visitor.open(make_survey_in_six_languages(), ending=f"/{language}")
     page.locator("#start").click()
     for _ in range(10):

@@ -9,10 +9,10 @@ from django.db import OperationalError
 from playwright.sync_api import Dialog, Page, Route, expect
 
 from aggregator.models import RawReport, SpentId
+from surveys.authoring.services import close_wave
 from surveys.models import Wave
-from surveys.services import close_wave
-from tests.browser.visit import DUMP, SENT, Visitor, answer, press, status
-from tests.factories import make_launched_survey
+from tests.support.factories import make_launched_survey
+from tests.support.visit import DUMP, SENT, Visitor, answer, press, status
 
 REPORTS = "**/api/reports"
 TWO = ("Yes", "No")

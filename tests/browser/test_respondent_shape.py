@@ -12,9 +12,9 @@ from typing import Any
 from playwright.sync_api import Browser, Page, Request, expect
 
 from aggregator.models import RawReport, SpentId
+from surveys.authoring.services import launch_survey
 from surveys.models import Wave
-from surveys.services import launch_survey
-from tests.browser.every_type import (
+from tests.support.every_type import (
     GROUP,
     HOURS,
     LONELY,
@@ -29,9 +29,9 @@ from tests.browser.every_type import (
     make_branching_survey,
     walk_through,
 )
-from tests.browser.live import LiveApplication
-from tests.browser.visit import DUMP, FIXED_RANDOMNESS, SENT, Visitor, press, status, visiting
-from tests.factories import make_survey
+from tests.support.factories import make_survey
+from tests.support.live import LiveApplication
+from tests.support.visit import DUMP, FIXED_RANDOMNESS, SENT, Visitor, press, status, visiting
 
 SYMBOLS = re.compile(r'"symbols": ?"[A-Za-z0-9_~-]+"')
 # Counts what is asked of the browser's generator, with the size of every request.

@@ -11,13 +11,13 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
-from scripts.chromium import launch_chromium
+from scripts.stack.chromium import launch_chromium
+from surveys.authoring.services import launch_survey
 from surveys.models import Wave
-from surveys.services import launch_survey
-from tests.browser.live import LiveApplication
 from tests.browser.test_respondent_sending import REPORTS, TWO, kept, lose_acknowledgement, submit
-from tests.browser.visit import SENT, Visitor, answer, press, status, visiting
-from tests.factories import make_launched_survey, make_survey
+from tests.support.factories import make_launched_survey, make_survey
+from tests.support.live import LiveApplication
+from tests.support.visit import SENT, Visitor, answer, press, status, visiting
 
 NEUTRAL = "https://www.wikipedia.org/"
 RECEIPT = "See exactly what left your phone"

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from aggregator.models import RawReport
-from surveys.services import launch_survey
-from tests.browser.every_type import (
+from surveys.authoring.services import launch_survey
+from tests.support.every_type import (
     GROUP,
     HOURS,
     LONELY,
@@ -28,9 +28,9 @@ from tests.browser.every_type import (
     type_in,
     walk_through,
 )
-from tests.browser.live import LiveApplication
-from tests.browser.visit import NEXT, SENT, Visitor, press, status, visiting
-from tests.factories import make_survey
+from tests.support.factories import make_survey
+from tests.support.live import LiveApplication
+from tests.support.visit import NEXT, SENT, Visitor, press, status, visiting
 
 LONG_WAY: dict[str, Do] = {
     MOVED: choose("Yes"),

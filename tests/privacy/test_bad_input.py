@@ -15,32 +15,20 @@ import numpy as np
 import pytest
 
 import privacy
-from privacy import (
-    accounting,
+from privacy.associations import (
     association,
-    attacks,
-    budgets,
     comparison,
-    conditional,
-    coverage,
-    estimation,
-    follow_ups,
-    intervals,
     latent_regression,
-    mechanisms,
-    power,
-    precision,
     profiles,
-    ratios,
     regression,
-    scales,
-    shuffling,
     significance,
     tables,
-    weighting,
 )
-from privacy.mechanisms import SCALE, RandomizedResponse
-from privacy.tables import Variable
+from privacy.associations.tables import Variable
+from privacy.mechanism import accounting, attacks, mechanisms, shuffling
+from privacy.mechanism.mechanisms import SCALE, RandomizedResponse
+from privacy.planning import budgets, follow_ups, power, precision
+from privacy.shares import conditional, coverage, estimation, intervals, ratios, scales, weighting
 
 Row = tuple[Callable[..., Any], dict[str, Any], dict[str, Sequence[Any]]]
 
@@ -535,7 +523,7 @@ def test_good_arguments_are_taken(row: Row) -> None:
 def test_a_bad_argument_is_refused_by_name(
     function: Callable[..., Any], good: dict[str, Any], argument: str, value: Any
 ) -> None:
-    integers_only = getattr(function, "__module__", "") == "privacy.mechanisms"
+    integers_only = getattr(function, "__module__", "") == "privacy.mechanism.mechanisms"
     documented = (ValueError, TypeError) if integers_only or function is report else ValueError
     with pytest.raises(documented) as refused:
         function(**{**good, argument: value})

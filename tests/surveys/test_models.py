@@ -9,10 +9,8 @@ from collections.abc import Callable
 import pytest
 from django.db import DatabaseError, IntegrityError, transaction
 
-from surveys.errors import NotDraft, NotLaunchable, NotOpen, TooManyQuestions
-from surveys.manifest import parse_manifest
-from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
-from surveys.services import (
+from surveys.authoring.errors import NotDraft, NotLaunchable, NotOpen, TooManyQuestions
+from surveys.authoring.services import (
     add_question,
     close_wave,
     copy_survey,
@@ -23,7 +21,9 @@ from surveys.services import (
     move_question,
     save_draft,
 )
-from tests.aggregator.waves import make_wave
+from surveys.manifest.manifest import parse_manifest
+from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
+from tests.support.waves import make_wave
 
 pytestmark = pytest.mark.django_db
 

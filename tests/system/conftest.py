@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.postgres import Postgres, running_postgres
-from tests.system.world import World, make_world
+from scripts.stack.postgres import Postgres, running_postgres
+from scripts.stack.world import World, make_world
 
 # Settings and broken builds for other processes: imported here, for doctests, they would turn
 # the clock or break the sealer of the tests themselves.

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from aggregator.demo_surveys import REDBOOK
-from scripts.stack import Stack, StackError, free_port
-from tests.system.postgres import Postgres
-from tests.system.world import OWNER, World
+from aggregator.simulation.demo_surveys import REDBOOK
+from scripts.stack.postgres import Postgres
+from scripts.stack.stack import Stack, StackError, free_port
+from scripts.stack.world import OWNER, World
 
 
 @pytest.fixture

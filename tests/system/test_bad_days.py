@@ -16,10 +16,10 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from tests.system.crowd import History, sending
-from tests.system.disks import SmallDisk, small_disk
-from tests.system.intake import SWEEP, Target, post, running_intake, wait_for
-from tests.system.postgres import Postgres
+from scripts.attacks.crowd import History, sending
+from scripts.stack.disks import SmallDisk, small_disk
+from scripts.stack.intake import SWEEP, Target, post, running_intake, wait_for
+from scripts.stack.postgres import Postgres
 
 # Numbers that no test sends twice.
 blocks = itertools.count(0, 100_000)
@@ -40,7 +40,7 @@ def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     # SQLite follows the link and keeps its journal beside the file itself.
     (var / "murmur.sqlite3").symlink_to(var / "disk" / "murmur.sqlite3")
     clock = {
-        "DJANGO_SETTINGS_MODULE": "tests.system.clock_settings",
+        "DJANGO_SETTINGS_MODULE": "scripts.stack.clock_settings",
         "MURMUR_TEST_CLOCK": str(var / "clock"),
     }
     with (

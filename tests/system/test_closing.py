@@ -10,13 +10,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.system.draws import Survey
-from tests.system.intake import SWEEP, Target, post, running_intake, wait_for
-from tests.system.postgres import Postgres
+from scripts.attacks.fuzz.draws import Survey
+from scripts.stack.intake import SWEEP, Target, post, running_intake, wait_for
+from scripts.stack.postgres import Postgres
 
 CLOSE = """
 from surveys.models import Wave
-from surveys.services import close_wave
+from surveys.authoring.services import close_wave
 wave = Wave.objects.get(manifest_hash=bytes.fromhex({manifest!r}))
 close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
 """

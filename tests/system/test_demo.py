@@ -9,11 +9,11 @@ from collections import Counter
 
 import pytest
 
-from privacy.association import associate
-from privacy.intervals import likelihood_ratio
-from privacy.mechanisms import RandomizedResponse
-from privacy.tables import Variable
-from tests.system.world import World
+from privacy.associations.association import associate
+from privacy.associations.tables import Variable
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.intervals import likelihood_ratio
+from scripts.stack.world import World
 
 PEOPLE = 6366
 YES = {"affair": 2053, "unhappy": 1440, "religious": 3078, "children": 3952}  # as published

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from aggregator import estimates
-from aggregator.demo_surveys import STUDY
-from aggregator.figures import Among, list_figures
-from aggregator.truths import find_truths, name_figure
-from surveys.manifest import NOT_DRAWN
-from tests.system.world import World
+from aggregator.results import estimates
+from aggregator.results.estimands import Among, list_figures
+from aggregator.simulation.demo_surveys import STUDY
+from aggregator.simulation.truth import find_truths, name_figure
+from scripts.stack.world import World
+from surveys.manifest.manifest import NOT_DRAWN
 
 
 # On SQLite the other demo survey runs (test_demo.py).

@@ -12,9 +12,9 @@ import httpx
 import pytest
 import redis
 
-from tests.system.opening import open_surveys
-from tests.system.postgres import Postgres
-from tests.system.world import Tally, World, make_world
+from scripts.stack.opening import open_surveys
+from scripts.stack.postgres import Postgres
+from scripts.stack.world import Tally, World, make_world
 
 ONE_BATCH_IS_DUE = 100  # 2K raw reports
 

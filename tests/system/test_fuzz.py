@@ -22,9 +22,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.system.fuzz import MUTATIONS, fuzz
-from tests.system.intake import QUESTIONS, Target, running_intake
-from tests.system.postgres import Postgres
+from scripts.attacks.fuzz.fuzz import MUTATIONS, fuzz
+from scripts.stack.intake import QUESTIONS, Target, running_intake
+from scripts.stack.postgres import Postgres
 
 REQUESTS = 20_000
 # What a process may grow by, once warm: nothing that arrived is to be kept.

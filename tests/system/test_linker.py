@@ -23,15 +23,15 @@ import numpy as np
 import psycopg
 import pytest
 
-from aggregator.privacy_checks import RECOMMENDED_POSTGRESQL
-from scripts.stack import Stack, free_port
-from tests.aggregator.on_postgresql import Server, running_server
-from tests.system.controls_linker import SERIAL_POSTGRESQL, SERIAL_SQLITE
-from tests.system.linker import Dump, Findings, Guess, SealedBatch, link
-from tests.system.linker_crowd import FLIPS, QUESTIONS, Crowd, make_crowd
-from tests.system.linker_dump import copy_contents, copy_files
-from tests.system.linker_scores import score
-from tests.system.opening import open_surveys
+from aggregator.upkeep.privacy_checks import RECOMMENDED_POSTGRESQL
+from scripts.attacks.linker.control_settings import SERIAL_POSTGRESQL, SERIAL_SQLITE
+from scripts.attacks.linker.crowd import FLIPS, QUESTIONS, Crowd, make_crowd
+from scripts.attacks.linker.dump import copy_contents, copy_files
+from scripts.attacks.linker.linker import Dump, Findings, Guess, SealedBatch, link
+from scripts.attacks.linker.scores import score
+from scripts.stack.on_postgresql import Server, running_server
+from scripts.stack.opening import open_surveys
+from scripts.stack.stack import Stack, free_port
 
 SEED = 19650301
 RUNS, EACH = 20, 500
@@ -185,7 +185,7 @@ def test_a_full_dump_links_nobody_and_holds_no_canary(
 
 @pytest.mark.parametrize("vendor", ["sqlite", "postgresql"])
 def test_a_leaky_build_is_found_out(vendor: str, tmp_path: Path, assets: Path) -> None:
-    control = {"DJANGO_SETTINGS_MODULE": "tests.system.controls_linker"}
+    control = {"DJANGO_SETTINGS_MODULE": "scripts.attacks.linker.control_settings"}
     folder = tmp_path / "dump"
     with running_site(vendor, tmp_path / "var", assets, **control) as site:
         for statement in SERIAL_POSTGRESQL if site.server else SERIAL_SQLITE:

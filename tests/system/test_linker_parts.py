@@ -10,9 +10,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.system.linker import ENCODINGS, CanaryFinder, Finder, Hit, IdFinder, assign_ids, spell
-from tests.system.linker_crowd import CANARIES, TEXTS
-from tests.system.linker_scores import score
+from scripts.attacks.linker.crowd import CANARIES, TEXTS
+from scripts.attacks.linker.linker import (
+    ENCODINGS,
+    CanaryFinder,
+    Finder,
+    Hit,
+    IdFinder,
+    assign_ids,
+    spell,
+)
+from scripts.attacks.linker.scores import score
 
 NOISE = random.Random(3).randbytes(50_000)
 TEXT = TEXTS["agent"]

@@ -23,14 +23,14 @@ import httpx
 import psycopg
 import pytest
 
-from aggregator.packing import unpack_reports
-from aggregator.sending import send_reports
-from scripts.load import run_share
-from scripts.load_plan import Plan, Tally
-from scripts.stack import Stack, free_port
-from tests.system.opening import OpenWave, open_surveys
-from tests.system.postgres import Postgres
-from tests.system.world import World
+from aggregator.batches.packing import unpack_reports
+from aggregator.simulation.sending import send_reports
+from scripts.load.command import run_share
+from scripts.load.plan import Plan, Tally
+from scripts.stack.opening import OpenWave, open_surveys
+from scripts.stack.postgres import Postgres
+from scripts.stack.stack import Stack, free_port
+from scripts.stack.world import World
 
 # Forty codes make every report one of a kind.
 QUESTIONS = 40

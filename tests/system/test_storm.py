@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.system.postgres import Postgres
-from tests.system.storm import Outcome, Plan, make_storm_world, run_storm
+from scripts.attacks.storm.storm import Outcome, Plan, make_storm_world, run_storm
+from scripts.stack.postgres import Postgres
 
 KILLS = 100
 REPORTS_PER_SECOND = 100

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggregator.packing import count_codes, pack_reports
-from tests.system.storm_checker import (
+from aggregator.batches.packing import count_codes, pack_reports
+from scripts.attacks.storm.checker import (
     NUMBER_BITS,
     QUESTIONS,
     Event,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.system.postgres import Postgres
-from tests.system.storm_controls import run_broken_sealer, run_naive_celery
+from scripts.attacks.storm.controls import run_broken_sealer, run_naive_celery
+from scripts.stack.postgres import Postgres
 
 
 def test_a_sealer_that_deletes_before_it_inserts_is_caught(

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
+from scripts.attacks.storm.storm import Outcome
 from scripts.benchmarks.killstorm import judge
-from tests.system.storm import Outcome
 
 CALM: dict[str, Any] = {
     "verdict": SimpleNamespace(is_clean=True),

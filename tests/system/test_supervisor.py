@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.stack import ROOT, free_port
+from scripts.stack.stack import ROOT, free_port
 
 
 def environment(var: Path, port: int) -> dict[str, str]:
@@ -30,7 +30,7 @@ def environment(var: Path, port: int) -> dict[str, str]:
 
 def start(var: Path, port: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "scripts.supervisor"],
+        [sys.executable, "-m", "scripts.stack.supervisor"],
         cwd=ROOT,
         env=environment(var, port),
         stdin=subprocess.DEVNULL,
@@ -135,7 +135,7 @@ def test_what_dies_is_started_again(
 
 def run_to_end(var: Path, port: int | str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "scripts.supervisor"],
+        [sys.executable, "-m", "scripts.stack.supervisor"],
         cwd=ROOT,
         env={**environment(var, 0), "PORT": str(port)},
         stdin=subprocess.DEVNULL,

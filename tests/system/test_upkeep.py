@@ -21,25 +21,25 @@ import psycopg
 import pytest
 import redis
 
+from aggregator.batches.packing import unpack_reports
 from aggregator.intake.wire import encode_report
-from aggregator.packing import unpack_reports
-from scripts.stack import ROOT, Stack, free_port
-from tests.system.opening import open_surveys
-from tests.system.postgres import Postgres
-from tests.system.world import World, make_world
+from scripts.stack.opening import open_surveys
+from scripts.stack.postgres import Postgres
+from scripts.stack.stack import ROOT, Stack, free_port
+from scripts.stack.world import World, make_world
 
 # Fifteen weak yes/no questions give 32,768 patterns: enough for a report to be one of a kind.
 QUESTIONS = 15
 # As by a worker that died between looking and doing.
 LOOK = """
 from django.utils import timezone
-from aggregator.due import find_due_work, remember_due_work
+from aggregator.upkeep.due import find_due_work, remember_due_work
 remember_due_work(find_due_work(), now=timezone.now())
 """
 # Fails, instead of hanging, if it queues up behind a lock.
 SEAL_WITHOUT_WAITING = """
 from django.db import connection
-from aggregator.sealing import seal_next_batch
+from aggregator.batches.sealing import seal_next_batch
 with connection.cursor() as cursor:
     cursor.execute("SET lock_timeout = '2s'")
 print(seal_next_batch(wave_id={wave}))
@@ -48,7 +48,7 @@ print(seal_next_batch(wave_id={wave}))
 SEALER = """
 import sys, time
 from pathlib import Path
-from aggregator import sealing
+from aggregator.batches import sealing
 from surveys.models import Wave
 sealing.MAX_BATCH = 500
 folder, name, backwards = Path({folder!r}), {name!r}, {backwards!r}

@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from aggregator.backups import BackupError, copy_database
 from aggregator.models import RawReport
+from aggregator.upkeep.backups import BackupError, copy_database
 
 
 class Command(BaseCommand):

@@ -11,15 +11,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from accounts.models import User
-from aggregator.demo import encode_envelopes, field_demo, load_or_draw_envelopes
-from aggregator.demo_surveys import DEMOS, Demo
-from aggregator.known_truth import known_truths
+from aggregator.batches.sealing import count_acknowledged
 from aggregator.models import Snapshot
-from aggregator.results import read_results
-from aggregator.sealing import count_acknowledged
-from aggregator.sending import SendingError, send_reports
-from aggregator.snapshots import newest_snapshot
-from aggregator.truths import write_comparison
+from aggregator.results.results import read_results
+from aggregator.results.snapshots import newest_snapshot
+from aggregator.simulation.demo import encode_envelopes, field_demo, load_or_draw_envelopes
+from aggregator.simulation.demo_surveys import DEMOS, Demo
+from aggregator.simulation.known_truth import known_truths
+from aggregator.simulation.sending import SendingError, send_reports
+from aggregator.simulation.truth import write_comparison
 from surveys.models import Wave
 
 POLL_SECONDS = 0.5

@@ -17,10 +17,10 @@ from django.db import connection
 from django.db.models import F, Q
 from django.utils import timezone
 
-from aggregator import privacy_checks as checks
 from aggregator.models import Batch, Upkeep
-from aggregator.privacy_checks import Finding, Verdict
-from aggregator.purging import purge_is_due, read_rights
+from aggregator.upkeep import privacy_checks as checks
+from aggregator.upkeep.privacy_checks import Finding, Verdict
+from aggregator.upkeep.purging import purge_is_due, read_rights
 from surveys.models import MIN_BATCH_FLOOR, Wave
 
 REDIS_SECONDS = 5

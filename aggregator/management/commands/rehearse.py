@@ -10,21 +10,21 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from aggregator.demo import draw_envelopes, encode_envelopes
 from aggregator.models import Snapshot
-from aggregator.rehearsal import (
+from aggregator.results.results import read_results
+from aggregator.results.snapshots import newest_snapshot
+from aggregator.simulation.demo import draw_envelopes, encode_envelopes
+from aggregator.simulation.rehearsal import (
     MAX_PEOPLE,
     RehearsalError,
     draw_people,
     open_rehearsal,
     read_groups,
 )
-from aggregator.results import read_results
-from aggregator.sending import SendingError, send_reports
-from aggregator.snapshots import newest_snapshot
-from aggregator.truths import find_truths, write_comparison
-from surveys.drafts import describe
-from surveys.errors import SurveyError
+from aggregator.simulation.sending import SendingError, send_reports
+from aggregator.simulation.truth import find_truths, write_comparison
+from surveys.authoring.drafts import describe
+from surveys.authoring.errors import SurveyError
 from surveys.models import Survey, Wave
 
 POLL_SECONDS = 0.5
@@ -42,7 +42,9 @@ class Command(BaseCommand):
         parser.add_argument("survey", help="the last part of the survey's address")
         parser.add_argument("--people", type=int, default=2000)
         parser.add_argument(
-            "--answers", type=Path, help="JSON file with the true answers (aggregator/rehearsal.py)"
+            "--answers",
+            type=Path,
+            help="JSON file with the true answers (aggregator/simulation/rehearsal.py)",
         )
         parser.add_argument("--seed", type=int, default=1, help="of the true answers")
         parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Murmur runs")

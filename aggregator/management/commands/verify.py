@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import QuerySet
 
-from aggregator.verification import Verification, store_findings
+from aggregator.upkeep.verification import Verification, store_findings
 from surveys.models import Wave
 
 

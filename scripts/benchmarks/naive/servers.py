@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from scripts.benchmarks._ground import Ground, running, wait_until_answered
-from scripts.stack import Stack, free_port
+from scripts.stack.stack import Stack, free_port
 
 PATH = "/naive/reports"
 SETTINGS = "scripts.benchmarks.naive.settings"

@@ -20,7 +20,7 @@ from rest_framework.views import APIView
 
 from aggregator.intake.wire import ALPHABET
 from aggregator.models import RawReport, SpentId
-from surveys.manifest import parse_manifest
+from surveys.manifest.manifest import parse_manifest
 from surveys.models import Wave
 
 TEXT = re.compile(r"[A-Za-z0-9_-]{43}")

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from surveys.client_check import Unreadable, check_client
+from surveys.respondent.verification import Unreadable, check_client
 
 
 class Command(BaseCommand):

@@ -1,0 +1,72 @@
+"""What the columns of a wave's batches mean.
+
+One column for each symbol. Where each person is asked some blocks of questions only, a mask for
+each block comes first: 1 if the report has this block, and under a 0 all symbols of the block
+are written as 0. So every column counts every report, joint counts need nothing but columns,
+and the codes of a question are those under its mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surveys.manifest.manifest import NOT_DRAWN, Manifest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    ks: tuple[int, ...]  # of every column
+    places: tuple[int, ...]  # the column of each symbol
+    masks: tuple[int | None, ...]  # the column of each symbol's mask; None if all are asked
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Layout:
+        masks = manifest.block_count if manifest.drawn is not None else 0
+        symbols = manifest.symbols
+        return cls(
+            ks=(*([2] * masks), *(symbol.k for symbol in symbols)),
+            places=tuple(range(masks, masks + len(symbols))),
+            masks=tuple(symbol.block if masks else None for symbol in symbols),
+        )
+
+    @property
+    def mask_count(self) -> int:
+        return len(self.ks) - len(self.places)
+
+    def write_columns(self, reports: Sequence[bytes]) -> list[bytes]:
+        """Turn rows of symbols, as they were sent, into rows of columns."""
+        if not self.mask_count:
+            return list(reports)
+        symbols = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(len(reports), -1)
+        columns = np.empty((len(reports), len(self.ks)), dtype=np.uint8)
+        for index, (place, mask) in enumerate(zip(self.places, self.masks, strict=True)):
+            codes = symbols[:, index]
+            drawn = codes != NOT_DRAWN
+            columns[:, place] = np.where(drawn, codes, 0)
+            if mask is not None:
+                columns[:, mask] = drawn
+        return [row.tobytes() for row in columns]
+
+    def read_symbols(self, columns: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Turn a matrix of columns back into symbols, NOT_DRAWN where there is none."""
+        if not self.mask_count:
+            return columns
+        symbols = columns[:, list(self.places)]
+        for index, mask in enumerate(self.masks):
+            if mask is not None:
+                symbols[columns[:, mask] == 0, index] = NOT_DRAWN
+        return symbols
+
+    def read_counts(self, counts: Sequence[Sequence[int]]) -> list[list[int]]:
+        """Of the counts of all columns, those of each symbol's codes where it was asked."""
+        found = []
+        for place, mask in zip(self.places, self.masks, strict=True):
+            cells = list(counts[place])
+            if mask is not None:
+                cells[0] -= counts[mask][0]
+            found.append(cells)
+        return found

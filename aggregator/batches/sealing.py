@@ -1,0 +1,198 @@
+"""Sealing: raw reports become a batch and cease to exist one by one.
+
+Everything here may run twice, late or at the same time elsewhere: the wave's row lock and
+one transaction make each step happen once or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.db import connection, transaction
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery, Sum
+from django.utils import timezone
+
+from aggregator.batches.columns import Layout
+from aggregator.batches.packing import count_codes, pack_reports
+from aggregator.models import Batch, Discard, RawReport
+from surveys.authoring.errors import NotOpen
+from surveys.authoring.services import close_wave
+from surveys.manifest.manifest import parse_manifest
+from surveys.models import Wave
+
+MAX_BATCH = 65_536
+
+
+class SealingError(Exception):
+    """Fewer rows were taken than counted; the transaction is rolled back, nothing is lost."""
+
+
+def choose_batch_size(*, waiting: int, minimum: int, closed: bool) -> int:
+    """Say how many waiting reports to seal now; 0 for none.
+
+    While the wave is open at least `minimum` stay behind, so that closing always has a
+    full batch left to seal.
+    """
+    largest = max(MAX_BATCH, minimum)
+    # What cannot be divided into two full batches is sealed as one, however large.
+    if closed and minimum <= waiting <= max(largest, 2 * minimum - 1):
+        return waiting
+    if waiting >= 2 * minimum:
+        return min(waiting - minimum, largest)
+    return 0
+
+
+def seal_next_batch(*, wave_id: int) -> Batch | None:
+    """Seal what is due of a wave as its next batch; None if nothing is due."""
+    with transaction.atomic(durable=True):
+        # No-key-update: uploads hold key-share and are not kept waiting. Who finds the row
+        # locked does not queue up: another sealer is at work, or the wave is being closed.
+        wave = (
+            Wave.objects.select_for_update(no_key=True, skip_locked=True).filter(pk=wave_id).first()
+        )
+        if wave is None:
+            return None
+        # Of a great backlog no more is counted than one batch takes.
+        enough = max(MAX_BATCH, wave.minimum_batch) + wave.minimum_batch
+        waiting = RawReport.objects.filter(wave=wave).order_by()[:enough].count()
+        size = choose_batch_size(
+            waiting=waiting, minimum=wave.minimum_batch, closed=not wave.is_open
+        )
+        if size:
+            return _seal(wave=wave, size=size)
+        if not wave.is_open and 0 < waiting < wave.minimum_batch:
+            _discard(wave=wave, waiting=waiting)
+    return None
+
+
+def _seal(*, wave: Wave, size: int) -> Batch:
+    rows = _take_raw_reports(wave_id=wave.pk, size=size)
+    layout = Layout.of(parse_manifest(bytes(wave.manifest)))
+    packed = pack_reports(layout.write_columns(rows), ks=layout.ks)
+    newest = wave.batches.aggregate(newest=Max("number"))["newest"] or 0
+    return Batch.objects.create(
+        wave=wave,
+        number=newest + 1,
+        size=size,
+        packed=packed,
+        content_hash=hashlib.sha256(packed).digest(),
+        counts=count_codes(packed, size=size, ks=layout.ks),
+    )
+
+
+def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
+    """Delete exactly `size` raw reports and return their symbols."""
+    # Ids are random, so their order has nothing to do with the order of arrival.
+    lock = "FOR UPDATE SKIP LOCKED" if connection.vendor == "postgresql" else ""
+    with connection.cursor() as cursor:
+        # Materialized: a plan may ask a plain subquery again for each row, which passes over what
+        # is locked or deleted by now and so finds other rows.
+        cursor.execute(
+            f"""
+            WITH chosen AS MATERIALIZED (
+                SELECT id FROM aggregator_raw_report
+                WHERE wave_id = %s ORDER BY id LIMIT %s {lock})
+            DELETE FROM aggregator_raw_report WHERE id IN (SELECT id FROM chosen)
+            RETURNING symbols
+            """,  # noqa: S608
+            [wave_id, size],
+        )
+        rows = [bytes(symbols) for (symbols,) in cursor.fetchall()]
+    if len(rows) != size:
+        raise SealingError(f"expected {size} raw reports, took {len(rows)}")
+    return rows
+
+
+def _discard(*, wave: Wave, waiting: int) -> None:
+    """Delete what a closed wave could not bring to a full batch, and leave a note of it."""
+    deleted, _ = RawReport.objects.filter(wave=wave).delete()
+    if deleted != waiting:
+        raise SealingError(f"expected to discard {waiting} raw reports, deleted {deleted}")
+    Discard.objects.create(wave=wave, size=waiting)
+
+
+def find_waves_to_seal() -> QuerySet[Wave]:
+    """Waves with 2K raw reports waiting, and closed waves with any.
+
+    Looks at 2K rows of a wave at most: a sweep must not take longer the more is waiting.
+    """
+    waiting = RawReport.objects.filter(wave=OuterRef("pk")).order_by()
+    due = Q(state=Wave.State.CLOSED, first_waiting__isnull=False)
+    for minimum in (
+        Wave.objects.open().order_by().values_list("minimum_batch", flat=True).distinct()
+    ):
+        enough = 2 * minimum
+        due |= Q(Exists(waiting[enough - 1 : enough]), state=Wave.State.OPEN, minimum_batch=minimum)
+    return (
+        Wave.objects.annotate(first_waiting=Subquery(waiting.values("wave")[:1]))
+        .filter(due)
+        .order_by("pk")
+    )
+
+
+def read_ledger(wave: Wave) -> tuple[int, int]:
+    """Count the spent ids, and the reports that are raw, sealed or discarded: as many, or else.
+
+    One statement, so that a report that arrives or is sealed at this moment is seen on both
+    sides or on neither.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT (SELECT count(*) FROM aggregator_spent_id WHERE wave_id = %s),
+                   (SELECT count(*) FROM aggregator_raw_report WHERE wave_id = %s)
+                 + (SELECT coalesce(sum(size), 0) FROM aggregator_batch WHERE wave_id = %s)
+                 + (SELECT coalesce(sum(size), 0) FROM aggregator_discard WHERE wave_id = %s)
+            """,
+            [wave.pk] * 4,
+        )
+        spent, found = cursor.fetchone()
+        return int(spent), int(found)
+
+
+def count_acknowledged(wave: Wave) -> int:
+    """Reports that were acknowledged and neither lost nor doubled: sealed, raw, discarded."""
+    return read_ledger(wave)[1]
+
+
+def count_sealed(wave: Wave) -> int:
+    return wave.batches.aggregate(total=Sum("size"))["total"] or 0
+
+
+def _has_reached_its_cap(wave: Wave) -> bool:
+    """Of a great backlog no more is counted than the cap lacks; sealed reports cost one sum.
+
+    The sum comes first: a batch that is sealed between the two statements is then missed by
+    both, and the next sweep closes the wave, instead of being counted twice.
+    """
+    lacking = (wave.cap or 0) - count_sealed(wave)
+    if lacking <= 0:
+        return True
+    waiting = RawReport.objects.filter(wave=wave).order_by()[lacking - 1 : lacking]
+    return waiting.exists()
+
+
+def close_due_waves() -> int:
+    """Close the open waves whose frozen end has come; return how many were closed.
+
+    Reports that arrive between reaching the cap and this call are counted too: how many
+    depends on when people came, not on what they said.
+    """
+    # Those who toss coins are closed with the browsers, whose number of people ends both.
+    waves = Wave.objects.electronic()
+    due = [(wave, Wave.Ending.DATE) for wave in waves.past_closing_date(timezone.now())]
+    due += [
+        (wave, Wave.Ending.CAP)
+        for wave in waves.open()
+        .filter(cap__isnull=False)
+        .exclude(pk__in=[wave.pk for wave, _ in due])
+        if _has_reached_its_cap(wave)
+    ]
+    closed = 0
+    for wave, ending in due:
+        try:
+            close_wave(wave_id=wave.pk, ending=ending)
+        except NotOpen:  # another sweep was faster
+            continue
+        closed += 1
+    return closed

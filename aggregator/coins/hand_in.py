@@ -1,0 +1,84 @@
+"""Handing in a code that was drawn elsewhere: by the page as one file, without a connection.
+
+The code is scrambled already, so any phone or computer may send it; no script is needed here.
+"""
+
+from __future__ import annotations
+
+from django.db import DatabaseError, InterfaceError
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from aggregator import problems
+from aggregator.coins.pages import render_page, show_notice
+from aggregator.coins.plain_forms import check_limit, read_form, refuse_request
+from aggregator.intake.core import storing_failed
+from aggregator.intake.errors import IntakeError, NotNow, Refused
+from aggregator.intake.store import record_report
+from aggregator.intake.wire import MAX_BODY_BYTES, parse_upload
+from surveys.models import Wave
+
+# A form may write each byte as three (~ as %7E), and its field has a name.
+MAX_FORM_BYTES = 4 * MAX_BODY_BYTES
+# What is said of a code that was not taken; all others say that it has another form.
+_TROUBLES = {
+    problems.WAVE_CLOSED: "closed",
+    problems.WAVE_NOT_OPEN_YET: "early",
+    problems.ID_ALREADY_USED: "used",
+    problems.UNKNOWN_MANIFEST: "foreign",
+    problems.TOO_LARGE: "too-long",
+    problems.TOO_MANY_REQUESTS: "busy",
+    problems.DATABASE_UNAVAILABLE: "not-stored",
+    problems.UNAVAILABLE: "not-stored",
+}
+
+
+@csrf_exempt  # there is no session that a foreign page could use; foreign posts are refused
+@require_http_methods(["GET", "HEAD", "POST"])
+def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
+    """Take the bytes that the page as one file showed."""
+    waves = Wave.objects.electronic().filter(survey__slug=slug)
+    newest = waves.order_by("-number").first()
+    if newest is None:
+        return show_notice(request, "unknown", status=404)
+    if request.method != "POST":
+        return _show(request, newest)
+    refused = refuse_request(request, newest)
+    if refused is not None:
+        return refused
+    posted, is_whole = read_form(request, limit=MAX_FORM_BYTES)
+    text = posted.get("report", "").strip()
+    # Paper and chats break lines and put spaces in; no code has any.
+    code = "".join(text.split())
+    text = text if len(text) <= MAX_BODY_BYTES else code
+    try:
+        if not is_whole:
+            raise Refused(problems.TOO_LARGE, "This is longer than any report.")
+        upload = parse_upload(code.encode())
+        if not waves.filter(manifest_hash=upload.manifest_hash).exists():
+            raise Refused(problems.UNKNOWN_MANIFEST, "This code is of another survey.")
+        check_limit(request)
+        record_report(upload)
+    except IntakeError as error:
+        return _refuse(request, newest, text=text, error=error)
+    except (DatabaseError, InterfaceError) as error:
+        return _refuse(request, newest, text=text, error=storing_failed(error))
+    return show_notice(request, "handed-in", wave=newest)
+
+
+def _show(
+    request: HttpRequest, wave: Wave, *, text: str = "", trouble: str = "", status: int = 200
+) -> HttpResponse:
+    return render_page(
+        request, "hand_in.html", wave=wave, status=status, text=text, trouble=trouble
+    )
+
+
+def _refuse(request: HttpRequest, wave: Wave, *, text: str, error: IntakeError) -> HttpResponse:
+    trouble = _TROUBLES.get(error.problem, "unreadable")
+    shown = text[:MAX_BODY_BYTES]  # no code is longer
+    response = _show(request, wave, text=shown, trouble=trouble, status=error.problem.status)
+    if isinstance(error, NotNow):
+        response["Retry-After"] = str(error.retry_after)
+    return response

@@ -1,0 +1,115 @@
+"""How pages for those who toss coins are made: no script, no cookie, no session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.translation import override
+
+from aggregator.coins.sheets import CoinSheet, new_sheet
+from surveys.manifest.languages import NAMES, negotiate, translate_manifest
+from surveys.manifest.manifest import MANUAL, Manifest, ManifestQuestion, parse_manifest
+from surveys.models import Wave
+from surveys.respondent.label.label import describe_protection
+from surveys.respondent.page import describe_page, link_languages
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """One question of the form; `code` is what is ticked, `is_missing` where that was asked for."""
+
+    number: int
+    question: ManifestQuestion
+    code: int | None
+    is_missing: bool
+
+
+def show_form(
+    request: HttpRequest,
+    wave: Wave,
+    *,
+    sheet: CoinSheet | None = None,
+    trouble: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """The form; with a sheet, its ticks and its id once more, and the trouble with it."""
+    sheet = sheet or new_sheet(bytes(wave.manifest_hash))
+    return render_page(
+        request, "coins.html", wave=wave, status=status, sheet=sheet, trouble=trouble
+    )
+
+
+def show_notice(
+    request: HttpRequest, kind: str, *, wave: Wave | None = None, status: int = 200
+) -> HttpResponse:
+    return render_page(request, "coins_notice.html", wave=wave, status=status, kind=kind)
+
+
+def render_page(
+    request: HttpRequest, template: str, *, wave: Wave | None, status: int = 200, **more: Any
+) -> HttpResponse:
+    """Write a page in the language that was chosen among the survey's own."""
+    manifest = parse_manifest(bytes(wave.manifest)) if wave else None
+    language = choose_language(request, manifest)
+
+    def find_url(code: str) -> str:
+        return f"{request.path}?lang={code}"
+
+    context = {
+        **describe_page(language),
+        "languages": link_languages(manifest, but=language, find_url=find_url) if manifest else [],
+        "path": request.path,
+        "exit_url": settings.EXIT_URL if manifest and manifest.quick_exit else "",
+        "wave": wave,
+        **more,
+    }
+    with override(language):
+        if wave is not None and manifest is not None:
+            words = wave.words.get(language, "")
+            context |= _describe_survey(translate_manifest(manifest, language, words), **more)
+        # Without the request: its context processors would look at the session.
+        content = render_to_string(f"aggregator/{template}", context)
+    return HttpResponse(content, status=status)
+
+
+def _describe_survey(
+    manifest: Manifest, *, sheet: CoinSheet | None = None, trouble: str = "", **_more: Any
+) -> dict[str, Any]:
+    if manifest.mode != MANUAL:
+        return {"manifest": manifest}  # a code is handed in, of questions of any type
+    codes = sheet.codes if sheet else {}
+    fields = [
+        Field(
+            number=number,
+            question=question,
+            code=codes.get(question.name),
+            is_missing=trouble == "missing" and question.name not in codes,
+        )
+        for number, question in enumerate(manifest.questions, start=1)
+    ]
+    return {
+        "manifest": manifest,
+        "label": describe_protection(manifest),
+        "fields": fields,
+        "yes": _word(manifest, code=1),
+        "no": _word(manifest, code=0),
+    }
+
+
+def _word(manifest: Manifest, *, code: int) -> str:
+    """The answer as the questions offer it."""
+    options = manifest.questions[0].options
+    return next(option.text for option in options if option.code == code)
+
+
+def choose_language(request: HttpRequest, manifest: Manifest | None) -> str:
+    """The one that the address names, or else the browser asks for, among the survey's own."""
+    offered = tuple(manifest.languages if manifest else NAMES)
+    chosen = request.GET.get("lang", "")
+    if chosen in offered:
+        return chosen
+    return negotiate(request.headers.get("Accept-Language", ""), offered)

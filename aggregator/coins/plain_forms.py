@@ -1,0 +1,44 @@
+"""What pages without scripts check of the forms that they are sent."""
+
+from __future__ import annotations
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse, QueryDict
+
+from aggregator import problems
+from aggregator.coins.pages import show_notice
+from aggregator.coins.sheets import CONTENT_TYPE
+from aggregator.intake.core import check_source
+from aggregator.intake.errors import NotNow, Refused
+from aggregator.intake.page_limiter import seconds_to_wait
+from surveys.models import Wave
+
+
+def refuse_request(request: HttpRequest, wave: Wave) -> HttpResponse | None:
+    """Refuse what our own form would not send, before its content is read."""
+    try:
+        check_source({name.lower(): value for name, value in request.headers.items()})
+    except Refused as error:
+        return show_notice(request, "foreign", wave=wave, status=error.problem.status)
+    if request.content_type != CONTENT_TYPE:
+        status = problems.WRONG_CONTENT_TYPE.status
+        return show_notice(request, "not-a-form", wave=wave, status=status)
+    return None
+
+
+def read_form(request: HttpRequest, *, limit: int) -> tuple[QueryDict, bool]:
+    """The fields of so many bytes at most, and whether that was all of them."""
+    try:
+        body = request.body
+    except RequestDataTooBig:  # nothing of it was read
+        return QueryDict(), False
+    return QueryDict(body[:limit], encoding="utf-8"), len(body) <= limit
+
+
+def check_limit(request: HttpRequest) -> None:
+    wait = seconds_to_wait(
+        client=request.META.get("REMOTE_ADDR", ""),
+        forwarded=request.headers.get("X-Forwarded-For", ""),
+    )
+    if wait:
+        raise NotNow(problems.TOO_MANY_REQUESTS, "Send the page again later.", retry_after=wait)

@@ -1,0 +1,85 @@
+"""What somebody ticked who tossed two coins, as a form posts it.
+
+These are codes, not answers: the coins fell before anything was ticked. Only the shape is
+checked here; the intake looks at state, dates and range.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.http import QueryDict
+
+from aggregator.intake.wire import Upload
+from aggregator.models import ID_BYTES
+from surveys.manifest.manifest import Manifest
+
+CONTENT_TYPE = "application/x-www-form-urlencoded"
+_CODES = {"0": 0, "1": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoinSheet:
+    """`codes` are by the names of questions; what is not ticked is not among them."""
+
+    manifest_hash: bytes
+    report_id: bytes
+    codes: Mapping[str, int]
+
+    @property
+    def written_id(self) -> str:
+        return _encode(self.report_id)
+
+    @property
+    def written_hash(self) -> str:
+        return _encode(self.manifest_hash)
+
+    def missing(self, manifest: Manifest) -> list[str]:
+        return [one.name for one in manifest.questions if one.name not in self.codes]
+
+    def as_upload(self, manifest: Manifest) -> Upload:
+        return Upload(
+            manifest_hash=self.manifest_hash,
+            report_id=self.report_id,
+            symbols=bytes(self.codes[one.name] for one in manifest.questions),
+        )
+
+
+def new_sheet(manifest_hash: bytes) -> CoinSheet:
+    """An empty sheet. Its id is drawn here, because nothing runs in the browser."""
+    return CoinSheet(manifest_hash=manifest_hash, report_id=secrets.token_bytes(ID_BYTES), codes={})
+
+
+def read_hash(posted: QueryDict) -> bytes | None:
+    """Of which manifest the sheet is; None if nobody can tell."""
+    return _decode(posted.get("manifest", ""))
+
+
+def read_sheet(posted: QueryDict, *, manifest: Manifest, manifest_hash: bytes) -> CoinSheet:
+    """Read the ticks. Whatever is no code counts as not ticked, and no id as a new one."""
+    ticked = {one.name: posted.getlist(one.name) for one in manifest.questions}
+    return CoinSheet(
+        manifest_hash=manifest_hash,
+        report_id=_decode(posted.get("report", "")) or secrets.token_bytes(ID_BYTES),
+        codes={
+            name: _CODES[values[0]]
+            for name, values in ticked.items()
+            if len(values) == 1 and values[0] in _CODES
+        },
+    )
+
+
+def _encode(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+
+def _decode(text: str) -> bytes | None:
+    """32 bytes in the one spelling that there is for them."""
+    try:
+        value = base64.urlsafe_b64decode(text + "=")
+    except ValueError:
+        return None
+    return value if len(value) == ID_BYTES and _encode(value) == text else None

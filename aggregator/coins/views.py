@@ -1,0 +1,131 @@
+"""Two coins: a form for browsers without scripts, and the same on paper.
+
+Whoever fills it in has tossed the coins already, so what arrives is a code as any other. Nothing
+here looks at a session, a cookie or an account, and no address is kept.
+"""
+
+from __future__ import annotations
+
+import segno
+from django.db import DatabaseError, InterfaceError
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_safe
+
+from aggregator import problems
+from aggregator.coins.pages import choose_language, render_page, show_form, show_notice
+from aggregator.coins.plain_forms import check_limit, read_form, refuse_request
+from aggregator.coins.sheets import CoinSheet, read_hash, read_sheet
+from aggregator.intake.core import storing_failed
+from aggregator.intake.errors import IntakeError, NotNow
+from aggregator.intake.store import record_report
+from aggregator.intake.wire import MAX_BODY_BYTES
+from surveys.manifest.manifest import parse_manifest
+from surveys.models import Wave, WaveQuerySet
+
+# Refusals after which the form makes no sense any more; all others show it again.
+_NOTICES = {
+    problems.WAVE_CLOSED: "closed",
+    problems.WAVE_NOT_OPEN_YET: "early",
+    problems.ID_ALREADY_USED: "other-codes",
+}
+_STATUSES = {
+    "closed": problems.WAVE_CLOSED.status,
+    "early": problems.WAVE_NOT_OPEN_YET.status,
+}
+
+
+@csrf_exempt  # there is no session that a foreign page could use; check_source refuses its posts
+@require_http_methods(["GET", "HEAD", "POST"])
+def coins(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ask with two coins in the newest wave that offers them, or take what was ticked."""
+    newest = _waves(slug).order_by("-number").first()
+    if newest is None:
+        return show_notice(request, "missing", status=404)
+    if request.method == "POST":
+        return _take(request, slug, newest=newest)
+    standing = _standing(newest)
+    return show_notice(request, standing, wave=newest) if standing else show_form(request, newest)
+
+
+@require_safe
+def paper(request: HttpRequest, slug: str) -> HttpResponse:
+    """The same questions to print, with the address of the form for those who type them in."""
+    wave = _waves(slug).order_by("-number").first()
+    if wave is None:
+        return show_notice(request, "missing", status=404)
+    manifest = parse_manifest(bytes(wave.manifest))
+    language = choose_language(request, manifest)
+    # Who reads the sheet in one language does not want the form in another.
+    query = f"?lang={language}" if len(manifest.languages) > 1 else ""
+    address = request.build_absolute_uri(reverse("aggregator:coins", args=[slug]) + query)
+    # Neither colours nor sizes inline: the page's policy forbids style attributes.
+    code = segno.make(address, error="m", micro=False).svg_inline(
+        omitsize=True, svgclass="code", lineclass=None
+    )
+    return render_page(request, "paper.html", wave=wave, address=address, code=code)
+
+
+def _waves(slug: str) -> WaveQuerySet:
+    return Wave.objects.manual().filter(survey__slug=slug)
+
+
+def _standing(wave: Wave) -> str:
+    """Why nothing is taken at this moment; empty if it is."""
+    now = timezone.now()
+    if wave.accepts_at(now):
+        return ""
+    return "early" if wave.is_open and wave.opens_at and now < wave.opens_at else "closed"
+
+
+def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
+    refused = refuse_request(request, newest)
+    if refused is not None:
+        return refused
+    posted, is_whole = read_form(request, limit=MAX_BODY_BYTES)
+    if not is_whole:
+        status = problems.TOO_LARGE.status
+        return show_notice(request, "not-a-form", wave=newest, status=status)
+    # A form that was loaded before another wave was opened asks other questions.
+    wave = _waves(slug).filter(manifest_hash=read_hash(posted) or b"").first()
+    if wave is None:
+        return _ask_again(request, newest, trouble="changed")
+    manifest = parse_manifest(bytes(wave.manifest))
+    sheet = read_sheet(posted, manifest=manifest, manifest_hash=bytes(wave.manifest_hash))
+    if sheet.missing(manifest):
+        return _ask_again(request, wave, sheet=sheet, trouble="missing")
+    try:
+        check_limit(request)
+        record_report(sheet.as_upload(manifest))
+    except IntakeError as error:
+        return _answer_error(request, wave, sheet=sheet, error=error)
+    except (DatabaseError, InterfaceError) as error:
+        return _answer_error(request, wave, sheet=sheet, error=storing_failed(error))
+    return show_notice(request, "sent", wave=wave)
+
+
+def _ask_again(
+    request: HttpRequest, wave: Wave, *, trouble: str, sheet: CoinSheet | None = None
+) -> HttpResponse:
+    """The form once more, unless nothing is taken: nobody shall toss coins in vain."""
+    standing = _standing(wave)
+    if standing:
+        return show_notice(request, standing, wave=wave, status=_STATUSES[standing])
+    return show_form(request, wave, sheet=sheet, trouble=trouble, status=422)
+
+
+def _answer_error(
+    request: HttpRequest, wave: Wave, *, sheet: CoinSheet, error: IntakeError
+) -> HttpResponse:
+    status = error.problem.status
+    kind = _NOTICES.get(error.problem)
+    if kind:
+        response = show_notice(request, kind, wave=wave, status=status)
+    else:
+        trouble = "busy" if error.problem is problems.TOO_MANY_REQUESTS else "not-stored"
+        response = show_form(request, wave, sheet=sheet, trouble=trouble, status=status)
+    if isinstance(error, NotNow):
+        response["Retry-After"] = str(error.retry_after)
+    return response

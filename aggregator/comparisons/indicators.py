@@ -1,0 +1,189 @@
+"""What can be compared: each answer that some people give and others do not.
+
+A yes/no question is one item; of an option, a point of a scale or an item of "select several"
+the Yes is that somebody chose it; whether "select several" was answered at all stands in a gate,
+a symbol of its own, which is counted with the first of its items. Codes are gathered into No, Yes
+and the rest: no answer. A number that was rounded to a bit is an outcome only: its bit says nothing
+about one person. The Yes of a declared group is to be in it, which is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aggregator.batches.columns import Layout
+from aggregator.batches.cross_tabulation import count_table
+from privacy.associations.tables import Variable
+from privacy.mechanism.mechanisms import RandomizedResponse
+from surveys.manifest.manifest import Manifest, ManifestQuestion, Symbol
+
+NO, YES, NOBODY = 0, 1, 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    name: str  # q3, or q5.2 for the code 2 of q5
+    number: int
+    question: ManifestQuestion
+    symbol: Symbol
+    place: int  # of the symbol in the manifest
+    gate: Symbol | None
+    gate_place: int | None
+    answer: str  # what Yes means; empty for a yes/no question
+    yes: tuple[int, ...]
+    no: tuple[int, ...]
+
+    @property
+    def is_number(self) -> bool:
+        """Whether only its mean in groups can be told."""
+        return self.question.is_rounded
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its codes are the true answers."""
+        return self.symbol.threshold is None
+
+    @property
+    def label(self) -> str:
+        """Q3, or Q5 (Work)."""
+        return f"Q{self.number} ({self.answer})" if self.answer else f"Q{self.number}"
+
+    @property
+    def text(self) -> str:
+        return f"{self.question.text} {self.answer}".rstrip()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every report has a randomized bit for it."""
+        is_bit = self.symbol.k == 2 and self.yes == (YES,) and self.gate is None
+        return is_bit and not self.is_number and not self.is_known
+
+    @property
+    def codes(self) -> int:
+        """How many codes a report can show for it."""
+        return self.symbol.k * (1 if self.gate is None else self.gate.k)
+
+    @property
+    def yes_text(self) -> str:
+        return self.label if self.is_known else f"Yes to {self.label}"
+
+    @property
+    def no_text(self) -> str:
+        return f"other groups of Q{self.number}" if self.is_known else f"No to {self.label}"
+
+    @property
+    def category_texts(self) -> tuple[str, str, str]:
+        """What No, Yes and the rest mean."""
+        silent = " or ".join(
+            text
+            for text, applies in (
+                ("no to the first part", self.question.type == "follow_up" and self.no == (2,)),
+                ("not asked", self.question.rule is not None),
+                ("no answer", self.question.refusal),
+            )
+            if applies
+        )
+        no, yes = ("Rounded down", "Rounded up") if self.is_number else ("No", "Yes")
+        return no, yes, silent.capitalize()
+
+    @property
+    def variable(self) -> Variable:
+        if self.gate is not None:
+            return Variable.gated(self.symbol.mechanism, gate=self.gate.mechanism)
+        rest = tuple(sorted(set(range(self.symbol.k)) - {*self.yes, *self.no}))
+        return Variable(
+            mechanism=_as_it_is(self.symbol.k) if self.is_known else self.symbol.mechanism,
+            categories=(self.no, self.yes, *([rest] if rest else [])),
+            answered=2,
+        )
+
+
+def _as_it_is(k: int) -> RandomizedResponse:
+    """The channel of what is sent as it was answered, wrong once in four thousand million times:
+    likelihoods need no limits at zeros then, and no figure changes in its first eight digits.
+    """
+    return RandomizedResponse(symbols=k, threshold=2**32 - 1)
+
+
+def list_items(manifest: Manifest) -> tuple[Item, ...]:
+    """In the order of the survey."""
+    return tuple(
+        item
+        for number, question in enumerate(manifest.questions, start=1)
+        if question.type != "information"
+        for item in _items_of(number, question, manifest)
+    )
+
+
+def find_items(manifest: Manifest, names: Sequence[str]) -> list[Item]:
+    """Some of them, as they are analysed together: a gate tells once who did not answer."""
+    by_name = {item.name: item for item in list_items(manifest)}
+    found: list[Item] = []
+    for name in names:
+        item = by_name[name]
+        if any(other.gate == item.gate for other in found):
+            item = replace(item, gate=None, gate_place=None)
+        found.append(item)
+    return found
+
+
+def _items_of(number: int, question: ManifestQuestion, manifest: Manifest) -> Iterator[Item]:
+    places = {symbol.name: place for place, symbol in enumerate(manifest.symbols)}
+    gate_place = places.get(f"{question.name}_gate")
+    for part, symbol, answer, yes, no in _parts(question):
+        yield Item(
+            name=f"{question.name}.{part}" if part else question.name,
+            number=number,
+            question=question,
+            symbol=manifest.symbols[places[symbol]],
+            place=places[symbol],
+            gate=None if gate_place is None else manifest.symbols[gate_place],
+            gate_place=gate_place,
+            answer=answer,
+            yes=yes,
+            no=no,
+        )
+
+
+def _parts(
+    question: ManifestQuestion,
+) -> Iterator[tuple[str, str, str, tuple[int, ...], tuple[int, ...]]]:
+    """Part of the name, symbol, what Yes means, codes of Yes and of No."""
+    own = question.name
+    answers = tuple(range(question.answers))
+    if question.type == "yes_no" or question.is_rounded:
+        yield "", own, "", (1,), (0,)
+    elif question.type == "follow_up":
+        yield "yes", own, "Yes to the first part", (1, 2), (0,)
+        yield "follow_up", own, question.follow_up, (1,), (2,)
+    elif question.type == "several":
+        for option in question.options:
+            yield str(option.code), f"{own}_{option.code}", option.text, (1,), (0,)
+    elif question.type == "scale":
+        for option in question.options[1:]:
+            at_least, below = answers[option.code :], answers[: option.code]
+            yield str(option.code), own, f"{option.text} or more", at_least, below
+    else:
+        for option in question.options:
+            others = tuple(code for code in answers if code != option.code)
+            yield str(option.code), own, option.text, (option.code,), others
+
+
+def count_items(
+    packed: bytes, *, size: int, layout: Layout, items: Sequence[Item]
+) -> NDArray[np.int64]:
+    """Count the codes of several items jointly, over the reports that have all of them."""
+    masks = list(
+        dict.fromkeys(mask for item in items if (mask := layout.masks[item.place]) is not None)
+    )
+    symbols = [
+        place for item in items for place in (item.gate_place, item.place) if place is not None
+    ]
+    columns = [*masks, *(layout.places[place] for place in symbols)]
+    counts = count_table(packed, size=size, ks=layout.ks, columns=columns)
+    drawn: NDArray[np.int64] = counts[(1,) * len(masks)]
+    return drawn.reshape([item.codes for item in items])

@@ -1,0 +1,54 @@
+"""CSV downloads for the owner: sealed reports and estimates, or a page that says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from aggregator.exports import tables as exports
+from aggregator.problems import TOO_FEW_RESPONSES
+from aggregator.results.mode_pages import find_addresses, view_of
+from aggregator.results.results import Results, View
+from aggregator.views.access import for_owner
+from surveys.manifest.manifest import ELECTRONIC
+from surveys.models import Survey
+
+
+@for_owner
+@require_safe
+def reports_csv(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponseBase:
+    view = view_of(survey, mode=mode)
+    return _download(request, view, kind="reports", stream=exports.stream_reports)
+
+
+@for_owner
+@require_safe
+def estimates_csv(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponseBase:
+    view = view_of(survey, mode=mode)
+    return _download(request, view, kind="estimates", stream=exports.stream_estimates)
+
+
+def _download(
+    request: HttpRequest,
+    view: View,
+    *,
+    kind: str,
+    stream: Callable[[Results], Iterator[bytes]],
+) -> HttpResponseBase:
+    if view.results is None:
+        return render(
+            request,
+            "aggregator/results/nothing_to_export.html",
+            {
+                "view": view,
+                "survey": view.survey,
+                "wave": view.wave,
+                "addresses": find_addresses(view),
+            },
+            status=TOO_FEW_RESPONSES.status,
+        )
+    return exports.respond_with_csv(results=view.results, kind=kind, stream=stream)

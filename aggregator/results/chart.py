@@ -1,0 +1,305 @@
+"""One dot-and-whisker chart of a whole survey: one specification for page, SVG and PNG.
+
+Altair and vl-convert are imported inside functions only: vl-convert starts threads, and a
+Celery worker that forked after importing it would hang.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from aggregator.models import Snapshot
+from aggregator.results.results import FigureResult, QuestionResult, Results, read_results
+from aggregator.results.sentences import (
+    EMPTY,
+    GUIDES,
+    describe_figure,
+    describe_intervals,
+    describe_whom,
+    summarize,
+)
+from aggregator.simulation.known_truth import known_truths
+from surveys.models import Wave
+from surveys.templatetags.numbers import whole
+
+if TYPE_CHECKING:
+    import altair
+
+WIDTH = 560
+ROW_HEIGHT = 62
+TRACK = 17  # px below the middle of a row
+PHONE_WIDTH = 420  # px: below, the figures stand under the question
+PNG_SCALE = 2
+LABEL_LENGTH = 68
+TITLE_LENGTH = 62
+SUBTITLE_LENGTH = 88
+# Paper in both colour schemes: a picture that was saved must read the same everywhere.
+PAPER, INK, MUTED, LINE, ACCENT, WARM = (
+    "#fffdf9",
+    "#25213a",
+    "#5d5870",
+    "#e6dfd3",
+    "#5a2a63",
+    "#b4571f",
+)
+# 95, 80 and 50 %: the surer, the thinner and the paler.
+WHISKERS = (("", 3, "#a98fb0"), ("_80", 7, "#815b8a"), ("_50", 11, ACCENT))
+# vl-convert carries Liberation Sans, so pictures come out alike on a bare machine.
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One line of the chart; shares are fractions cut to [0, 1]."""
+
+    key: str
+    label: str
+    value: str
+    question: str
+    option: str
+    estimate: float | None  # none where the codes contradict the design
+    low: float | None
+    high: float | None
+    low_80: float | None
+    high_80: float | None
+    low_50: float | None
+    high_50: float | None
+    interval: str
+    clipped: bool
+    truth: float | None
+
+
+def draw_chart(wave: Wave, snapshot: Snapshot) -> tuple[dict[str, Any], str, bytes]:
+    """Return the Vega-Lite specification of a snapshot, and its SVG and PNG.
+
+    Raises
+    ------
+    ValueError
+        If the snapshot has fewer reports than the display minimum: no picture of it may exist.
+    """
+    if snapshot.total < wave.display_minimum:
+        raise ValueError(
+            f"snapshot must reach the display minimum {wave.display_minimum}, got {snapshot.total}"
+        )
+    specification = build_specification(
+        read_results(wave=wave, snapshot=snapshot),
+        truths=known_truths(wave.survey),
+    )
+    svg, png = render(specification)
+    return specification, svg, png
+
+
+def render(specification: dict[str, Any]) -> tuple[str, bytes]:
+    """Draw a specification without any network access."""
+    import vl_convert
+
+    svg: str = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
+    png: bytes = vl_convert.svg_to_png(svg, scale=PNG_SCALE)
+    return svg, png
+
+
+def build_rows(results: Results, *, truths: Mapping[str, float] = EMPTY) -> list[Row]:
+    """One for each share; means have other axes and stand in words and tables only."""
+    return [
+        _build_row(
+            question,
+            found,
+            truth=truths.get(f"{question.question.name} {found.figure.name}"),
+        )
+        for question in results.questions
+        for found in question.interest
+        if not found.is_mean
+    ]
+
+
+def _build_row(question: QuestionResult, found: FigureResult, *, truth: float | None) -> Row:
+    key = f"Q{question.number}"
+    alone = len(question.interest) == 1
+    half, most = found.guides
+    hidden = found.contradiction
+    text = question.question.text if alone else f"{found.figure.text} · {question.question.text}"
+    return Row(
+        key=key if alone else f"{key} {found.figure.name}",
+        label=textwrap.shorten(f"{key}  {text}", width=LABEL_LENGTH, placeholder=" …"),
+        value=summarize(question, found),
+        question=question.question.text,
+        option=f"{found.figure.text} {describe_whom(found)}".rstrip(),
+        estimate=None if hidden else found.shown,
+        low=None if hidden else found.low,
+        high=None if hidden else found.high,
+        low_80=None if hidden else most.low,
+        high_80=None if hidden else most.high,
+        low_50=None if hidden else half.low,
+        high_50=None if hidden else half.high,
+        interval=describe_figure(question, found),
+        clipped=found.is_clipped,
+        truth=truth,
+    )
+
+
+def build_specification(results: Results, *, truths: Mapping[str, float] = EMPTY) -> dict[str, Any]:
+    """Describe the chart in Vega-Lite; also what the page draws interactively."""
+    import altair as alt
+
+    rows = build_rows(results, truths=truths)
+    chart = (
+        alt.layer(*_layers(has_truths=any(row.truth is not None for row in rows)))
+        .properties(
+            data=alt.InlineData(values=[vars(row) for row in rows]),
+            width=WIDTH,
+            height=ROW_HEIGHT * len(rows),
+            title=_title(results, has_truths=bool(truths)),
+            background=PAPER,
+            padding=16,
+            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+        )
+        .configure(font=FONT)
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=MUTED,
+            labelFontSize=13,
+            titleColor=MUTED,
+            titleFontSize=13,
+            titleFontWeight="normal",
+            titlePadding=10,
+            gridColor=LINE,
+            domain=False,
+            ticks=False,
+            labelFlush=False,
+        )
+    )
+    specification: dict[str, Any] = chart.to_dict()
+    return specification
+
+
+def _title(results: Results, *, has_truths: bool) -> altair.TitleParams:
+    import altair as alt
+
+    sentences = (
+        f"Estimated shares with 95 % intervals, {_describe_reports(results)}.",
+        describe_intervals(results.fixed_end),
+        GUIDES,
+    )
+    subtitle = [line for text in sentences for line in textwrap.wrap(text, SUBTITLE_LENGTH)]
+    if has_truths:
+        subtitle.append("Orange lines: the known truth of the demo.")
+    return alt.TitleParams(
+        text=textwrap.wrap(results.manifest.title, TITLE_LENGTH, max_lines=2, placeholder=" …"),
+        subtitle=subtitle,
+        anchor="start",
+        fontSize=18,
+        fontWeight=600,
+        color=INK,
+        subtitleFontSize=13,
+        subtitleColor=MUTED,
+        subtitlePadding=8,
+        subtitleLineHeight=18,
+        offset=18,
+    )
+
+
+def _describe_reports(results: Results) -> str:
+    """From how many; where each person was asked a part, fewer than all for each question."""
+    total = results.snapshot.total
+    asked = sorted({question.total for question in results.questions})
+    if asked[-1:] == asked[:1] == [total] or not asked:
+        return f"from {whole(total)} randomized reports"
+    ends = " to ".join(dict.fromkeys(whole(number) for number in (asked[0], asked[-1])))
+    return f"each question from {ends} of {whole(total)} randomized reports"
+
+
+def _layers(*, has_truths: bool) -> list[altair.Chart]:
+    import altair as alt
+
+    base = alt.Chart()
+    y = alt.Y("key:N", sort=None, axis=None, scale=alt.Scale(paddingInner=0, paddingOuter=0))
+    x = alt.X(
+        "estimate:Q",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(
+            title="Share (%)",
+            values=[0, 0.2, 0.4, 0.6, 0.8, 1],
+            labelExpr="format(datum.value * 100, '.0f')",
+        ),
+    )
+    tooltip = [
+        alt.Tooltip("question:N", title="Question"),
+        alt.Tooltip("option:N", title="Share"),
+        alt.Tooltip("interval:N", title="Estimate"),
+    ]
+    # Each row has a line of text above and its whisker, on a track, below.
+    track = base.mark_rule(color=LINE, yOffset=TRACK).encode(
+        x=alt.value(0), x2=alt.value("width"), y=y
+    )
+    whiskers = [
+        # Butt ends: round ones would reach beyond the interval.
+        base.mark_rule(strokeWidth=width, color=color, yOffset=TRACK, opacity=1, strokeCap="butt")
+        .encode(x=alt.X(f"low{end}:Q"), x2=alt.X2(f"high{end}:Q"), y=y, tooltip=tooltip)
+        .transform_filter("isValid(datum.low)")
+        for end, width, color in WHISKERS
+    ]
+    dot = (
+        base.mark_point(size=45, strokeWidth=1.5, yOffset=TRACK, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            fill=alt.condition("datum.clipped", alt.value(PAPER), alt.value(ACCENT)),
+            stroke=alt.condition("datum.clipped", alt.value(ACCENT), alt.value(PAPER)),
+            tooltip=tooltip,
+        )
+        .transform_filter("isValid(datum.estimate)")
+    )
+    layers = [track, *whiskers, dot]
+    if has_truths:
+        layers.insert(-1, _mark_truths(base, y))
+    return [*layers, *_texts(base, y)]
+
+
+def _texts(base: altair.Chart, y: altair.Y) -> list[altair.Chart]:
+    """Question and figures of each row: side by side, or one above the other on a phone."""
+    import altair as alt
+
+    def on_phone(narrow: str, wide: str) -> altair.ExprRef:
+        return alt.ExprRef(f"width < {PHONE_WIDTH} ? {narrow} : {wide}")
+
+    question = base.encode(x=alt.value(0), y=y, text="label:N")
+    figures = base.encode(x=alt.value(on_phone("0", "width")), y=y, text="value:N")
+    label: dict[str, Any] = {
+        "align": "left",
+        "limit": on_phone("width", "width - 135"),
+        "yOffset": on_phone("-21", "-12"),
+        "color": INK,
+    }
+    value: dict[str, Any] = {
+        "align": on_phone("'left'", "'right'"),
+        "yOffset": on_phone("-3", "-12"),
+        "color": ACCENT,
+        "fontWeight": "bold",
+    }
+    # Each text is drawn twice: first its rim of paper, which keeps it clear of the grid.
+    rim = {"stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round"}
+    return [
+        chart.mark_text(baseline="middle", fontSize=14, **look)
+        for chart, style in ((question, label), (figures, value))
+        for look in ({**style, **rim}, style)
+    ]
+
+
+def _mark_truths(base: altair.Chart, y: altair.Y) -> altair.Chart:
+    import altair as alt
+
+    return (
+        base.mark_tick(color=WARM, thickness=3, size=26, yOffset=TRACK, opacity=1)
+        .encode(
+            x="truth:Q",
+            y=y,
+            tooltip=[
+                alt.Tooltip("question:N", title="Question"),
+                alt.Tooltip("truth:Q", title="Known truth", format=".1%"),
+            ],
+        )
+        .transform_filter("isValid(datum.truth)")
+    )

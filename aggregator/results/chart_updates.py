@@ -1,0 +1,45 @@
+"""Charts: the newest snapshot of a wave, drawn by a worker and kept for page and download."""
+
+from __future__ import annotations
+
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+
+from aggregator.models import Chart, Snapshot
+from aggregator.results.chart import draw_chart
+from aggregator.results.snapshots import newest_snapshot
+from surveys.models import Wave
+
+
+def update_chart(*, wave_id: int) -> Chart | None:
+    """Draw the newest snapshot; None while there are too few responses to show."""
+    wave = Wave.objects.select_related("survey").get(pk=wave_id)
+    snapshot = newest_snapshot(wave)
+    if snapshot is None or snapshot.total < wave.display_minimum:
+        return None
+    specification, svg, png = draw_chart(wave, snapshot)
+    chart, _ = Chart.objects.update_or_create(
+        wave=wave,
+        defaults={
+            "through_batch": snapshot.through_batch,
+            "final": snapshot.final,
+            "specification": specification,
+            "svg": svg,
+            "png": png,
+        },
+    )
+    return chart
+
+
+def find_waves_to_draw() -> QuerySet[Wave]:
+    """Waves whose newest snapshot may be shown and is not the one that is drawn."""
+    newest = Snapshot.objects.filter(wave=OuterRef("pk")).order_by("-through_batch")
+    return (
+        Wave.objects.annotate(
+            seen_batch=Subquery(newest.values("through_batch")[:1]),
+            seen_final=Subquery(newest.values("final")[:1]),
+            seen_total=Subquery(newest.values("total")[:1]),
+        )
+        .filter(seen_total__gte=F("display_minimum"))
+        .exclude(Q(chart__through_batch=F("seen_batch")) & Q(chart__final=F("seen_final")))
+        .order_by("pk")
+    )

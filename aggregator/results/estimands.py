@@ -1,0 +1,174 @@
+"""Which figures a question gives: shares of whom among whom, and means.
+
+A pure function of the manifest. Estimates, pages, charts and files all follow this list, so a
+figure has the same meaning everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from surveys.manifest.manifest import REFUSED_TEXT, Manifest, ManifestQuestion
+
+YES = 1
+ANSWERED = 0  # of a gate
+
+
+class Kind(StrEnum):
+    SHARE = "share"
+    MEAN = "mean"
+
+
+class Among(StrEnum):
+    """Of whom a share is: a column of estimates.csv."""
+
+    EVERYONE = "everyone"  # who was asked, where no rule and no refusal set anybody apart
+    ASKED = "asked"
+    ANSWERED = "answered"
+    YES = "yes"  # who said yes to the first part of a follow-up
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """What is estimated from the codes of one symbol, or as a ratio to another one's.
+
+    The share of the codes `event` among the codes `among`; `among` is None where it is all. With
+    a `gate` it is the share of `event` among those whose gate says "answered".
+    """
+
+    question: str
+    kind: Kind
+    name: str  # the last part of its name in files: a code, an item, "refused", "asked", "mean"
+    text: str
+    symbol: str
+    event: tuple[int, ...]
+    of: Among
+    among: tuple[int, ...] | None = None
+    gate: str = ""
+    shown: bool = True  # on pages; of yes and no only the yes
+
+
+def list_figures(manifest: Manifest) -> list[Figure]:
+    """Every figure of every protected question, in the order of the survey."""
+    return [figure for question in manifest.questions for figure in figures_of(question)]
+
+
+def figures_of(question: ManifestQuestion) -> Iterator[Figure]:
+    if not question.is_protected:
+        return
+    if question.type == "several":
+        yield from _of_items(question)
+    elif question.is_rounded:
+        yield _mean(question)
+    elif question.type == "follow_up":
+        yield from _of_follow_up(question)
+    else:
+        yield from _of_options(question)
+    yield from _of_those_who_do_not_answer(question)
+
+
+def _answered(question: ManifestQuestion) -> tuple[int, ...] | None:
+    """The codes that are answers; None if all are."""
+    return None if question.k == question.answers else tuple(range(question.answers))
+
+
+def _whom(question: ManifestQuestion) -> Among:
+    extras = question.refusal or question.rule is not None
+    return Among.ANSWERED if extras else Among.EVERYONE
+
+
+def _of_options(question: ManifestQuestion) -> Iterator[Figure]:
+    for option in question.options:
+        yield Figure(
+            question=question.name,
+            kind=Kind.SHARE,
+            name=str(option.code),
+            text=option.text,
+            symbol=question.name,
+            event=(option.code,),
+            among=_answered(question),
+            of=_whom(question),
+            shown=question.type != "yes_no" or option.code == YES,
+        )
+    if question.type == "scale":
+        yield _mean(question)
+
+
+def _mean(question: ManifestQuestion) -> Figure:
+    """Of a rounded number from the share of ones; of a scale's points from all their shares."""
+    return Figure(
+        question=question.name,
+        kind=Kind.MEAN,
+        name="mean",
+        text="Mean",
+        symbol=question.name,
+        event=(YES,) if question.is_rounded else tuple(range(question.answers)),
+        among=_answered(question),
+        of=_whom(question),
+    )
+
+
+def _of_follow_up(question: ManifestQuestion) -> Iterator[Figure]:
+    yield Figure(
+        question=question.name,
+        kind=Kind.SHARE,
+        name="yes",
+        text="Yes",
+        symbol=question.name,
+        event=(1, 2),
+        among=_answered(question),
+        of=_whom(question),
+    )
+    yield Figure(
+        question=question.name,
+        kind=Kind.SHARE,
+        name="follow_up",
+        text=question.follow_up,
+        symbol=question.name,
+        event=(1,),
+        among=(1, 2),
+        of=Among.YES,
+    )
+
+
+def _of_items(question: ManifestQuestion) -> Iterator[Figure]:
+    for option in question.options:
+        yield Figure(
+            question=question.name,
+            kind=Kind.SHARE,
+            name=str(option.code),
+            text=option.text,
+            symbol=f"{question.name}_{option.code}",
+            event=(YES,),
+            of=_whom(question),
+            gate=f"{question.name}_gate" if question.has_gate else "",
+        )
+
+
+def _of_those_who_do_not_answer(question: ManifestQuestion) -> Iterator[Figure]:
+    symbol = f"{question.name}_gate" if question.has_gate else question.name
+    first = ANSWERED + 1 if question.has_gate else question.answers
+    asked = tuple(range(first + question.refusal))
+    if question.refused_code is not None:
+        yield Figure(
+            question=question.name,
+            kind=Kind.SHARE,
+            name="refused",
+            text=REFUSED_TEXT,
+            symbol=symbol,
+            event=(question.refused_code,),
+            among=None if question.rule is None else asked,
+            of=Among.EVERYONE if question.rule is None else Among.ASKED,
+        )
+    if question.rule is not None:
+        yield Figure(
+            question=question.name,
+            kind=Kind.SHARE,
+            name="asked",
+            text="Were asked this question",
+            symbol=symbol,
+            event=asked,
+            of=Among.EVERYONE,
+        )

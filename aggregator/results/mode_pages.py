@@ -1,0 +1,40 @@
+"""The two strata of a survey on result pages: what browsers sent, and what coins decided.
+
+Each has pages, pictures and files of its own under the same names; they are pooled only on the
+page that compares them, and only if a researcher asks for it (aggregator/results/modes.py).
+"""
+
+from __future__ import annotations
+
+from django.http import Http404
+from django.urls import reverse
+
+from aggregator.results.results import View, find_view
+from surveys.manifest.manifest import ELECTRONIC, MANUAL
+from surveys.models import Survey
+
+_PAGES = ("results", "results_panel", "chart_svg", "chart_png", "reports_csv", "estimates_csv")
+
+
+def view_of(survey: Survey, *, mode: str) -> View:
+    """What may be shown of one stratum; 404 if coins were never offered."""
+    view = find_view(survey, mode=mode)
+    if mode == MANUAL and view.wave is None:
+        raise Http404("This survey offers no coins.")
+    return view
+
+
+def find_addresses(view: View) -> dict[str, str]:
+    """Pages and files of the stratum, by name; `other` is the results page of the other one."""
+    mode = view.wave.mode if view.wave else ELECTRONIC
+    addresses = {name: _address(view.survey, name, mode=mode) for name in _PAGES}
+    if mode == MANUAL:
+        addresses["other"] = _address(view.survey, "results", mode=ELECTRONIC)
+    elif view.manifest is not None and view.manifest.coins:
+        addresses["other"] = _address(view.survey, "results", mode=MANUAL)
+    return addresses
+
+
+def _address(survey: Survey, name: str, *, mode: str) -> str:
+    prefix = "coin_" if mode == MANUAL else ""
+    return reverse(f"aggregator:{prefix}{name}", args=[survey.slug])

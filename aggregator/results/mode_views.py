@@ -1,0 +1,152 @@
+"""Browser and coins side by side, as a page and as a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from aggregator.comparisons.sentences import FigureLine, describe_standing
+from aggregator.exports.modes import respond_with_strata
+from aggregator.problems import TOO_FEW_RESPONSES
+from aggregator.results.mode_pages import find_addresses, view_of
+from aggregator.results.modes import StrataQuestion, pair_strata
+from aggregator.results.results import QuestionResult, Results, View
+from aggregator.views.access import for_owner
+from surveys.manifest.manifest import ELECTRONIC, MANUAL
+from surveys.models import Survey
+from surveys.templatetags.numbers import percent, points, whole
+
+LEAST_HETEROGENEITY = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One question as the page shows it."""
+
+    name: str
+    number: int
+    text: str
+    rows: list[FigureLine]
+    warning: str
+
+
+@for_owner
+@require_safe
+def both(request: HttpRequest, survey: Survey) -> HttpResponse:
+    """Each question's two shares and their difference; pooled only with ?pooled=yes."""
+    coins, browser = view_of(survey, mode=MANUAL), view_of(survey, mode=ELECTRONIC)
+    pooled = _is_pooled(request)
+    found = _pair(browser, coins)
+    wave = browser.wave
+    assert wave is not None  # opened with that of the coins
+    context = {
+        "survey": survey,
+        "wave": wave,
+        "addresses": find_addresses(coins),
+        "missing": _list_missing(browser, coins),
+        "lines": [_write_line(question, pooled=pooled) for question in found],
+        "pooled": pooled,
+        "standing": describe_standing(
+            fixed_end=all(view.results and view.results.fixed_end for view in (browser, coins)),
+            end_was_frozen=wave.cap is not None or wave.closes_at is not None,
+            is_over=not wave.is_open,
+        ),
+    }
+    return render(request, "aggregator/results/both.html", context)
+
+
+@for_owner
+@require_safe
+def both_csv(request: HttpRequest, survey: Survey) -> HttpResponse:
+    coins, browser = view_of(survey, mode=MANUAL), view_of(survey, mode=ELECTRONIC)
+    if browser.results is None or coins.results is None:
+        missing = coins if browser.results else browser
+        context = {
+            "view": missing,
+            "survey": survey,
+            "wave": missing.wave,
+            "addresses": find_addresses(missing),
+        }
+        status = TOO_FEW_RESPONSES.status
+        return render(request, "aggregator/results/nothing_to_export.html", context, status=status)
+    return respond_with_strata(
+        _pair(browser, coins),
+        browser=browser.results,
+        coins=coins.results,
+        pooled=_is_pooled(request),
+    )
+
+
+def _is_pooled(request: HttpRequest) -> bool:
+    return request.GET.get("pooled") == "yes"
+
+
+def _pair(browser: View, coins: View) -> list[StrataQuestion]:
+    if browser.results is None or coins.results is None:
+        return []
+    return list(pair_strata(browser=browser.results, coins=coins.results))
+
+
+def _list_missing(browser: View, coins: View) -> list[str]:
+    """Of whom there are too few reports to show anything."""
+    found: dict[str, Results | None] = {
+        "those who answered in the browser": browser.results,
+        "those who tossed two coins": coins.results,
+    }
+    return [name for name, results in found.items() if results is None]
+
+
+def _write_line(found: StrataQuestion, *, pooled: bool) -> Line:
+    both, difference = found.pooled, found.difference
+    warning = ""
+    if found.alarms:
+        warning = (
+            "Do not use this line: reports that did not come from the survey’s page are the likely "
+            f"cause of the codes of {' and of '.join(found.alarms)}."
+        )
+    elif pooled and both.heterogeneity.p_value < LEAST_HETEROGENEITY:
+        warning = (
+            "The two differ by more than chance, so one share describes neither. Do not pool them "
+            "here."
+        )
+    rows = [
+        _write_side("In the browser", found.browser),
+        _write_side("Two coins", found.coins),
+        FigureLine(
+            name="Coins less browser",
+            anchor="declared-groups",
+            value=f"{points(difference.difference)} points",
+            interval=f"{points(difference.low)} to {points(difference.high)} points",
+        ),
+    ]
+    if pooled:
+        rows.append(
+            FigureLine(
+                name="Pooled",
+                anchor="strata-and-modes",
+                value=percent(both.share),
+                interval=_write_ends(both.low, both.high),
+            )
+        )
+    asked = found.browser.question
+    return Line(
+        name=asked.name, number=found.browser.number, text=asked.text, rows=rows, warning=warning
+    )
+
+
+def _write_side(name: str, result: QuestionResult) -> FigureLine:
+    (share,) = result.interest
+    assert share.shown is not None  # of everybody who was asked
+    return FigureLine(
+        name=f"{name}, {whole(result.total)} people",
+        anchor="estimating-a-share",
+        value=percent(share.shown),
+        interval=_write_ends(share.low, share.high),
+    )
+
+
+def _write_ends(low: float, high: float) -> str:
+    return f"{points(low)} to {percent(high)}"

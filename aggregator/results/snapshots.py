@@ -1,0 +1,118 @@
+"""Snapshots: counts and estimates that are a pure function of a wave's batches."""
+
+from __future__ import annotations
+
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from aggregator.models import Batch, Chart, RawReport, Snapshot
+from aggregator.results.estimates import compute_estimates
+from surveys.manifest.manifest import parse_manifest
+from surveys.models import Wave
+
+# Raised whenever the same batches would give other figures than before.
+METHOD_VERSION = 4
+KEPT_PER_WAVE = 200
+_FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
+
+
+def ended_as_frozen(wave: Wave) -> bool:
+    """Whether the wave ended by the date or cap that its manifest fixed.
+
+    Only then may the ordinary interval be shown: a wave that somebody closed after looking
+    keeps the interval that holds at every look.
+    """
+    return not wave.is_open and wave.ending in _FIXED_ENDS
+
+
+def update_snapshot(*, wave_id: int) -> Snapshot | None:
+    """Bring the newest snapshot up to the newest batch; None if there is no batch.
+
+    Computed outside of any transaction. If a batch is sealed meanwhile, the result is
+    merely a little old, and the sweep sees that.
+    """
+    wave = Wave.objects.get(pk=wave_id)
+    # Asked before the batches are read: nothing raw now means that all batches are there.
+    final = not wave.is_open and not RawReport.objects.filter(wave=wave).exists()
+    counts, through_batch = add_up_batches(wave=wave)
+    if through_batch == 0:
+        return None
+    same = wave.snapshots.filter(through_batch=through_batch)
+    if same.exclude(method_version=METHOD_VERSION).exists():
+        # Of figures that this method may not find again.
+        Chart.objects.filter(wave=wave).delete()
+    snapshot, _ = Snapshot.objects.update_or_create(
+        wave=wave,
+        through_batch=through_batch,
+        defaults={
+            "method_version": METHOD_VERSION,
+            "final": final,
+            "total": sum(counts[0]),
+            "counts": counts,
+            "estimates": compute_estimates(
+                manifest=parse_manifest(bytes(wave.manifest)),
+                counts=counts,
+                fixed_end=final and ended_as_frozen(wave),
+            ),
+        },
+    )
+    _drop_old_snapshots(wave=wave)
+    return snapshot
+
+
+def add_up_batches(*, wave: Wave) -> tuple[list[list[int]], int]:
+    """Return the counts over all batches and the number of the newest one."""
+    newest = wave.snapshots.order_by("-through_batch").first()  # counts are of no method
+    counts, through_batch = (newest.counts, newest.through_batch) if newest else ([], 0)
+    return add_counts(
+        counts, through_batch, wave.batches.filter(number__gt=through_batch).order_by("number")
+    )
+
+
+def add_counts(
+    counts: list[list[int]], through_batch: int, batches: QuerySet[Batch]
+) -> tuple[list[list[int]], int]:
+    for number, more in batches.values_list("number", "counts").iterator():
+        through_batch = number
+        counts = (
+            [[a + b for a, b in zip(x, y, strict=True)] for x, y in zip(counts, more, strict=True)]
+            if counts
+            else more
+        )
+    return counts, through_batch
+
+
+def _drop_old_snapshots(*, wave: Wave) -> None:
+    kept = wave.snapshots.order_by("-through_batch").values("pk")[:KEPT_PER_WAVE]
+    wave.snapshots.exclude(pk__in=list(kept.values_list("pk", flat=True))).delete()
+
+
+def find_waves_to_estimate() -> QuerySet[Wave]:
+    """Waves whose newest snapshot is behind: in batches, in method, or not yet final."""
+    newest = Snapshot.objects.filter(wave=OuterRef("pk")).order_by("-through_batch")
+    batches = Batch.objects.filter(wave=OuterRef("pk")).order_by("-number")
+    waves = Wave.objects.annotate(
+        newest_batch=Subquery(batches.values("number")[:1]),
+        seen_batch=Coalesce(Subquery(newest.values("through_batch")[:1]), 0),
+        seen_final=Subquery(newest.values("final")[:1]),
+        seen_version=Subquery(newest.values("method_version")[:1]),
+    ).filter(newest_batch__isnull=False)
+    # Asked one by one: of the many raw reports of other waves none should be looked at.
+    complete = [
+        pk
+        for pk in waves.filter(state=Wave.State.CLOSED, seen_final=False).values_list(
+            "pk", flat=True
+        )
+        if not RawReport.objects.filter(wave=pk).exists()
+    ]
+    return waves.filter(
+        Q(newest_batch__gt=F("seen_batch"))
+        | Q(seen_version__lt=METHOD_VERSION)
+        | Q(pk__in=complete)
+    ).order_by("pk")
+
+
+def newest_snapshot(wave: Wave) -> Snapshot | None:
+    """The newest snapshot, unless it was made by an older method and waits to be made again."""
+    newest = wave.snapshots.order_by("-through_batch").first()
+    return newest if newest and newest.method_version == METHOD_VERSION else None

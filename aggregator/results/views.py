@@ -1,0 +1,139 @@
+"""A survey's results page, the panel inside it that follows new batches, and its pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from aggregator.exports.tables import name_wave
+from aggregator.models import Chart
+from aggregator.results.mode_pages import find_addresses, view_of
+from aggregator.results.results import QuestionResult, Results, Standing, View
+from aggregator.results.sentences import (
+    CONTRADICTION,
+    CONTRADICTION_CAUSES,
+    GUIDES,
+    Finding,
+    describe_alarm,
+    describe_intervals,
+    write_findings,
+)
+from aggregator.simulation.known_truth import describe_known_truth, known_truths
+from aggregator.views.access import for_owner
+from surveys.authoring.state import describe_state
+from surveys.manifest.manifest import ELECTRONIC, MANUAL, Manifest, ManifestQuestion
+from surveys.models import Survey
+
+STOP_POLLING = 286  # htmx: swap this in and ask no more
+
+
+def _context(view: View) -> dict[str, Any]:
+    survey, wave, found = view.survey, view.wave, view.results
+    is_of_coins = wave is not None and wave.mode == MANUAL
+    browsers = survey.wave if is_of_coins else wave
+    findings = write_findings(found, truths=known_truths(survey)) if found else []
+    return {
+        "view": view,
+        "survey": survey,
+        "wave": wave,
+        "addresses": find_addresses(view),
+        "is_of_coins": is_of_coins,
+        "cap": browsers.cap if browsers else None,  # ends the wave of coins, too
+        "manifest": view.manifest,
+        "standing": view.standing.value,
+        "state": describe_state(wave=wave, now=timezone.now()),
+        "findings": findings,
+        "questions": _group(found, findings) if found else [],
+        "epsilons": _list_epsilons(view.manifest) if view.manifest else [],
+        "has_shares": found is not None
+        and any(not figure.is_mean for question in found.questions for figure in question.interest),
+        "chart_note": f"{describe_intervals(found.fixed_end)} {GUIDES}" if found else "",
+        "alarm": describe_alarm(found) if found else "",
+        "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),
+        "known_truth": describe_known_truth(survey),
+    }
+
+
+def _group(results: Results, findings: list[Finding]) -> list[tuple[QuestionResult, list[Finding]]]:
+    """Every question, also one that too few were asked, with what is said about it."""
+    return [
+        (question, [finding for finding in findings if finding.question is question])
+        for question in results.questions
+    ]
+
+
+def _list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:
+    """Each question's number, its own ε, and that with what depends on its answer, or 0."""
+    parents = {
+        parent for question in manifest.questions for parent in manifest.parents_of(question)
+    }
+    return [
+        (
+            number,
+            question,
+            question.epsilon,
+            manifest.statement_epsilon(question) if question.name in parents else 0.0,
+        )
+        for number, question in enumerate(manifest.questions, start=1)
+        if question.type != "information"
+    ]
+
+
+@for_owner
+@require_safe
+def results(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponse:
+    return render(request, "aggregator/results/results.html", _context(view_of(survey, mode=mode)))
+
+
+@for_owner
+@require_safe
+def results_panel(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponse:
+    """Answer 204 while nothing was sealed since `seen`; the new panel when something was."""
+    view = view_of(survey, mode=mode)
+    if request.GET.get("seen") == view.seen and not view.is_settled:
+        return HttpResponse(status=204)
+    status = STOP_POLLING if view.is_settled else 200
+    return render(
+        request, "aggregator/results/panel.html", {**_context(view), "swapped": True}, status=status
+    )
+
+
+@for_owner
+@require_safe
+def chart_svg(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponseBase:
+    chart = _find_chart(survey, mode=mode)
+    return _picture(request, chart.svg.encode(), "image/svg+xml", f"{_name(chart)}.svg")
+
+
+@for_owner
+@require_safe
+def chart_png(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponseBase:
+    chart = _find_chart(survey, mode=mode)
+    return _picture(request, bytes(chart.png), "image/png", f"{_name(chart)}.png")
+
+
+def _find_chart(survey: Survey, *, mode: str) -> Chart:
+    """The chart that a page shown a moment ago refers to, even if a batch was sealed since."""
+    view = view_of(survey, mode=mode)
+    chart = view.chart
+    if chart is None and view.standing is Standing.SHOWN:
+        chart = Chart.objects.filter(wave=view.wave).first()
+    if chart is None:
+        raise Http404("There is no chart to show yet.")
+    return chart
+
+
+def _name(chart: Chart) -> str:
+    return f"{name_wave(chart.wave, slug=chart.wave.survey.slug)}_RANDOMIZED_chart"
+
+
+def _picture(request: HttpRequest, content: bytes, content_type: str, name: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=content_type)
+    kind = "attachment" if "download" in request.GET else "inline"
+    response["Content-Disposition"] = f'{kind}; filename="{name}"'
+    return response

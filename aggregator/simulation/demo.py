@@ -1,0 +1,105 @@
+"""Fielding a survey with synthetic respondents, each randomized as in the browser.
+
+Every respondent's report is drawn once with the Python twin of the browser's randomizer and
+kept as an envelope until all are acknowledged, so an interrupted run goes on with the same
+bytes. Sealing, estimating and closing are left to the workers.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from accounts.models import User
+from aggregator.intake.wire import encode_report
+from aggregator.simulation.demo_surveys import DEMOS, Demo
+from aggregator.simulation.respondents import Answers, Envelope, seal
+from privacy.mechanism.mechanisms import secure_uint32
+from surveys.authoring.services import create_survey, launch_survey
+from surveys.manifest.manifest import Manifest, parse_manifest
+from surveys.models import Survey, Wave
+
+
+def demo_of(survey: Survey) -> Demo | None:
+    """The demo that a survey is; None for any other."""
+    if not survey.demo:
+        return None
+    return next((demo for demo in DEMOS if demo.title == survey.title), None)
+
+
+def field_demo(demo: Demo, *, owner: User) -> Wave:
+    """Return the demo's wave, launched now unless it was before."""
+    survey = Survey.objects.owned_by(owner).filter(demo=True, title=demo.title).first()
+    if survey is None:
+        survey = create_survey(
+            owner=owner,
+            title=demo.title,
+            introduction=demo.introduction,
+            demo=True,
+            **demo.settings,
+        )
+        demo.add_questions(survey)
+    return survey.wave or launch_survey(survey=survey)
+
+
+def draw_envelopes(
+    manifest: Manifest,
+    people: Sequence[Answers],
+    *,
+    random_uint32: Callable[[], int] = secure_uint32,
+) -> list[Envelope]:
+    """Randomize every respondent once; what they would say is dropped on the way."""
+    envelopes = [seal(manifest, answers, random_uint32=random_uint32) for answers in people]
+    # They were made group by group; nobody comes in that order.
+    random.SystemRandom().shuffle(envelopes)
+    return envelopes
+
+
+def load_or_draw_envelopes(
+    *, wave: Wave, people: Callable[[], Sequence[Answers]], path: Path
+) -> list[Envelope]:
+    """Read the wave's envelopes from the file, or draw them and store them first."""
+    if path.exists():
+        content = json.loads(path.read_text())
+        if content["manifest"] == wave.manifest_hash_hex:
+            return [
+                Envelope(report_id=base64.b64decode(i), symbols=base64.b64decode(s))
+                for i, s in content["envelopes"]
+            ]
+    envelopes = draw_envelopes(parse_manifest(bytes(wave.manifest)), people())
+    store_envelopes(envelopes, wave=wave, path=path)
+    return envelopes
+
+
+def store_envelopes(envelopes: Sequence[Envelope], *, wave: Wave, path: Path) -> None:
+    rows = [
+        [base64.b64encode(e.report_id).decode(), base64.b64encode(e.symbols).decode()]
+        for e in envelopes
+    ]
+    content = {"manifest": wave.manifest_hash_hex, "envelopes": rows}
+    _write_durably(path, json.dumps(content))
+
+
+def _write_durably(path: Path, text: str) -> None:
+    """Store before the first try: whole or not at all, also over a crash."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(path.name + ".new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def encode_envelopes(*, wave: Wave, envelopes: Sequence[Envelope]) -> list[bytes]:
+    return [
+        encode_report(
+            manifest_hash=bytes(wave.manifest_hash), report_id=e.report_id, symbols=e.symbols
+        )
+        for e in envelopes
+    ]

@@ -1,0 +1,205 @@
+"""The surveys of the demo, and the people who answer them.
+
+The first is a published one: the Redbook survey of 1974, with the counts in R. C. Fair, A Theory
+of Extramarital Affairs, Journal of Political Economy 86(1), 1978, pp. 45-61. The second uses
+every type of question; its people are invented, by the assumptions that stand in `_invent`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aggregator.simulation.respondents import Answers
+from surveys.authoring.services import add_question
+from surveys.models import Question, Survey
+
+# (affair, unhappy, religious, children) → number of women. Unhappy: marriage rated 3 or less
+# of 5; religious: 3 or more of 4; children: any.
+REDBOOK_COUNTS: dict[tuple[int, int, int, int], int] = {
+    (0, 0, 0, 0): 906,
+    (0, 0, 0, 1): 832,
+    (0, 0, 1, 0): 822,
+    (0, 0, 1, 1): 1155,
+    (0, 1, 0, 0): 119,
+    (0, 1, 0, 1): 204,
+    (0, 1, 1, 0): 65,
+    (0, 1, 1, 1): 210,
+    (1, 0, 0, 0): 216,
+    (1, 0, 0, 1): 499,
+    (1, 0, 1, 0): 108,
+    (1, 0, 1, 1): 388,
+    (1, 1, 0, 0): 128,
+    (1, 1, 0, 1): 384,
+    (1, 1, 1, 0): 50,
+    (1, 1, 1, 1): 280,
+}
+INVENTED_PEOPLE = 3000
+INVENTED_SEED = 20260101
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo:
+    key: str
+    title: str
+    introduction: str
+    note: str  # what is known about the truth, and from where
+    add_questions: Callable[[Survey], None]
+    people: Callable[[], Sequence[Answers]]
+    settings: dict[str, Any]
+
+
+# --- married life, 1974 --------------------------------------------------------------------------
+_REDBOOK_QUESTIONS = (
+    "While you were married, did you ever have an affair?",
+    "Would you call your marriage less than happy?",
+    "Are you religious?",
+    "Do you have children?",
+)
+
+
+def _add_redbook_questions(survey: Survey) -> None:
+    for text in _REDBOOK_QUESTIONS:
+        add_question(survey=survey, text=text)
+
+
+def _redbook_people() -> list[Answers]:
+    return [
+        {f"q{number}": code for number, code in enumerate(person, start=1)}
+        for person, count in REDBOOK_COUNTS.items()
+        for _ in range(count)
+    ]
+
+
+REDBOOK = Demo(
+    key="redbook",
+    title="Married life",
+    introduction=(
+        "Four short questions about married life. They were asked of 6,366 women in 1974; here "
+        "their replies are given once more, through a page that scrambles them."
+    ),
+    note="These figures were published in 1978, so for once the estimates can be checked.",
+    add_questions=_add_redbook_questions,
+    people=_redbook_people,
+    settings={"cap": sum(REDBOOK_COUNTS.values())},
+)
+
+
+# --- every type of question ----------------------------------------------------------------------
+def _add_study_questions(survey: Survey) -> None:
+    types = Question.Type
+    add_question(
+        survey=survey,
+        type=types.INFORMATION,
+        text="The next questions are about the past month. Each person is asked some of them only.",
+    )
+    add_question(
+        survey=survey,
+        type=types.DECLARED,
+        text="Which year are you in?",
+        options=["First year", "Later year"],
+    )
+    pills = add_question(
+        survey=survey,
+        text="Did you take a pill to study that was not prescribed to you?",
+        refusal=True,
+    )
+    add_question(
+        survey=survey,
+        type=types.NUMBER,
+        text="On how many days?",
+        minimum=0,
+        maximum=30,
+        unit="days",
+        refusal=True,
+        rule={"name": str(pills.pk), "is": [1]},
+    )
+    add_question(
+        survey=survey,
+        type=types.CHOICE,
+        text="What did you mostly do when you could not sleep?",
+        options=["Read or watch something", "Work", "Drink alcohol", "Nothing"],
+    )
+    add_question(
+        survey=survey,
+        type=types.SCALE,
+        text="How often did you feel hopeless?",
+        minimum=1,
+        maximum=5,
+        low_label="Never",
+        high_label="Always",
+        refusal=True,
+    )
+    add_question(
+        survey=survey,
+        type=types.SEVERAL,
+        text="What did you skip to save money?",
+        options=["Meals", "Medicine", "Books", "Heating"],
+        limit=2,
+        refusal=True,
+    )
+    add_question(
+        survey=survey,
+        type=types.SCALE,
+        text="How content are you with your life?",
+        minimum=0,
+        maximum=10,
+        low_label="Not at all",
+        high_label="Completely",
+    )
+    add_question(
+        survey=survey,
+        type=types.FOLLOW_UP,
+        text="Did you think of giving up your studies?",
+        follow_up="Did you tell anybody?",
+        flips=20,
+    )
+
+
+def _invent_people() -> list[Answers]:
+    generator = random.Random(INVENTED_SEED)  # noqa: S311  invented people, no secrets
+    return [_invent(generator) for _ in range(INVENTED_PEOPLE)]
+
+
+def _invent(generator: random.Random) -> Answers:
+    """One person; the assumptions of this demo are these numbers, and nothing else."""
+
+    def chance(share: float) -> bool:
+        return generator.random() < share
+
+    first_year, strained = chance(0.3), chance(0.35)
+    pills = chance(0.45 if strained else 0.1)
+    days = min(30, round(generator.expovariate(1 / (9 if strained else 4))) + 1)
+    awake = generator.choices(range(4), (25, 30, 30, 15) if strained else (50, 10, 10, 30))[0]
+    hopeless = generator.choices(range(5), (5, 15, 30, 30, 20) if strained else (45, 30, 15, 8, 2))
+    skipped = [item for item in (1, 2, 3, 4) if chance(0.4 if strained else 0.15)][:2]
+    content = min(10, max(0, round(generator.gauss(4.5 if strained else 7.2, 1.8))))
+    leaving = generator.choices(range(3), (45, 20, 35) if strained else (88, 7, 5))[0]
+    return {
+        "q2": 0 if first_year else 1,
+        "q3": None if chance(0.08) else int(pills),
+        "q4": None if chance(0.05) else days,
+        "q5": awake,
+        "q6": None if chance(0.05) else hopeless[0],
+        "q7": None if chance(0.05) else skipped,
+        "q8": content,
+        "q9": leaving,
+    }
+
+
+STUDY = Demo(
+    key="study",
+    title="Student life (invented people)",
+    introduction=(
+        "Every kind of question that there is. The 3,000 people who answered it do not exist: "
+        "their answers are drawn from assumptions, so that the estimates can be checked."
+    ),
+    note="These figures are assumptions: the people are invented, so the truth is known.",
+    add_questions=_add_study_questions,
+    people=_invent_people,
+    settings={"cap": INVENTED_PEOPLE, "drawn": 4},
+)
+
+DEMOS = (REDBOOK, STUDY)

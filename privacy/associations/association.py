@@ -1,0 +1,455 @@
+"""How two randomized questions hang together: difference, odds ratio, correlation, ratio.
+
+Comparing the groups that people reported would compare mixtures of the true groups. Everything
+here is computed from the table of true answers, by its likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, log, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privacy.associations.profiles import LikelyShares
+from privacy.associations.significance import SignificanceTest, independence_test
+from privacy.associations.tables import (
+    TableEstimates,
+    Variable,
+    estimate_table,
+    maximize_likelihood,
+    prepare_table,
+)
+from privacy.checks import check_level, check_whole
+
+NOBODY = 1e-9  # a share of people below this is rounding
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One figure of a table of true answers.
+
+    Attributes
+    ----------
+    raw : float or None
+        From the unbiased shares, unclipped; None where those give no such figure.
+    standard_error : float or None
+        Of `raw`, by the delta method; None where `raw` is, and for the odds ratio, whose
+        logarithm has one (`Association.log_odds_ratio`).
+    estimate : float or None
+        From the most likely shares; None where it is not defined (0 / 0).
+    low, high : float
+        Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio. All
+        that the figure can be where it may be about nobody.
+    level : float
+        Confidence level.
+    """
+
+    raw: float | None
+    standard_error: float | None
+    estimate: float | None
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Association:
+    """Everything about one answer to a question against two answers to another.
+
+    Attributes
+    ----------
+    table : TableEstimates
+        All categories of both questions.
+    share_first, share_second : Figure
+        Share of the event in the first and in the second group.
+    difference : Figure
+        First share less second share.
+    odds_ratio : Figure
+        Of the event, first against second group.
+    log_odds_ratio : Figure
+        Its natural logarithm, with the standard error; ends may be infinite.
+    phi : Figure
+        Correlation of event and group.
+    test : SignificanceTest
+        Of independence of the two questions.
+    """
+
+    table: TableEstimates
+    share_first: Figure
+    share_second: Figure
+    difference: Figure
+    odds_ratio: Figure
+    log_odds_ratio: Figure
+    phi: Figure
+    test: SignificanceTest
+
+
+def associate(
+    *,
+    counts: ArrayLike,
+    variables: Sequence[Variable],
+    event: int,
+    first: int,
+    second: int,
+    level: float = 0.95,
+) -> Association:
+    """Compare the share of an event between two groups that are themselves randomized.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (k_1, k_2)
+        Reports showing each combination of codes of the outcome (rows) and the group (columns).
+    variables : sequence of two Variable
+        Outcome and group.
+    event : int
+        Category of the outcome whose share is compared; among the answers.
+    first, second : int
+        Categories of the group that are compared; different answers.
+    level : float, optional
+        Confidence level of all intervals, in (0, 1).
+
+    Returns
+    -------
+    Association
+        Shares are among those who answered both questions: refusals and "not asked" belong to
+        no group and are no event.
+
+    Raises
+    ------
+    ValueError
+        If the table does not fit the variables, or event, first or second is no answer.
+    NotSettledError
+        If a search does not settle.
+
+    Notes
+    -----
+    Difference = p_11 / p_.1 - p_10 / p_.0, with p the true shares of the cells. Intervals are
+    profile likelihood on the joint multinomial, also where a share is at 0 and a delta method
+    would fail. They hold for one look at data whose amount was fixed beforehand; there is no
+    sequence for them.
+
+    References
+    ----------
+    Warner, S. L. (1965), JASA 60(309) (the mechanism).
+    Fleiss, J. L., Levin, B. and Paik, M. C. (2003), Statistical Methods for Rates and
+    Proportions, 3rd ed., sections 6.2 and 6.5 (phi, odds ratio and their delta method).
+
+    Examples
+    --------
+    >>> from privacy.mechanism.mechanisms import RandomizedResponse
+    >>> coins = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))
+    >>> found = associate(
+    ...     counts=[[250, 250], [200, 300]], variables=[coins, coins], event=1, first=1, second=0
+    ... )
+    >>> round(found.phi.raw, 6), round(found.odds_ratio.raw, 6)
+    (0.408248, 6.0)
+    >>> round(found.log_odds_ratio.standard_error, 6), round(found.difference.raw, 6)
+    (0.654412, 0.416667)
+    """
+    if len(variables) != 2:
+        raise ValueError(f"variables must be two questions, got {len(variables)}")
+    outcome, group = variables
+    _check_category("event", event, outcome)
+    _check_category("first", first, group)
+    _check_category("second", second, group)
+    if first == second:
+        raise ValueError(f"first and second must differ, got {first!r} twice")
+    level = check_level(level)
+    test = independence_test(counts=counts, variables=variables)
+    table = estimate_table(counts=counts, variables=variables)
+    gathered, channel = prepare_table(counts=counts, variables=variables)
+    cells = _Cells(shape=gathered.shape, outcome=outcome, event=event, first=first, second=second)
+    region = LikelyShares(
+        counts=gathered.ravel(),
+        channel=channel,
+        shares=table.joint_shares.ravel(),
+        level=level,
+        parts=cells.masks,
+    )
+    # A share of nobody can be anything, so reports that may come of none leave it open.
+    nobody = [region.without(group) for group in cells.groups]
+    vague = any(region.without(answer) for answer in cells.answers) or any(nobody)
+    best = np.where(table.joint_shares.ravel() < NOBODY, 0.0, table.joint_shares.ravel())
+
+    def describe(
+        figure: Callable[[NDArray[Any]], Any],
+        *,
+        raw_ok: bool,
+        limits: tuple[float, float] = (0.0, 1.0),
+        anything: bool = False,
+        reaches: Sequence[float] = (),
+    ) -> Figure:
+        raw, error = _delta(figure, table) if raw_ok else (None, None)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            estimate = float(np.real(figure(best)))
+        low, high = limits if anything else region.interval(figure=figure, limits=limits)
+        return Figure(
+            raw=raw,
+            standard_error=error,
+            estimate=estimate if np.isfinite(estimate) else None,
+            low=min(low, *reaches, high),
+            high=max(low, *reaches, high),
+            level=level,
+        )
+
+    raw_a, raw_b, raw_c, raw_d = (float(part) for part in cells.split(table.shares.ravel()))
+    has_groups = raw_a + raw_b > 0 and raw_c + raw_d > 0
+    all_positive = min(raw_a, raw_b, raw_c, raw_d) > 0
+    odds = describe(cells.odds_share, raw_ok=all_positive, anything=vague)
+    return Association(
+        table=table,
+        share_first=describe(cells.share_first, raw_ok=has_groups, anything=bool(nobody[0])),
+        share_second=describe(cells.share_second, raw_ok=has_groups, anything=bool(nobody[1])),
+        difference=describe(
+            cells.difference,
+            raw_ok=has_groups,
+            limits=(-1.0, 1.0),
+            reaches=[end for side in (0, 1) for end in _reach(nobody[side], cells, side)],
+        ),
+        odds_ratio=_to_odds_ratio(odds),
+        log_odds_ratio=_to_log_odds_ratio(odds, cells, table),
+        phi=describe(
+            cells.phi,
+            raw_ok=all_positive,
+            limits=(-1.0, 1.0),
+            anything=bool(region.without(np.logical_or(*cells.groups))),
+        ),
+        test=test,
+    )
+
+
+def _reach(empty: LikelyShares | None, cells: _Cells, side: int) -> tuple[float, ...]:
+    """How far the difference reaches if one group may have nobody, so that its share is free."""
+    if empty is None:
+        return ()
+    other = cells.groups[1 - side][~cells.groups[side]]
+    event = cells.masks[2 if side == 0 else 0][~cells.groups[side]]
+    low, high = 0.0, 1.0
+    if empty.without(other) is None:
+        low, high = empty.interval(
+            figure=lambda shares: shares[event].sum() / shares[other].sum(), limits=(0.0, 1.0)
+        )
+    return (-high, 1 - low) if side == 0 else (low - 1, high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShareAmong:
+    """A share among some cells of a table, with its profile-likelihood interval."""
+
+    estimate: float | None
+    low: float
+    high: float
+    level: float
+
+
+def share_among(
+    *,
+    counts: ArrayLike,
+    variables: Sequence[Variable],
+    event: Callable[[tuple[int, ...]], bool],
+    among: Callable[[tuple[int, ...]], bool],
+    possible: Callable[[tuple[int, ...]], bool] | None = None,
+    level: float = 0.95,
+) -> ShareAmong:
+    """Estimate the share of an event among some people, from several questions at once.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (k_1, ..., k_m)
+        Reports showing each combination of codes.
+    variables : sequence of Variable
+        The questions.
+    event, among : callable
+        Say for a tuple of categories whether it is the event, and whether it is counted; the
+        event must be among what is counted.
+    possible : callable, optional
+        Says whether a tuple of true answers can occur: a follow-up is asked if and only if its
+        parent was answered so. Using this makes a conditional share more precise.
+    level : float, optional
+        Confidence level, in (0, 1).
+
+    Returns
+    -------
+    ShareAmong
+        Most likely share and profile-likelihood interval; [0, 1] where perhaps nobody is
+        counted.
+
+    Raises
+    ------
+    ValueError
+        If the table does not fit, no cell is counted or possible, the event is outside of what
+        is counted, or level is out of range.
+
+    Notes
+    -----
+    The likelihood of the joint table, restricted to possible cells. For one look at data whose
+    amount was fixed beforehand.
+
+    Examples
+    --------
+    A follow-up (no, yes, not asked) that is asked if the parent is yes:
+
+    >>> from privacy.mechanism.mechanisms import RandomizedResponse
+    >>> parent = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))
+    >>> child = Variable(
+    ...     mechanism=RandomizedResponse.from_flips(symbols=3, flips=25),
+    ...     categories=((0,), (1,), (2,)), answered=2,
+    ... )
+    >>> found = share_among(
+    ...     counts=[[280, 260, 660], [280, 220, 300]], variables=[parent, child],
+    ...     event=lambda cell: cell == (1, 1), among=lambda cell: cell[1] < 2,
+    ...     possible=lambda cell: (cell[0] == 1) == (cell[1] < 2),
+    ... )
+    >>> round(found.estimate, 3), round(found.low, 3), round(found.high, 3)
+    (0.333, 0.218, 0.449)
+    """
+    gathered, channel = prepare_table(counts=counts, variables=variables)
+    level = check_level(level)
+    cells = [cell for cell in np.ndindex(gathered.shape) if possible is None or possible(cell)]
+    counted = np.array([among(cell) for cell in cells], dtype=bool)
+    happened = np.array([event(cell) for cell in cells], dtype=bool)
+    if not counted.any():
+        raise ValueError("among must count at least one possible cell, got none")
+    if (happened & ~counted).any() or not happened.any():
+        raise ValueError("event must happen in a cell, and only in cells that among counts")
+    columns = [int(np.ravel_multi_index(cell, gathered.shape)) for cell in cells]
+    restricted = channel[:, columns]
+    shares, _ = maximize_likelihood(counts=gathered.ravel(), channel=restricted)
+
+    def figure(values: NDArray[Any]) -> Any:
+        return values[happened].sum() / values[counted].sum()
+
+    region = LikelyShares(
+        counts=gathered.ravel(),
+        channel=restricted,
+        shares=shares,
+        level=level,
+        parts=[happened, counted & ~happened],
+    )
+    low, high = 0.0, 1.0
+    # Where nobody may be counted, the share can be anything.
+    if region.without(counted) is None:
+        low, high = region.interval(figure=figure, limits=(0.0, 1.0))
+    estimate = float(figure(shares)) if shares[counted].sum() > NOBODY else None
+    return ShareAmong(estimate=estimate, low=low, high=high, level=level)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cells:
+    """Cuts a table down to event or other answer, by first or second group."""
+
+    shape: tuple[int, ...]
+    outcome: Variable
+    event: int
+    first: int
+    second: int
+
+    @property
+    def masks(self) -> list[NDArray[np.bool_]]:
+        """Where event and non-event lie in the first group, then in the second."""
+        masks = []
+        for group in (self.first, self.second):
+            table = np.zeros(self.shape, dtype=bool)
+            table[self.event, group] = True
+            masks.append(table.ravel())
+            table = np.zeros(self.shape, dtype=bool)
+            table[: self.outcome.answered, group] = True
+            table[self.event, group] = False
+            masks.append(table.ravel())
+        return masks
+
+    @property
+    def groups(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        a, b, c, d = self.masks
+        return a | b, c | d
+
+    @property
+    def answers(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Where the event lies in either group, and where the non-event lies."""
+        a, b, c, d = self.masks
+        return a | c, b | d
+
+    def split(self, shares: NDArray[Any]) -> tuple[Any, Any, Any, Any]:
+        """Event and non-event in the first group, then in the second."""
+        table = shares.reshape(self.shape)[: self.outcome.answered]
+        a, c = table[self.event, self.first], table[self.event, self.second]
+        return a, table[:, self.first].sum() - a, c, table[:, self.second].sum() - c
+
+    def share_first(self, shares: NDArray[Any]) -> Any:
+        a, b, _, _ = self.split(shares)
+        return a / (a + b)
+
+    def share_second(self, shares: NDArray[Any]) -> Any:
+        _, _, c, d = self.split(shares)
+        return c / (c + d)
+
+    def difference(self, shares: NDArray[Any]) -> Any:
+        return self.share_first(shares) - self.share_second(shares)
+
+    def odds_share(self, shares: NDArray[Any]) -> Any:
+        """OR / (1 + OR): from 0 to 1, so that an infinite odds ratio is an ordinary end."""
+        a, b, c, d = self.split(shares)
+        return a * d / (a * d + b * c)
+
+    def log_odds(self, shares: NDArray[Any]) -> Any:
+        a, b, c, d = self.split(shares)
+        return np.log(a) + np.log(d) - np.log(b) - np.log(c)
+
+    def phi(self, shares: NDArray[Any]) -> Any:
+        a, b, c, d = self.split(shares)
+        return (a * d - b * c) / np.sqrt((a + b) * (c + d) * (a + c) * (b + d))
+
+
+def _delta(figure: Callable[[NDArray[Any]], Any], table: TableEstimates) -> tuple[float, float]:
+    """The figure of the unbiased shares and its standard error by the delta method."""
+    shares = table.shares.ravel()
+    slopes = np.empty(len(shares))
+    for cell in range(len(shares)):
+        shifted = shares.astype(np.complex128)
+        shifted[cell] += 1e-30j
+        slopes[cell] = np.imag(figure(shifted)) / 1e-30
+    variance = float(slopes @ table.covariance @ slopes)
+    return float(np.real(figure(shares))), sqrt(max(variance, 0.0))
+
+
+def _to_odds(share: float) -> float:
+    return inf if share == 1 else share / (1 - share)
+
+
+def _to_odds_ratio(share: Figure) -> Figure:
+    return Figure(
+        raw=None if share.raw is None else _to_odds(share.raw),
+        standard_error=None,
+        estimate=None if share.estimate is None else _to_odds(share.estimate),
+        low=_to_odds(share.low),
+        high=_to_odds(share.high),
+        level=share.level,
+    )
+
+
+def _to_log_odds_ratio(share: Figure, cells: _Cells, table: TableEstimates) -> Figure:
+    raw, error = _delta(cells.log_odds, table) if share.raw is not None else (None, None)
+    odds = _to_odds_ratio(share)
+    return Figure(
+        raw=raw,
+        standard_error=error,
+        estimate=None if odds.estimate is None else _log(odds.estimate),
+        low=_log(odds.low),
+        high=_log(odds.high),
+        level=share.level,
+    )
+
+
+def _log(value: float) -> float:
+    return log(value) if value > 0 else -inf
+
+
+def _check_category(name: str, category: int, variable: Variable) -> None:
+    if not 0 <= check_whole(name, category) < variable.answered:
+        raise ValueError(
+            f"{name} must be one of the {variable.answered} answers, from 0, got {category!r}"
+        )

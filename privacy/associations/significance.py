@@ -1,0 +1,284 @@
+"""Tests on randomized reports, and what they keep: the level, not the power.
+
+The channel is the same for everybody and its noise independent of everything else. Equal truths
+therefore imply equal distributions of reports, and independent truths independent reports; as
+the channel is invertible, the converse holds too. Tests of these hypotheses are valid on the
+counts of reports as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import chdtrc
+
+from privacy.associations.tables import Variable, maximize_likelihood, prepare_table
+from privacy.checks import check_distribution, check_shares, check_whole_counts
+from privacy.mechanism.mechanisms import RandomizedResponse
+
+# Below this expected count in any cell Pearson's statistic is not close to chi-square.
+SMALLEST_EXPECTED = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignificanceTest:
+    """The outcome of a test.
+
+    Attributes
+    ----------
+    method : str
+        "pearson", "fisher_exact", "likelihood_ratio", "latent_likelihood_ratio", or
+        "no_variation" where all reports are alike, which speaks against nothing (p = 1).
+    statistic : float or None
+        None for the exact test, which has none.
+    degrees_of_freedom : int or None
+        None for the exact test.
+    p_value : float
+        In [0, 1].
+    """
+
+    method: str
+    statistic: float | None
+    degrees_of_freedom: int | None
+    p_value: float
+
+
+NO_VARIATION = SignificanceTest(
+    method="no_variation", statistic=None, degrees_of_freedom=None, p_value=1.0
+)
+
+
+def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> SignificanceTest:
+    """Test whether the true answers to two questions are independent.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (k_1, k_2)
+        Reports showing each combination of codes.
+    variables : sequence of two Variable
+        The questions.
+
+    Returns
+    -------
+    SignificanceTest
+        "pearson" on the reports if every category of both is an answer, or "fisher_exact" if
+        the table is 2 x 2 and an expected count is below 5, or if all reports of one question
+        are alike, which says nothing (p = 1). Where there are refusals or
+        structural "not asked", dependence of the whole symbols is no news: then
+        "latent_likelihood_ratio", independence among those who answered both.
+
+    Raises
+    ------
+    ValueError
+        If the table does not fit the variables, or a question has one answer only.
+
+    Notes
+    -----
+    The latent test compares the maximum of the likelihood over all tables with the maximum
+    over those in which, among the cells where both answered, rows and columns are independent;
+    chi-square with (answers_1 - 1)(answers_2 - 1) degrees of freedom, conservative where a
+    share is at 0. A Pearson test with expected counts below 5 in a larger table is approximate.
+
+    References
+    ----------
+    Gaboardi, M. and Rogers, R. (2018), Local private hypothesis testing, ICML,
+    arXiv:1709.07155, section 5 (tests on randomized counts).
+
+    Examples
+    --------
+    >>> coins = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))
+    >>> found = independence_test(counts=[[250, 250], [200, 300]], variables=[coins, coins])
+    >>> found.method, round(found.statistic, 8), round(found.p_value, 8)
+    ('pearson', 10.1010101, 0.00148188)
+    """
+    if len(variables) != 2:
+        raise ValueError(f"variables must be two questions, got {len(variables)}")
+    gathered, channel = prepare_table(counts=counts, variables=variables)
+    first, second = variables
+    if min(first.answered, second.answered) < 2:
+        raise ValueError(
+            "variables must each have at least two answers, got "
+            f"{first.answered} and {second.answered}"
+        )
+    if first.answered == first.size and second.answered == second.size:
+        if min((gathered.sum(axis=axis) > 0).sum() for axis in (0, 1)) < 2:
+            # All reports of one question alike: nothing speaks against independence.
+            return NO_VARIATION
+        return homogeneity_test(counts=gathered)
+    cells = gathered.ravel()
+    _, free = maximize_likelihood(counts=cells, channel=channel)
+    rows, columns = first.answered, second.answered
+
+    def make_independent(expected: np.ndarray) -> np.ndarray:
+        table = expected.reshape(gathered.shape).copy()
+        block = table[:rows, :columns]
+        total = block.sum()
+        if total > 0:
+            table[:rows, :columns] = np.outer(block.sum(axis=1), block.sum(axis=0)) / total
+        fitted: np.ndarray = table.ravel() / table.sum()
+        return fitted
+
+    _, bound = maximize_likelihood(
+        counts=cells,
+        channel=channel,
+        project=make_independent,
+        # The more reports, the more a small move of a share means for the statistic.
+        tolerance=min(1e-8, 1e-4 / float(cells.sum())),
+    )
+    statistic = max(0.0, 2 * (free - bound))
+    freedom = (rows - 1) * (columns - 1)
+    return SignificanceTest(
+        method="latent_likelihood_ratio",
+        statistic=statistic,
+        degrees_of_freedom=freedom,
+        p_value=float(chdtrc(freedom, statistic)),
+    )
+
+
+def homogeneity_test(*, counts: ArrayLike) -> SignificanceTest:
+    """Test whether the rows of a table of reports have the same distribution.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (groups, codes)
+        Reports of each group showing each code; all groups under the same channel. Groups may
+        be declared or randomized themselves.
+
+    Returns
+    -------
+    SignificanceTest
+        "pearson", or "fisher_exact" for a 2 x 2 table with an expected count below 5.
+
+    Raises
+    ------
+    ValueError
+        If the table has fewer than two rows or columns that hold a report, or a count is
+        negative or not whole.
+
+    Notes
+    -----
+    Rows and columns without any report carry no information and are left out. No continuity
+    correction.
+
+    References
+    ----------
+    Pearson, K. (1900), Philosophical Magazine 50(302).
+    Fisher, R. A. (1934), Statistical Methods for Research Workers, 5th ed., section 21.02.
+
+    Examples
+    --------
+    >>> round(homogeneity_test(counts=[[250, 250], [200, 300]]).p_value, 8)
+    0.00148188
+    """
+    table = np.asarray(check_whole_counts("counts", counts), dtype=np.float64)
+    if table.ndim != 2:
+        raise ValueError(f"counts must be a table of two dimensions, got {table.ndim}")
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    if min(table.shape) < 2:
+        raise ValueError(
+            "counts must have reports in at least two rows and two columns, "
+            f"got {np.asarray(counts).tolist()!r}"
+        )
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    if table.shape == (2, 2) and expected.min() < SMALLEST_EXPECTED:
+        from scipy.stats import fisher_exact  # as in privacy.distributions
+
+        return SignificanceTest(
+            method="fisher_exact",
+            statistic=None,
+            degrees_of_freedom=None,
+            p_value=float(fisher_exact(table.astype(np.int64)).pvalue),
+        )
+    freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
+    return _pearson(table, expected, freedom)
+
+
+def goodness_of_fit_test(
+    *, counts: Sequence[int], mechanism: RandomizedResponse, shares: Sequence[float]
+) -> SignificanceTest:
+    """Test whether the true shares of a question are the given ones.
+
+    Parameters
+    ----------
+    counts : sequence of int, length k
+        Reports showing each symbol.
+    mechanism : RandomizedResponse
+        The mechanism that produced the reports.
+    shares : sequence of float, length k
+        The hypothesis: fractions that sum to one.
+
+    Returns
+    -------
+    SignificanceTest
+        "pearson" with k - 1 degrees of freedom: reports against n (c + d p).
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, shares are no distribution, a count is negative or not whole, or
+        there is no report.
+
+    Examples
+    --------
+    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
+    >>> found = goodness_of_fit_test(counts=[600, 400], mechanism=coins, shares=[.8, .2])
+    >>> round(found.statistic, 6), round(found.p_value, 6)
+    (10.989011, 0.000917)
+    """
+    k = mechanism.symbols
+    reports = np.asarray(check_whole_counts("counts", counts, shape=(k,)), dtype=np.float64)
+    if reports.sum() == 0:
+        raise ValueError(f"counts must hold at least one report, got {list(counts)!r}")
+    truth = check_distribution("shares", shares, symbols=k)
+    expected = reports.sum() * (mechanism.other_probability + mechanism.slope * truth)
+    return _pearson(reports, expected, k - 1)
+
+
+def adjust_for_multiplicity(p_values: Sequence[float]) -> list[float]:
+    """Adjust p-values of several tests so that all decisions together keep their level.
+
+    Parameters
+    ----------
+    p_values : sequence of float
+        In [0, 1].
+
+    Returns
+    -------
+    list of float
+        In the same order; reject those at or below the level wanted for all together.
+
+    Raises
+    ------
+    ValueError
+        If a p-value is not in [0, 1].
+
+    References
+    ----------
+    Holm, S. (1979), A simple sequentially rejective multiple test procedure, Scandinavian
+    Journal of Statistics 6(2), section 3.
+
+    Examples
+    --------
+    >>> adjust_for_multiplicity([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    check_shares("p_values", p_values)
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
+    return adjusted
+
+
+def _pearson(observed: np.ndarray, expected: np.ndarray, freedom: int) -> SignificanceTest:
+    statistic = float(((observed - expected) ** 2 / expected).sum())
+    return SignificanceTest(
+        method="pearson",
+        statistic=statistic,
+        degrees_of_freedom=freedom,
+        p_value=float(chdtrc(freedom, statistic)),
+    )

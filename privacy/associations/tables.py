@@ -1,0 +1,526 @@
+"""Tables of the true answers to several questions, from the table of their reports.
+
+Questions are randomized independently, so the channel of a table is the Kronecker product of
+the questions' channels. Codes may be gathered into categories first: randomized response
+stays randomized response under any gathering.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
+from scipy.special import gammaln, xlogy
+
+from privacy.checks import (
+    Floats,
+    check_level,
+    check_number,
+    check_positive,
+    check_symbols,
+    check_whole,
+    check_whole_counts,
+)
+from privacy.mechanism.mechanisms import RandomizedResponse
+
+# Of a latent table: the channel is stored whole, so this is 8 MB.
+MAX_CELLS = 1024
+CONTRADICTION_LEVEL = 0.99
+_MAX_ROUNDS = 20_000
+_NEWTON_EVERY = 50
+_TINY = 1e-18
+_SUM_WEIGHT = 1e3
+_GAP = 1e-10  # of the log-likelihood, to its maximum
+_ROUNDING = 1e-14  # of its gradient, relative
+_LAST_BITS = 1e-11
+
+
+class NotSettledError(ArithmeticError):
+    """A search for the most likely shares did not come to rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variable:
+    """One question in a joint analysis: its codes, gathered into categories.
+
+    Parameters
+    ----------
+    mechanism : RandomizedResponse
+        The mechanism of the question.
+    categories : tuple of tuple of int
+        The codes of each category; together every code once.
+    answered : int
+        The first so many categories are answers; further ones mean refused or not asked.
+    gate : RandomizedResponse, optional
+        Of a second symbol that says whether the question was answered: its code 0 is yes, and
+        with all others the true code is 0. A report's code is then that of the gate times k
+        plus that of the question. See `gated`.
+
+    Raises
+    ------
+    ValueError
+        If the categories are not a partition of the codes, or fewer than one or more than all
+        of them are answers.
+
+    Examples
+    --------
+    >>> refusal = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> Variable(mechanism=refusal, categories=((0,), (1,), (2,)), answered=2).answered
+    2
+    """
+
+    mechanism: RandomizedResponse
+    categories: tuple[tuple[int, ...], ...]
+    answered: int
+    gate: RandomizedResponse | None = None
+
+    def __post_init__(self) -> None:
+        codes = sorted(code for category in self.categories for code in category)
+        whole = all(isinstance(code, Integral) and not isinstance(code, bool) for code in codes)
+        if codes != list(range(self.symbols)) or not all(self.categories) or not whole:
+            raise ValueError(
+                f"categories must hold each of {self.symbols} codes once, got {self.categories!r}"
+            )
+        if self.gate is not None and self.categories != _gated_categories(self.symbols):
+            raise ValueError(
+                f"categories must be No, Yes and the rest behind a gate, got {self.categories!r}"
+            )
+        check_whole("answered", self.answered, at_least=1, at_most=len(self.categories))
+
+    @classmethod
+    def plain(cls, mechanism: RandomizedResponse) -> Variable:
+        """Every code is a category, and every category an answer."""
+        codes = tuple((code,) for code in range(mechanism.symbols))
+        return cls(mechanism=mechanism, categories=codes, answered=len(codes))
+
+    @classmethod
+    def gated(cls, mechanism: RandomizedResponse, *, gate: RandomizedResponse) -> Variable:
+        """A bit that counts only where its gate says that the question was answered.
+
+        Examples
+        --------
+        >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
+        >>> Variable.gated(coins, gate=coins).channel().tolist()
+        [[0.5625, 0.1875, 0.1875], [0.1875, 0.5625, 0.0625], [0.25, 0.25, 0.75]]
+        """
+        check_symbols("mechanism", mechanism.symbols, at_least=2, at_most=2)
+        categories = _gated_categories(2 * gate.symbols)
+        return cls(mechanism=mechanism, categories=categories, answered=2, gate=gate)
+
+    @property
+    def symbols(self) -> int:
+        """Number of codes that a report can show."""
+        return self.mechanism.symbols * (1 if self.gate is None else self.gate.symbols)
+
+    @property
+    def size(self) -> int:
+        return len(self.categories)
+
+    def channel(self) -> Floats:
+        """Probabilities of the reported category (row) given the true one (column).
+
+        A true code is reported in another category with probability c for each code of that
+        category, whichever code it was; so gathering codes loses nothing but detail. Behind a
+        gate, reports whose gate does not say "answered" are one category whatever their bit.
+        """
+        if self.gate is not None:
+            return self._gated_channel(self.gate)
+        sizes = np.array([len(category) for category in self.categories], dtype=np.float64)
+        columns = np.repeat(sizes[:, None] * self.mechanism.other_probability, self.size, axis=1)
+        matrix: Floats = columns + self.mechanism.slope * np.eye(self.size)
+        return matrix
+
+    def _gated_channel(self, gate: RandomizedResponse) -> Floats:
+        other, kept = gate.other_probability, gate.keep_probability
+        wrong, right = self.mechanism.other_probability, self.mechanism.keep_probability
+        return np.array(
+            [
+                [kept * right, kept * wrong, other * right],
+                [kept * wrong, kept * right, other * wrong],
+                [1 - kept, 1 - kept, 1 - other],
+            ]
+        )
+
+    def gather(self, counts: NDArray[np.int64], *, axis: int) -> NDArray[np.int64]:
+        """Add up the counts of codes that belong to one category, along one axis."""
+        gathered = [counts.take(category, axis=axis).sum(axis=axis) for category in self.categories]
+        return np.stack(gathered, axis=axis)
+
+
+def _gated_categories(symbols: int) -> tuple[tuple[int, ...], ...]:
+    return (0,), (1,), tuple(range(2, symbols))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TableEstimates:
+    """Estimated shares of every cell of a table of true answers.
+
+    Attributes
+    ----------
+    total : int
+        Number of reports n.
+    counts : ndarray of int64, shape (g_1, ..., g_m)
+        Reports in each cell.
+    shares : ndarray of float64, same shape
+        Unbiased shares as fractions; they sum to one and may lie outside [0, 1].
+    standard_errors : ndarray of float64, same shape
+        Of `shares`.
+    covariance : ndarray of float64, shape (cells, cells)
+        Of `shares`, cells in C order.
+    joint_shares : ndarray of float64, same shape
+        Maximum-likelihood shares among those that lie in [0, 1] and sum to one.
+    log_likelihood : float
+        Of `joint_shares`, without the multinomial coefficient.
+    contradiction : bool
+        True if no shares in [0, 1] agree with the reports (`contradicts_design` at 99 %): then
+        something other than the stated mechanism produced them.
+    """
+
+    total: int
+    counts: NDArray[np.int64]
+    shares: Floats
+    standard_errors: Floats
+    covariance: Floats
+    joint_shares: Floats
+    log_likelihood: float
+    contradiction: bool
+
+
+def estimate_table(*, counts: ArrayLike, variables: Sequence[Variable]) -> TableEstimates:
+    """Estimate the table of true answers to several questions.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (k_1, ..., k_m)
+        Reports showing each combination of codes, axes in the order of `variables`.
+    variables : sequence of Variable
+        The questions, at least one.
+
+    Returns
+    -------
+    TableEstimates
+        Over the categories of the variables.
+
+    Raises
+    ------
+    ValueError
+        If the table does not fit the variables, a count is negative, there is no report, or
+        there are more than 1,024 cells.
+
+    Notes
+    -----
+    With K the Kronecker product of the channels and l the reported shares, the unbiased shares
+    are inv(K) l, their covariance inv(K) (diag(l) - l l') inv(K)' / n. The constrained maximum
+    is found by EM.
+
+    References
+    ----------
+    Chen, T. T. (1989), A review of methods for misclassified categorical data, Statistics in
+    Medicine 8(9), section 3 (matrix method).
+    Dempster, A. P., Laird, N. M. and Rubin, D. B. (1977), JRSS B 39(1), section 4.1.
+
+    Examples
+    --------
+    >>> coins = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))
+    >>> found = estimate_table(counts=[[250, 250], [200, 300]], variables=[coins, coins])
+    >>> [[round(float(share), 6) for share in row] for row in found.shares]
+    [[0.3, 0.2], [0.1, 0.4]]
+    """
+    gathered, channel = prepare_table(counts=counts, variables=variables)
+    cells, total = gathered.ravel(), int(gathered.sum())
+    reported = cells / total
+    inverse = kronecker([_invert(variable.channel()) for variable in variables])
+    shares = inverse @ reported
+    covariance = inverse @ (np.diag(reported) - np.outer(reported, reported)) @ inverse.T / total
+    joint, log_likelihood = maximize_likelihood(counts=cells, channel=channel, start=shares)
+    return TableEstimates(
+        total=total,
+        counts=gathered,
+        shares=shares.reshape(gathered.shape),
+        standard_errors=np.sqrt(np.maximum(np.diag(covariance), 0)).reshape(gathered.shape),
+        covariance=covariance,
+        joint_shares=joint.reshape(gathered.shape),
+        log_likelihood=log_likelihood,
+        contradiction=contradicts_design(counts=cells, log_likelihood=log_likelihood),
+    )
+
+
+def contradicts_design(
+    *, counts: ArrayLike, log_likelihood: float, level: float = CONTRADICTION_LEVEL
+) -> bool:
+    """Say whether no true shares at all agree with a table of reports.
+
+    Parameters
+    ----------
+    counts : array_like of int
+        Reports in each reported cell.
+    log_likelihood : float
+        The greatest that true shares in [0, 1] can give, without the multinomial coefficient.
+    level : float, optional
+        In (0, 1).
+
+    Returns
+    -------
+    bool
+        True with probability at most 1 - level under the stated mechanism, at all looks
+        together.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative or not whole, there is no report, log_likelihood is not finite or
+        level is out of range.
+
+    Notes
+    -----
+    The Dirichlet(1/2) mixture over the reported cells against the most likely shares: True if
+    ln B(1/2 + N) - ln B(1/2) - L >= ln(1 / (1 - level)). A mixture of likelihood ratios is a
+    nonnegative martingale, so Ville's inequality bounds how often it is ever so large.
+
+    References
+    ----------
+    Robbins, H. (1970), Statistical methods related to the law of the iterated logarithm,
+    Annals of Mathematical Statistics 41(5).
+
+    Examples
+    --------
+    Two coins never show only opposite codes:
+
+    >>> coins = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))
+    >>> estimate_table(counts=[[0, 100], [100, 0]], variables=[coins, coins]).contradiction
+    True
+    >>> estimate_table(counts=[[30, 20], [20, 30]], variables=[coins, coins]).contradiction
+    False
+    """
+    level = check_level(level)
+    log_likelihood = check_number("log_likelihood", log_likelihood)
+    cells = np.asarray(check_whole_counts("counts", counts), dtype=np.float64).ravel()
+    if not cells.sum() > 0:
+        raise ValueError(f"counts must hold at least one report, got {counts!r}")
+    mixture = gammaln(cells + 0.5).sum() - gammaln(cells.sum() + 0.5 * len(cells))
+    prior = len(cells) * gammaln(0.5) - gammaln(0.5 * len(cells))
+    return bool(mixture - prior - log_likelihood >= -np.log1p(-level))
+
+
+def prepare_table(
+    *, counts: ArrayLike, variables: Sequence[Variable]
+) -> tuple[NDArray[np.int64], Floats]:
+    """Check a table of reports, gather its codes into categories, and build its channel.
+
+    Parameters
+    ----------
+    counts, variables
+        As for `estimate_table`.
+
+    Returns
+    -------
+    gathered : ndarray of int64, shape (g_1, ..., g_m)
+        Reports in each combination of categories.
+    channel : ndarray of float64, shape (cells, cells)
+        Probabilities of the reported cell (row) given the true one (column), in C order.
+
+    Raises
+    ------
+    ValueError
+        As for `estimate_table`.
+    """
+    if not variables:
+        raise ValueError("variables must name at least one question, got none")
+    shape = tuple(variable.symbols for variable in variables)
+    table = check_whole_counts("counts", counts)
+    if table.shape != shape:
+        raise ValueError(f"counts must have the shape {shape}, got {table.shape}")
+    if table.sum() == 0:
+        raise ValueError("counts must hold at least one report, got none")
+    cells = math.prod(variable.size for variable in variables)
+    if cells > MAX_CELLS:
+        raise ValueError(f"variables must span at most {MAX_CELLS} cells, got {cells}")
+    gathered: NDArray[np.int64] = table.astype(np.int64)
+    for axis, variable in enumerate(variables):
+        gathered = variable.gather(gathered, axis=axis)
+    channel = kronecker([variable.channel() for variable in variables])
+    return gathered, channel
+
+
+def check_table(*, counts: NDArray[np.int64], channel: Floats) -> None:
+    """Refuse flat counts without a report, and a channel that does not lead to their cells."""
+    check_whole_counts("counts", counts)
+    if counts.ndim != 1 or not counts.any():
+        raise ValueError(f"counts must be flat and hold at least one report, got {counts!r}")
+    if channel.ndim != 2 or len(channel) != len(counts):
+        raise ValueError(
+            f"channel must have {len(counts)} rows, one for each of the counts, got {channel.shape}"
+        )
+    if channel.shape[1] == 0 or not np.isfinite(channel).all() or (channel < 0).any():
+        raise ValueError(f"channel must hold probabilities, got {channel!r}")
+
+
+def log_likelihood_of(*, counts: NDArray[np.int64], channel: Floats, shares: Floats) -> float:
+    """Sum N ln l over the cells, l the channel times the shares."""
+    return float(xlogy(counts, channel @ shares).sum())
+
+
+def maximize_likelihood(
+    *,
+    counts: NDArray[np.int64],
+    channel: Floats,
+    start: Floats | None = None,
+    project: Callable[[Floats], Floats] | None = None,
+    tolerance: float = 1e-8,
+) -> tuple[Floats, float]:
+    """Find the most likely true shares by EM, under a model if one is given.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (reported,)
+        Reports in each reported cell, at least one in all.
+    channel : ndarray of float64, shape (reported, cells)
+        Probabilities of the reported cell given the true one.
+    start : ndarray of float64, shape (cells,), optional
+        If given without a model and inside the simplex, with the reported shares as its image,
+        it is the maximum itself.
+    project : callable, optional
+        Maps expected true counts to the model's most likely shares: the M step. Without it
+        the shares are free.
+    tolerance : float, optional
+        How far a share under a model may still move in a round.
+
+    Returns
+    -------
+    shares : ndarray of float64, shape (cells,)
+        In [0, 1], summing to one.
+    log_likelihood : float
+
+    Raises
+    ------
+    ValueError
+        If a count is negative or not whole, there is no report, the channel does not fit the
+        counts, or tolerance is not positive.
+    NotSettledError
+        If EM does not settle.
+
+    Notes
+    -----
+    p <- p * channel' (l / (channel p)), accelerated by extrapolation where that raises the
+    likelihood. Free shares are done when the log-likelihood is within 1e-10 of its maximum:
+    by concavity it cannot exceed its value by more than n (max(channel' (l / (channel p))) -
+    1). Shares under a model are done when none moves by more than `tolerance`
+    in a round, which says less the slower EM is: polish what must be exact.
+
+    References
+    ----------
+    Varadhan, R. and Roland, C. (2008), Scandinavian Journal of Statistics 35(2), section 4.3
+    (SQUAREM, scheme S3).
+    Wang, Y. (2007), JRSS B 69(2), section 3 (constrained Newton steps, taken every 50 rounds
+    where shares are free).
+    """
+    check_table(counts=counts, channel=channel)
+    tolerance = check_positive("tolerance", tolerance)
+    total = counts.sum()
+    reported = counts / total
+    if (
+        start is not None
+        and project is None
+        and (start >= 0).all()
+        and np.allclose(channel @ start, reported, rtol=0, atol=1e-12)
+    ):
+        return start, log_likelihood_of(counts=counts, channel=channel, shares=start)
+    normalize = project or _normalize
+    seen = counts > 0
+    seen_channel, seen_reported = channel[seen], reported[seen]
+
+    def ratios(shares: Floats) -> Floats:
+        gradient: Floats = seen_channel.T @ (seen_reported / (seen_channel @ shares))
+        return gradient
+
+    def step(shares: Floats) -> Floats:
+        return normalize(shares * ratios(shares))
+
+    def settled(shares: Floats, moved: Floats) -> bool:
+        if project is None:
+            # By concavity no shares are likelier by more than this.
+            return bool(ratios(shares).max() - 1 < _GAP / total + _ROUNDING)
+        return bool(np.abs(moved).max() < tolerance)
+
+    def height(shares: Floats) -> float:
+        return float(seen_reported @ np.log(seen_channel @ shares))
+
+    shares = step(np.full(channel.shape[1], 1 / channel.shape[1]))
+    for number in range(_MAX_ROUNDS):
+        if project is None and number % _NEWTON_EVERY == _NEWTON_EVERY - 1:
+            # EM creeps where a share is at 0 and would hardly be negative if it could.
+            higher = _newton_step(shares, seen_channel, seen_reported, height)
+            if higher is shares and ratios(shares).max() - 1 < _LAST_BITS:
+                # As high as floats can tell.
+                return shares, log_likelihood_of(counts=counts, channel=channel, shares=shares)
+            shares = higher
+        once = step(shares)
+        twice = step(once)
+        if settled(twice, twice - shares):
+            return twice, log_likelihood_of(counts=counts, channel=channel, shares=twice)
+        shares = _extrapolate(shares, once, twice, step, height)
+    raise NotSettledError(f"EM must settle within {_MAX_ROUNDS} rounds and did not")
+
+
+def _newton_step(
+    shares: Floats, channel: Floats, reported: Floats, height: Callable[[Floats], float]
+) -> Floats:
+    """Maximize the quadratic approximation over the simplex; halve back until it is higher."""
+    scaled = channel / (channel @ shares)[:, None]
+    weights = np.sqrt(reported)
+    # The last row makes the shares sum to one, but for a rounding that is taken out below.
+    rows = np.vstack([scaled * weights[:, None], np.full(len(shares), _SUM_WEIGHT)])
+    target, _ = nnls(rows, np.append(2 * weights, _SUM_WEIGHT))
+    target = target / target.sum()
+    start = height(shares)
+    for halvings in range(20):
+        moved: Floats = shares + (target - shares) / 2**halvings
+        if height(moved) > start:
+            # Never to 0: EM could not raise it again.
+            return np.maximum(moved, _TINY)
+    return shares
+
+
+def _normalize(expected: Floats) -> Floats:
+    shares: Floats = expected / expected.sum()
+    return shares
+
+
+def _invert(matrix: Floats) -> Floats:
+    inverse: Floats = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    return inverse
+
+
+def kronecker(matrices: Sequence[Floats]) -> Floats:
+    """Multiply matrices in the sense of Kronecker, first one outermost."""
+    product: Floats = np.ones((1, 1))
+    for matrix in matrices:
+        product = np.asarray(np.kron(product, matrix), dtype=np.float64)
+    return product
+
+
+def _extrapolate(
+    first: Floats,
+    once: Floats,
+    twice: Floats,
+    step: Callable[[Floats], Floats],
+    height: Callable[[Floats], float],
+) -> Floats:
+    """Go on in the direction of two EM steps, if that is higher; equation S3 for the length."""
+    moved, bent = once - first, twice - 2 * once + first
+    bend = float(np.linalg.norm(bent))
+    if bend == 0:
+        return twice
+    length = float(np.linalg.norm(moved)) / bend
+    if length <= 1:
+        return twice
+    # Never to 0 in one leap: a share that EM holds to be 0 stays 0.
+    far = np.maximum(first + 2 * length * moved + length**2 * bent, twice / 100)
+    # One step more brings it back to the model and to shares that sum to one.
+    settled = step(far / far.sum())
+    return settled if height(settled) >= height(twice) else twice

@@ -1,0 +1,277 @@
+"""How precisely shares will be known when many questions are asked on one budget.
+
+Every figure assumes a fixed end: a date or a number of people was settled beforehand and kept.
+Shares and standard errors are fractions, not percentage points.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from privacy.checks import check_share, check_whole
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.planning.precision import one_report_spread
+
+
+def full_standard_error(*, share: float, people: int, mechanism: RandomizedResponse) -> float:
+    """Find the standard error when every question gets the whole mechanism.
+
+    Parameters
+    ----------
+    share : float
+        The true share, in [0, 1].
+    people : int
+        Reports n, at least 1.
+    mechanism : RandomizedResponse
+        The mechanism of every question: q questions cost q times its epsilon.
+
+    Returns
+    -------
+    float
+        sqrt(l (1 - l) / n) / d.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    Assumes a fixed end; a standard error, no interval.
+
+    Examples
+    --------
+    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
+    >>> round(full_standard_error(share=0.2, people=10_000, mechanism=coins), 4)
+    0.0095
+    """
+    share = check_share("share", share)
+    people = check_whole("people", people, at_least=1)
+    return one_report_spread(share=share, mechanism=mechanism) / sqrt(people)
+
+
+def split_standard_error(
+    *, share: float, people: int, questions: int, mechanism: RandomizedResponse
+) -> float:
+    """Find the standard error when everybody answers every question on one budget.
+
+    Parameters
+    ----------
+    share : float
+        The true share, in [0, 1].
+    people : int
+        People answering, at least 1.
+    questions : int
+        Number of questions q, at least 1.
+    mechanism : RandomizedResponse
+        What one question alone would get: its epsilon is the whole budget.
+
+    Returns
+    -------
+    float
+        Of one question, each having a q-th of the epsilon.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or a q-th of the epsilon is too small to be realized.
+
+    Notes
+    -----
+    Assumes a fixed end; a standard error, no interval.
+
+    References
+    ----------
+    Arcolezi, H. H., Couchot, J.-F., Al Bouna, B. and Xiao, X. (2021), Random sampling plus fake
+    data, CIKM ("Spl").
+
+    Examples
+    --------
+    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
+    >>> round(split_standard_error(
+    ...     share=0.2, people=10_000, questions=10, mechanism=coins), 4)
+    0.0911
+    """
+    return subset_standard_error(
+        share=share, people=people, questions=questions, drawn=questions, mechanism=mechanism
+    )
+
+
+def subset_standard_error(
+    *, share: float, people: int, questions: int, drawn: int = 1, mechanism: RandomizedResponse
+) -> float:
+    """Find the standard error when everybody answers a few questions, drawn on the device.
+
+    Parameters
+    ----------
+    share : float
+        The true share, in [0, 1].
+    people : int
+        People answering, at least 1.
+    questions : int
+        Number of questions q, at least 1.
+    drawn : int, optional
+        How many of them each person answers, from 1 to q.
+    mechanism : RandomizedResponse
+        What one question alone would get: its epsilon is the whole budget.
+
+    Returns
+    -------
+    float
+        Of one question, answered by the expected n m / q people at an m-th of the epsilon.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or an m-th of the epsilon is too small to be realized.
+
+    Notes
+    -----
+    Assumes a fixed end; a standard error, no interval.
+
+    References
+    ----------
+    Arcolezi, H. H., Couchot, J.-F., Al Bouna, B. and Xiao, X. (2021), Random sampling plus fake
+    data, CIKM ("Smp").
+
+    Examples
+    --------
+    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
+    >>> round(subset_standard_error(
+    ...     share=0.2, people=10_000, questions=10, mechanism=coins), 4)
+    0.0302
+    """
+    share = check_share("share", share)
+    people = check_whole("people", people, at_least=1)
+    answered = question_fraction(drawn=drawn, questions=questions)
+    weaker = mechanism
+    if drawn > 1:
+        weaker = RandomizedResponse.from_epsilon(
+            symbols=mechanism.symbols, epsilon=mechanism.epsilon / drawn
+        )
+    return one_report_spread(share=share, mechanism=weaker) / sqrt(people * answered)
+
+
+def fake_data_standard_error(
+    *, share: float, people: int, questions: int, mechanism: RandomizedResponse
+) -> float:
+    """Find the standard error when one answer hides among fake ones for the other questions.
+
+    Parameters
+    ----------
+    share : float
+        The true share, in [0, 1].
+    people : int
+        People answering, at least 1.
+    questions : int
+        Number of questions q, at least 1, each with k symbols.
+    mechanism : RandomizedResponse
+        What one question alone would get: its epsilon e holds for each question by itself.
+
+    Returns
+    -------
+    float
+        Of one question. For comparison only: over the whole questionnaire the level is not e
+        but ln(q (exp(e) - 1) + 1).
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    RS+FD: one question is drawn in secret and randomized at the larger level, the others are
+    filled in uniformly. Variance q**2 l (1 - l) / (n (t - c)**2) with l = (c + p (t - c) + (q - 1)
+    / k) / q and t, c at the larger level. Assumes a fixed end; a standard error, no interval.
+
+    References
+    ----------
+    Arcolezi, H. H., Couchot, J.-F., Al Bouna, B. and Xiao, X. (2021), Random sampling plus fake
+    data, CIKM (RS+FD[GRR]).
+
+    Examples
+    --------
+    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
+    >>> round(fake_data_standard_error(
+    ...     share=0.2, people=10_000, questions=10, mechanism=coins), 4)
+    0.0549
+    """
+    share = check_share("share", share)
+    people = check_whole("people", people, at_least=1)
+    questions = check_whole("questions", questions, at_least=1)
+    k = mechanism.symbols
+    odds = questions * (mechanism.keep_probability / mechanism.other_probability - 1) + 1
+    c = 1 / (odds + k - 1)
+    d = (odds - 1) * c
+    reported = (c + d * share + (questions - 1) / k) / questions
+    return questions * sqrt(reported * (1 - reported) / people) / d
+
+
+def question_fraction(*, drawn: int, questions: int) -> float:
+    """Find the fraction of people who answer a given question.
+
+    Parameters
+    ----------
+    drawn : int
+        How many questions each person answers, m, from 1 to q.
+    questions : int
+        Number of questions q, at least 1.
+
+    Returns
+    -------
+    float
+        m / q. Numbers of people in `privacy.planning.precision` and `privacy.planning.power`
+        mean those who answered the question.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    Exact in expectation, whatever the interval and the end.
+
+    Examples
+    --------
+    >>> question_fraction(drawn=2, questions=8)
+    0.25
+    """
+    questions = check_whole("questions", questions, at_least=1)
+    drawn = check_whole("drawn", drawn, at_least=1, at_most=questions)
+    return drawn / questions
+
+
+def pair_fraction(*, drawn: int, questions: int) -> float:
+    """Find the fraction of people who answer both of two given questions.
+
+    Parameters
+    ----------
+    drawn : int
+        How many questions each person answers, m, from 1 to q.
+    questions : int
+        Number of questions q, at least 2.
+
+    Returns
+    -------
+    float
+        m (m - 1) / (q (q - 1)); 0 for m = 1, when no two questions can be compared.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    Exact in expectation, whatever the interval and the end.
+
+    Examples
+    --------
+    >>> pair_fraction(drawn=3, questions=6)
+    0.2
+    """
+    questions = check_whole("questions", questions, at_least=2)
+    question_fraction(drawn=drawn, questions=questions)
+    return drawn * (drawn - 1) / (questions * (questions - 1))

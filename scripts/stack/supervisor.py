@@ -1,0 +1,159 @@
+"""What `scripts/run` does once the packages are there: start Murmur, keep it up, stop it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+from scripts.stack.stack import ROOT, Stack, StackError
+
+FIRST_ACCOUNT = "researcher@localhost"
+LOOK_EVERY_SECONDS = 0.5
+MAX_RESTARTS = 5
+RESTART_WINDOW_SECONDS = 60.0
+
+
+class Stopped(Exception):
+    """Somebody pressed Ctrl-C, or the system asked us to end."""
+
+
+class StopRequest:
+    """Remembers the first request until a safe point; a second one does not wait.
+
+    An exception out of a signal handler could strike while a process is being started, and
+    that process would be nobody's.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise Stopped
+        self.asked = True
+
+    def check(self) -> None:
+        if self.asked:
+            raise Stopped
+
+
+def main() -> int:
+    request = StopRequest()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, request)
+    # Reports, keys and logs are nobody else's business on this machine.
+    os.umask(0o077)
+    try:
+        var = Path(os.environ.get("MURMUR_VAR", ROOT / "var")).resolve()
+        with _claim(var):
+            stack = _make_stack(var)
+            try:
+                _run(stack, request)
+            finally:
+                # Another Ctrl-C must not leave anything behind.
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    signal.signal(number, signal.SIG_IGN)
+                stack.stop()
+    except StackError as error:
+        if not request.asked:  # a Ctrl-C also ends the command that was running
+            print(error, file=sys.stderr)
+            return 1
+    except Stopped:
+        pass
+    print("\nStopped.")
+    return 0
+
+
+def _claim(var: Path) -> IO[str]:
+    """Hold a lock on the data folder: two Murmurs on one SQLite file would fight."""
+    try:
+        var.mkdir(parents=True, exist_ok=True)
+        lock = (var / "lock").open("w")
+    except OSError as error:
+        raise StackError(f"Murmur cannot write to {var}: {error.strerror}.") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise StackError(f"Murmur is running already with the data in {var}.") from error
+    return lock
+
+
+def _make_stack(var: Path) -> Stack:
+    host, port = os.environ.get("HOST", "127.0.0.1"), os.environ.get("PORT", "8000")
+    if not port.isdecimal() or not 0 < int(port) < 65536:
+        raise StackError(f"PORT must be a number from 1 to 65535, got {port!r}.")
+    _check_port(host, int(port))
+    return Stack(
+        var=var,
+        host=host,
+        port=int(port),
+        redis_url=os.environ.get("REDIS_URL", ""),
+        limiter_url=os.environ.get("LIMITER_URL", ""),
+    )
+
+
+def _check_port(host: str, port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise StackError(
+                f"Port {port} cannot be used ({error.strerror}). "
+                f"Choose another one: PORT={port + 1} scripts/run"
+            ) from error
+
+
+def _run(stack: Stack, request: StopRequest) -> None:
+    started = time.monotonic()
+    print("Preparing database and static files …", flush=True)
+    stack.prepare()
+    account = stack.manage("create_first_account", "--email", FIRST_ACCOUNT)
+    request.check()
+    stack.start_all()
+    print(f"\nMurmur is running: http://localhost:{stack.port}", flush=True)
+    print(account, end="", flush=True)
+    print(f"Ready after {time.monotonic() - started:.0f} s. Ctrl-C stops everything.\n", flush=True)
+    demo = subprocess.Popen(
+        [sys.executable, "manage.py", "demo", "--url", stack.url, "--owner", FIRST_ACCOUNT],
+        cwd=ROOT,
+        env=stack.environment,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        _keep_up(stack, request)
+    finally:
+        demo.kill()  # it goes on with the same reports next time
+        demo.wait()
+
+
+def _keep_up(stack: Stack, request: StopRequest) -> None:
+    """Start again what died; give up on what keeps dying."""
+    deaths: dict[str, list[float]] = {name: [] for name in stack.names}
+    while True:
+        time.sleep(LOOK_EVERY_SECONDS)
+        request.check()
+        for name in stack.names:
+            if stack.is_running(name):
+                continue
+            now = time.monotonic()
+            deaths[name] = [t for t in deaths[name] if now - t < RESTART_WINDOW_SECONDS] + [now]
+            log = stack.var / "log" / f"{name}.log"
+            if len(deaths[name]) > MAX_RESTARTS:
+                raise StackError(f"{name} keeps dying; its log is {log}.")
+            print(f"{name} died and is started again; its log is {log}.", flush=True)
+            stack.start(name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+"""One running Murmur and its database, as a test sees them from outside."""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+
+from aggregator.batches.columns import Layout
+from scripts.stack.stack import ROOT, Stack, free_port
+from surveys.manifest.manifest import Manifest, parse_manifest
+
+OWNER = "researcher@localhost"
+SEED = 19740101
+SQLITE_FILE = "murmur.sqlite3"
+# One statement, so that a batch being sealed at this moment is seen on one side only.
+TALLY = """
+    SELECT (SELECT count(*) FROM aggregator_spent_id),
+           (SELECT count(*) FROM aggregator_raw_report),
+           (SELECT coalesce(sum(size), 0) FROM aggregator_batch)
+"""
+# Draws the demo's envelopes with a seeded generator, so that statistical checks do not flicker.
+SEEDED_ENVELOPES = """
+import random, sys
+from pathlib import Path
+from accounts.models import User
+from aggregator.simulation.demo import draw_envelopes, field_demo, store_envelopes
+from aggregator.simulation.demo_surveys import DEMOS
+from surveys.manifest.manifest import parse_manifest
+(chosen,) = (demo for demo in DEMOS if demo.key == {key!r})
+wave = field_demo(chosen, owner=User.objects.get())
+generator = random.Random({seed})
+envelopes = draw_envelopes(
+    parse_manifest(bytes(wave.manifest)),
+    chosen.people(),
+    random_uint32=lambda: generator.getrandbits(32),
+)
+store_envelopes(envelopes, wave=wave, path=Path({path!r}))
+"""
+
+
+@dataclass(frozen=True)
+class Tally:
+    acknowledged: int
+    raw: int
+    sealed: int
+
+
+@dataclass
+class World:
+    stack: Stack
+    database_url: str
+    password: str = ""
+    tallies: list[Tally] = field(default_factory=list)
+
+    @property
+    def envelopes(self) -> Path:
+        return self.stack.var / "envelopes.json"
+
+    def begin(self) -> None:
+        prepare(self.stack)
+        printed = self.stack.manage("create_first_account", "--email", OWNER)
+        match = re.search(r"with the password (\S+)", printed)
+        assert match is not None, printed
+        self.password = match[1]
+        self.stack.start_all()
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        if self.database_url:
+            with psycopg.connect(self.database_url) as connection:
+                return connection.execute(sql.encode()).fetchall()
+        with closing(sqlite3.connect(self.stack.var / "murmur.sqlite3", timeout=20)) as file:
+            return file.execute(sql).fetchall()
+
+    def tally(self) -> Tally:
+        """Count, and hold every count against the invariant."""
+        tally = Tally(*(int(n) for n in self.query(TALLY)[0]))
+        assert tally.acknowledged == tally.raw + tally.sealed
+        self.tallies.append(tally)
+        return tally
+
+    def start_demo(self, *, key: str = "redbook", connections: int = 8) -> subprocess.Popen[str]:
+        code = SEEDED_ENVELOPES.format(seed=SEED, key=key, path=str(self.envelopes))
+        self.stack.manage("shell", "-v", "0", "-c", code)
+        return subprocess.Popen(
+            [
+                *(sys.executable, "manage.py", "demo", "--url", self.stack.url),
+                *("--only", key, "--owner", OWNER, "--envelopes", str(self.envelopes)),
+                *("--connections", str(connections), "--seconds", "240"),
+            ],
+            cwd=ROOT,
+            env=self.stack.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def wait_for(self, what: Callable[[Tally], bool], *, seconds: float = 90) -> Tally:
+        deadline = time.monotonic() + seconds
+        while True:
+            tally = self.tally()
+            if what(tally):
+                return tally
+            assert time.monotonic() < deadline, tally
+            time.sleep(0.05)
+
+    def manifest(self) -> Manifest:
+        """Of the only wave there is."""
+        [(content,)] = self.query("SELECT manifest FROM surveys_wave")
+        return parse_manifest(bytes(content))
+
+    def sent(self) -> list[bytes]:
+        """The symbols of every envelope: what respondents sent."""
+        content = json.loads(self.envelopes.read_text())
+        return [base64.b64decode(symbols) for _, symbols in content["envelopes"]]
+
+    def final_snapshot(self) -> dict[str, Any]:
+        rows = self.query(
+            "SELECT total, counts, estimates, final FROM aggregator_snapshot "
+            "ORDER BY through_batch DESC LIMIT 1"
+        )
+        total, counts, estimates, final = rows[0]
+        parse = json.loads if isinstance(counts, str) else (lambda value: value)
+        return {
+            "total": total,
+            "counts": parse(counts),
+            "estimates": parse(estimates),
+            "final": bool(final),
+        }
+
+    def assert_counted_exactly_once(self) -> None:
+        sent = self.sent()
+        tally = self.tally()
+        assert (tally.acknowledged, tally.raw, tally.sealed) == (len(sent), 0, len(sent))
+        snapshot, manifest = self.final_snapshot(), self.manifest()
+        assert snapshot["final"]
+        assert snapshot["total"] == len(sent)
+        counts = Layout.of(manifest).read_counts(snapshot["counts"])
+        assert counts == [
+            [sum(1 for symbols in sent if symbols[place] == code) for code in range(symbol.k)]
+            for place, symbol in enumerate(manifest.symbols)
+        ]
+
+    @contextmanager
+    def signed_in(self) -> Iterator[httpx.Client]:
+        with httpx.Client(base_url=self.stack.url, trust_env=False, timeout=30) as client:
+            page = client.get("/accounts/login/")
+            token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
+            assert token is not None
+            reply = client.post(
+                "/accounts/login/",
+                data={"login": OWNER, "password": self.password, "csrfmiddlewaretoken": token[1]},
+                headers={"Referer": f"{self.stack.url}/accounts/login/"},
+            )
+            assert reply.status_code == 302, f"{reply.status_code} {reply.text}"
+            yield client
+
+
+def prepare(stack: Stack) -> None:
+    """As `stack.prepare()`, but what is the same for all stacks of a run is made once."""
+    template = _make_template()
+    stack.var.mkdir(parents=True, exist_ok=True)
+    for folder in ("static", "charts"):
+        shutil.copytree(template / folder, stack.var / folder, dirs_exist_ok=True)
+    if "DATABASE_URL" in stack.environment:
+        stack.manage("migrate", "--no-input", "--verbosity", "0")
+    else:
+        shutil.copy(template / SQLITE_FILE, stack.var / SQLITE_FILE)
+
+
+@lru_cache(maxsize=1)
+def _make_template() -> Path:
+    var = Path(tempfile.mkdtemp(prefix="murmur-template-"))
+    atexit.register(shutil.rmtree, var, ignore_errors=True)
+    Stack(var=var, port=free_port()).prepare()
+    return var
+
+
+def make_world(*, var: Path, database_url: str) -> World:
+    stack = Stack(
+        var=var,
+        port=free_port(),
+        database_url=database_url,
+        settings={"MURMUR_SWEEP_SECONDS": "1"},
+    )
+    return World(stack=stack, database_url=database_url)

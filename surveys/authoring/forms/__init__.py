@@ -1,0 +1,18 @@
+"""What authors type: shape and range of each input, with errors that say what to do."""
+
+from surveys.authoring.forms.planning import PlanForm
+from surveys.authoring.forms.question_base import QuestionForm
+from surveys.authoring.forms.questions import QUESTION_FORMS, YesNoForm
+from surveys.authoring.forms.settings import SettingsForm, SurveyTextForm
+from surveys.authoring.forms.translations import LanguageForm, TranslationForm
+
+__all__ = [
+    "QUESTION_FORMS",
+    "LanguageForm",
+    "PlanForm",
+    "QuestionForm",
+    "SettingsForm",
+    "SurveyTextForm",
+    "TranslationForm",
+    "YesNoForm",
+]

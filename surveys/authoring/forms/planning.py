@@ -1,0 +1,163 @@
+"""What is expected and wanted of a survey, for the planner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from privacy.mechanism.mechanisms import MAX_SYMBOLS
+from surveys.authoring.forms.fields import decimal_range, number_messages
+from surveys.authoring.forms.settings import MAX_PEOPLE
+from surveys.models import MAX_QUESTIONS
+from surveys.planning.planner import PlanInput
+
+
+class PlanForm(forms.Form):
+    """What is expected and wanted of a survey; shares in per cent, as people say them."""
+
+    share = forms.DecimalField(
+        label="Expected share of Yes, in %",
+        help_text="Your best guess; from other studies, say.",
+        **decimal_range("0.1", "99.9", what="the expected share"),
+    )
+    people = forms.IntegerField(
+        label="People who will answer",
+        min_value=1,
+        max_value=MAX_PEOPLE,
+        error_messages=number_messages(1, MAX_PEOPLE),
+    )
+    margin = forms.DecimalField(
+        label="Wanted precision, ± points",
+        help_text="Half of the interval's width.",
+        **decimal_range("0.5", "49", what="the precision"),
+    )
+    flips = forms.IntegerField(
+        label="Flips of 100",
+        min_value=1,
+        max_value=49,
+        error_messages=number_messages(1, 49),
+        help_text="Of 100 people with one answer, how many send the other one's code. "
+        "Two coins make 25; questions offer 40, 33, 25, 20, 12 and 5.",
+    )
+    questions = forms.IntegerField(
+        label="Protected questions",
+        min_value=1,
+        max_value=MAX_QUESTIONS,
+        error_messages=number_messages(1, MAX_QUESTIONS),
+    )
+    options = forms.IntegerField(
+        label="Answers to choose from",
+        min_value=2,
+        max_value=MAX_SYMBOLS,
+        error_messages=number_messages(2, MAX_SYMBOLS),
+        help_text="2 for yes and no. The expected share is that of one of them.",
+    )
+    refusing = forms.DecimalField(
+        label="Who prefer not to say, in %",
+        required=False,
+        help_text="Leave it empty if the question does not offer “Prefer not to say”. Otherwise "
+        "the expected share is among those who answer.",
+        **decimal_range("0", "90", what="who prefer not to say"),
+    )
+    asked = forms.DecimalField(
+        label="Who are asked, in %",
+        required=False,
+        help_text="Leave it empty if everybody is asked. Where a rule decides, the expected share "
+        "is among those who are asked.",
+        **decimal_range("1", "99.9", what="who are asked"),
+    )
+    part = forms.DecimalField(
+        label="Who draw the question, in %",
+        required=False,
+        help_text="Leave it empty unless each person is asked a random part of the questions.",
+        **decimal_range("1", "100", what="who draw the question"),
+    )
+    figure = forms.ChoiceField(
+        label="What is to be known?",
+        choices=[
+            ("share", "The share of people with an answer"),
+            ("mean", "The mean of a number, in per cent of its range"),
+        ],
+        error_messages={
+            "required": "Choose what is to be known.",
+            "invalid_choice": "Choose a share or a mean.",
+        },
+    )
+    difference = forms.DecimalField(
+        label="Difference between two groups worth finding, in points",
+        help_text="Of two groups whose members are known, from a question that is not scrambled.",
+        **decimal_range("0.5", "90", what="the difference"),
+    )
+    closing = forms.ChoiceField(
+        label="How will the survey end?",
+        choices=[
+            ("fixed", "By a date or number of people fixed before it opens"),
+            ("watched", "Whenever I decide, looking at the results"),
+        ],
+        error_messages={
+            "required": "Choose how the survey will end.",
+            "invalid_choice": "Choose one of the ways to end in the list.",
+        },
+    )
+
+    DEFAULTS = {
+        "share": "20",
+        "margin": "5",
+        "people": "400",
+        "flips": "25",
+        "questions": "1",
+        "options": "2",
+        "refusing": "",
+        "asked": "",
+        "part": "",
+        "figure": "share",
+        "difference": "10",
+        "closing": "fixed",
+    }
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> PlanForm:
+        """What is missing from the address is taken from the defaults; 7,5 means 7.5."""
+        return cls(
+            {name: query.get(name, value).replace(",", ".") for name, value in cls.DEFAULTS.items()}
+        )
+
+    @property
+    def goes_beyond_yes_and_no(self) -> bool:
+        """Whether the folded part of the form holds something that counts."""
+        names = ("options", "refusing", "asked", "part", "figure", "difference")
+        return any(self[name].errors or self[name].value() != self.DEFAULTS[name] for name in names)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        extras = sum(cleaned.get(name) is not None for name in ("refusing", "asked"))
+        if extras + cleaned.get("options", 0) > MAX_SYMBOLS:
+            self.add_error(
+                "options",
+                f"With “prefer not to say” and “not asked” a question may have {MAX_SYMBOLS} codes "
+                f"at most. Enter at most {MAX_SYMBOLS - extras} answers.",
+            )
+        return cleaned
+
+    def read(self) -> PlanInput:
+        """The plan's input, once the form is valid."""
+        values = self.cleaned_data
+        refusing, asked = values["refusing"], values["asked"]
+        return PlanInput(
+            share=float(values["share"]) / 100,
+            people=values["people"],
+            margin=float(values["margin"]) / 100,
+            flips=values["flips"],
+            questions=values["questions"],
+            options=values["options"],
+            refusal=refusing is not None,
+            refusing=float(refusing or 0) / 100,
+            rule=asked is not None,
+            asked=1.0 if asked is None else float(asked) / 100,
+            part=float(100 if values["part"] is None else values["part"]) / 100,
+            mean=values["figure"] == "mean",
+            difference=float(values["difference"]) / 100,
+            watched=values["closing"] == "watched",
+        )

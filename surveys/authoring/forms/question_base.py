@@ -1,0 +1,238 @@
+"""What the forms of all types of questions have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from privacy.mechanism.mechanisms import MAX_SYMBOLS
+from surveys.authoring.drafts import (
+    RuleProblem,
+    describe_questions,
+    find_meaning_problems,
+    find_rule_problems,
+)
+from surveys.authoring.errors import RuleError
+from surveys.authoring.forms.fields import PlainText
+from surveys.authoring.rule_text import parse_rule, write_rule
+from surveys.manifest.manifest import REFUSED_TEXT
+from surveys.manifest.rules import Rule
+from surveys.manifest.strength import OFFERED_FLIPS, TWO_COINS, describe_strength
+from surveys.models import MAX_QUESTION_LENGTH, Question
+
+MAX_RULE_LENGTH = 1000
+# What the address of an empty form may fill in, where a page offers another way of asking.
+OFFERED = ("text", "follow_up", "flips")
+
+
+def question_text(name: str, label: str, **kwargs: Any) -> PlainText:
+    return PlainText(
+        name=name,
+        missing=f"Enter the {name}.",
+        max_length=MAX_QUESTION_LENGTH,
+        label=label,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        **kwargs,
+    )
+
+
+# Of types whose answers are known before anything is typed.
+_USUAL_CODES: dict[str, int] = {
+    Question.Type.YES_NO: 2,
+    Question.Type.SEVERAL: 2,
+    Question.Type.NUMBER: 2,
+    Question.Type.FOLLOW_UP: 3,
+}
+
+
+class QuestionForm(forms.Form):
+    """What all types have in common. `questions` are those of the survey, in their order."""
+
+    type: Question.Type
+    sentence: str  # for authors who choose a type
+
+    text = question_text(
+        "question",
+        "Question",
+        help_text="One question at a time, in plain text, up to 1,000 characters.",
+    )
+
+    field_order = (
+        "text",
+        "follow_up",
+        "options",
+        "limit",
+        "minimum",
+        "maximum",
+        "unit",
+        "low_label",
+        "high_label",
+        "flips",
+        "refusal",
+        "rule",
+    )
+    LAST = ("flips", "refusal", "rule", "confirmed")  # laid out by the page, one by one
+
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        questions: Sequence[Question] = (),
+        question: Question | None = None,
+        offered: Mapping[str, str] | None = None,
+    ) -> None:
+        self.questions, self.question = list(questions), question
+        initial: dict[str, Any] = {} if question is None else _read(question, self.questions)
+        initial |= {name: value for name, value in (offered or {}).items() if name in OFFERED}
+        super().__init__(data, initial=initial)
+        if "flips" in self.fields:
+            self._offer_strengths(_read_flips(initial.get("flips")))
+
+    @property
+    def name(self) -> str:
+        return self.type.label
+
+    @property
+    def number(self) -> int:
+        """Of this question among the survey's."""
+        return len(self.questions) + 1 if self.question is None else self.question.position
+
+    @property
+    def earlier(self) -> list[Question]:
+        return self.questions[: self.number - 1]
+
+    @property
+    def details(self) -> list[forms.BoundField]:
+        """The fields of this type alone."""
+        return [field for field in self if field.name not in (*self.LAST, "text")]
+
+    def _offer_strengths(self, present: int) -> None:
+        choices = list(OFFERED_FLIPS)
+        if present not in choices:
+            choices.append(present)  # made outside these pages, or offered; keep it choosable
+        field = self.fields["flips"]
+        assert isinstance(field, forms.TypedChoiceField)
+        field.choices = [(number, describe_strength(number).name) for number in choices]
+        self.initial["flips"] = present
+
+    def clean_rule(self) -> Rule | None:
+        try:
+            return parse_rule(self.cleaned_data["rule"], earlier=self.earlier)
+        except RuleError as error:
+            raise ValidationError(str(error), code="rule") from None
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        self._check()
+        if not self.errors:
+            for problem in self._find_problems(self.candidate()):
+                own = problem.number == self.number and "rule" in self.fields
+                self.add_error("rule" if own else None, problem.text)
+        return cleaned
+
+    def _find_problems(self, candidate: Question) -> list[RuleProblem]:
+        if self.question is not None:
+            found = find_meaning_problems(
+                before=self.question, after=candidate, questions=self.questions
+            )
+            if found:
+                return found
+        return find_rule_problems(self.with_candidate(candidate))
+
+    def _check(self) -> None:
+        """Compare the fields of one type; `cleaned_data` lacks those that do not fit."""
+
+    def content(self) -> dict[str, Any]:
+        """All fields of Question.CONTENT; what the type does not know is emptied."""
+        empty = Question(type=self.type)
+        return {
+            name: self.cleaned_data.get(name, getattr(empty, name)) for name in Question.CONTENT
+        }
+
+    def candidate(self) -> Question:
+        """The question as it would be, not stored."""
+        pk = None if self.question is None else self.question.pk
+        return Question(pk=pk, position=self.number, **self.content())
+
+    def with_candidate(self, candidate: Question) -> list[Question]:
+        """The survey's questions as they would be."""
+        questions = list(self.questions)
+        questions[self.number - 1 : self.number] = [candidate]
+        return questions
+
+    def shown(self) -> Question | None:
+        """The question to price: as typed, or as stored; None where too little is known."""
+        if self.is_bound:
+            return None if self.errors else self.candidate()
+        if self.question is not None and self.question.type == self.type:
+            return self.question
+        return self._example()
+
+    def guess_codes(self) -> int | None:
+        """How many codes an unfinished question would have; None if that is open."""
+        usual = _USUAL_CODES.get(self.type)
+        if usual is None and self.is_bound and self.errors.keys() <= {"text", "rule"}:
+            usual = self._count_answers()
+        if usual is None or self.type == Question.Type.SEVERAL:
+            return usual
+        codes = usual + sum(bool(self[name].value()) for name in ("refusal", "rule"))
+        return codes if codes <= MAX_SYMBOLS else None
+
+    def _count_answers(self) -> int:
+        """Those that were written, whatever is wrong with the rule."""
+        [described] = describe_questions([Question(**self.content() | {"rule": None})])
+        return described.answers
+
+    def _example(self) -> Question | None:
+        """An untouched new question, if its codes are known before anything is typed."""
+        return Question(position=self.number, type=self.type, text="?", flips=self.initial["flips"])
+
+
+class RuledForm(QuestionForm):
+    rule = PlainText(
+        name="rule",
+        missing="",
+        required=False,
+        max_length=MAX_RULE_LENGTH,
+        label="Ask only if (optional)",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+
+class ProtectedForm(RuledForm):
+    flips = forms.TypedChoiceField(
+        label="How strongly is each answer protected?",
+        coerce=int,
+        initial=TWO_COINS,
+        widget=forms.RadioSelect,
+        error_messages={
+            "required": "Choose how strongly the answers are protected.",
+            "invalid_choice": "Choose one of the strengths in the list.",
+        },
+    )
+    refusal = forms.BooleanField(
+        label=f"Offer “{REFUSED_TEXT}”",
+        required=False,
+    )
+
+
+def _read_flips(value: Any) -> int:
+    """A strength from an address or a row; two coins where it is none."""
+    text = str(value)
+    return int(text) if text in map(str, range(1, 50)) else TWO_COINS
+
+
+def _read(question: Question, questions: Sequence[Question]) -> dict[str, Any]:
+    """What the form of a stored question shows."""
+    initial = {name: getattr(question, name) for name in Question.CONTENT}
+    initial["options"] = "\n".join(question.options)
+    initial["rule"] = (
+        "" if question.rule is None else write_rule(question.rule, questions=questions)
+    )
+    initial["confirmed"] = question.type == Question.Type.DECLARED
+    if question.minimum is None:
+        del initial["minimum"], initial["maximum"]  # so that another type's defaults are shown
+    return initial

@@ -1,0 +1,280 @@
+"""One form for each type of question, with exactly the fields that the type needs."""
+
+from __future__ import annotations
+
+from django import forms
+
+from privacy.mechanism.mechanisms import MAX_RANGE, MAX_SYMBOLS
+from surveys.authoring.forms.fields import Lines, PlainText, WholeNumber, write_number
+from surveys.authoring.forms.question_base import (
+    ProtectedForm,
+    QuestionForm,
+    RuledForm,
+    question_text,
+)
+from surveys.manifest.manifest import NONE_TEXT, REFUSED_TEXT
+from surveys.manifest.plain_text import fold
+from surveys.models import MAX_OPTION_LENGTH, Question
+
+MAX_SCALE_POINTS = 11
+FURTHEST_POINT = 100
+FURTHEST_NUMBER = 1_000_000_000
+
+
+def _options(most: int) -> Lines:
+    return Lines(
+        least=2,
+        most=most,
+        longest=MAX_OPTION_LENGTH,
+        label="Options, one per line",
+        help_text=f"From 2 to {most}, in the order in which people see them. Plain text, up to "
+        f"{MAX_OPTION_LENGTH} characters each.",
+        widget=forms.Textarea(attrs={"rows": 6}),
+    )
+
+
+class YesNoForm(ProtectedForm):
+    type = Question.Type.YES_NO
+    sentence = "One of two answers. Of all types it needs the fewest people."
+
+    text = question_text(
+        "question",
+        "Question",
+        help_text="One that can be answered with yes or no, such as “Have you ever driven "
+        "after drinking?”. Plain text, up to 1,000 characters.",
+    )
+
+
+class FollowUpForm(ProtectedForm):
+    type = Question.Type.FOLLOW_UP
+    sentence = (
+        "Two questions in one code: the second is shown after Yes only, and known much more "
+        "precisely than behind a rule."
+    )
+
+    text = question_text(
+        "question", "First question", help_text="One that is answered with yes or no."
+    )
+    follow_up = question_text(
+        "follow-up",
+        "Follow-up, shown after Yes",
+        help_text="Also one that is answered with yes or no.",
+    )
+
+
+class OptionsForm(QuestionForm):
+    """Those whose answers an author writes."""
+
+    def _read_options(self) -> list[str]:
+        options: list[str] = self.cleaned_data.get("options", [])
+        refused = self.cleaned_data.get("refusal") and fold(REFUSED_TEXT)
+        for number, option in enumerate(options, start=1):
+            if refused and fold(option) == refused:
+                self.add_error(
+                    "options",
+                    f"Line {number} says “{REFUSED_TEXT}”, which you also offer by the switch "
+                    "below. Delete the line.",
+                )
+            elif self.type == Question.Type.SEVERAL and fold(option) == fold(NONE_TEXT):
+                self.add_error(
+                    "options",
+                    f"Line {number} says “{NONE_TEXT}”, which the page offers by itself. Delete "
+                    "the line.",
+                )
+        return options
+
+    def _check(self) -> None:
+        self._read_options()
+
+    def _example(self) -> Question | None:
+        return None
+
+
+class ChoiceForm(ProtectedForm, OptionsForm):
+    type = Question.Type.CHOICE
+    sentence = "One of 2 to 64 texts of yours. Each further one makes all of them less precise."
+
+    options = _options(MAX_SYMBOLS)
+
+    def _check(self) -> None:
+        options = len(self._read_options())
+        extras = [
+            name
+            for name, counts in (
+                ("“prefer not to say”", self.cleaned_data.get("refusal")),
+                ("“not asked”", self.cleaned_data.get("rule")),
+            )
+            if counts
+        ]
+        most = MAX_SYMBOLS - len(extras)
+        if options > most:
+            verb = "counts as one" if len(extras) == 1 else "count as two"
+            self.add_error(
+                "options",
+                f"There are {options} options, and {' and '.join(extras)} {verb} more. Delete "
+                f"some: {most} are the most possible.",
+            )
+
+
+class SeveralForm(ProtectedForm, OptionsForm):
+    type = Question.Type.SEVERAL
+    sentence = "Any number of 2 to 20 texts. Each text costs as much as a question with yes or no."
+
+    options = _options(20)
+    limit = WholeNumber(
+        low=1,
+        high=19,
+        required=False,
+        label="Choose at most (optional)",
+        help_text="A limit r of half the options or fewer makes the question cheaper: it costs as "
+        "much as 2r options.",
+    )
+
+    def _check(self) -> None:
+        options, limit = len(self._read_options()), self.cleaned_data.get("limit")
+        if options and limit is not None and limit >= options:
+            self.add_error(
+                "limit",
+                f"With {options} options a limit of {limit} changes nothing. Enter a number from 1 "
+                f"to {options - 1}, or leave it empty.",
+            )
+
+
+class RangeForm(QuestionForm):
+    """Those whose answers lie between two whole numbers."""
+
+    def _check(self) -> None:
+        low, high = self.cleaned_data.get("minimum"), self.cleaned_data.get("maximum")
+        if low is None or high is None:
+            return
+        if low >= high:
+            first, last = (str(self.fields[name].label).lower() for name in ("minimum", "maximum"))
+            self.add_error(
+                "maximum",
+                f"The {last} must be above the {first}, {write_number(low)}. Enter a larger one.",
+            )
+        elif problem := self._find_length_problem(high - low):
+            self.add_error("maximum", problem)
+
+    def _find_length_problem(self, length: int) -> str:
+        raise NotImplementedError
+
+
+class ScaleForm(ProtectedForm, RangeForm):
+    type = Question.Type.SCALE
+    sentence = (
+        "From one end to the other, such as 1 “never” to 5 “always”. Up to 7 points you learn how "
+        "many chose each, and the mean; of 8 to 11 points the mean."
+    )
+
+    minimum = WholeNumber(low=-FURTHEST_POINT, high=FURTHEST_POINT, label="First point", initial=1)
+    maximum = WholeNumber(low=-FURTHEST_POINT, high=FURTHEST_POINT, label="Last point", initial=5)
+    low_label = PlainText(
+        name="label",
+        missing="",
+        required=False,
+        max_length=100,
+        label="What the first point means (optional)",
+    )
+    high_label = PlainText(
+        name="label",
+        missing="",
+        required=False,
+        max_length=100,
+        label="What the last point means (optional)",
+    )
+
+    def _find_length_problem(self, length: int) -> str:
+        points = length + 1
+        if points <= MAX_SCALE_POINTS:
+            return ""
+        return (
+            f"The scale has {points} points. {MAX_SCALE_POINTS} are the most possible; for more, "
+            "ask for a number in a range."
+        )
+
+    def _example(self) -> Question | None:
+        example = super()._example()
+        if example is not None:
+            example.minimum, example.maximum = 1, 5
+        return example
+
+
+class NumberForm(ProtectedForm, RangeForm):
+    type = Question.Type.NUMBER
+    sentence = "Hours, euros or years, in whole numbers. You learn the mean and nothing else."
+
+    minimum = WholeNumber(
+        low=-FURTHEST_NUMBER,
+        high=FURTHEST_NUMBER,
+        label="Smallest number",
+        help_text="Keep the range as narrow as it can honestly be: the mean is known to so many "
+        "per cent of it.",
+    )
+    maximum = WholeNumber(low=-FURTHEST_NUMBER, high=FURTHEST_NUMBER, label="Largest number")
+    unit = PlainText(
+        name="unit",
+        missing="",
+        required=False,
+        max_length=40,
+        label="Unit (optional)",
+        help_text="Such as hours or euros.",
+    )
+
+    def _find_length_problem(self, length: int) -> str:
+        if length < MAX_RANGE:
+            return ""
+        return (
+            f"The range is too wide: {MAX_RANGE - 1:,} is the most that the largest number may "
+            "be above the smallest number. Ask in larger units, such as thousands."
+        )
+
+    def _example(self) -> Question | None:
+        example = super()._example()
+        if example is not None:
+            example.minimum, example.maximum = 0, 100
+        return example
+
+
+class InformationForm(RuledForm):
+    type = Question.Type.INFORMATION
+    sentence = "A page without a question, to explain something. Nothing of it is sent."
+
+    text = question_text(
+        "text", "Text", help_text="Plain text, up to 1,000 characters.", lines=True
+    )
+
+    def _example(self) -> Question | None:
+        return None
+
+
+class DeclaredForm(OptionsForm):
+    type = Question.Type.DECLARED
+    sentence = (
+        "A group such as a department, chosen from 2 to 8 texts and sent as it is. Everybody who "
+        "sees a report sees it."
+    )
+
+    options = _options(8)
+    confirmed = forms.BooleanField(
+        label="I have a reason to ask this unprotected",
+        error_messages={
+            "required": "Tick the box if you have a reason to ask this unprotected. Otherwise "
+            "choose a type that is scrambled."
+        },
+    )
+
+
+QUESTION_FORMS: dict[str, type[QuestionForm]] = {
+    form.type.value: form
+    for form in (
+        YesNoForm,
+        ChoiceForm,
+        ScaleForm,
+        SeveralForm,
+        NumberForm,
+        FollowUpForm,
+        InformationForm,
+        DeclaredForm,
+    )
+}

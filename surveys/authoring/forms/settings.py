@@ -1,0 +1,191 @@
+"""Words, dates, crowd and random subset of a survey."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from surveys.authoring.forms.fields import BrowserMoment, PlainText, number_messages
+from surveys.manifest.languages import LANGUAGES
+from surveys.models import MAX_QUESTIONS, MIN_BATCH_FLOOR, Survey
+
+# A batch holds 65,536 reports at most, and one needs K; far above anything useful.
+MAX_MINIMUM_BATCH = 10_000
+MAX_PEOPLE = 100_000_000
+
+
+class SurveyTextForm(forms.Form):
+    title = PlainText(
+        name="title",
+        missing="Enter a title.",
+        max_length=200,
+        help_text="Respondents see it at the top of the first page.",
+    )
+    introduction = PlainText(
+        name="introduction",
+        missing="",
+        max_length=2000,
+        required=False,
+        lines=True,
+        label="Introduction (optional)",
+        help_text="Who asks, what for, and what happens with the results. Plain text.",
+        widget=forms.Textarea(attrs={"rows": 5}),
+    )
+
+
+class SettingsForm(SurveyTextForm):
+    language = forms.ChoiceField(
+        label="Language of the survey",
+        choices=LANGUAGES,
+        help_text="The one in which you write it. Respondents’ pages speak it too. Translations "
+        "are added on their own page.",
+    )
+    closing_message = PlainText(
+        name="closing message",
+        missing="",
+        max_length=1000,
+        required=False,
+        lines=True,
+        label="Closing message (optional)",
+        help_text="People read it once their code was sent: where to find help, and the results. "
+        "Plain text.",
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    quick_exit = forms.BooleanField(
+        label="Let people leave at once",
+        required=False,
+        help_text="A button “Exit this page”, and pressing Shift three times, clear the answers "
+        "and open a neutral page. For everybody who might be watched.",
+    )
+    coins = forms.BooleanField(
+        label="Let people answer with two coins",
+        required=False,
+        help_text="For browsers without scripts, and on paper: a page where people toss two coins "
+        "for each yes-no question themselves. Their reports are a group of their own, "
+        "with its own results, at 25 flips of 100. Questions of other types, with “prefer not to "
+        "say” or with a rule are not asked there.",
+    )
+    minimum_batch = forms.IntegerField(
+        label="Minimum batch K",
+        min_value=MIN_BATCH_FLOOR,
+        max_value=MAX_MINIMUM_BATCH,
+        error_messages=number_messages(
+            MIN_BATCH_FLOOR, MAX_MINIMUM_BATCH, " Fewer than 10 reports are too small a crowd."
+        ),
+        help_text="Reports are counted only in sealed batches of at least K; what comes in "
+        "between changes nothing that anyone can see. While the survey is open, K reports always "
+        "wait, so that its last batch is full too. So the first batch is sealed once 2K have come. "
+        "K counts reports, not honest people: "
+        "someone who floods the survey with made-up reports shrinks the crowd that a person "
+        "hides in.",
+    )
+    display_minimum = forms.IntegerField(
+        label="Display minimum",
+        min_value=MIN_BATCH_FLOOR,
+        max_value=MAX_PEOPLE,
+        error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE),
+        help_text="Below this number of reports, results say only “too few responses”. "
+        "Never below K.",
+    )
+    opens_at = BrowserMoment(
+        label="Opening date, in UTC (optional)",
+        help_text="Leave it empty to take reports as soon as you open the survey.",
+    )
+    closes_at = BrowserMoment(label="Closing date, in UTC (optional)")
+    cap = forms.IntegerField(
+        label="Close when this many people have answered (optional)",
+        required=False,
+        max_value=MAX_PEOPLE,
+        error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE, " Or leave it empty."),
+    )
+
+    drawn = forms.IntegerField(
+        label="Ask each person only so many blocks (optional)",
+        required=False,
+        min_value=1,
+        max_value=MAX_QUESTIONS,
+        error_messages=number_messages(
+            1, MAX_QUESTIONS, " Or leave it empty to ask everybody everything."
+        ),
+    )
+
+    def __init__(self, *args: Any, blocks: int | None = None, **kwargs: Any) -> None:
+        """`blocks`: how many blocks the survey's questions form; None where it does not matter."""
+        super().__init__(*args, **kwargs)
+        self.blocks = blocks
+
+    @classmethod
+    def from_survey(cls, survey: Survey, *, blocks: int | None = None) -> SettingsForm:
+        initial = {name: getattr(survey, name) for name in cls.base_fields}
+        return cls(initial=initial, blocks=blocks)
+
+    def clean_drawn(self) -> int | None:
+        drawn: int | None = self.cleaned_data["drawn"]
+        if drawn is None or self.blocks is None or drawn < self.blocks:
+            return drawn
+        if self.blocks < 2:
+            problem = (
+                "There is nothing to draw from: the questions form fewer than two blocks. Leave "
+                "it empty."
+            )
+        else:
+            problem = (
+                f"The questions form {self.blocks} blocks. Enter a whole number from 1 to "
+                f"{self.blocks - 1}, or leave it empty to ask everybody everything."
+            )
+        raise ValidationError(problem, code="too_many")
+
+    def clean_opens_at(self) -> datetime | None:
+        return self._in_future(
+            "opens_at",
+            "The opening date has passed. Choose a later one, or leave it empty to take "
+            "reports as soon as you open the survey.",
+        )
+
+    def clean_closes_at(self) -> datetime | None:
+        return self._in_future(
+            "closes_at", "The closing date has passed. Choose a later one or leave it empty."
+        )
+
+    def _in_future(self, name: str, problem: str) -> datetime | None:
+        value: datetime | None = self.cleaned_data[name]
+        if value is not None and value <= timezone.now():
+            raise ValidationError(problem, code="past")
+        return value
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        self._compare(
+            "minimum_batch",
+            "display_minimum",
+            lambda batch, display: display >= batch,
+            "The display minimum cannot be below K ({first:,}): "
+            "results exist only for whole batches.",
+        )
+        self._compare(
+            "display_minimum",
+            "cap",
+            lambda display, cap: cap >= display,
+            "A survey that closes after {second:,} people would never show a result, because "
+            "results need {first:,}. Raise this number or lower the display minimum.",
+        )
+        self._compare(
+            "opens_at",
+            "closes_at",
+            lambda opens, closes: closes > opens,
+            "The closing date must come after the opening date. Choose a later one.",
+        )
+        return cleaned
+
+    def _compare(
+        self, first: str, second: str, agree: Callable[[Any, Any], bool], problem: str
+    ) -> None:
+        """Put the problem at the second field if both are there and do not agree."""
+        one, other = self.cleaned_data.get(first), self.cleaned_data.get(second)
+        if one is not None and other is not None and not agree(one, other):
+            self.add_error(second, problem.format(first=one, second=other))

@@ -1,0 +1,113 @@
+"""Another language for a survey, and its author's words in it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.db import models
+
+from surveys.authoring.forms.fields import PlainText
+from surveys.authoring.translations import name_language
+from surveys.manifest.languages import NAMES, SourceText, direction, language_tag
+from surveys.models import MAX_OPTION_LENGTH, Question, Survey
+
+# How the names of all fields of a translation begin, so that a refusal can show what was typed.
+PREFIX = "words-"
+_OF_SURVEY = ("title", "introduction", "closing_message")
+_WITH_LINES = ("introduction", "closing_message")
+_LONG = ("text", "follow_up")
+
+
+def field_name(text: str) -> str:
+    """A name that stays with the words: what was typed for others never lands on these."""
+    return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class LanguageForm(forms.Form):
+    language = forms.ChoiceField(
+        label="Add a language",
+        error_messages=dict.fromkeys(
+            ("required", "invalid_choice"), "Choose one of the languages that are left."
+        ),
+    )
+
+    def __init__(self, data: Any = None, *, taken: Sequence[str]) -> None:
+        super().__init__(data)
+        field = self.fields["language"]
+        assert isinstance(field, forms.ChoiceField)
+        left = [(code, own_name) for code, own_name in NAMES.items() if code not in taken]
+        field.choices = [(code, _name_both(code, own_name)) for code, own_name in left]
+        self.is_useful = bool(left)
+
+
+def _name_both(code: str, own_name: str) -> str:
+    name = name_language(code)
+    return name if name == own_name else f"{name} ({own_name})"
+
+
+class TranslationForm(forms.Form):
+    """A field for each text, named after its words. `texts` are the translations so far.
+
+    Empty ones may be saved; they are missing until the survey is opened.
+    """
+
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        sources: Sequence[SourceText],
+        language: str,
+        texts: Mapping[str, str],
+    ) -> None:
+        self.sources = {field_name(source.text): source for source in sources}
+        initial = {name: texts.get(source.text, "") for name, source in self.sources.items()}
+        if data is not None:
+            # Texts that came up while the page was open keep the words that they had.
+            data = data.copy()
+            for name, words in initial.items():
+                data.setdefault(name, words)
+        super().__init__(data, initial=initial)
+        for name, source in self.sources.items():
+            self.fields[name] = _make_field(source, language)
+
+    @property
+    def rows(self) -> Iterator[tuple[SourceText, forms.BoundField]]:
+        for name, source in self.sources.items():
+            yield source, self[name]
+
+    @property
+    def typed_texts(self) -> dict[str, str]:
+        """The translations by the texts they translate."""
+        return {source.text: self.cleaned_data[name] for name, source in self.sources.items()}
+
+
+def _make_field(source: SourceText, language: str) -> PlainText:
+    attrs: dict[str, Any] = {"lang": language_tag(language), "dir": direction(language)}
+    kinds = set(source.kinds)
+    widget: forms.Widget = forms.TextInput(attrs=attrs)
+    if not kinds.isdisjoint((*_WITH_LINES, *_LONG)):
+        widget = forms.Textarea(attrs={**attrs, "rows": 4 if kinds & set(_WITH_LINES) else 2})
+    return PlainText(
+        name=f"translation of {source.place[0].lower()}{source.place[1:]}",
+        missing="",
+        # The same words may stand in several places; their translation must fit each.
+        max_length=min(map(_find_limit, kinds)),
+        required=False,
+        lines=kinds <= set(_WITH_LINES),
+        label=source.place,
+        help_text=source.text,  # described by it; the template escapes it
+        widget=widget,
+    )
+
+
+def _find_limit(kind: str) -> int:
+    if kind == "options":
+        return MAX_OPTION_LENGTH
+    owner: type[models.Model] = Survey if kind in _OF_SURVEY else Question
+    field = owner._meta.get_field(kind)
+    assert isinstance(field, models.CharField | models.TextField)
+    assert field.max_length is not None
+    return field.max_length

@@ -1,0 +1,183 @@
+"""Rules as authors write them: "Q1 is yes and not (Q2 is one of 1, 3 or Q4 has 2)"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from surveys.authoring.errors import RuleError
+from surveys.manifest.rules import Rule
+from surveys.models import Question
+
+_TOKEN = re.compile(r"\s*([(),]|[^\s(),]+)")
+_QUESTION = re.compile(r"Q([1-9]\d{0,2})", re.IGNORECASE)
+_WORDS = frozenset(("and", "or", "not", "is", "has", "one", "of"))
+HELP = "Write it like “Q1 is yes”, “Q2 is one of 1, 3” or “Q1 is yes and not (Q3 has 2)”."
+MAX_DEPTH = 20
+
+YES_NO_KEYS = {"no": 0, "yes": 1}
+FOLLOW_UP_KEYS = {"no": 0, "yes-yes": 1, "yes-no": 2}
+
+
+def answer_keys(question: Question) -> dict[str, int]:
+    """How authors call the answers of a question in a rule, and their codes."""
+    types = Question.Type
+    match question.type:
+        case types.YES_NO:
+            return YES_NO_KEYS
+        case types.FOLLOW_UP:
+            return FOLLOW_UP_KEYS
+        case types.CHOICE | types.DECLARED:
+            return {str(number): number - 1 for number in range(1, len(question.options) + 1)}
+        case types.SEVERAL:
+            return {str(number): number for number in range(1, len(question.options) + 1)}
+        case types.SCALE if question.has_shares:
+            assert question.minimum is not None
+            assert question.maximum is not None
+            points = range(question.minimum, question.maximum + 1)
+            return {str(point): point - question.minimum for point in points}
+    return {}
+
+
+def parse_rule(text: str, *, earlier: Sequence[Question | None]) -> Rule | None:
+    """Read a rule over earlier questions, in their order on the page; None for an empty text."""
+    if not text.strip():
+        return None
+    return _Parser(text, earlier).parse()
+
+
+def write_rule(rule: Rule, *, questions: Sequence[Question]) -> str:
+    """Write a stored rule as its author would."""
+    numbers = {str(question.pk): number for number, question in enumerate(questions, 1)}
+    by_key = {str(question.pk): question for question in questions}
+
+    def write(part: Rule, *, inside: bool) -> str:
+        if "not" in part:
+            return f"not ({write(part['not'], inside=False)})"
+        items = _list_items(part)
+        if items:
+            return f"Q{numbers.get(items[0][0], '?')} has {', '.join(item for _, item in items)}"
+        for word, joint in (("all", " and "), ("any", " or ")):
+            if word in part:
+                joined = joint.join(write(one, inside=True) for one in part[word])
+                return f"({joined})" if inside else joined
+        key = part["name"]
+        number = f"Q{numbers.get(key, '?')}"
+        names = {code: name for name, code in answer_keys(by_key[key]).items()}
+        chosen = [names.get(code, "?") for code in part["is"]]
+        return f"{number} is {'one of ' if len(chosen) > 1 else ''}{', '.join(chosen)}"
+
+    return write(rule, inside=False)
+
+
+def _list_items(rule: Rule) -> list[tuple[str, str]]:
+    """Question and item of each part, where a rule asks for items of one "select several"."""
+    parts = rule.get("any", [rule])
+    names = [part["name"].partition("_") for part in parts if "name" in part]
+    items = [(key, item) for key, _, item in names if item]
+    alike = len(set(items)) == len(parts) and len({key for key, _ in items}) == 1
+    return items if alike else []
+
+
+class _Parser:
+    def __init__(self, text: str, earlier: Sequence[Question | None]) -> None:
+        self._tokens = _TOKEN.findall(text)
+        self._place = 0
+        self._depth = 0
+        self._earlier = earlier
+
+    def parse(self) -> Rule:
+        rule = self._any()
+        if self._next:
+            raise RuleError(f"The rule cannot be read from “{self._next}” on. {HELP}")
+        return rule
+
+    @property
+    def _next(self) -> str:
+        return self._tokens[self._place] if self._place < len(self._tokens) else ""
+
+    def _take(self, *wanted: str) -> bool:
+        if self._next.lower() not in wanted:
+            return False
+        self._place += 1
+        return True
+
+    def _any(self) -> Rule:
+        parts = [self._all()]
+        while self._take("or"):
+            parts.append(self._all())
+        return parts[0] if len(parts) == 1 else {"any": parts}
+
+    def _all(self) -> Rule:
+        parts = [self._one()]
+        while self._take("and"):
+            parts.append(self._one())
+        return parts[0] if len(parts) == 1 else {"all": parts}
+
+    def _one(self) -> Rule:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise RuleError("The rule is nested too deeply. Write it with fewer brackets.")
+        try:
+            if self._take("not"):
+                return {"not": self._one()}
+            if self._take("("):
+                rule = self._any()
+                if not self._take(")"):
+                    raise RuleError("A bracket is opened and not closed in the rule. Add “)”.")
+                return rule
+            return self._condition()
+        finally:
+            self._depth -= 1
+
+    def _condition(self) -> Rule:
+        token = self._next
+        match = _QUESTION.fullmatch(token)
+        if match is None:
+            found = f"not “{token}”" if token else "but the rule ends"
+            raise RuleError(f"A question such as Q1 must stand here, {found}. {HELP}")
+        self._place += 1
+        question = self._find(int(match[1]), token)
+        several = question.type == Question.Type.SEVERAL
+        if not self._take("has" if several else "is"):
+            word = "has" if several else "is"
+            raise RuleError(f"After {token} the word “{word}” must follow. {HELP}")
+        negated = not several and self._take("not")
+        if self._take("one") and not self._take("of"):
+            raise RuleError(f"After “one” the word “of” must follow. {HELP}")
+        codes = self._values(question, token)
+        rule: Rule
+        if several:
+            items = [{"name": f"{question.pk}_{code}", "is": [1]} for code in codes]
+            rule = items[0] if len(items) == 1 else {"any": items}
+        else:
+            rule = {"name": str(question.pk), "is": sorted(codes)}
+        return {"not": rule} if negated else rule
+
+    def _find(self, number: int, token: str) -> Question:
+        if number > len(self._earlier):
+            raise RuleError(
+                f"{token} does not come before this question. A rule can only look back, at "
+                "questions that stand above it."
+            )
+        question = self._earlier[number - 1]
+        if question is None or not answer_keys(question):
+            raise RuleError(
+                f"{token} cannot decide what is asked, because its answer is a number or nothing. "
+                "Choose a question with answers to choose from."
+            )
+        return question
+
+    def _values(self, question: Question, token: str) -> list[int]:
+        keys = answer_keys(question)
+        codes: list[int] = []
+        while True:
+            value = self._next
+            if value.lower() not in keys:
+                offered = ", ".join(keys)
+                what = f"“{value}” is no answer to {token}" if value else f"{token} has no answer"
+                raise RuleError(f"{what} here. Its answers are called {offered}.")
+            self._place += 1
+            codes.append(keys[value.lower()])
+            if not self._take(","):
+                return list(dict.fromkeys(codes))

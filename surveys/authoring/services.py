@@ -1,0 +1,312 @@
+"""What authors do to surveys: build a draft, launch it as a wave, close the wave.
+
+These change state and nothing else. Sealing and estimating see the new state and follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Max
+from django.utils import timezone
+
+from accounts.models import User
+from surveys.authoring.drafts import (
+    RuleProblem,
+    describe,
+    describe_words,
+    find_meaning_problems,
+    find_rule_problems,
+)
+from surveys.authoring.errors import (
+    BrokenRules,
+    ChangedMeanwhile,
+    NotDraft,
+    NotLaunchable,
+    NotOpen,
+    TooManyQuestions,
+)
+from surveys.authoring.translations import find_translation_problems
+from surveys.locks import wait_for_writers
+from surveys.manifest.coins import derive_coin_manifest
+from surveys.manifest.languages import list_texts
+from surveys.manifest.manifest import (
+    MOST_SYMBOLS,
+    hash_manifest,
+    parse_manifest,
+    serialize_manifest,
+)
+from surveys.manifest.rules import rename
+from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
+from surveys.models import MAX_QUESTIONS, Question, Survey, Translation, Wave
+
+# Keeps (survey, position) unique while two questions trade places.
+_PARKED = 10_000
+
+
+def create_survey(*, owner: User, title: str, **settings: Any) -> Survey:
+    """Begin a draft; `settings` are other fields of Survey."""
+    return Survey.objects.create(owner=owner, title=title, **settings)
+
+
+def lock_draft(*, survey: Survey) -> Survey:
+    """Lock a survey's row and make sure that it may still change."""
+    locked = Survey.objects.select_for_update().get(pk=survey.pk)
+    if not locked.is_draft:
+        raise NotDraft
+    return locked
+
+
+@transaction.atomic
+def save_draft(*, survey: Survey) -> None:
+    """Store the edited settings of a draft."""
+    lock_draft(survey=survey)
+    survey.save()
+
+
+@transaction.atomic
+def add_question(*, survey: Survey, text: str, **content: Any) -> Question:
+    """Add a question at the end; `content` are fields of Question.CONTENT."""
+    lock_draft(survey=survey)
+    last = survey.questions.aggregate(last=Max("position"))["last"] or 0
+    if survey.questions.count() >= MAX_QUESTIONS:
+        raise TooManyQuestions
+    question = survey.questions.create(position=last + 1, text=text, **content)
+    _check_rules(survey)
+    return question
+
+
+@transaction.atomic
+def edit_question(*, question: Question, **content: Any) -> None:
+    """Change fields of Question.CONTENT; rules of other questions must go on making sense."""
+    lock_draft(survey=question.survey)
+    before = Question.objects.get(pk=question.pk)
+    for name, value in content.items():
+        setattr(question, name, value)
+    question.save(update_fields=list(content))
+    questions = list(question.survey.questions.all())
+    _refuse(find_meaning_problems(before=before, after=question, questions=questions))
+    _refuse(find_rule_problems(questions))
+
+
+@transaction.atomic
+def delete_question(*, question: Question) -> None:
+    lock_draft(survey=question.survey)
+    survey, position = question.survey, question.position
+    spoken = _number(survey)
+    question.delete()
+    # One by one and upwards, so that no two rows share a position on the way.
+    for later in survey.questions.filter(position__gt=position):
+        Question.objects.filter(pk=later.pk).update(position=F("position") - 1)
+    _check_rules(survey, spoken=spoken)
+
+
+@transaction.atomic
+def move_question(*, question: Question, step: int) -> bool:
+    """Trade places with the question one above (step -1) or below (step 1)."""
+    lock_draft(survey=question.survey)
+    question.refresh_from_db()
+    here = question.position
+    other = question.survey.questions.filter(position=here + step).first()
+    if other is None:
+        return False
+    there = other.position
+    spoken = _number(question.survey)
+    Question.objects.filter(pk=question.pk).update(position=_PARKED)
+    Question.objects.filter(pk=other.pk).update(position=here)
+    Question.objects.filter(pk=question.pk).update(position=there)
+    question.position = there
+    _check_rules(question.survey, spoken=spoken)
+    return True
+
+
+def _number(survey: Survey) -> dict[str, int]:
+    """The numbers of questions as their author sees them, by key."""
+    return {str(pk): number for pk, number in survey.questions.values_list("pk", "position")}
+
+
+def _check_rules(survey: Survey, *, spoken: dict[str, int] | None = None) -> None:
+    """Refuse, and undo, what would leave a draft with a rule that cannot work."""
+    _refuse(find_rule_problems(list(survey.questions.all()), spoken=spoken))
+
+
+def _refuse(problems: Sequence[RuleProblem]) -> None:
+    if problems:
+        raise BrokenRules([problem.text for problem in problems])
+
+
+@transaction.atomic
+def delete_draft(*, survey: Survey) -> None:
+    lock_draft(survey=survey).delete()
+
+
+@transaction.atomic
+def copy_survey(*, survey: Survey) -> Survey:
+    """Make a new draft with the same questions; dates are left out because they pass."""
+    settings = {name: getattr(survey, name) for name in Survey.SETTINGS}
+    title = f"Copy of {survey.title}"[:200]
+    copied = create_survey(owner=survey.owner, title=title, **settings)
+    for translation in survey.translations.all():
+        copied.translations.create(language=translation.language, texts=translation.texts)
+    copies: dict[str, str] = {}
+
+    def find_copy(key: str) -> str:
+        owner, separator, item = key.partition("_")
+        return copies[owner] + separator + item
+
+    for question in survey.questions.all():
+        content = {name: getattr(question, name) for name in Question.CONTENT}
+        if question.rule is not None:
+            content["rule"] = rename(question.rule, find_copy)
+        copy = copied.questions.create(position=question.position, **content)
+        copies[str(question.pk)] = str(copy.pk)
+    return copied
+
+
+@transaction.atomic
+def add_translation(*, survey: Survey, language: str) -> Translation:
+    """Begin a translation without any words; one that is there already stays as it is."""
+    lock_draft(survey=survey)
+    translation, _ = survey.translations.get_or_create(language=language)
+    return translation
+
+
+@transaction.atomic
+def save_translation(*, survey: Survey, language: str, texts: Mapping[str, str]) -> None:
+    """Store translations by the texts they translate; an empty one removes what was there.
+
+    Texts that are not named keep theirs, and those that are no longer asked lose it. A language
+    that was removed in another tab meanwhile is back: somebody typed these words.
+    """
+    locked = lock_draft(survey=survey)
+    translation, _ = locked.translations.get_or_create(language=language)
+    merged = {**translation.texts, **texts}
+    sources = list_texts(describe(survey=locked, wave_number=1))
+    translation.texts = {
+        source.text: merged[source.text] for source in sources if merged.get(source.text)
+    }
+    translation.save(update_fields=["texts"])
+
+
+@transaction.atomic
+def remove_translation(*, translation: Translation) -> None:
+    lock_draft(survey=translation.survey)
+    translation.delete()
+
+
+def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
+    """List everything that stands in the way of opening, each with what to do."""
+    problems = []
+    if not survey.questions.exists():
+        problems.append("The survey has no questions. Add at least one.")
+    manifest = describe(survey=survey, wave_number=1)
+    if survey.questions.exists() and not manifest.ledger:
+        problems.append("No question is scrambled. Add one that is; that is what Murmur is for.")
+    if manifest.coins and not manifest.coin_questions:
+        problems.append(
+            "Two coins are switched on, and no question can be answered with them. Add one of Yes "
+            "or No, without “prefer not to say” and without a rule, or switch the coins off."
+        )
+    if manifest.coin_epsilon > LARGEST_TOTAL_EPSILON:
+        problems.append(
+            f"Answered with two coins, the questions together exceed a total ε of "
+            f"{LARGEST_TOTAL_EPSILON:.0f}. Ask fewer of Yes or No, or switch the coins off."
+        )
+    if survey.drawn is not None and survey.drawn >= manifest.block_count:
+        problems.append(
+            f"Each person is to be asked {survey.drawn} of {manifest.block_count} blocks of "
+            "questions. Choose fewer, or ask everybody everything."
+        )
+    elif manifest.drawn_epsilon > LARGEST_TOTAL_EPSILON:
+        problems.append(
+            f"The questions together exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, at which "
+            "respondents’ browsers refuse. Protect them more strongly or ask fewer."
+        )
+    if len(manifest.symbols) > MOST_SYMBOLS:
+        problems.append(
+            f"A report would have {len(manifest.symbols):,} codes, and {MOST_SYMBOLS:,} is the "
+            "most that it can have. Ask fewer questions, or offer fewer answers where several can "
+            "be selected: each of them is a code."
+        )
+    if survey.closes_at is not None and survey.closes_at <= now:
+        problems.append("The closing date has passed. Choose a later one or remove it.")
+    if (
+        survey.opens_at is not None
+        and survey.closes_at is not None
+        and survey.closes_at <= survey.opens_at
+    ):
+        problems.append("The closing date must come after the opening date.")
+    problems += find_translation_problems(survey=survey, manifest=manifest)
+    return problems
+
+
+@transaction.atomic
+def launch_survey(*, survey: Survey, expected_hash: str | None = None) -> Wave:
+    """Freeze the draft as a manifest and open its first wave; return that of the browsers.
+
+    Those who toss coins are a wave of their own, opened with it. With expected_hash (in hex),
+    only if the manifest is still the one its author was shown.
+    """
+    locked = lock_draft(survey=survey)
+    problems = find_launch_problems(survey=locked, now=timezone.now())
+    if problems:
+        raise NotLaunchable(problems)
+    manifest = describe(survey=locked, wave_number=1)
+    content = serialize_manifest(manifest)
+    if expected_hash is not None and expected_hash != hash_manifest(content).hex():
+        raise ChangedMeanwhile
+    words = describe_words(survey=locked, manifest=manifest)
+    wave = _open_wave(survey=locked, content=content, words=words)
+    coins = derive_coin_manifest(parse_manifest(content))
+    if coins is not None:
+        _open_wave(survey=locked, content=serialize_manifest(coins), words=words)
+    return wave
+
+
+def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave:
+    manifest = parse_manifest(content)  # the bytes are the truth, also for the columns
+    return Wave.objects.create(
+        survey=survey,
+        number=manifest.wave,
+        mode=manifest.mode,
+        manifest=content,
+        manifest_hash=hash_manifest(content),
+        words=words,
+        minimum_batch=manifest.minimum_batch,
+        display_minimum=manifest.display_minimum,
+        opens_at=manifest.opens,
+        closes_at=manifest.closes,
+        cap=manifest.cap,
+    )
+
+
+@transaction.atomic
+def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
+    """Close an open wave, after every upload that is being committed at this moment.
+
+    Those behind it find the wave closed. Browsers and coins are closed together, whichever of
+    their waves is named: they were opened as one, and neither can end by itself.
+    """
+    named = Wave.objects.only("survey_id", "number").get(pk=wave_id)
+    # In the order of their ids, as uploads take these locks too: nobody waits in a circle.
+    run = Wave.objects.filter(survey=named.survey_id, number=named.number).order_by("pk")
+    # First for a batch that is being sealed, which may take seconds: this lock lets uploads go
+    # on meanwhile. Only then for the uploads, which from here on wait for us.
+    for pk in list(run.select_for_update(no_key=True).values_list("pk", flat=True)):
+        wait_for_writers(wave_id=pk)
+    # The whole row: under the lock without key, an upload that waited for us would be given the
+    # old row, on which the wave is open.
+    waves = {wave.pk: wave for wave in run.select_for_update()}
+    if not waves[wave_id].is_open:
+        raise NotOpen
+    now = timezone.now()
+    closes_at = waves[wave_id].closes_at  # of both
+    if closes_at is not None and now >= closes_at:
+        ending = Wave.Ending.DATE
+    for wave in waves.values():
+        wave.state, wave.ending, wave.closed_at = Wave.State.CLOSED, ending, now
+        wave.save(update_fields=["state", "ending", "closed_at"])
+    return waves[wave_id]

@@ -1,0 +1,130 @@
+"""How far a survey is translated, in the words that its author reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import get_language_info
+
+from surveys.manifest.languages import (
+    NAMES,
+    SourceText,
+    list_missing,
+    list_texts,
+    translate_manifest,
+    write_words,
+)
+from surveys.manifest.manifest import Manifest, ManifestQuestion
+from surveys.manifest.plain_text import fold
+from surveys.models import Survey, Translation
+
+MOST_PLACES = 6
+
+
+def name_language(language: str) -> str:
+    """In English, as on all pages of researchers: zh-hans is Simplified Chinese."""
+    return str(get_language_info(language)["name"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationState:
+    """`is_own`: the survey was turned into this language after the translation was made."""
+
+    language: str
+    missing: int
+    is_own: bool
+
+    @property
+    def name(self) -> str:
+        return name_language(self.language)
+
+    @property
+    def own_name(self) -> str:
+        """As its speakers call it."""
+        return NAMES[self.language]
+
+    @property
+    def summary(self) -> str:
+        if self.is_own:
+            return "the survey itself is written in it"
+        return f"{_count(self.missing)} missing" if self.missing else "complete"
+
+
+def _count(texts: int) -> str:
+    return f"{texts} text" if texts == 1 else f"{texts} texts"
+
+
+def list_states(*, survey: Survey, manifest: Manifest) -> list[TranslationState]:
+    return [
+        TranslationState(
+            language=translation.language,
+            missing=len(list_missing(manifest, translation.texts)),
+            is_own=translation.language == survey.language,
+        )
+        for translation in survey.translations.all()
+    ]
+
+
+def summarize_languages(*, survey: Survey, manifest: Manifest) -> str:
+    """All in one line: "English; French: 3 texts missing"."""
+    states = list_states(survey=survey, manifest=manifest)
+    return "; ".join(
+        [name_language(survey.language), *(f"{state.name}: {state.summary}" for state in states)]
+    )
+
+
+def list_unused(manifest: Manifest, translation: Translation) -> list[tuple[str, str]]:
+    """Texts that were changed or deleted since, each with its translation."""
+    used = {source.text for source in list_texts(manifest)}
+    return [(text, words) for text, words in translation.texts.items() if text not in used]
+
+
+def find_translation_problems(*, survey: Survey, manifest: Manifest) -> list[str]:
+    """What keeps people from answering in a language that the author has added."""
+    problems: list[str] = []
+    for translation in survey.translations.all():
+        language = translation.language
+        if language == survey.language:
+            name = name_language(language)
+            problems.append(
+                f"The survey is written in {name}, and {name} is among its translations. Remove "
+                "that translation, or change the language of the survey in the settings."
+            )
+            continue
+        missing = list_missing(manifest, translation.texts)
+        if missing:
+            problems.append(_describe_missing(language, missing))
+        words = write_words(manifest, language=language, texts=translation.texts)
+        problems += _find_equal_answers(manifest, language, words)
+    return problems
+
+
+def _describe_missing(language: str, missing: Sequence[SourceText]) -> str:
+    places = [source.place for source in missing[:MOST_PLACES]]
+    if len(missing) > MOST_PLACES:
+        places.append(f"and {len(missing) - MOST_PLACES} more")
+    pronoun = "it" if len(missing) == 1 else "them"
+    return (
+        f"{name_language(language)} lacks {_count(len(missing))}: {'; '.join(places)}. "
+        f"Translate {pronoun} or remove the language."
+    )
+
+
+def _find_equal_answers(manifest: Manifest, language: str, words: str) -> Iterator[str]:
+    """Answers that differ in the author's words must differ in the translated ones."""
+    translated = translate_manifest(manifest, language, words)
+    for number, question in enumerate(translated.questions, start=1):
+        for first, second in _list_equal(question):
+            yield (
+                f"In {name_language(language)}, answers {first} and {second} of question {number} "
+                "have the same words. Translate them differently."
+            )
+
+
+def _list_equal(question: ManifestQuestion) -> Iterator[tuple[int, int]]:
+    first_with: dict[str, int] = {}
+    for number, option in enumerate(question.options, start=1):
+        first = first_with.setdefault(fold(option.text), number)
+        if first != number:
+            yield first, number

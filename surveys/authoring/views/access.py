@@ -1,0 +1,62 @@
+"""Who may author a survey: its owner. For everybody else it does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import cast
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from accounts.models import User
+from surveys.authoring.errors import SurveyError
+from surveys.authoring.forms.translations import PREFIX
+from surveys.models import Question, Survey
+
+# What people typed and would lose if a refusal did not show it to them.
+TYPED_FIELDS = (
+    "title",
+    "introduction",
+    "text",
+    "follow_up",
+    "options",
+    "unit",
+    "low_label",
+    "high_label",
+    "rule",
+)
+
+
+def signed_in_user(request: HttpRequest) -> User:
+    """The person behind a request that has passed login_required."""
+    return cast(User, request.user)
+
+
+def get_own_survey(request: HttpRequest, slug: str) -> Survey:
+    return get_object_or_404(Survey.objects.owned_by(request.user), slug=slug)
+
+
+def get_own_question(request: HttpRequest, slug: str, pk: int) -> Question:
+    """The question of this survey of one's own; a question of another survey answers 404."""
+    own = Question.objects.filter(survey__owner=signed_in_user(request)).select_related("survey")
+    return get_object_or_404(own, survey__slug=slug, pk=pk)
+
+
+def authoring(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Ask visitors to sign in, and explain what the survey's state does not allow."""
+
+    @login_required
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except SurveyError as error:
+            translated = [name for name in request.POST if name.startswith(PREFIX)]
+            names = (*TYPED_FIELDS, *translated)
+            typed = [request.POST[name] for name in names if request.POST.get(name)]
+            context = {"problem": str(error), "typed": typed, "slug": kwargs.get("slug")}
+            return render(request, "surveys/authoring/conflict.html", context, status=409)
+
+    return wrapper

@@ -1,0 +1,108 @@
+"""The draft's page, and what all views of authoring share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from surveys.authoring import services
+from surveys.authoring.drafts import describe
+from surveys.authoring.errors import NotDraft, SurveyError
+from surveys.authoring.state import describe_state
+from surveys.authoring.translations import summarize_languages
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.strength import HIGH_TOTAL_EPSILON
+from surveys.models import Question, Survey
+from surveys.planning.planner_links import is_mixed, plan_for, plan_for_question
+from surveys.planning.question_facts import QuestionFacts, list_facts
+from surveys.planning.subsets import describe_subset
+
+REFUSED = 422  # a form with errors: nothing was stored
+page_or_form = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def total_context(manifest: Manifest) -> dict[str, object]:
+    """All that is said about a survey as a whole."""
+    total = manifest.epsilon
+    return {
+        "manifest": manifest,
+        "total_epsilon": total,
+        "total_is_high": total > HIGH_TOTAL_EPSILON,
+        "subset": describe_subset(manifest, drawn=manifest.drawn),
+    }
+
+
+def require_draft(survey: Survey) -> None:
+    """Forms of a launched survey are not shown; the services check again under a lock."""
+    if not survey.is_draft:
+        raise NotDraft
+
+
+def to_edit(survey: Survey, fragment: str = "") -> HttpResponse:
+    return redirect(reverse("surveys:edit", args=[survey.slug]) + fragment)
+
+
+def posted_to(request: HttpRequest) -> QueryDict | None:
+    """What was sent, also when it is empty; None where nothing was sent."""
+    return request.POST if request.method == "POST" else None
+
+
+def show_draft(
+    request: HttpRequest, survey: Survey, *, refusal: SurveyError | None = None
+) -> HttpResponse:
+    """The workbench; with a refusal, what could not be done and why."""
+    now = timezone.now()
+    questions = list(survey.questions.all())
+    manifest = describe(survey=survey, wave_number=1, questions=questions)
+    context: dict[str, object] = {
+        "survey": survey,
+        "state": describe_state(wave=None, now=now),
+        "refusal": refusal,
+        "items": _list_items(survey, manifest, questions),
+        "problems": services.find_launch_problems(survey=survey, now=now),
+        "languages": summarize_languages(survey=survey, manifest=manifest),
+        "plan_query": urlencode(plan_for(manifest)),
+        "plan_is_mixed": is_mixed(manifest),
+        **total_context(manifest),
+    }
+    status = REFUSED if refusal else 200
+    return render(request, "surveys/authoring/draft.html", context, status=status)
+
+
+def _list_items(
+    survey: Survey, manifest: Manifest, questions: Sequence[Question]
+) -> list[tuple[Question, QuestionFacts, str, str]]:
+    """Each question with its facts, its way into the planner and that of packing it."""
+    all_facts = list_facts(manifest)
+    parents = [None, *questions]
+    return [
+        (
+            question,
+            facts,
+            urlencode(plan_for_question(manifest, facts.question)) if facts.price else "",
+            link_packing(survey, facts=facts, parent=parent or question, child=question),
+        )
+        for question, facts, parent in zip(questions, all_facts, parents, strict=False)
+    ]
+
+
+def link_packing(survey: Survey, *, facts: QuestionFacts, parent: Question, child: Question) -> str:
+    """Where two questions can be asked as one: in the parent's place if the child is not stored."""
+    if facts.packing is None:
+        return ""
+    path = reverse("surveys:question_create", args=[survey.slug])
+    if child.pk is None:
+        path = reverse("surveys:question_edit", args=[survey.slug, parent.pk])
+    offered = {
+        "type": Question.Type.FOLLOW_UP.value,
+        "text": parent.text,
+        "follow_up": child.text,
+        "flips": facts.packing.flips,
+    }
+    return f"{path}?{urlencode(offered)}"

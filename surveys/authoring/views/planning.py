@@ -1,0 +1,29 @@
+"""Plan: what a survey can find out, before anyone is asked. Nothing is stored."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from surveys.authoring.forms import PlanForm
+from surveys.authoring.views.draft_page import REFUSED
+from surveys.planning.planner import CROWD, DELTA, POWER, SHARES, Plan
+
+
+@require_safe
+@login_required
+def plan(request: HttpRequest) -> HttpResponse:
+    form = PlanForm.from_query(request.GET.dict())
+    context: dict[str, object] = {"form": form}
+    if not form.is_valid():
+        return render(request, "surveys/planning/plan.html", context, status=REFUSED)
+    context |= {
+        "plan": Plan(given=form.read()),
+        "shares": SHARES,
+        "delta": DELTA,
+        "power": POWER,
+        "crowd": CROWD,
+    }
+    return render(request, "surveys/planning/plan.html", context)

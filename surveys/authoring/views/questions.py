@@ -1,0 +1,215 @@
+"""Questions of a draft: choose a type, write, price, move, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+
+from surveys.authoring import services
+from surveys.authoring.drafts import describe
+from surveys.authoring.errors import BrokenRules, TooManyQuestions
+from surveys.authoring.forms import QUESTION_FORMS, QuestionForm
+from surveys.authoring.rule_text import answer_keys
+from surveys.authoring.views.access import authoring, get_own_question, get_own_survey
+from surveys.authoring.views.draft_page import (
+    REFUSED,
+    link_packing,
+    page_or_form,
+    posted_to,
+    require_draft,
+    show_draft,
+    to_edit,
+    total_context,
+)
+from surveys.models import Question, Survey
+from surveys.planning.question_costs import describe_ties, price_refusal, price_rule
+from surveys.planning.question_facts import find_facts
+
+STEPS = {"up": -1, "down": 1}
+RULE_DROPPED = (
+    "The question has no rule any more: a group that is not scrambled is asked of everybody, "
+    "because leaving it out would tell what was answered before."
+)
+ASK_PRICE = "price"  # works out the price and stores nothing: a button, or the page by itself
+
+
+@page_or_form
+@authoring
+def create(request: HttpRequest, slug: str) -> HttpResponse:
+    """Choose a type first; then its form."""
+    survey = get_own_survey(request, slug)
+    require_draft(survey)
+    usual = Question.Type.YES_NO if request.method == "POST" else ""
+    chosen = request.GET.get("type", usual)
+    if chosen not in QUESTION_FORMS:
+        return _choose_type(request, survey, wrong=chosen != "")
+    questions = list(survey.questions.all())
+    offered = request.GET.dict()
+    form = QUESTION_FORMS[chosen](_posted(request), questions=questions, offered=offered)
+    if _is_to_be_stored(request, form):
+        try:
+            question = services.add_question(survey=survey, **form.content())
+        except TooManyQuestions as error:
+            form.add_error(None, f"{error} Delete one first.")
+        except BrokenRules as error:
+            form.add_error(None, str(error))
+        else:
+            return to_edit(survey, f"#question-{question.pk}")
+    return _show_form(request, survey, form)
+
+
+@page_or_form
+@authoring
+def edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The form of the question's type, or of another one that was chosen instead."""
+    question = get_own_question(request, slug, pk)
+    survey = question.survey
+    require_draft(survey)
+    chosen = request.GET.get("type", question.type)
+    if chosen not in QUESTION_FORMS:
+        return _choose_type(request, survey, question=question, wrong=chosen != "")
+    questions = list(survey.questions.all())
+    form = QUESTION_FORMS[chosen](
+        _posted(request), questions=questions, question=question, offered=request.GET.dict()
+    )
+    had_rule = question.rule is not None
+    if _is_to_be_stored(request, form):
+        try:
+            services.edit_question(question=question, **form.content())
+        except BrokenRules as error:
+            form.add_error(None, str(error))
+        else:
+            if had_rule and "rule" not in form.fields:
+                messages.warning(request, RULE_DROPPED)
+            return to_edit(survey, f"#question-{question.pk}")
+    return _show_form(request, survey, form)
+
+
+def _posted(request: HttpRequest) -> QueryDict | None:
+    """What was sent. While somebody still writes, the question itself need not be there."""
+    posted = posted_to(request)
+    if posted is None or not _is_while_writing(request) or posted.get("text", "").strip():
+        return posted
+    completed = posted.copy()
+    completed["text"] = "?"
+    return completed
+
+
+def _is_while_writing(request: HttpRequest) -> bool:
+    return "HX-Request" in request.headers
+
+
+def _is_to_be_stored(request: HttpRequest, form: QuestionForm) -> bool:
+    return request.method == "POST" and form.is_valid() and ASK_PRICE not in request.POST
+
+
+def _choose_type(
+    request: HttpRequest, survey: Survey, *, question: Question | None = None, wrong: bool
+) -> HttpResponse:
+    context = {
+        "survey": survey,
+        "question": question,
+        "wrong": wrong,
+        "protected": [f for f in QUESTION_FORMS.values() if "flips" in f.base_fields],
+        "others": [f for f in QUESTION_FORMS.values() if "flips" not in f.base_fields],
+    }
+    return render(
+        request, "surveys/authoring/question_types.html", context, status=404 if wrong else 200
+    )
+
+
+def _show_form(request: HttpRequest, survey: Survey, form: QuestionForm) -> HttpResponse:
+    context: dict[str, object] = {
+        "survey": survey,
+        "form": form,
+        "question": form.question,
+        "earlier": _list_answers(form.earlier),
+        "priced": ASK_PRICE in request.POST and not form.errors and not _is_while_writing(request),
+        "unpriced": next(iter(form.errors.values()), [""])[0] if _is_while_writing(request) else "",
+        **_price(survey, form),
+    }
+    status = REFUSED if form.errors and not _is_while_writing(request) else 200
+    return render(request, "surveys/authoring/question_form.html", context, status=status)
+
+
+def _list_answers(earlier: Sequence[Question]) -> list[tuple[int, Question, list[str]]]:
+    """Earlier questions and how a rule calls their answers; none where it cannot name any."""
+    return [
+        (number, question, _call_answers(question)) for number, question in enumerate(earlier, 1)
+    ]
+
+
+def _call_answers(question: Question) -> list[str]:
+    names = list(answer_keys(question))
+    if question.options:
+        return [f"{name} “{text}”" for name, text in zip(names, question.options, strict=True)]
+    return names
+
+
+def _price(survey: Survey, form: QuestionForm) -> dict[str, Any]:
+    """What the question would cost as it stands in the form, and all together with it."""
+    candidate = form.shown()
+    if candidate is None:
+        return {"symbols": form.guess_codes()}
+    questions = form.with_candidate(candidate)
+    manifest = describe(survey=survey, wave_number=1, questions=questions)
+    described = manifest.questions[form.number - 1]
+    facts = find_facts(manifest, described)
+    # The first one's parent is itself, and nothing is offered there.
+    parent = questions[max(0, form.number - 2)]
+    return {
+        "symbols": described.k if described.is_protected else None,
+        "facts": facts,
+        "refusal_price": price_refusal(described) if "refusal" in form.fields else "",
+        "rule_price": price_rule(described) if described.is_protected else "",
+        "rule_ties": describe_ties(manifest, described) if described.is_protected else "",
+        "packing_link": link_packing(survey, facts=facts, parent=parent, child=candidate),
+        **total_context(manifest),
+    }
+
+
+@require_POST
+@authoring
+def move(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    question = get_own_question(request, slug, pk)
+    step = STEPS.get(request.POST.get("direction", ""))
+    if step is None:
+        raise BadRequest("direction must be up or down")
+    try:
+        services.move_question(question=question, step=step)
+    except BrokenRules as error:
+        return show_draft(request, question.survey, refusal=error)
+    return to_edit(question.survey, f"#question-{question.pk}")
+
+
+@page_or_form
+@authoring
+def delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    question = get_own_question(request, slug, pk)
+    survey = question.survey
+    require_draft(survey)
+    refusal: BrokenRules | None = None
+    if request.method == "POST":
+        try:
+            services.delete_question(question=question)
+        except BrokenRules as error:
+            refusal = error
+            question = get_own_question(request, slug, pk)  # it is still there
+        else:
+            messages.success(request, "The question was deleted.")
+            return to_edit(survey)
+    manifest = describe(survey=survey, wave_number=1)
+    context = {
+        "survey": survey,
+        "question": question,
+        "facts": find_facts(manifest, manifest.questions[question.position - 1]),
+        "refusal": refusal,
+    }
+    status = REFUSED if refusal else 200
+    return render(request, "surveys/authoring/question_delete.html", context, status=status)

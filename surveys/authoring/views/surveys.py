@@ -1,0 +1,169 @@
+"""Authoring: make a draft, open it, close it. Each view parses, calls one service, answers."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from privacy.mechanism.accounting import cumulative_epsilon
+from surveys.authoring import services
+from surveys.authoring.drafts import describe
+from surveys.authoring.errors import ChangedMeanwhile, NotLaunchable, NotOpen
+from surveys.authoring.forms import SettingsForm, SurveyTextForm
+from surveys.authoring.state import describe_state
+from surveys.authoring.views.access import authoring, get_own_survey, signed_in_user
+from surveys.authoring.views.draft_page import (
+    REFUSED,
+    page_or_form,
+    posted_to,
+    require_draft,
+    show_draft,
+    to_edit,
+    total_context,
+)
+from surveys.manifest.manifest import hash_manifest, parse_manifest, serialize_manifest
+from surveys.models import Survey, Wave
+from surveys.planning.question_facts import list_facts
+from surveys.planning.subsets import list_blocks, list_subsets
+
+
+@page_or_form
+@authoring
+def create(request: HttpRequest) -> HttpResponse:
+    form = SurveyTextForm(posted_to(request))
+    if request.method == "POST" and form.is_valid():
+        survey = services.create_survey(owner=signed_in_user(request), **form.cleaned_data)
+        return to_edit(survey)
+    return render(request, "surveys/authoring/create.html", {"form": form}, status=_status(form))
+
+
+def _status(form: SurveyTextForm) -> int:
+    return REFUSED if form.errors else 200
+
+
+@require_safe
+@authoring
+def edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """The survey's home: a workbench while it is a draft, a record once it was opened."""
+    survey = get_own_survey(request, slug)
+    wave = survey.wave
+    if wave is None:
+        return show_draft(request, survey)
+    link = request.build_absolute_uri(reverse("surveys:respond", args=[survey.slug]))
+    manifest = parse_manifest(bytes(wave.manifest))
+    context: dict[str, object] = {
+        "survey": survey,
+        "state": describe_state(wave=wave, now=timezone.now()),
+        "wave": wave,
+        "respond_link": link,
+        "facts": list_facts(manifest),
+        "waves": _add_up_waves(survey),
+        **total_context(manifest),
+    }
+    return render(request, "surveys/authoring/launched.html", context)
+
+
+def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
+    """How many waves there are, and what one person gives away by answering all; None for one.
+
+    Coins are in the totals already, as the dearer of two ways to answer the same wave.
+    """
+    totals = [
+        parse_manifest(bytes(content)).epsilon
+        for content in survey.waves.electronic().values_list("manifest", flat=True)
+    ]
+    return (len(totals), cumulative_epsilon(totals)) if len(totals) > 1 else None
+
+
+@page_or_form
+@authoring
+def settings(request: HttpRequest, slug: str) -> HttpResponse:
+    survey = get_own_survey(request, slug)
+    require_draft(survey)
+    posted = posted_to(request)
+    everything = describe(survey=survey, wave_number=1)
+    blocks = everything.block_count
+    if posted is None:
+        form = SettingsForm.from_survey(survey, blocks=blocks)
+    else:
+        form = SettingsForm(posted, blocks=blocks)
+    if request.method == "POST" and form.is_valid():
+        for name, value in form.cleaned_data.items():
+            setattr(survey, name, value)
+        services.save_draft(survey=survey)
+        messages.success(request, "The settings were saved.")
+        return to_edit(survey)
+    context = {
+        "survey": survey,
+        "form": form,
+        "blocks": list_blocks(everything),
+        "subsets": list_subsets(everything),
+    }
+    return render(request, "surveys/authoring/settings.html", context, status=_status(form))
+
+
+@page_or_form
+@authoring
+def launch(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show exactly what would be frozen; freeze it only if it is still the same."""
+    survey = get_own_survey(request, slug)
+    require_draft(survey)
+    problem = ""
+    if request.method == "POST":
+        try:
+            services.launch_survey(survey=survey, expected_hash=request.POST.get("manifest", ""))
+        except (ChangedMeanwhile, NotLaunchable) as error:
+            problem = str(error)
+        else:
+            messages.success(request, "The survey was opened. It can no longer change.")
+            return to_edit(survey)
+    manifest = describe(survey=survey, wave_number=1)
+    context: dict[str, object] = {
+        "survey": survey,
+        "problem": problem,
+        "problems": services.find_launch_problems(survey=survey, now=timezone.now()),
+        "manifest_hash": hash_manifest(serialize_manifest(manifest)).hex(),
+        "facts": list_facts(manifest),
+    }
+    context |= total_context(manifest)
+    return render(
+        request, "surveys/authoring/launch.html", context, status=REFUSED if problem else 200
+    )
+
+
+@page_or_form
+@authoring
+def close(request: HttpRequest, slug: str) -> HttpResponse:
+    survey = get_own_survey(request, slug)
+    wave = survey.wave
+    if wave is None or not wave.is_open:
+        raise NotOpen
+    if request.method == "POST":
+        services.close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+        messages.success(request, "The survey was closed. The last reports are being counted.")
+        return to_edit(survey)
+    return render(request, "surveys/authoring/close.html", {"survey": survey, "wave": wave})
+
+
+@require_POST
+@authoring
+def copy(request: HttpRequest, slug: str) -> HttpResponse:
+    copied = services.copy_survey(survey=get_own_survey(request, slug))
+    messages.success(request, "This is the copy. Nothing of it is open yet.")
+    return to_edit(copied)
+
+
+@page_or_form
+@authoring
+def delete(request: HttpRequest, slug: str) -> HttpResponse:
+    survey = get_own_survey(request, slug)
+    require_draft(survey)
+    if request.method == "POST":
+        services.delete_draft(survey=survey)
+        messages.success(request, f"The draft “{survey.title}” was deleted.")
+        return redirect("aggregator:home")
+    return render(request, "surveys/authoring/delete.html", {"survey": survey})

@@ -1,0 +1,121 @@
+"""The languages of a survey: which there are, and the author's words in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+
+from surveys.authoring import services
+from surveys.authoring.drafts import describe
+from surveys.authoring.forms import LanguageForm, TranslationForm
+from surveys.authoring.forms.translations import PREFIX, field_name
+from surveys.authoring.translations import list_states, list_unused, name_language
+from surveys.authoring.views.access import authoring, get_own_survey
+from surveys.authoring.views.draft_page import REFUSED, page_or_form, posted_to, require_draft
+from surveys.manifest.languages import NAMES, SourceText, list_missing, list_texts
+from surveys.manifest.manifest import parse_manifest
+from surveys.models import Survey, Translation
+
+# Fields of one page: what one request may bring is limited, and so is what one person reads.
+TEXTS_OF_A_PART = 100
+
+
+@page_or_form
+@authoring
+def languages(request: HttpRequest, slug: str) -> HttpResponse:
+    survey = get_own_survey(request, slug)
+    if request.method == "POST":
+        require_draft(survey)
+    wave = survey.wave
+    if wave is not None:
+        frozen = parse_manifest(bytes(wave.manifest))
+        context = {"survey": survey, "frozen": [*frozen.languages]}
+        return render(request, "surveys/authoring/languages.html", context)
+    states = list_states(survey=survey, manifest=describe(survey=survey, wave_number=1))
+    taken = [survey.language, *(state.language for state in states)]
+    form = LanguageForm(posted_to(request), taken=taken)
+    if request.method == "POST" and form.is_valid():
+        added = services.add_translation(survey=survey, language=form.cleaned_data["language"])
+        return redirect("surveys:translation", slug=slug, code=added.language)
+    context = {"survey": survey, "states": states, "form": form}
+    status = REFUSED if form.errors else 200
+    return render(request, "surveys/authoring/languages.html", context, status=status)
+
+
+@page_or_form
+@authoring
+def translation(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+    """The words of one language, a part of a long survey at a time."""
+    survey = get_own_survey(request, slug)
+    require_draft(survey)
+    found = _find_translation(request, survey, code)
+    manifest = describe(survey=survey, wave_number=1)
+    sources = list_texts(manifest)
+    parts = -(-len(sources) // TEXTS_OF_A_PART)
+    part = _read_part(request, parts)
+    shown = sources[(part - 1) * TEXTS_OF_A_PART : part * TEXTS_OF_A_PART]
+    form = TranslationForm(sources=shown, language=code, texts=found.texts)
+    homeless: list[str] = []
+    if request.method == "POST":
+        # What was added before these texts meanwhile has moved some of them to another part.
+        sent = [one for one in sources if one in shown or field_name(one.text) in request.POST]
+        form = TranslationForm(request.POST, sources=sent, language=code, texts=found.texts)
+        homeless = _find_homeless(request.POST, sources)
+        if form.is_valid() and not homeless:
+            services.save_translation(survey=survey, language=code, texts=form.typed_texts)
+            messages.success(request, f"The {name_language(code)} translation was saved.")
+            if part < parts:
+                return redirect(f"{request.path}?part={part + 1}")
+            return redirect("surveys:languages", slug=slug)
+    context = {
+        "survey": survey,
+        "code": code,
+        "name": name_language(code),
+        "form": form,
+        "homeless": homeless,
+        "missing": len(list_missing(manifest, found.texts)),
+        "unused": list_unused(manifest, found),
+        "part": part,
+        "parts": range(1, parts + 1),
+    }
+    status = REFUSED if form.errors or homeless else 200
+    return render(request, "surveys/authoring/translation.html", context, status=status)
+
+
+def _find_translation(request: HttpRequest, survey: Survey, code: str) -> Translation:
+    """One without words if it was removed in another tab, so that what was typed is not lost."""
+    found = survey.translations.filter(language=code).first()
+    if found is None and (request.method != "POST" or code not in NAMES):
+        raise Http404
+    return found or Translation(survey=survey, language=code)
+
+
+def _read_part(request: HttpRequest, parts: int) -> int:
+    text = request.GET.get("part", "")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 1
+    return min(max(number, 1), parts)
+
+
+def _find_homeless(posted: QueryDict, sources: Iterable[SourceText]) -> list[str]:
+    """What was typed for texts that were changed or deleted while the page was open."""
+    known = {field_name(source.text) for source in sources}
+    typed = {name: str(words) for name, words in posted.items() if name.startswith(PREFIX)}
+    return [words for name, words in typed.items() if name not in known and words.strip()]
+
+
+@page_or_form
+@authoring
+def remove(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+    survey = get_own_survey(request, slug)
+    require_draft(survey)
+    found = get_object_or_404(survey.translations, language=code)
+    name = name_language(code)
+    if request.method == "POST":
+        services.remove_translation(translation=found)
+        messages.success(request, f"{name} was removed.")
+        return redirect("surveys:languages", slug=slug)
+    context = {"survey": survey, "name": name, "count": len(found.texts)}
+    return render(request, "surveys/authoring/translation_remove.html", context)

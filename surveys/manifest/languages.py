@@ -1,0 +1,158 @@
+"""Which languages respondents can read, and which words of a survey need translating."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from django.conf import settings
+from django.utils.translation import gettext, override
+from django.utils.translation import gettext_noop as noop
+from django.utils.translation.trans_real import parse_accept_lang_header
+
+from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+
+LANGUAGES: tuple[tuple[str, str], ...] = tuple(settings.LANGUAGES)
+NAMES = dict(LANGUAGES)
+_TAGS = {"zh-hans": "zh-Hans"}
+_RIGHT_TO_LEFT = ("ar",)
+
+# Answers that Murmur itself words, in every language.
+OWN_ANSWERS = (noop("Yes"), noop("No"), noop("Yes, then Yes"), noop("Yes, then No"))
+
+
+def language_tag(language: str) -> str:
+    """As the lang attribute spells it."""
+    return _TAGS.get(language, language)
+
+
+def direction(language: str) -> str:
+    return "rtl" if language in _RIGHT_TO_LEFT else "ltr"
+
+
+def negotiate(header: str, offered: Collection[str]) -> str:
+    """The language that a browser's Accept-Language asks for first; otherwise the first offered."""
+    for wanted, _ in parse_accept_lang_header(header):
+        # 中文 of any region or script can be read better than anything else.
+        candidates = (wanted, wanted.partition("-")[0], "zh-hans" if wanted[:2] == "zh" else "")
+        for code in candidates:
+            if code in offered:
+                return code
+    return next(iter(offered))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceText:
+    """Words that an author wrote, and where they first stand: "Question 3, answer 2".
+
+    `kinds` are the fields of a survey or a question that hold them, one for each place.
+    """
+
+    place: str
+    text: str
+    kinds: tuple[str, ...]
+
+
+def list_texts(manifest: Manifest) -> list[SourceText]:
+    """What an author must translate, in the order of the survey; the same words only once."""
+    found: dict[str, SourceText] = {}
+    for kind, place, text in _walk(manifest):
+        if text in found:
+            found[text] = replace(found[text], kinds=(*found[text].kinds, kind))
+        elif text:
+            found[text] = SourceText(place=place, text=text, kinds=(kind,))
+    return list(found.values())
+
+
+def _walk(manifest: Manifest) -> Iterator[tuple[str, str, str]]:
+    yield "title", "Title", manifest.title
+    yield "introduction", "Introduction", manifest.introduction
+    for number, question in enumerate(manifest.questions, start=1):
+        yield "text", f"Question {number}", question.text
+        yield from _walk_question(f"Question {number}", question)
+    yield "closing_message", "Closing message", manifest.closing_message
+
+
+def _walk_question(place: str, question: ManifestQuestion) -> Iterator[tuple[str, str, str]]:
+    yield "follow_up", f"{place}, follow-up", question.follow_up
+    if question.type in ("choice", "several", "declared"):
+        for number, option in enumerate(question.options, start=1):
+            yield "options", f"{place}, answer {number}", option.text
+    yield "unit", f"{place}, unit", question.unit
+    yield "low_label", f"{place}, label of the lowest point", question.low_label
+    yield "high_label", f"{place}, label of the highest point", question.high_label
+
+
+def list_missing(manifest: Manifest, texts: Mapping[str, str]) -> list[SourceText]:
+    return [source for source in list_texts(manifest) if not texts.get(source.text, "").strip()]
+
+
+def write_words(manifest: Manifest, *, language: str, texts: Mapping[str, str]) -> str:
+    """The words of one more language as they are frozen: JSON, by the words they translate.
+
+    They are those of the author that are still used, and our own.
+    """
+    words = {
+        source.text: texts[source.text]
+        for source in list_texts(manifest)
+        if texts.get(source.text, "").strip()
+    }
+    types = {question.type for question in manifest.questions}
+    answers: tuple[str, ...] = OWN_ANSWERS[:2] if "yes_no" in types else ()
+    if "follow_up" in types:
+        answers = OWN_ANSWERS
+    for answer in answers:
+        with override(manifest.language):
+            own = gettext(answer)
+        with override(language):
+            words.setdefault(own, gettext(answer))
+    return json.dumps(words, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def hash_words(words: str) -> str:
+    """As the manifest names them, so that browsers can tell."""
+    digest = hashlib.sha256(words.encode()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def read_words(words: str) -> dict[str, str]:
+    found: dict[str, str] = json.loads(words or "{}")
+    return found
+
+
+def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifest:
+    """The manifest with its words in another of its languages; missing ones stay as they are.
+
+    `words` are that language's as they were frozen, or empty in the author's own.
+    """
+    if language not in manifest.translations:
+        return manifest
+    known = read_words(words)
+
+    def find(text: str) -> str:
+        return known.get(text, text)
+
+    return replace(
+        manifest,
+        title=find(manifest.title),
+        introduction=find(manifest.introduction),
+        closing_message=find(manifest.closing_message),
+        language=language,
+        questions=tuple(
+            replace(
+                question,
+                text=find(question.text),
+                follow_up=find(question.follow_up),
+                unit=find(question.unit),
+                low_label=find(question.low_label),
+                high_label=find(question.high_label),
+                options=tuple(
+                    Option(code=option.code, text=find(option.text)) for option in question.options
+                ),
+            )
+            for question in manifest.questions
+        ),
+    )

@@ -1,0 +1,484 @@
+"""What a survey can find out, and what could be found out about a person, before it is opened.
+
+Every figure is for one share of one question, and says which interval and which way of
+closing it assumes. Nothing is stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil, sqrt
+
+from privacy.mechanism.accounting import Entry, basic_epsilon, exact_composition
+from privacy.mechanism.attacks import attacker_success, posterior
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.mechanism.shuffling import shuffle_epsilon
+from privacy.planning.budgets import (
+    full_standard_error,
+    split_standard_error,
+    subset_standard_error,
+)
+from privacy.planning.power import people_for_power_two_samples
+from privacy.planning.precision import (
+    design_effect,
+    half_width,
+    one_report_conditional_spread,
+    people_for_half_width,
+    people_for_half_width_among_answerers,
+    people_for_watched_half_width,
+    people_for_watched_half_width_among_answerers,
+    too_many_options,
+    watched_half_width,
+    watched_half_width_among_answerers,
+)
+from surveys.manifest.strength import HIGH_TOTAL_EPSILON, LARGEST_TOTAL_EPSILON, MEDIUM_FROM
+from surveys.templatetags.numbers import percent, points, whole
+
+Z_95 = 1.959963984540054  # the normal quantile at .975
+DELTA = 1e-6
+POWER = 0.8
+STRENGTHS = (33, 25, 20, 15, 12, 5)
+SHARES = (0.05, 0.2, 0.5)
+BASES = (0.01, 0.1, 0.5)
+FINE_MARGIN = 0.02
+CROWD = 50  # the usual smallest batch
+SHOWN_FROM = 100  # the usual display minimum
+HALF = 0.5  # an interval of ± 50 points says nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanInput:
+    """What a researcher expects and wants; shares are fractions."""
+
+    share: float = 0.2
+    people: int = 400
+    margin: float = 0.05
+    flips: int = 25
+    questions: int = 1
+    options: int = 2
+    refusal: bool = False
+    refusing: float = 0.05  # of those who are asked
+    rule: bool = False
+    asked: float = 0.5  # of all, where there is a rule
+    part: float = 1.0  # of the people who draw the question, where each gets a random part
+    mean: bool = False  # of a number, which is told as a share of its range
+    difference: float = 0.1
+    watched: bool = False
+
+    @property
+    def symbols(self) -> int:
+        return self.options + len(self.outside)
+
+    @property
+    def outside(self) -> list[float]:
+        """Shares of those who prefer not to say and of those who are not asked."""
+        asked = self.asked if self.rule else 1.0
+        refusing = [asked * self.refusing] if self.refusal else []
+        return [*refusing, 1 - asked] if self.rule else refusing
+
+    @property
+    def mechanism(self) -> RandomizedResponse:
+        return RandomizedResponse.from_flips(symbols=self.symbols, flips=self.flips)
+
+    @property
+    def reports(self) -> int:
+        """How many people draw the question."""
+        return max(1, round(self.people * self.part))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrengthLine:
+    """One strength in the table of all: what it costs in people and what it leaves open."""
+
+    flips: int
+    epsilon: float
+    chosen: bool
+    people: tuple[int, ...]  # for the margin at each of SHARES
+    people_wanted: int  # for the margin at the expected share
+    margin: float  # at the expected share, with the people there are
+    people_fine: int  # for FINE_MARGIN at the expected share
+    inflation: float
+    posteriors: tuple[float, ...]  # at each of BASES
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetLine:
+    """One way of asking several questions."""
+
+    name: str
+    total_epsilon: float
+    margin: float
+    note: str
+
+
+@dataclass(kw_only=True)
+class Plan:
+    """Everything that the page shows, computed where it is first asked for."""
+
+    given: PlanInput
+
+    @property
+    def mechanism(self) -> RandomizedResponse:
+        return self.given.mechanism
+
+    @cached_property
+    def margin_at_end(self) -> float:
+        """Half of the 95 % interval's width if the end is fixed beforehand."""
+        return self._margin_for(self.mechanism)
+
+    def _margin_for(self, mechanism: RandomizedResponse) -> float:
+        if self.given.outside:
+            return Z_95 * self._answerer_spread(mechanism) / sqrt(self.given.reports)
+        return half_width(share=self.given.share, people=self.given.reports, mechanism=mechanism)
+
+    def _answerer_spread(self, mechanism: RandomizedResponse) -> float:
+        return one_report_conditional_spread(
+            share=self.given.share,
+            covered=1 - sum(self.given.outside),
+            mechanism=mechanism,
+            outside=len(self.given.outside),
+        )
+
+    @cached_property
+    def margin_watched(self) -> float:
+        """The same if people watch."""
+        if self.given.outside:
+            return watched_half_width_among_answerers(
+                share=self.given.share,
+                outside=self.given.outside,
+                people=self.given.reports,
+                mechanism=self.mechanism,
+            )
+        return watched_half_width(
+            share=self.given.share, people=self.given.reports, mechanism=self.mechanism
+        )
+
+    @cached_property
+    def people_at_end(self) -> int:
+        return self._people_for(self.mechanism)
+
+    def _people_for(
+        self,
+        mechanism: RandomizedResponse,
+        *,
+        share: float | None = None,
+        margin: float | None = None,
+    ) -> int:
+        """People who must take part, for the expected share and wanted precision if not given."""
+        share = self.given.share if share is None else share
+        margin = self.given.margin if margin is None else margin
+        if not self.given.outside:
+            found = people_for_half_width(share=share, half_width=margin, mechanism=mechanism)
+        else:
+            found = people_for_half_width_among_answerers(
+                share=share,
+                outside=self.given.outside,
+                half_width=margin,
+                mechanism=mechanism,
+            )
+        return self._take_part(found)
+
+    def _take_part(self, reports: int) -> int:
+        """How many people so many reports of the question take."""
+        return ceil(reports / self.given.part - 1e-9)
+
+    @cached_property
+    def people_watched(self) -> int:
+        return self._people_watched_for(self.mechanism)
+
+    def _people_watched_for(self, mechanism: RandomizedResponse) -> int:
+        if not self.given.outside:
+            found = people_for_watched_half_width(
+                share=self.given.share, half_width=self.given.margin, mechanism=mechanism
+            )
+        else:
+            found = people_for_watched_half_width_among_answerers(
+                share=self.given.share,
+                outside=self.given.outside,
+                half_width=self.given.margin,
+                mechanism=mechanism,
+            )
+        return self._take_part(found)
+
+    @property
+    def margin(self) -> float:
+        """For the way of closing that was chosen."""
+        return self.margin_watched if self.given.watched else self.margin_at_end
+
+    @property
+    def people_needed(self) -> int:
+        return self.people_watched if self.given.watched else self.people_at_end
+
+    @property
+    def inflation(self) -> float:
+        """How many codes are worth one direct answer, of those who would answer."""
+        return self._inflation_for(self.mechanism)
+
+    def _inflation_for(self, mechanism: RandomizedResponse) -> float:
+        if not self.given.outside:
+            return design_effect(share=self.given.share, mechanism=mechanism)
+        direct = self.given.share * (1 - self.given.share) / (1 - sum(self.given.outside))
+        return self._answerer_spread(mechanism) ** 2 / direct
+
+    @property
+    def effective_people(self) -> float:
+        return self.given.reports / self.inflation
+
+    @cached_property
+    def people_per_group(self) -> int | None:
+        """To find the difference between two declared groups; None where it is not worked out."""
+        if self.given.outside or self.given.mean:
+            return None
+        second = self.given.share + self.given.difference
+        if second >= 1:
+            second = self.given.share - self.given.difference
+        if second <= 0:
+            return None
+        return self._take_part(
+            people_for_power_two_samples(
+                first=self.given.share, second=second, power=POWER, mechanism=self.mechanism
+            )
+        )
+
+    # --- what could be inferred ------------------------------------------------------------
+    @property
+    def epsilon(self) -> float:
+        return self.mechanism.epsilon
+
+    @cached_property
+    def total_epsilon(self) -> float:
+        entries = [
+            Entry(name=f"q{number}", epsilon=self.epsilon) for number in range(self.given.questions)
+        ]
+        return basic_epsilon(entries)
+
+    @cached_property
+    def composed_epsilon(self) -> float:
+        """The exact composition at DELTA; never above the total."""
+        epsilons = [self.epsilon] * self.given.questions
+        return min(self.total_epsilon, exact_composition(epsilons=epsilons, delta=DELTA))
+
+    @cached_property
+    def posteriors(self) -> list[tuple[str, float]]:
+        """By how common the answer is: the chance that a code for it is a true one."""
+        return [
+            (_write_share(base), posterior(share=base, mechanism=self.mechanism))
+            for base in sorted({*BASES, self.given.share})
+        ]
+
+    @property
+    def attacker_success(self) -> float:
+        """Chance of guessing a person's answer from the code if all answers are as likely."""
+        k = self.given.symbols
+        return attacker_success(shares=[1 / k] * k, mechanism=self.mechanism)
+
+    @property
+    def guess_without_code(self) -> float:
+        return 1 / self.given.symbols
+
+    @cached_property
+    def sealed_epsilon(self) -> float:
+        """The shuffle bound for one question in a batch of honest people; a calculation."""
+        return shuffle_epsilon(mechanism=self.mechanism, people=CROWD, delta=DELTA)
+
+    # --- tables ----------------------------------------------------------------------------
+    @cached_property
+    def strengths(self) -> list[StrengthLine]:
+        flips = sorted({*STRENGTHS, self.given.flips}, reverse=True)
+        return [self._describe_strength(each) for each in flips]
+
+    def _describe_strength(self, flips: int) -> StrengthLine:
+        mechanism = RandomizedResponse.from_flips(symbols=self.given.symbols, flips=flips)
+        return StrengthLine(
+            flips=flips,
+            epsilon=mechanism.epsilon,
+            chosen=flips == self.given.flips,
+            people=tuple(self._people_for(mechanism, share=share) for share in SHARES),
+            people_wanted=self._people_for(mechanism),
+            margin=self._margin_for(mechanism),
+            people_fine=self._people_for(mechanism, margin=FINE_MARGIN),
+            inflation=self._inflation_for(mechanism),
+            posteriors=tuple(posterior(share=base, mechanism=mechanism) for base in BASES),
+        )
+
+    @cached_property
+    def budgets(self) -> list[BudgetLine]:
+        """How several questions can share what one question costs."""
+        if self.given.questions < 2 or self.given.outside or self.given.part < 1:
+            return []  # for conditional shares, and with a part drawn already, not worked out
+        share, people, questions = self.given.share, self.given.people, self.given.questions
+        mechanism = self.mechanism
+        return [
+            BudgetLine(
+                name="Every question at this strength",
+                total_epsilon=self.total_epsilon,
+                margin=Z_95 * full_standard_error(share=share, people=people, mechanism=mechanism),
+                note="unless each person is asked only a part",
+            ),
+            BudgetLine(
+                name="The budget of one question split over all",
+                total_epsilon=self.epsilon,
+                margin=Z_95
+                * split_standard_error(
+                    share=share, people=people, questions=questions, mechanism=mechanism
+                ),
+                note="same total as one question",
+            ),
+            BudgetLine(
+                name="Each person gets one question at random",
+                total_epsilon=self.epsilon,
+                margin=Z_95
+                * subset_standard_error(
+                    share=share, people=people, questions=questions, mechanism=mechanism
+                ),
+                note="same total as one question; questions cannot be compared with each other",
+            ),
+        ]
+
+    # --- sentences -------------------------------------------------------------------------
+    @property
+    def assumption(self) -> str:
+        """Which interval and closing rule the verdict means."""
+        if self.given.watched:
+            return (
+                "95 % interval that is valid while you watch; you may look at any time and close "
+                "when you like."
+            )
+        return (
+            "95 % interval for one look, normal approximation; the end is fixed before opening and "
+            "the survey ends by it."
+        )
+
+    @cached_property
+    def verdict(self) -> str:
+        given = self.given
+        digits = 0 if self.margin >= 0.01 else 1
+        low = max(0.0, given.share - self.margin)
+        high = min(1.0, given.share + self.margin)
+        if self.margin >= HALF:
+            return (
+                f"With {whole(given.people)} people and {given.flips} flips of 100 the interval "
+                f"may be anything: nothing can be said. {self._remedy}"
+            )
+        reach = (
+            f"With {whole(given.people)} people and {given.flips} flips of 100 you can "
+            f"{'only ' if self.margin > given.margin else ''}say “between {percent(low, digits)} "
+            f"and {percent(high, digits)}{' of the range' if given.mean else ''}” if the true "
+            f"{'mean' if given.mean else 'share'} is {_write_share(given.share)}{self._among}."
+        )
+        if self.margin <= given.margin:
+            return f"{reach} That is as precise as you wanted (±{self._wanted} points)."
+        return f"{reach} {self._remedy}"
+
+    @property
+    def _among(self) -> str:
+        given = self.given
+        if given.part < 1:
+            part = f", and {_write_share(given.part)} of the people draw the question"
+            return f"{self._among_drawn}{part}"
+        return self._among_drawn
+
+    @property
+    def _among_drawn(self) -> str:
+        given = self.given
+        if given.rule and given.refusal:
+            return (
+                f" among those who answer, {_write_share(given.asked)} are asked, and "
+                f"{_write_share(given.refusing)} of them prefer not to say"
+            )
+        if given.rule:
+            return f" among those who are asked, and {_write_share(given.asked)} are"
+        if given.refusal:
+            return f" among those who answer, and {_write_share(given.refusing)} prefer not to say"
+        return ""
+
+    @property
+    def _wanted(self) -> str:
+        return _write_share(self.given.margin).partition("\N{NO-BREAK SPACE}")[0]
+
+    @property
+    def _remedy(self) -> str:
+        needed = _about(self.people_needed)
+        lighter = self._people_at_medium
+        text = f"For ±{self._wanted} points you need about {needed} people"
+        if lighter is not None:
+            text += (
+                f", or {MEDIUM_FROM} flips of 100 and about {_about(lighter)} people "
+                "(medium protection)"
+            )
+            if self.given.questions > 1:
+                text += ", or ask fewer questions per person, each with less protection"
+            if lighter > self.given.people:
+                text += (
+                    f". With {whole(self.given.people)} people, {MEDIUM_FROM} flips of 100 reach "
+                    f"±{points(self._margin_at_medium, 1)} points"
+                )
+        return f"{text}."
+
+    @property
+    def _margin_at_medium(self) -> float:
+        """What the people there are reach at that strength."""
+        weaker = Plan(given=replace(self.given, flips=MEDIUM_FROM))
+        return weaker.margin
+
+    @property
+    def _people_at_medium(self) -> int | None:
+        """People needed at the weakest strength that is still called medium, where that helps."""
+        if self.given.flips <= MEDIUM_FROM:
+            return None
+        mechanism = RandomizedResponse.from_flips(symbols=self.given.symbols, flips=MEDIUM_FROM)
+        find = self._people_watched_for if self.given.watched else self._people_for
+        return find(mechanism)
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        given, found = self.given, []
+        if self.total_epsilon > LARGEST_TOTAL_EPSILON:
+            found.append(
+                f"Respondents’ pages refuse a total ε above {LARGEST_TOTAL_EPSILON:.0f}. "
+                "Ask fewer questions or swap more codes."
+            )
+        elif self.total_epsilon > HIGH_TOTAL_EPSILON:
+            found.append(
+                f"The total ε is above {HIGH_TOTAL_EPSILON:.0f}: all codes of one person together "
+                "say much about that person. Ask fewer questions or swap more codes."
+            )
+        if given.flips < MEDIUM_FROM:
+            found.append(
+                f"With fewer than {MEDIUM_FROM} flips of 100 the protection is light: someone who "
+                "saw a code could make a fair guess."
+            )
+        if given.people < CROWD:
+            found.append(
+                f"Reports are sealed in batches of at least {CROWD} unless you choose otherwise. "
+                "With fewer people nothing would be sealed, and closing would delete the reports."
+            )
+        elif given.people < SHOWN_FROM:
+            found.append(
+                f"Results appear from {SHOWN_FROM} reports on unless you choose otherwise: with "
+                "fewer people nothing would be shown."
+            )
+        if self.margin > given.margin and self.margin >= given.share:
+            found.append("The interval would reach down to 0: too few people to learn much.")
+        elif self.margin > given.margin and self.margin >= 1 - given.share:
+            found.append("The interval would reach up to 100 %: too few people to learn much.")
+        if too_many_options(symbols=given.symbols, epsilon=self.epsilon):
+            found.append(
+                f"{given.symbols} codes are many for this strength: most codes are swapped. Offer "
+                "fewer answers."
+            )
+        return found
+
+
+def _write_share(share: float) -> str:
+    """20 %, and 0.5 % where a whole number would not do."""
+    return percent(share, 0 if abs(100 * share - round(100 * share)) < 1e-9 else 1)
+
+
+def _about(people: int) -> str:
+    """1,399 as 1,400: two figures are as many as an expectation deserves."""
+    if people < 100:
+        return whole(people)
+    step = 10 ** (len(str(people)) - 2)
+    return whole(round(people / step) * step)

@@ -1,0 +1,91 @@
+"""What of a draft the planner can be filled with."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from privacy.planning.budgets import question_fraction
+from privacy.planning.precision import people_for_half_width
+from surveys.manifest.manifest import Manifest, ManifestQuestion
+from surveys.models import MAX_QUESTIONS
+from surveys.planning.planner import PlanInput
+
+
+def plan_for(manifest: Manifest) -> dict[str, str | int]:
+    """What of a draft the planner can be filled with; of its questions the least precise one."""
+    planned = [
+        question
+        for question in manifest.questions
+        if question.is_protected and not question.has_gate
+    ]
+    if not planned:
+        return {}
+    hardest = max(
+        planned,
+        key=lambda question: people_for_half_width(
+            share=PlanInput.share, half_width=PlanInput.margin, mechanism=question.mechanism
+        ),
+    )
+    return _fill_in(manifest, hardest, questions=_count_asked(manifest))
+
+
+def plan_for_question(manifest: Manifest, question: ManifestQuestion) -> dict[str, str | int]:
+    """The same for one of them alone; empty where the planner does not know its design."""
+    if question.has_gate:
+        return {}
+    return _fill_in(manifest, question, questions=_count_codes(question))
+
+
+def _fill_in(
+    manifest: Manifest, question: ManifestQuestion, *, questions: int
+) -> dict[str, str | int]:
+    query: dict[str, str | int] = {"questions": min(questions, MAX_QUESTIONS)}
+    query["flips"] = question.flips
+    if question.is_rounded:
+        query |= {"figure": "mean", "share": 50}
+    if question.type == "follow_up":
+        query["share"] = 80  # of No to the first part, one of its codes
+    if question.answers != PlanInput.options:
+        query["options"] = question.answers
+    if question.refusal:
+        query["refusing"] = round(100 * PlanInput.refusing)
+    if question.rule is not None:
+        query["asked"] = round(100 * PlanInput.asked)
+    has_end = manifest.cap is not None or manifest.closes is not None
+    query["closing"] = "fixed" if has_end else "watched"
+    if manifest.cap is not None:
+        query["people"] = manifest.cap
+    if manifest.drawn is not None:
+        query["part"] = f"{100 * asked_fraction(manifest):.1f}"
+    return query
+
+
+def asked_fraction(manifest: Manifest) -> float:
+    """Which part of the people is asked a given question."""
+    if manifest.drawn is None:
+        return 1.0
+    return question_fraction(drawn=manifest.drawn, questions=manifest.block_count)
+
+
+def _count_codes(question: ManifestQuestion) -> int:
+    """How many codes of a question can differ between two people."""
+    if question.type != "several":
+        return 1
+    items = len(question.options)
+    differing = items if question.limit is None else min(items, 2 * question.limit)
+    return differing + question.has_gate
+
+
+def _count_asked(manifest: Manifest) -> int:
+    """The same of all that one person can be asked."""
+    counts = Counter[int]()
+    for question in manifest.questions:
+        if question.is_protected:
+            counts[manifest.blocks[question.name]] += _count_codes(question)
+    return sum(sorted(counts.values(), reverse=True)[: manifest.drawn])
+
+
+def is_mixed(manifest: Manifest) -> bool:
+    """Whether questions differ in strength or in codes, which one plan cannot show."""
+    kinds = {(q.flips, q.k, q.refusal) for q in manifest.questions if q.is_protected}
+    return len(kinds) > 1

@@ -1,0 +1,389 @@
+"""What a question costs, in ε and in people, and what each of its switches adds.
+
+People are those who must take part for a share known to ± 5 points, with an end fixed
+beforehand; the assumptions are the constants below, and every sentence says which it makes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from privacy.mechanism.mechanisms import MAX_SYMBOLS, RandomizedResponse
+from privacy.planning.follow_ups import (
+    nested_follow_up_standard_error,
+    packed_follow_up_standard_error,
+)
+from privacy.planning.precision import (
+    mean_variance_ratio,
+    one_report_conditional_spread,
+    one_report_spread,
+    people_for_half_width,
+    people_for_half_width_among_answerers,
+    too_many_options,
+)
+from surveys.authoring.drafts import with_strength
+from surveys.manifest.manifest import Manifest, ManifestQuestion
+from surveys.manifest.strength import Strength, describe_strength
+from surveys.planning.planner_links import asked_fraction
+from surveys.templatetags.numbers import epsilon as write_epsilon
+from surveys.templatetags.numbers import percent, points, whole
+
+SHARE = 0.2
+MARGIN = 0.05
+REFUSING = 0.05
+ASKED = 0.5
+Z_95 = 1.959963984540054  # the normal quantile at .975
+NO_ROOM = (
+    f"would add a code, and {MAX_SYMBOLS} are the most that a question may have: offer fewer "
+    "answers first."
+)
+LONG_SCALE = 6  # points from which on a longer scale's mean is clearly better known
+# A follow-up as STATISTICS and /methods compare them.
+FOLLOW_UP_ASKED = 0.3
+FOLLOW_UP_PEOPLE = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price:
+    """`statement` is what all codes tell about the question: its own ε and its dependants'.
+
+    Where people may toss coins instead, both are those of the dearer way to answer.
+    `lines` say where the ε comes from, `switches` what each switch adds that is on.
+    """
+
+    epsilon: float
+    statement: float
+    strength: Strength
+    sentence: str
+    codes: str
+    people: int
+    margin: str
+    lines: tuple[str, ...]
+    switches: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def price_question(manifest: Manifest, question: ManifestQuestion) -> Price | None:
+    """Work out the price of one question of a survey; None where nothing is scrambled."""
+    if not question.is_protected:
+        return None
+    strength = describe_strength(question.flips, symbols=question.k)
+    switches = []
+    if question.refusal:
+        switches.append(price_refusal(question))
+    if question.rule is not None:
+        switches.append(price_rule(question))
+    coins = manifest.coin_epsilon_of(question)
+    return Price(
+        epsilon=max(question.epsilon, coins),
+        statement=max(manifest.statement_epsilon(question), coins),
+        strength=strength,
+        sentence=_describe_scrambling(question, strength),
+        codes=_describe_codes(question),
+        people=people_needed(question),
+        margin=_write_margin(question),
+        lines=tuple(_describe_costs(manifest, question)),
+        switches=tuple(switches),
+        warnings=tuple(_warn(question)),
+    )
+
+
+def price_refusal(question: ManifestQuestion) -> str:
+    """What "prefer not to say" adds or would add."""
+    if _is_full(question, refusal=True):
+        return f"“Prefer not to say” {NO_ROOM}"
+    without, with_it = _switched(question, refusal=False), _switched(question, refusal=True)
+    return (
+        f"“Prefer not to say” {_compare(without, with_it)} among those who answer, if "
+        f"{percent(REFUSING)} prefer not to."
+    )
+
+
+def price_rule(question: ManifestQuestion) -> str:
+    """What a rule adds or would add."""
+    any_rule = question.rule or {"all": []}
+    if _is_full(question, rule=any_rule):
+        return f"A rule {NO_ROOM}"
+    without, with_it = _switched(question, rule=None), _switched(question, rule=any_rule)
+    return f"A rule {_compare(without, with_it)} among those asked, if {percent(ASKED)} are."
+
+
+def describe_ties(manifest: Manifest, question: ManifestQuestion) -> str:
+    """What the question's rule means for those it names; empty where it names none."""
+    parents = manifest.parents_of(question)
+    if not parents:
+        return ""
+    free = _switched(question, rule=None)
+    without = replace(
+        manifest,
+        questions=tuple(free if each is question else each for each in manifest.questions),
+    )
+    said = []
+    for number, each in enumerate(manifest.questions, start=1):
+        if each.name in parents:
+            before, after = without.statement_epsilon(each), manifest.statement_epsilon(each)
+            said.append(
+                f"What is said about Q{number} grows from ε = {write_epsilon(before)} to "
+                f"{write_epsilon(after)}, because this question tells about it too."
+            )
+    if manifest.drawn is not None:
+        blocks = manifest.block_count
+        said.append(f"They are drawn together: {blocks} blocks instead of {without.block_count}.")
+        if manifest.drawn >= blocks:
+            said.append(
+                f"Then there is nothing to draw {manifest.drawn} of: choose a smaller part in the "
+                "settings before you open the survey."
+            )
+    return " ".join(said)
+
+
+def _is_full(question: ManifestQuestion, **changes: Any) -> bool:
+    return replace(question, **changes).k > MAX_SYMBOLS
+
+
+def _switched(question: ManifestQuestion, **changes: Any) -> ManifestQuestion:
+    return with_strength(replace(question, **changes), flips=question.flips)
+
+
+def _compare(without: ManifestQuestion, with_it: ManifestQuestion) -> str:
+    """Describe one more code by the people it takes."""
+    own = " with an ε of its own" if with_it.has_gate and not without.has_gate else ""
+    return (
+        f"adds a code{own}: about {whole(people_needed(with_it))} people for "
+        f"{_write_margin(with_it)} instead of {whole(people_needed(without))},"
+    )
+
+
+def _write_margin(question: ManifestQuestion) -> str:
+    unit = "per cent of the range" if question.is_rounded else "points"
+    return f"±{points(MARGIN)} {unit}"
+
+
+def people_needed(question: ManifestQuestion) -> int:
+    """People who must take part, so that one share (of a range, its mean) is known to ± MARGIN.
+
+    With a rule the share is among those asked, with a refusal among those who answer. Of a
+    follow-up it is that of Yes to the first part, which is known as No is, by one code.
+    """
+    share = 0.5 if question.is_rounded else 1 - SHARE if question.type == "follow_up" else SHARE
+    covered = _covered(question)
+    if covered == 1:
+        return people_for_half_width(share=share, half_width=MARGIN, mechanism=question.mechanism)
+    if question.has_gate:
+        return _people_for(_gated_spread(question, share=share, covered=covered))
+    return people_for_half_width_among_answerers(
+        share=share,
+        outside=_outside(question),
+        half_width=MARGIN,
+        mechanism=question.mechanism,
+    )
+
+
+def _covered(question: ManifestQuestion) -> float:
+    return 1 - sum(_outside(question))
+
+
+def _outside(question: ManifestQuestion) -> list[float]:
+    """Shares of those who prefer not to say, and of those who are not asked."""
+    asked = 1.0 if question.rule is None else ASKED
+    refusing = [asked * REFUSING] if question.refusal else []
+    return refusing if question.rule is None else [*refusing, 1 - asked]
+
+
+def _gated_spread(question: ManifestQuestion, *, share: float, covered: float) -> float:
+    """Of an item's share among those whose gate says "answered", from one report.
+
+    The delta method for item / gate; the two are randomized apart, but nobody has an item
+    without having answered.
+    """
+    assert question.gate_threshold is not None
+    gate = RandomizedResponse(symbols=question.gate_k, threshold=question.gate_threshold)
+    item = one_report_spread(share=share * covered, mechanism=question.mechanism) ** 2
+    answered = one_report_spread(share=covered, mechanism=gate) ** 2
+    together = share * covered * (1 - covered)
+    return math.sqrt(item + share**2 * answered - 2 * share * together) / covered
+
+
+def _people_for_follow_up(question: ManifestQuestion) -> int:
+    """People who must take part, so that its share among Yes to the first part is known."""
+    spread = one_report_conditional_spread(
+        share=SHARE,
+        covered=FOLLOW_UP_ASKED * _covered(question),
+        mechanism=question.mechanism,
+        outside=question.k - 2,
+    )
+    return _people_for(spread)
+
+
+def _people_for(spread: float) -> int:
+    return math.ceil((Z_95 * spread / MARGIN) ** 2)
+
+
+# --- sentences -----------------------------------------------------------------------------------
+
+
+def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:
+    if question.type == "several":
+        return f"For each option: of every 100 people, {question.flips} send the other code."
+    if question.is_rounded and question.k == 2:
+        return (
+            "The number is rounded to an end of the range by chance. Then, of every 100 people, "
+            f"{question.flips} send the other end’s code."
+        )
+    return strength.sentence
+
+
+def _describe_codes(question: ManifestQuestion) -> str:
+    """The real k and what it is made of."""
+    if question.type == "several":
+        text = f"{len(question.options)} codes with k = 2, one for each option"
+        return f"{text}, and one with k = {question.gate_k}" if question.has_gate else text
+    parts = [f"{question.answers} answers"]
+    if question.is_rounded:
+        parts = ["the range’s two ends"]
+    if question.refusal:
+        parts.append("“prefer not to say”")
+    if question.rule is not None:
+        parts.append("“not asked”")
+    made = f": {', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else ""
+    return f"k = {question.k}{made}"
+
+
+def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]:
+    lines = []
+    numbers = _dependants(manifest, question)
+    if numbers:
+        verbs = ("depends", "tells") if len(numbers) == 1 else ("depend", "tell")
+        lines.append(
+            f"{_name(numbers)} {verbs[0]} on it and {verbs[1]} about it too: together "
+            f"ε = {write_epsilon(manifest.statement_epsilon(question))}."
+        )
+    coins = manifest.coin_epsilon_of(question)
+    if coins > question.epsilon:
+        lines.append(
+            f"With two coins it tells more than in the browser: ε = {write_epsilon(coins)} instead "
+            f"of {write_epsilon(question.epsilon)}."
+        )
+    if question.type == "several":
+        lines.append(_describe_several(question))
+    if question.type == "follow_up":
+        lines.append(
+            f"For the follow-up among Yes, if {percent(FOLLOW_UP_ASKED)} say Yes to the first "
+            f"part: about {whole(_people_for_follow_up(question))} people for "
+            f"{_write_margin(question)}."
+        )
+    asked = asked_fraction(manifest)
+    if asked < 1:
+        lines.append(
+            f"It is drawn for {percent(asked)} of the people, so about "
+            f"{whole(math.ceil(people_needed(question) / asked))} must take part."
+        )
+    return lines
+
+
+def _dependants(manifest: Manifest, question: ManifestQuestion) -> list[int]:
+    """Numbers of all questions that hang on this one, at any depth."""
+    tied = {question.name}
+    numbers = []
+    for number, other in enumerate(manifest.questions, start=1):
+        if other.is_protected and tied.intersection(manifest.parents_of(other)):
+            tied.add(other.name)
+            numbers.append(number)
+    return numbers
+
+
+def _name(numbers: list[int]) -> str:
+    names = [f"Q{number}" for number in numbers]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _describe_several(question: ManifestQuestion) -> str:
+    items = len(question.options)
+    differing = items if question.limit is None else min(items, 2 * question.limit)
+    one = describe_strength(question.flips).epsilon
+    text = f"{differing} × ε of one option, {write_epsilon(one)}"
+    if question.limit is not None:
+        text = (
+            f"With at most {question.limit} of {items} chosen, {2 * question.limit} can differ "
+            f"between two people: {text}"
+            if differing < items
+            else f"The limit makes it no cheaper, as {2 * question.limit} of {items} can differ: "
+            f"{text}"
+        )
+    if question.has_gate:
+        text += "; and ε once more for the code that says whether it was answered"
+    return f"{text}."
+
+
+def _warn(question: ManifestQuestion) -> list[str]:
+    found = []
+    if question.k > 2 and too_many_options(symbols=question.k, epsilon=question.mechanism.epsilon):
+        found.append(
+            f"{question.k} codes are many for this strength: most codes are swapped. Offer fewer "
+            "answers, or protect them less."
+        )
+    if question.type == "scale" and question.is_rounded:
+        found.append(
+            f"With {question.points} points only the mean is told, not how many chose each. For "
+            "that, use 7 points or fewer."
+        )
+    elif question.type == "scale" and question.points >= LONG_SCALE:
+        mechanism = RandomizedResponse.from_flips(symbols=question.points, flips=question.flips)
+        even = [1 / question.points] * question.points
+        ratio = mean_variance_ratio(shares=even, mechanism=mechanism)
+        if ratio > 1:
+            found.append(
+                f"A scale of {question.points} points is long: for its mean alone, which a scale "
+                f"of 8 to 11 points tells, {ratio:.1f} times as many people are needed."
+            )
+    if question.type == "several" and question.limit == 1:
+        found.append(
+            "With only one to be chosen, “one of several” costs half as much and tells the same."
+        )
+    return found
+
+
+# --- a follow-up packed into its parent ----------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackedOffer:
+    """The same two questions in one code: standard errors of the follow-up's share, in points."""
+
+    parent: int  # its number
+    flips: int
+    total: float
+    apart: float
+    packed: float
+
+
+def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer | None:
+    """Say what one code would gain where a yes/no question is asked after Yes to the one above."""
+    place = manifest.questions.index(question)
+    if place == 0 or question.type != "yes_no" or question.refusal:
+        return None
+    parent = manifest.questions[place - 1]
+    plain = parent.type == "yes_no" and not parent.refusal and parent.rule is None
+    if not plain or question.rule != {"name": parent.name, "is": [1]}:
+        return None
+    total = parent.epsilon + question.epsilon
+    # The fewest flips that cost no more; 1e-9 keeps an exact whole number what it is.
+    flips = max(1, math.ceil(100 / (1 + math.exp(total)) - 1e-6))
+    packed = RandomizedResponse.from_flips(symbols=3, flips=flips)
+    offer = PackedOffer(
+        parent=place,
+        flips=flips,
+        total=total,
+        apart=nested_follow_up_standard_error(
+            share=SHARE,
+            asked=FOLLOW_UP_ASKED,
+            people=FOLLOW_UP_PEOPLE,
+            mechanism=question.mechanism,
+        ),
+        packed=packed_follow_up_standard_error(
+            share=SHARE, asked=FOLLOW_UP_ASKED, people=FOLLOW_UP_PEOPLE, mechanism=packed
+        ),
+    )
+    return offer if offer.packed < offer.apart else None

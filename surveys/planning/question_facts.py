@@ -1,0 +1,106 @@
+"""Questions in words, as authors read them: on drafts, before opening and afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from surveys.manifest.manifest import REFUSED_TEXT, Manifest, ManifestQuestion
+from surveys.manifest.rules import Rule
+from surveys.models import Question
+from surveys.planning.question_costs import PackedOffer, Price, offer_packing, price_question
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionFacts:
+    """All that a page says about one question."""
+
+    number: int
+    question: ManifestQuestion
+    type_name: str
+    options: tuple[str, ...]
+    details: tuple[str, ...]
+    rule: str
+    price: Price | None
+    packing: PackedOffer | None
+
+    @property
+    def is_declared(self) -> bool:
+        return self.question.type == "declared"
+
+
+def list_facts(manifest: Manifest) -> list[QuestionFacts]:
+    return [find_facts(manifest, question) for question in manifest.questions]
+
+
+def find_facts(manifest: Manifest, question: ManifestQuestion) -> QuestionFacts:
+    rule = question.rule
+    return QuestionFacts(
+        number=manifest.questions.index(question) + 1,
+        question=question,
+        type_name=Question.Type(question.type).label,
+        options=_list_options(question),
+        details=tuple(_list_details(question)),
+        rule="" if rule is None else describe_rule(rule, questions=manifest.questions),
+        price=price_question(manifest, question),
+        packing=offer_packing(manifest, question),
+    )
+
+
+def _list_options(question: ManifestQuestion) -> tuple[str, ...]:
+    if question.type not in ("choice", "several", "declared"):
+        return ()
+    return tuple(option.text for option in question.options)
+
+
+def _list_details(question: ManifestQuestion) -> list[str]:
+    found = []
+    if question.type == "scale":
+        ends = [
+            f"{_write(number)} (“{label}”)" if label else _write(number)
+            for number, label in (
+                (question.minimum, question.low_label),
+                (question.maximum, question.high_label),
+            )
+        ]
+        found.append(f"From {ends[0]} to {ends[1]}.")
+    if question.type == "number":
+        unit = f" {question.unit}" if question.unit else ""
+        low, high = _write(question.minimum), _write(question.maximum)
+        found.append(f"A whole number from {low} to {high}{unit}.")
+    if question.type == "follow_up":
+        found.append(f"After Yes: {question.follow_up}")
+    if question.limit is not None:
+        found.append(f"Choose at most {question.limit}.")
+    if question.refusal:
+        found.append(f"“{REFUSED_TEXT}” is offered.")
+    return found
+
+
+def _write(number: int | None) -> str:
+    return f"{number:,}".replace("-", "\N{MINUS SIGN}")
+
+
+def describe_rule(rule: Rule, *, questions: Sequence[ManifestQuestion]) -> str:
+    """Write a manifest's rule with the words of the answers: Q1 is “Yes” and Q4 has “Bus”."""
+    texts: dict[tuple[str, int], str] = {}
+    for question in questions:
+        for option in question.options:
+            if question.type == "several":
+                texts[f"{question.name}_{option.code}", 1] = option.text
+            else:
+                texts[question.name, option.code] = option.text
+
+    def write(part: Rule, *, inside: bool) -> str:
+        if "not" in part:
+            return f"not ({write(part['not'], inside=False)})"
+        for word, joint in (("all", " and "), ("any", " or ")):
+            if word in part:
+                joined = joint.join(write(one, inside=True) for one in part[word])
+                return f"({joined})" if inside else joined
+        name, _, item = part["name"].partition("_")
+        chosen = [f"“{texts[part['name'], code]}”" for code in part["is"]]
+        either = " or ".join((", ".join(chosen[:-1]), chosen[-1])) if len(chosen) > 1 else chosen[0]
+        return f"{name.upper()} {'has' if item else 'is'} {either}"
+
+    return write(rule, inside=False)

@@ -1,0 +1,65 @@
+"""What it means to ask each person only some blocks of questions, in figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from privacy.planning.budgets import pair_fraction, question_fraction
+from surveys.manifest.manifest import Manifest
+
+# Few enough to compare at a glance; the others lie between.
+FIRST_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subset:
+    """Each person is asked `drawn` of `blocks`."""
+
+    drawn: int
+    blocks: int
+    total_epsilon: float
+    chosen: bool
+
+    @property
+    def asked(self) -> float:
+        """Which part of the people is asked a given question."""
+        return question_fraction(drawn=self.drawn, questions=self.blocks)
+
+    @property
+    def paired(self) -> float:
+        """Which part is asked two given questions of different blocks."""
+        return pair_fraction(drawn=self.drawn, questions=self.blocks)
+
+
+def describe_subset(manifest: Manifest, *, drawn: int | None) -> Subset | None:
+    """Say what a random subset means for a survey; None where everybody is asked everything."""
+    if drawn is None:
+        return None
+    return Subset(
+        drawn=drawn,
+        blocks=manifest.block_count,
+        total_epsilon=replace(manifest, drawn=drawn).epsilon,
+        chosen=drawn == manifest.drawn,
+    )
+
+
+def list_subsets(manifest: Manifest) -> Sequence[Subset]:
+    """What an author can choose from, the present choice among them; nothing below two blocks."""
+    blocks = manifest.block_count
+    if blocks < 2:
+        return []
+    shown = {*range(1, min(FIRST_SHOWN, blocks - 1) + 1), max(1, blocks // 2), blocks - 1}
+    if manifest.drawn is not None:
+        shown.add(manifest.drawn)
+    found = (describe_subset(manifest, drawn=drawn) for drawn in sorted(shown))
+    return [subset for subset in found if subset is not None]
+
+
+def list_blocks(manifest: Manifest) -> list[list[int]]:
+    """Numbers of the questions of every block."""
+    blocks: list[list[int]] = [[] for _ in range(manifest.block_count)]
+    for number, question in enumerate(manifest.questions, start=1):
+        if question.name in manifest.blocks:
+            blocks[manifest.blocks[question.name]].append(number)
+    return blocks

@@ -1,0 +1,100 @@
+"""What the sentences speak of: questions by their names, and how many there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import reduce
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from surveys.manifest.manifest import Manifest, ManifestQuestion
+
+WORDS_OF_A_QUOTE = 6
+# Some languages put no spaces between words.
+LETTERS_OF_A_QUOTE = 24
+# Languages choose a noun's form by its number. A fraction takes that of a large round number.
+_LIKE_A_FRACTION = 100
+
+
+def write_whole(number: int) -> str:
+    return number_format(number, use_l10n=True, force_grouping=True)
+
+
+def write_tenths(tenths: int) -> str:
+    """205 as 20.5, 200 as 20."""
+    if tenths % 10 == 0:
+        return write_whole(tenths // 10)
+    return number_format(Decimal(tenths) / 10, decimal_pos=1, use_l10n=True)
+
+
+def form_of_tenths(tenths: int) -> int:
+    """For `ngettext`: a number whose noun has the same form."""
+    return tenths // 10 if tenths % 10 == 0 else _LIKE_A_FRACTION
+
+
+def scrambled(manifest: Manifest) -> list[ManifestQuestion]:
+    return [question for question in manifest.questions if question.is_protected]
+
+
+def sent_as_answered(manifest: Manifest) -> list[ManifestQuestion]:
+    return [question for question in manifest.questions if question.type == "declared"]
+
+
+def branches(manifest: Manifest) -> bool:
+    """Whether answers decide which questions a person sees."""
+    return any(q.rule is not None or q.type == "follow_up" for q in manifest.questions)
+
+
+def name_questions(manifest: Manifest, named: Sequence[ManifestQuestion]) -> str:
+    """By the numbers that the pages bear; by their first words where pages bear none."""
+    if branches(manifest):
+        return _enumerate([_("“%(text)s”") % {"text": _quote(q.text)} for q in named])
+    to_answer = [question for question in manifest.questions if question.type != "information"]
+    numbers = [write_whole(to_answer.index(question) + 1) for question in named]
+    match numbers:
+        case [number]:
+            return _("Question %(number)s") % {"number": number}
+        case [first, second]:
+            return _("Questions %(first)s and %(second)s") % {"first": first, "second": second}
+    names = {"list": _enumerate(numbers[:-1]), "last": numbers[-1]}
+    return _("Questions %(list)s and %(last)s") % names
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    def add(list_: str, name: str) -> str:
+        # Translators: a list and what comes after its comma.
+        return _("%(list)s, %(next)s") % {"list": list_, "next": name}
+
+    return reduce(add, names) if names else ""
+
+
+def _quote(text: str) -> str:
+    words = text.split()
+    if len(words) == 1 and len(text) > LETTERS_OF_A_QUOTE:
+        return f"{text[:LETTERS_OF_A_QUOTE]}…"
+    return " ".join(words[:WORDS_OF_A_QUOTE]) + ("…" if len(words) > WORDS_OF_A_QUOTE else "")
+
+
+def describe_length(manifest: Manifest) -> str:
+    pages = Counter(
+        {
+            question.name: 2 if question.type == "follow_up" else 1
+            for question in manifest.questions
+            if question.type != "information"
+        }
+    )
+    total = pages.total()
+    if manifest.drawn is not None:
+        of_block: Counter[int] = Counter()
+        for name, block in manifest.blocks.items():
+            of_block[block] += pages.pop(name)
+        total = pages.total() + sum(n for _name, n in of_block.most_common(manifest.drawn))
+    if manifest.drawn is not None or branches(manifest):
+        length = ngettext("Up to %(count)s question", "Up to %(count)s questions", total)
+    else:
+        length = ngettext("%(count)s question", "%(count)s questions", total)
+    return length % {"count": write_whole(total)}

@@ -1,0 +1,85 @@
+"""What the researchers can learn from everybody's codes, and how exactly."""
+
+from __future__ import annotations
+
+import math
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.planning.precision import watched_half_width
+from surveys.manifest.manifest import Manifest
+from surveys.respondent.label.names import scrambled, write_whole
+
+Z_95 = 1.96
+
+
+def describe_finding(manifest: Manifest) -> tuple[str, ...]:
+    questions = scrambled(manifest)
+    if not questions:
+        return (_("What you answer."),)  # a draft that cannot be launched yet
+    shares = [question for question in questions if not question.is_rounded]
+    means = [question for question in questions if question.is_rounded]
+    learned = []
+    if shares:
+        yes_no = all(question.type == "yes_no" and question.k == 2 for question in shares)
+        learned.append(
+            _("The share of everyone who says Yes.")
+            if yes_no
+            else _("The share of everyone who gives each answer.")
+        )
+    if means:
+        learned.append(_("The average of the numbers that people give."))
+    people = manifest.cap or manifest.display_minimum
+    asked = people
+    if manifest.drawn is not None:
+        asked = max(1, people * manifest.drawn // manifest.block_count)
+    weakest = min((q.mechanism for q in shares or means), key=lambda mechanism: mechanism.slope)
+    width = _half_width(manifest, weakest, people=asked)
+    points = math.ceil(100 * width - 1e-9)
+    # Who does not answer, or is not asked, makes the crowd smaller.
+    fewer = any(question.refusal or question.rule is not None for question in questions)
+    return (*learned, _describe_precision(people, points, of_shares=bool(shares), fewer=fewer))
+
+
+def _describe_precision(people: int, points: int, *, of_shares: bool, fewer: bool) -> str:
+    if points >= 50:
+        sentence = ngettext(
+            "With only %(count)s person even that stays unclear.",
+            "With only %(count)s people even that stays unclear.",
+            people,
+        )
+        return sentence % {"count": write_whole(people)}
+    if of_shares:
+        # Translators: goes into "With … people, that is give or take %(margin)s."
+        margin = ngettext("%(count)s point", "%(count)s points", points)
+    else:
+        # Translators: goes into "With … people, that is give or take %(margin)s."
+        margin = _("%(count)s %% of the range")
+    if fewer:
+        sentence = ngettext(
+            "With %(count)s person, that is give or take %(margin)s at best.",
+            "With %(count)s people, that is give or take %(margin)s at best.",
+            people,
+        )
+    else:
+        sentence = ngettext(
+            "With %(count)s person, that is give or take %(margin)s.",
+            "With %(count)s people, that is give or take %(margin)s.",
+            people,
+        )
+    return sentence % {
+        "count": write_whole(people),
+        "margin": margin % {"count": write_whole(points)},
+    }
+
+
+def _half_width(manifest: Manifest, weakest: RandomizedResponse, *, people: int) -> float:
+    """Of the 95 % interval that results will show, for the least precise share there can be."""
+    c, d = weakest.other_probability, weakest.slope
+    if manifest.cap is None and manifest.closes is None:
+        # Nobody fixed the end, so only the wider interval for watchers will be shown.
+        middle = min(1.0, max(0.0, (0.5 - c) / d))
+        return watched_half_width(share=middle, people=people, mechanism=weakest)
+    return Z_95 * 0.5 / (math.sqrt(people) * d)

@@ -1,0 +1,109 @@
+"""What happens to an answer, step by step."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from privacy.mechanism.mechanisms import SCALE
+from surveys.manifest.manifest import MANUAL, Manifest
+from surveys.manifest.strength import TWO_COINS
+from surveys.respondent.label.names import (
+    branches,
+    name_questions,
+    scrambled,
+    sent_as_answered,
+    write_whole,
+)
+
+
+def describe_process(manifest: Manifest) -> tuple[str, ...]:
+    steps = _describe_coins if manifest.mode == MANUAL else _describe_chance
+    return (*steps(manifest), *_describe_exceptions(manifest), *_describe_path(manifest))
+
+
+def _describe_coins(manifest: Manifest) -> tuple[str, ...]:
+    """The respondent tosses, and the page only hands on what was ticked."""
+    return (
+        (
+            _("You toss two coins for each question.")
+            if len(scrambled(manifest)) > 1
+            else _("You toss two coins.")
+        ),
+        _("They decide whether you tick your own answer or the one they pick."),
+        _("Only you see how the coins fall."),
+        _("Only the ticks are sent."),
+    )
+
+
+def _describe_chance(manifest: Manifest) -> tuple[str, ...]:
+    """The browser draws."""
+    return (
+        _("You answer honestly."),
+        _describe_draw(manifest),
+        _("This happens on your phone or computer."),
+        _("Only the result is sent."),
+    )
+
+
+def _describe_draw(manifest: Manifest) -> str:
+    questions = scrambled(manifest)
+    coins = bool(questions) and all(
+        question.k == 2
+        and not question.is_rounded
+        and not question.has_gate
+        and 100 * (SCALE - question.mechanism.threshold) == TWO_COINS * SCALE
+        for question in questions
+    )
+    if len(questions) > 1 or any(question.type == "several" for question in questions):
+        if coins:
+            return _("Before sending, this page tosses two coins for each answer and may swap it.")
+        return _("Before sending, this page draws a number for each answer and may swap it.")
+    if coins:
+        return _("Before sending, this page tosses two coins and may swap your answer.")
+    return _("Before sending, this page draws a number and may swap your answer.")
+
+
+def _describe_exceptions(manifest: Manifest) -> tuple[str, ...]:
+    plain = sent_as_answered(manifest)
+    if not plain:
+        return ()
+    # Translators: "name" is "Question 3", "Questions 1, 3 and 4" or the words of questions.
+    sentence = ngettext(
+        "%(name)s is not scrambled: your answer is sent as it is.",
+        "%(name)s are not scrambled: your answers are sent as they are.",
+        len(plain),
+    )
+    return (sentence % {"name": name_questions(manifest, plain)},)
+
+
+def _describe_path(manifest: Manifest) -> tuple[str, ...]:
+    path = []
+    if manifest.drawn is not None:
+        # Translators: "drawn" is the smaller number: 2 of 4 questions.
+        if manifest.block_count == len(manifest.blocks):
+            drawn = ngettext(
+                "You are asked %(drawn)s of %(count)s question, "
+                "drawn by chance on your phone or computer.",
+                "You are asked %(drawn)s of %(count)s questions, "
+                "drawn by chance on your phone or computer.",
+                manifest.block_count,
+            )
+        else:
+            drawn = ngettext(
+                "You are asked %(drawn)s of %(count)s group of questions, "
+                "drawn by chance on your phone or computer.",
+                "You are asked %(drawn)s of %(count)s groups of questions, "
+                "drawn by chance on your phone or computer.",
+                manifest.block_count,
+            )
+        numbers = {
+            "drawn": write_whole(manifest.drawn),
+            "count": write_whole(manifest.block_count),
+        }
+        path.append(drawn % numbers)
+    if branches(manifest):
+        path.append(
+            _("Which questions you see depends on your answers, but the code looks the same.")
+        )
+    return tuple(path)

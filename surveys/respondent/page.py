@@ -1,0 +1,171 @@
+"""The respondent's page as bytes.
+
+It follows from the survey's manifest, the language, its words, whether the survey is open, the
+release and where "Exit this page" leads: anyone who has these can make it again and compare
+(`manage.py verify_client`).
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import override
+
+from privacy.mechanism.mechanisms import RandomizedResponse
+from surveys.manifest.languages import (
+    NAMES,
+    direction,
+    language_tag,
+    read_words,
+    translate_manifest,
+)
+from surveys.manifest.manifest import Manifest, hash_manifest, parse_manifest
+from surveys.manifest.strength import TWO_COINS
+from surveys.respondent.client_files import (
+    ENTRY,
+    ICON,
+    SELF_TEST,
+    STYLESHEET,
+    client_files,
+    find_modules,
+)
+from surveys.respondent.label.label import describe_protection
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageLink:
+    tag: str
+    name: str
+    url: str
+
+
+def render_notice(
+    mode: str,
+    *,
+    manifest: Manifest | None = None,
+    language: str = "en",
+    words: str = "",
+    **context: Any,
+) -> bytes:
+    """Say why there is nothing to answer: `missing`, `early` or `empty`."""
+    if manifest is not None:
+        manifest = translate_manifest(manifest, language, words)
+    return _render(mode, manifest=manifest, language=language, **context)
+
+
+def render_questions(
+    mode: str,
+    *,
+    content: bytes,
+    language: str,
+    words: str,
+    template: str = "surveys/respondent/respond.html",
+    **context: Any,
+) -> bytes:
+    """The page that asks: `open`, `closed`, `preview` or `disk`.
+
+    `content` are the manifest's bytes and `words` those of the language, empty in the author's
+    own; `context` replaces or adds variables of the template.
+    """
+    source = parse_manifest(content)
+    manifest = translate_manifest(source, language, words)
+    # In a preview, words may be missing and stand in the author's language.
+    known = read_words(words)
+    own = "" if language == source.language else language_tag(source.language)
+    digest = hash_manifest(content)
+    with override(language):
+        label = describe_protection(manifest)
+
+    def find_url(code: str) -> str:
+        return reverse("surveys:respond_in", args=[source.survey, code])
+
+    found: dict[str, Any] = {
+        "label": label,
+        "words": words,
+        "title_tag": own if source.title not in known else "",
+        "introduction_tag": own if source.introduction not in known else "",
+        "manifest_url": reverse("surveys:manifest", args=[digest.hex()]),
+        "manifest_hash": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+        "manifest_hash_hex": digest.hex(),
+        "intake_url": reverse("aggregator:intake"),
+        "entry": client_files()[ENTRY],
+        "modules": find_modules(ENTRY),
+        "demo_threshold": _demo_threshold(manifest),
+        "types": {question.type for question in manifest.questions},
+        "refusals": any(question.refusal for question in manifest.questions),
+        "exit_url": settings.EXIT_URL if manifest.quick_exit else "",
+        "coins_url": _coins_url(source) if mode == "open" else "",
+        "languages": link_languages(source, but=language, find_url=find_url)
+        if mode == "open"
+        else [],
+    }
+    return _render(mode, manifest=manifest, language=language, template=template, **found | context)
+
+
+def _coins_url(manifest: Manifest) -> str:
+    if not manifest.coin_questions:
+        return ""
+    return reverse("aggregator:coins", args=[manifest.survey])
+
+
+def render_check(*, content: bytes, language: str, words: str, **context: Any) -> bytes:
+    """The page on which a person tests the scrambling and finds the fingerprints."""
+    return render_questions(
+        "check",
+        content=content,
+        language=language,
+        words=words,
+        template="surveys/respondent/check.html",
+        entry=client_files()[SELF_TEST],
+        modules=find_modules(SELF_TEST),
+        files=[file for name, file in client_files().items() if name != ICON],
+        **context,
+    )
+
+
+def _render(
+    mode: str,
+    *,
+    manifest: Manifest | None,
+    language: str,
+    template: str = "surveys/respondent/respond.html",
+    **context: Any,
+) -> bytes:
+    found = {"mode": mode, "manifest": manifest, **describe_page(language)}
+    with override(language):
+        return render_to_string(template, found | context).encode()
+
+
+def describe_page(language: str) -> dict[str, Any]:
+    """What every page for respondents needs."""
+    files = client_files()
+    return {
+        "language": language,
+        "tag": language_tag(language),
+        "direction": direction(language),
+        "stylesheet": files[STYLESHEET],
+        "icon": files[ICON],
+    }
+
+
+def _demo_threshold(manifest: Manifest) -> int:
+    """How a harmless yes-no question would be scrambled, as strongly as the first question."""
+    flips = next((one.flips for one in manifest.questions if one.is_protected), TWO_COINS)
+    return RandomizedResponse.from_flips(symbols=2, flips=flips).threshold
+
+
+def link_languages(
+    manifest: Manifest, *, but: str, find_url: Callable[[str], str]
+) -> list[LanguageLink]:
+    """The same page in the survey's other languages."""
+    return [
+        LanguageLink(tag=language_tag(code), name=NAMES[code], url=find_url(code))
+        for code in manifest.languages
+        if code != but
+    ]

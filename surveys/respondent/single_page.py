@@ -1,0 +1,85 @@
+"""The respondent's page as one file: it works from a disk, and cannot reach any network.
+
+It draws the code and shows it; the person hands it in from elsewhere, when and where they like.
+The same manifest, words, language, release and settings of the server always give the same bytes,
+also those of the page that names the file's fingerprint.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import Any
+from urllib.parse import urljoin
+
+from django.urls import reverse
+from django.utils.safestring import mark_safe
+
+from surveys.manifest.manifest import hash_manifest, parse_manifest
+from surveys.respondent.client_files import ENTRY, STYLESHEET, bundle, client_files
+from surveys.respondent.page import render_check, render_questions
+
+
+def build_single_page(
+    content: bytes, *, language: str, words: str, origin: str, **context: Any
+) -> bytes:
+    """`content` are the manifest's bytes; `origin` is the server's, as in https://example.org/."""
+    slug = parse_manifest(content).survey
+    script, style = bundle(ENTRY), client_files()[STYLESHEET].content.decode()
+    return render_questions(
+        "disk",
+        content=content,
+        language=language,
+        words=words,
+        template="surveys/respondent/single_page.html",
+        manifest_url=f"data:application/json;base64,{base64.b64encode(content).decode()}",
+        send_url=urljoin(origin, reverse("aggregator:hand_in", args=[slug])) + f"?lang={language}",
+        script=_embed(script),
+        script_hash=_hash_source(script),
+        style=_embed(style),
+        style_hash=_hash_source(style),
+        modules=[],
+        **context,
+    )
+
+
+def build_check_page(
+    content: bytes, *, language: str, words: str, origin: str, **context: Any
+) -> bytes:
+    """The page on which a person checks the other, this file among it."""
+    slug, query = parse_manifest(content).survey, f"?lang={language}"
+    file = build_single_page(content, language=language, words=words, origin=origin, **context)
+    return render_check(
+        content=content,
+        language=language,
+        words=words,
+        page_url=urljoin(origin, reverse("surveys:respond", args=[slug])),
+        file_url=reverse("surveys:single_page", args=[slug]) + query,
+        file_hash=hashlib.sha256(file).hexdigest(),
+        words_url=_find_words(content, language),
+        hand_in_url=reverse("aggregator:hand_in", args=[slug]) + query,
+        **context,
+    )
+
+
+def _find_words(content: bytes, language: str) -> str:
+    """Where the words of a translation can be read as they were frozen."""
+    if language not in parse_manifest(content).translations:
+        return ""
+    return reverse("surveys:words", args=[hash_manifest(content).hex(), language])
+
+
+def describe_download(slug: str) -> str:
+    """The Content-Disposition with which the file is saved."""
+    return f'attachment; filename="murmur-{slug}.html"'
+
+
+def _embed(text: str) -> str:
+    """Our own files, as they are: a policy by hash holds for their bytes."""
+    if "</" in text:
+        raise ValueError("a file that closes an element cannot stand inside a page")
+    return mark_safe(text)  # noqa: S308
+
+
+def _hash_source(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

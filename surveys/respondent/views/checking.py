@@ -1,0 +1,52 @@
+"""What lets a respondent, or an expert for them, check the page that asks."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from surveys.manifest.manifest import parse_manifest
+from surveys.models import Wave
+from surveys.respondent.single_page import build_check_page, build_single_page, describe_download
+from surveys.respondent.views.compressed import answer
+
+
+@require_safe
+def check(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show a test of the scrambling, and the fingerprints of all that the page runs."""
+    wave, language = _find(request, slug)
+    content = build_check_page(
+        bytes(wave.manifest),
+        language=language,
+        words=wave.words.get(language, ""),
+        origin=_origin(request),
+    )
+    return answer(request, content, content_type="text/html; charset=utf-8")
+
+
+@require_safe
+def single_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Hand out the page as one file, to be opened from a disk."""
+    wave, language = _find(request, slug)
+    page = build_single_page(
+        bytes(wave.manifest),
+        language=language,
+        words=wave.words.get(language, ""),
+        origin=_origin(request),
+    )
+    response = answer(request, page, content_type="text/html; charset=utf-8")
+    response["Content-Disposition"] = describe_download(slug)
+    return response
+
+
+def _find(request: HttpRequest, slug: str) -> tuple[Wave, str]:
+    wave = Wave.objects.electronic().filter(survey__slug=slug).order_by("-number").first()
+    if wave is None:
+        raise Http404
+    manifest = parse_manifest(bytes(wave.manifest))
+    language = request.GET.get("lang", manifest.language)
+    return wave, language if language in manifest.languages else manifest.language
+
+
+def _origin(request: HttpRequest) -> str:
+    return request.build_absolute_uri("/")

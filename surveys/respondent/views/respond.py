@@ -1,0 +1,140 @@
+"""The respondent's pages: what is asked, its manifest, and the files that the browser runs.
+
+No view here looks at a session, a cookie or an account (previews aside), and none receives
+anything that a respondent says: the browser sends reports to the intake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from surveys.authoring.drafts import describe, describe_words
+from surveys.authoring.views.access import authoring, get_own_survey
+from surveys.manifest.languages import NAMES, negotiate
+from surveys.manifest.manifest import parse_manifest, serialize_manifest
+from surveys.models import Survey, Wave
+from surveys.respondent.client_files import client_files, client_version, squeeze
+from surveys.respondent.page import render_notice, render_questions
+from surveys.respondent.views.compressed import answer
+
+HTML = "text/html; charset=utf-8"
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@require_safe
+def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse:
+    """Ask the questions of a survey's newest wave, or say kindly why not."""
+    wave = Wave.objects.electronic().filter(survey__slug=slug).order_by("-number").first()
+    if wave is None:
+        return _page(
+            request, render_notice("missing", language=_choose(request, NAMES)), status=404
+        )
+    content = bytes(wave.manifest)
+    manifest = parse_manifest(content)
+    if language and language not in manifest.languages:
+        return redirect("surveys:respond", slug=slug)  # where it can be read
+    language = language or _choose(request, manifest.languages)
+    words = wave.words.get(language, "")
+    now = timezone.now()
+    if wave.is_open and wave.opens_at is not None and now < wave.opens_at:
+        page = render_notice(
+            "early", manifest=manifest, language=language, words=words, opens_at=wave.opens_at
+        )
+        return _page(request, page)
+    # A closed survey still loads the scripts: an unsent envelope may have been counted.
+    mode = "open" if wave.accepts_at(now) else "closed"
+    page = render_questions(mode, content=content, language=language, words=words)
+    return answer(request, page, content_type=HTML, compressed=squeeze(page))
+
+
+def _choose(request: HttpRequest, offered: Collection[str]) -> str:
+    return negotiate(request.headers.get("Accept-Language", ""), offered)
+
+
+@require_safe
+@authoring
+def preview(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the author the same page; it neither stores nor sends."""
+    survey = get_own_survey(request, slug)
+    content, words = _freeze(survey)
+    manifest = parse_manifest(content)
+    language = request.GET.get("lang", manifest.language)
+    if language not in manifest.languages:
+        language = manifest.language
+    if not manifest.ledger:  # browsers refuse a survey in which nothing is scrambled
+        # Said to the author, in the author's language.
+        return _page(request, render_notice("empty", manifest=manifest, preview=True))
+    page = render_questions(
+        "preview",
+        content=content,
+        language=language,
+        words=words.get(language, ""),
+        manifest_url=reverse("surveys:preview_manifest", args=[slug]),
+        preview=True,
+    )
+    return _page(request, page)
+
+
+@require_safe
+@authoring
+def preview_manifest(request: HttpRequest, slug: str) -> HttpResponse:
+    content, _ = _freeze(get_own_survey(request, slug))
+    return answer(request, content, content_type="application/json")
+
+
+@require_safe
+def manifest(request: HttpRequest, digest: str) -> HttpResponse:
+    """Return the stored bytes of a manifest, which never change."""
+    wave = Wave.objects.filter(manifest_hash=bytes.fromhex(digest)).first()
+    if wave is None:
+        raise Http404
+    content = bytes(wave.manifest)
+    response = answer(
+        request, content, content_type="application/json", compressed=squeeze(content)
+    )
+    response["Cache-Control"] = FOR_EVER
+    return response
+
+
+@require_safe
+def frozen_words(request: HttpRequest, digest: str, language: str) -> HttpResponse:
+    """Return the words of a wave's other language, whose hash its manifest names."""
+    wave = Wave.objects.filter(manifest_hash=bytes.fromhex(digest)).first()
+    if wave is None or language not in wave.words:
+        raise Http404
+    content = wave.words[language].encode()
+    response = answer(request, content, content_type="application/json")
+    response["Cache-Control"] = FOR_EVER
+    return response
+
+
+@require_safe
+def client_file(request: HttpRequest, version: str, name: str) -> HttpResponse:
+    """Return one of our files exactly as written; another version is another file."""
+    file = client_files().get(name)
+    if file is None or version != client_version():
+        raise Http404
+    response = answer(
+        request, file.content, content_type=file.content_type, compressed=file.compressed
+    )
+    response["Cache-Control"] = FOR_EVER
+    return response
+
+
+def _freeze(survey: Survey) -> tuple[bytes, dict[str, str]]:
+    """Manifest and words of the wave, or those that a draft would be frozen as."""
+    wave = survey.wave
+    if wave is not None:
+        return bytes(wave.manifest), wave.words
+    manifest = describe(survey=survey, wave_number=1)
+    return serialize_manifest(manifest), describe_words(survey=survey, manifest=manifest)
+
+
+def _page(request: HttpRequest, content: bytes, status: int = 200) -> HttpResponse:
+    return answer(request, content, content_type=HTML, status=status)

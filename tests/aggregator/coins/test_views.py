@@ -1,0 +1,539 @@
+"""Two coins: the form without scripts, the paper, and a stratum that is never pooled."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import random
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import segno
+from django.db import OperationalError
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext, override
+
+from aggregator.coins import views as coin_views
+from aggregator.coins.sheets import new_sheet
+from aggregator.intake import page_limiter
+from aggregator.models import RawReport, SpentId
+from aggregator.results.results import find_view
+from surveys.authoring.services import close_wave, launch_survey
+from surveys.manifest.manifest import parse_manifest
+from surveys.models import Survey, Wave
+from tests.support.factories import QUESTIONS, make_launched_survey, make_survey
+from tests.support.fielding import process, send_codes, sign_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+FORM = "application/x-www-form-urlencoded"
+NOWHERE = "/s/nothing/coins"
+UNREAD = "Murmur’s own words were not yet read by a native speaker."
+FORBIDDEN = ("anonym", " lie ", "false answer", "fake", "noise", "garble", "epsilon", "ε")
+
+
+def make_coins(**settings: Any) -> Wave:
+    wave = make_launched_survey(coins=True, **settings).survey.coin_wave
+    assert wave is not None
+    return wave
+
+
+def make_german_coins(**settings: Any) -> Wave:
+    """Coins that speak English and German."""
+    survey = make_survey(coins=True, **settings)
+    words = {"On the road": "Unterwegs"} | {question: f"{question} (de)" for question in QUESTIONS}
+    survey.translations.create(language="de", texts=words)
+    wave = launch_survey(survey=survey).survey.coin_wave
+    assert wave is not None
+    return wave
+
+
+def address(wave: Wave, name: str = "coins") -> str:
+    return reverse(f"aggregator:{name}", args=[wave.survey.slug])
+
+
+def load(wave: Wave, query: str = "") -> Any:
+    return Client(headers={"host": "localhost"}).get(address(wave) + query)
+
+
+def hidden_fields(text: str) -> dict[str, str]:
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]+)">', text))
+
+
+def post(wave: Wave, fields: dict[str, str], *, query: str = "", **headers: str) -> Any:
+    client = Client(headers={"host": "localhost", **headers})
+    body = "&".join(f"{name}={value}" for name, value in fields.items())
+    return client.post(address(wave) + query, body, content_type=FORM)
+
+
+def tick(wave: Wave, **codes: int) -> dict[str, str]:
+    """A freshly loaded form with these ticks."""
+    return hidden_fields(load(wave).content.decode()) | {k: str(v) for k, v in codes.items()}
+
+
+def words_of(response: Any) -> str:
+    text = re.sub(r"<[^>]+>", " ", response.content.decode())
+    return " ".join(html.unescape(text).split())
+
+
+class TestForm:
+    def test_it_says_what_to_do_and_asks_with_nothing_ticked(self) -> None:
+        wave = make_coins(title="On the road", introduction="About driving.")
+        text = load(wave).content.decode()
+        words = words_of(load(wave))
+        for part in (
+            *("On the road", "About driving.", "Have you ever driven after drinking?"),
+            "Tails: toss again. Heads now: tick Yes. Tails now: tick No.",
+            "When the coins decide, tick what they say, not your answer.",
+            "Of every 100 people who answer No, 25 send the same code as a Yes.",
+        ):
+            assert part in words, part
+        assert text.count("<h1") == 1
+        assert text.count('type="radio"') == 4
+        assert text.count("<legend>") == 2
+        assert "checked" not in text
+        assert 'lang="en" dir="ltr"' in text
+        assert wave.manifest_hash_hex in text
+
+    def test_nothing_of_it_runs_or_follows_anybody(self) -> None:
+        wave = make_coins()
+        client = sign_in(wave.survey.owner)
+        for response in (
+            client.get(address(wave)),
+            client.get(address(wave, "paper")),
+            post(wave, tick(wave, q1=1)),
+            post(wave, tick(wave, q1=1, q2=0)),
+        ):
+            text = response.content.decode()
+            for part in ("<script", "style=", "onclick", "csrf", "http-equiv"):
+                assert part not in text, part
+            assert response.cookies == {}
+            assert "Cookie" not in response.get("Vary", "")
+
+    def test_words_are_plain_and_sentences_short(self) -> None:
+        wave = make_coins()
+        pages = [load(wave), sign_in(wave.survey.owner).get(address(wave, "paper"))]
+        for response in pages:
+            words = words_of(response)
+            for word in FORBIDDEN:
+                assert word not in words.lower(), word
+        texts = re.findall(r"<(?:p|li|h1|h2|dt|dd)[^>]*>([^<]+)<", pages[0].content.decode())
+        for text in texts:
+            for sentence in re.split(r"(?<=[.?!:])\s", text):
+                assert len(sentence.split()) <= 20, sentence
+
+    def test_each_page_has_an_id_of_its_own(self) -> None:
+        wave = make_coins()
+        assert len({tick(wave)["report"] for _ in range(5)}) == 5
+
+    def test_another_language_is_chosen_by_the_address(self) -> None:
+        survey = make_survey(coins=True)
+        words = {"On the road": "على الطريق"} | {
+            question: f"{question} ؟" for question in QUESTIONS
+        }
+        survey.translations.create(language="ar", texts=words)
+        wave = launch_survey(survey=survey).survey.coin_wave
+        assert wave is not None
+        text = load(wave, "?lang=ar").content.decode()
+        assert '<html lang="ar" dir="rtl">' in text
+        assert "على الطريق" in text
+        assert '?lang=en"' in text
+        assert '<html lang="en" dir="ltr">' in load(wave, "?lang=fr").content.decode()
+
+    def test_without_one_in_the_address_the_browser_is_asked(self) -> None:
+        wave = make_german_coins()
+        asked = {"host": "localhost", "accept-language": "fr, de-AT;q=0.9, en;q=0.8"}
+        for path in [*(address(wave, name) for name in ("coins", "paper", "hand_in")), NOWHERE]:
+            text = Client(headers=asked).get(path).content.decode()
+            assert f'<html lang="{"fr" if path == NOWHERE else "de"}"' in text
+            assert (
+                '<html lang="en"' in Client(headers=asked).get(f"{path}?lang=en").content.decode()
+            )
+
+    def test_other_languages_say_that_no_native_speaker_read_them(self) -> None:
+        wave = make_german_coins()
+        for path in [*(address(wave, name) for name in ("coins", "paper", "hand_in")), NOWHERE]:
+            for language in ("en", "de"):
+                response = Client(headers={"host": "localhost"}).get(f"{path}?lang={language}")
+                with override(language):
+                    assert (gettext(UNREAD) in words_of(response)) == (language == "de"), path
+        for survey_language, count in (("de", 1), ("en", 0)):
+            with override(survey_language):
+                response = post(wave, {"manifest": "?"}, query=f"?lang={survey_language}")
+                assert words_of(response).count(gettext(UNREAD)) == count
+
+
+class TestSending:
+    def test_what_was_ticked_waits_as_a_report_of_the_coins(self) -> None:
+        wave = make_coins(minimum_batch=10)
+        response = post(wave, tick(wave, q1=1, q2=0), origin="http://localhost")
+        assert response.status_code == 200
+        assert "Your code was sent. You can close this page." in words_of(response)
+        report = RawReport.objects.get()
+        assert (report.wave, bytes(report.symbols)) == (wave, b"\1\0")
+
+    def test_the_closing_message_is_read_then(self) -> None:
+        wave = make_coins(closing_message="Help is at 116 123.")
+        assert "Help is at 116 123." in words_of(post(wave, tick(wave, q1=1, q2=1)))
+
+    def test_sent_twice_it_counts_once(self) -> None:
+        wave = make_coins()
+        fields = tick(wave, q1=1, q2=1)
+        first, second = post(wave, fields), post(wave, fields)
+        assert (first.status_code, second.status_code) == (200, 200)
+        assert first.content == second.content
+        assert RawReport.objects.count() == SpentId.objects.count() == 1
+
+    def test_sent_again_with_other_codes_the_first_ones_stay(self) -> None:
+        wave = make_coins()
+        fields = tick(wave, q1=1, q2=1)
+        post(wave, fields)
+        response = post(wave, fields | {"q2": "0"})
+        assert response.status_code == 409
+        assert "The first ones were counted." in words_of(response)
+        assert bytes(RawReport.objects.get().symbols) == b"\1\1"
+
+    @pytest.mark.parametrize("ticked", ["", "2", "yes", "1&q2=0"])
+    def test_what_is_missing_is_named_and_the_rest_stays_ticked(self, ticked: str) -> None:
+        wave = make_coins()
+        fields = tick(wave, q1=1, q2=0) | {"q2": ticked}
+        response = post(wave, fields)
+        text = response.content.decode()
+        assert response.status_code == 422
+        assert "<title>Error: " in text
+        assert "There is a problem" in text
+        assert '<a class="fix" href="#q2-1">Question 2: tick Yes or No.</a>' in text
+        assert 'id="q2-1"' in text
+        assert text.count("checked") == 1
+        assert 'id="q1-1" name="q1" value="1" checked' in text
+        assert hidden_fields(text)["report"] == fields["report"]
+        assert RawReport.objects.count() == 0
+
+    @pytest.mark.parametrize("report", ["", "AAAA", "A" * 42 + "B", "ä" * 43, "~" * 43])
+    def test_no_id_is_replaced_by_a_new_one(self, report: str) -> None:
+        wave = make_coins()
+        assert post(wave, tick(wave, q1=1, q2=0) | {"report": report}).status_code == 200
+        assert len(bytes(RawReport.objects.get().id)) == 32
+
+    def test_a_form_of_other_questions_is_shown_anew_without_ticks(self) -> None:
+        wave, other = make_coins(), make_coins()
+        response = post(wave, tick(other, q1=1, q2=1))
+        text = response.content.decode()
+        assert response.status_code == 422
+        assert "The questions have changed since this page was loaded." in text
+        assert "checked" not in text
+        assert hidden_fields(text)["manifest"] == wave.manifest_hash_b64
+        assert RawReport.objects.count() == 0
+
+    def test_the_browsers_manifest_takes_no_coins(self) -> None:
+        wave = make_coins()
+        electronic = wave.survey.wave
+        assert electronic is not None
+        fields = tick(wave, q1=1, q2=1) | {"manifest": electronic.manifest_hash_b64}
+        assert post(wave, fields).status_code == 422
+        assert RawReport.objects.count() == 0
+
+
+class TestRefusing:
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"origin": "https://evil.example"},
+            {"origin": "null"},
+            {"sec-fetch-site": "cross-site"},
+            {"sec-fetch-site": "same-site"},
+        ],
+    )
+    def test_what_another_sites_page_sends(self, headers: dict[str, str]) -> None:
+        wave = make_coins()
+        response = post(wave, tick(wave, q1=1, q2=1), **headers)
+        assert response.status_code == 403
+        assert "Nothing was stored." in words_of(response)
+        assert RawReport.objects.count() == 0
+
+    def test_what_is_no_form_or_too_long(self) -> None:
+        wave = make_coins()
+        client = Client(headers={"host": "localhost"})
+        for content_type in ("application/json", "multipart/form-data; boundary=x", "text/plain"):
+            response = client.post(address(wave), b"{}", content_type=content_type)
+            assert response.status_code == 415
+        assert post(wave, tick(wave) | {"q1": "1" * 5000}).status_code == 413
+
+    def test_other_methods(self) -> None:
+        wave = make_coins()
+        client = Client(headers={"host": "localhost"})
+        assert client.put(address(wave)).status_code == 405
+        assert client.post(address(wave, "paper")).status_code == 405
+        assert client.head(address(wave)).status_code == 200
+
+    def test_a_survey_without_coins_a_draft_and_nothing(self) -> None:
+        for slug in (make_launched_survey().survey.slug, make_survey(coins=True).slug, "nothing"):
+            for name in ("coins", "paper"):
+                client = Client(headers={"host": "localhost"})
+                response = client.get(reverse(f"aggregator:{name}", args=[slug]))
+                assert response.status_code == 404
+                assert "There is no survey with coins" in words_of(response)
+
+    def test_a_closed_survey_says_so(self) -> None:
+        wave = make_coins()
+        fields = tick(wave, q1=1, q2=1)
+        sent = tick(wave, q1=0, q2=0)
+        post(wave, sent)
+        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+        for response, status in ((load(wave), 200), (post(wave, fields), 410)):
+            assert response.status_code == status
+            assert "This survey is closed" in words_of(response)
+        assert post(wave, sent).status_code == 200  # it was acknowledged before
+        assert RawReport.objects.count() == 1
+
+    def test_before_the_opening_it_says_when_to_come_back(self) -> None:
+        opens_at = timezone.now().replace(microsecond=0) + timedelta(days=3)
+        wave = make_coins(opens_at=opens_at)
+        early = load(wave)
+        assert early.status_code == 200
+        assert "<form" not in early.content.decode()
+        fields = {"manifest": wave.manifest_hash_b64, "report": "A" * 43, "q1": "1", "q2": "0"}
+        posted = post(wave, fields)
+        assert posted.status_code == 425
+        assert int(posted["Retry-After"]) > 0
+        for response in (early, posted):
+            assert f"It opens on {opens_at.day} {opens_at:%B %Y, %H:%M} UTC" in words_of(response)
+
+    def test_the_opening_is_told_as_each_language_writes_it(self) -> None:
+        wave = make_german_coins(opens_at=datetime(2097, 3, 31, 18, 0, tzinfo=UTC))
+        assert "It opens on 31 March 2097, 18:00 UTC." in words_of(load(wave))
+        german = words_of(load(wave, "?lang=de"))
+        assert "März 2097" in german
+        assert "March" not in german
+
+    def test_questions_that_nobody_can_answer_now_are_not_shown_as_new_ones(self) -> None:
+        early = make_coins(opens_at=timezone.now() + timedelta(days=3))
+        closed = make_coins()
+        unfinished = tick(closed, q1=1)
+        close_wave(wave_id=closed.pk, ending=Wave.Ending.OWNER)
+        unknown = {"manifest": "A" * 43, "report": "A" * 43, "q1": "1", "q2": "0"}
+        for wave, fields, status, words in (
+            (early, unknown, 425, "This survey is not open yet"),
+            (closed, unknown, 410, "This survey is closed"),
+            (closed, unfinished, 410, "This survey is closed"),
+        ):
+            response = post(wave, fields)
+            assert response.status_code == status
+            assert words in words_of(response)
+            assert "<form" not in response.content.decode()
+
+    def test_a_database_out_of_reach_loses_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(upload: object) -> None:
+            raise OperationalError("canary 8714")
+
+        wave = make_coins()
+        fields = tick(wave, q1=1, q2=0)
+        monkeypatch.setattr(coin_views, "record_report", fail)
+        response = post(wave, fields)
+        text = response.content.decode()
+        assert (response.status_code, response["Retry-After"]) == (503, "5")
+        assert text.count("checked") == 2
+        assert hidden_fields(text)["report"] == fields["report"]
+        assert "canary" not in text
+
+    def test_too_many_from_one_network_are_told_to_wait(
+        self, settings: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        settings.BEHIND_PROXY = True
+        settings.REPORTS_PER_SECOND = 1
+        page_limiter._limiter.cache_clear()
+        try:
+            wave = make_coins()
+            replies = [
+                post(wave, tick(wave, q1=1, q2=0), **{"x-forwarded-for": "192.0.2.1"})
+                for _ in range(3)
+            ]
+        finally:
+            page_limiter._limiter.cache_clear()
+        # No Redis answers here, so one cap holds for all.
+        assert replies[0].status_code == 200
+        last = replies[-1]
+        assert (last.status_code, last["Retry-After"]) == (429, "1")
+        assert last.content.decode().count("checked") == 2
+
+    def test_this_machine_itself_is_not_limited(self, settings: Any) -> None:
+        settings.REPORTS_PER_SECOND = 1
+        wave = make_coins()
+        assert {post(wave, tick(wave, q1=1, q2=0)).status_code for _ in range(5)} == {200}
+
+
+def test_the_paper_has_boxes_the_address_and_its_code() -> None:
+    wave = make_coins()
+    response = Client(headers={"host": "localhost"}).get(address(wave, "paper"))
+    text = response.content.decode()
+    assert response.status_code == 200
+    assert text.count('class="box"') == 4
+    assert f"http://localhost{address(wave)}" in text
+    assert '<svg viewBox="' in text
+    assert "<form" not in text
+    assert "Do not write your name on it." in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "query"),
+    [
+        ("", "?lang=en"),
+        ("?lang=en", "?lang=en"),
+        ("?lang=de", "?lang=de"),
+        ("?lang=fr", "?lang=en"),
+    ],
+)
+def test_the_paper_leads_to_the_form_in_its_own_language(asked: str, query: str) -> None:
+    wave = make_german_coins()
+    path = address(wave, "paper") + asked
+    text = Client(headers={"host": "localhost"}).get(path).content.decode()
+    written = f"http://localhost{address(wave)}{query}"
+    assert f'<span class="address" dir="ltr">{written}</span>' in text
+    code = segno.make(written, error="m", micro=False)
+    assert code.svg_inline(omitsize=True, svgclass="code", lineclass=None) in text
+
+
+def test_an_old_sheet_can_be_told_from_the_form() -> None:
+    wave = make_coins()
+    for name in ("coins", "paper"):
+        response = Client(headers={"host": "localhost"}).get(address(wave, name))
+        assert f"Wave 1 · {wave.manifest_hash_hex[:8]} " in words_of(response)
+
+
+class TestStratum:
+    def test_each_is_sealed_and_estimated_apart(self) -> None:
+        wave = make_coins()
+        electronic = wave.survey.wave
+        assert electronic is not None
+        send_codes(wave, yes=[35, 50], total=100)
+        send_codes(electronic, yes=[60, 50], total=200)
+        close_wave(wave_id=electronic.pk, ending=Wave.Ending.OWNER)
+        process(wave)
+        process(electronic)
+        found = {mode: find_view(wave.survey, mode=mode).results for mode in Wave.Mode.values}
+        # 2 · 35/100 − ½ and 2 · 60/200 − ½
+        for mode, total, share in (("manual", 100, 0.2), ("electronic", 200, 0.1)):
+            results = found[mode]
+            assert results is not None
+            assert results.snapshot.total == total
+            assert results.questions[0].interest[0].estimate == pytest.approx(share)
+
+    def test_below_its_own_minimum_it_shows_nothing(self) -> None:
+        wave = make_coins(display_minimum=100)
+        electronic = wave.survey.wave
+        assert electronic is not None
+        send_codes(wave, yes=[30, 30], total=99)
+        send_codes(electronic, yes=[60, 50], total=200)
+        close_wave(wave_id=electronic.pk, ending=Wave.Ending.OWNER)
+        process(wave)
+        process(electronic)
+        assert "Too few responses to show." in words_of(self.read(wave.survey, "coin_results"))
+        assert "Too few" not in words_of(self.read(wave.survey, "results"))
+
+    def test_two_coins_give_back_a_quarter_of_swaps(self) -> None:
+        """Synthetic people follow the rule; what the form stores is estimated."""
+        generator = random.Random(20261121)
+        people, yes = 400, (120, 300)
+        wave = make_coins()
+        manifest = parse_manifest(bytes(wave.manifest))
+        client = Client(headers={"host": "localhost"})
+
+        def toss(answer: int) -> int:
+            heads = generator.random() < 0.5
+            return answer if heads else int(generator.random() < 0.5)
+
+        answers = {}
+        for number in range(people):
+            sheet = new_sheet(bytes(wave.manifest_hash))
+            answers[sheet.report_id] = [int(number < one) for one in yes]
+            codes = map(toss, answers[sheet.report_id])
+            names = [one.name for one in manifest.questions]
+            hidden = {"manifest": sheet.written_hash, "report": sheet.written_id}
+            body = urlencode(hidden | dict(zip(names, codes, strict=True)))
+            assert client.post(address(wave), body, content_type=FORM).status_code == 200
+
+        stored = [(bytes(one.id), bytes(one.symbols)) for one in RawReport.objects.all()]
+        assert len(stored) == people
+        for place, truth in enumerate(yes):
+            for answer, crowd in ((0, people - truth), (1, truth)):
+                other = sum(
+                    answers[name][place] == answer != symbols[place] for name, symbols in stored
+                )
+                print(f"n={crowd} answer={answer} observed={other} expected={crowd / 4}")
+                # 4.892 standard errors: one in a million.
+                assert abs(other - crowd / 4) < 4.892 * (crowd * 0.25 * 0.75) ** 0.5
+
+        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+        process(wave)
+        results = find_view(wave.survey, mode="manual").results
+        assert results is not None
+        assert results.snapshot.total == people
+        for question, truth in zip(results.questions, yes, strict=True):
+            [figure] = question.interest
+            assert figure.estimate is not None
+            assert figure.standard_error is not None
+            margin = 4.892 * figure.standard_error
+            print(f"truth={truth / people} estimate={figure.estimate:.3f} ± {margin:.3f}")
+            assert margin < 0.25, "or nothing would be tested"
+            assert abs(figure.estimate - truth / people) < margin
+
+    def test_its_design_is_that_of_the_rule(self) -> None:
+        manifest = parse_manifest(bytes(make_coins(flips=40).manifest))
+        assert [q.mechanism.keep_probability for q in manifest.questions] == [0.75, 0.75]
+
+    @staticmethod
+    def read(survey: Survey, name: str, **options: Any) -> Any:
+        path = reverse(f"aggregator:{name}", args=[survey.slug])
+        return sign_in(survey.owner).get(path, **options)
+
+    @pytest.fixture
+    def survey(self) -> Survey:
+        wave = make_coins(flips=40)
+        send_codes(wave, yes=[35, 50], total=100)
+        process(wave)
+        return wave.survey
+
+    def test_its_pages_lead_to_each_other_and_say_whose_they_are(self, survey: Survey) -> None:
+        page = self.read(survey, "coin_results")
+        words, text = words_of(page), page.content.decode()
+        assert "With two coins" in words or "with two coins" in words
+        assert reverse("aggregator:results", args=[survey.slug]) in text
+        assert reverse("aggregator:compare", args=[survey.slug]) not in text
+        for name in ("results_panel", "chart_svg", "reports_csv", "estimates_csv"):
+            own = reverse(f"aggregator:coin_{name}", args=[survey.slug])
+            assert f'"{own}' in text, name
+        other = self.read(survey, "results").content.decode()
+        assert reverse("aggregator:coin_results", args=[survey.slug]) in other
+        assert "in the browser 0.82" in words_of(self.read(survey, "results"))
+
+    def test_without_coins_there_are_no_such_pages(self) -> None:
+        survey = make_launched_survey().survey
+        assert self.read(survey, "coin_results").status_code == 404
+        assert "two coins" not in words_of(self.read(survey, "results"))
+
+    def test_files_say_whose_they_are(self, survey: Survey) -> None:
+        for name in ("coin_estimates_csv", "coin_reports_csv", "coin_chart_svg"):
+            response = self.read(survey, name)
+            assert response.status_code == 200
+            assert "_w1_coins_" in response["Content-Disposition"]
+        content = b"".join(self.read(survey, "coin_estimates_csv").streaming_content).decode()
+        rows = list(csv.DictReader(io.StringIO(content)))
+        assert {row["mode"] for row in rows} == {"manual"}
+        assert {row["threshold"] for row in rows} == {str(3 * 2**30)}
+        content = b"".join(self.read(survey, "coin_reports_csv").streaming_content).decode()
+        assert len(content.splitlines()) == 1 + find_counted(survey)
+
+    def test_the_list_of_surveys_counts_the_browsers_only(self, survey: Survey) -> None:
+        page = sign_in(survey.owner).get(reverse("aggregator:home"))
+        assert "0 sealed reports" in words_of(page)
+
+
+def find_counted(survey: Survey) -> int:
+    snapshot = find_view(survey, mode=Wave.Mode.MANUAL).snapshot
+    assert snapshot is not None
+    return snapshot.total

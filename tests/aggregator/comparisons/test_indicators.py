@@ -1,0 +1,265 @@
+"""What can be compared in a survey of every type, and that a subset leaves joint counts right."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accounts.models import User
+from aggregator.batches.columns import Layout
+from aggregator.batches.cross_tabulation import PairCounter, PairCounts
+from aggregator.batches.packing import count_codes, pack_reports, unpack_reports
+from aggregator.comparisons.analysis import (
+    analyse_pairs,
+    analyse_regression,
+    analyse_table,
+    count_pair,
+)
+from aggregator.comparisons.indicators import Item, count_items, find_items, list_items
+from aggregator.comparisons.jobs import NotComparable, _check_choice, find_plain_items
+from aggregator.comparisons.sentences import describe_pairs_left_out
+from aggregator.models import Comparison
+from aggregator.simulation.demo_surveys import STUDY
+from aggregator.simulation.respondents import randomize_answers
+from privacy.associations.tables import kronecker
+from surveys.authoring.drafts import describe
+from surveys.authoring.services import add_question, create_survey
+from surveys.manifest.manifest import NOT_DRAWN, Manifest
+
+Kind = Comparison.Kind
+Truth = dict[tuple[int, ...], float]  # by the codes of all symbols
+
+
+@pytest.fixture
+def manifest(db: None) -> Manifest:
+    owner = User.objects.create_user(email="items@example.org")
+    survey = create_survey(owner=owner, title="Study", drawn=4)
+    STUDY.add_questions(survey)
+    return describe(survey=survey, wave_number=1)
+
+
+@pytest.fixture
+def reports(manifest: Manifest) -> list[bytes]:
+    generator = random.Random(5)
+    return [
+        randomize_answers(manifest, answers, random_uint32=lambda: generator.getrandbits(32))
+        for answers in STUDY.people()[:700]
+    ]
+
+
+def test_reports_with_a_subset_survive_packing(manifest: Manifest, reports: list[bytes]) -> None:
+    layout = Layout.of(manifest)
+    packed = pack_reports(layout.write_columns(reports), ks=layout.ks)
+    matrix = layout.read_symbols(unpack_reports(packed, size=len(reports), ks=layout.ks))
+    assert sorted(row.tobytes() for row in matrix) == sorted(reports)
+    counts = layout.read_counts(count_codes(packed, size=len(reports), ks=layout.ks))
+    for place, symbol in enumerate(manifest.symbols):
+        shown = [report[place] for report in reports if report[place] != NOT_DRAWN]
+        assert counts[place] == [shown.count(code) for code in range(symbol.k)]
+
+
+def test_joint_counts_are_of_the_reports_that_have_both(
+    manifest: Manifest, reports: list[bytes]
+) -> None:
+    layout = Layout.of(manifest)
+    packed = pack_reports(layout.write_columns(reports), ks=layout.ks)
+    names = [item.name for item in list_items(manifest)]
+    for pair in list(combinations(names, 2))[::5]:
+        items = find_items(manifest, pair)
+        if items[0].symbol != items[1].symbol:
+            found = count_items(packed, size=len(reports), layout=layout, items=items)
+            assert found.tolist() == count_by_rows(reports, items).tolist()
+
+
+def count_by_rows(reports: Sequence[bytes], items: Sequence[Item]) -> Any:
+    """The joint table, of the reports in which all items were drawn."""
+    counts = np.zeros([item.codes for item in items], dtype=int)
+    for report in reports:
+        if not any(report[item.place] == NOT_DRAWN for item in items):
+            gates = (0 if item.gate_place is None else report[item.gate_place] for item in items)
+            codes = (
+                gate * item.symbol.k + report[item.place]
+                for item, gate in zip(items, gates, strict=True)
+            )
+            counts[tuple(codes)] += 1
+    return counts
+
+
+# --- questions that have just Yes and No ----------------------------------------------------------
+
+
+@pytest.fixture
+def plain(db: None) -> Manifest:
+    """Four questions of which each person is asked two."""
+    owner = User.objects.create_user(email="plain@example.org")
+    survey = create_survey(owner=owner, title="Plain", drawn=2)
+    for number in range(4):
+        add_question(survey=survey, text=f"Number {number}?")
+    return describe(survey=survey, wave_number=1)
+
+
+def send_anything(manifest: Manifest, *, people: int) -> list[bytes]:
+    generator = random.Random(9)
+    names = [question.name for question in manifest.questions]
+    return [
+        randomize_answers(
+            manifest,
+            {name: generator.randrange(2) for name in names},
+            random_uint32=lambda: generator.getrandbits(32),
+        )
+        for _ in range(people)
+    ]
+
+
+def count_pairs(manifest: Manifest, reports: Sequence[bytes]) -> PairCounts:
+    layout = Layout.of(manifest)
+    counter = PairCounter(ks=layout.ks)
+    counter.add(pack_reports(layout.write_columns(reports), ks=layout.ks), size=len(reports))
+    return counter.result()
+
+
+def test_all_pairs_of_plain_items_agree_with_counting_rows(plain: Manifest) -> None:
+    reports = send_anything(plain, people=700)
+    counts, items = count_pairs(plain, reports), find_plain_items(plain)
+    assert len(items) == 4
+    for pair in combinations(items, 2):
+        found = count_pair(counts, Layout.of(plain), *pair)
+        assert found.tolist() == count_by_rows(reports, pair).tolist()
+
+
+def test_pairs_whom_too_few_were_asked_are_named(plain: Manifest) -> None:
+    reports = send_anything(plain, people=700)  # of whom a sixth are asked each pair
+    counts, items, layout = count_pairs(plain, reports), find_plain_items(plain), Layout.of(plain)
+    numbers = sorted(
+        int(count_pair(counts, layout, *pair).sum()) for pair in combinations(items, 2)
+    )
+    found = analyse_pairs(items=items, counts=counts, layout=layout, minimum=numbers[2])
+    assert sorted(pair["n"] for pair in found["pairs"]) == numbers[2:]
+    assert sorted(pair["n"] for pair in found["too_few"]) == numbers[:2]
+    text = describe_pairs_left_out(found, plain)
+    first, second = found["too_few"][0]["questions"]
+    assert f"{first.upper()} and {second.upper()}" in text
+    assert f"fewer than {plain.display_minimum} people were asked both" in text
+
+
+def test_no_pairs_are_promised_where_nobody_is_asked_two(plain: Manifest) -> None:
+    alone = replace(plain, drawn=1)
+    with pytest.raises(NotComparable, match="no pairs to test"):
+        _check_choice(manifest=alone, kind=Kind.PAIRS, names=[])
+    _check_choice(manifest=plain, kind=Kind.PAIRS, names=[])
+
+
+# --- the study, in which everything occurs --------------------------------------------------------
+
+
+def test_every_answer_that_makes_groups_is_an_item(manifest: Manifest) -> None:
+    items = {item.name: item for item in list_items(manifest)}
+    assert list(items) == [
+        *("q2.0", "q2.1"),
+        *("q3", "q4", "q5.0", "q5.1", "q5.2", "q5.3", "q6.1", "q6.2", "q6.3", "q6.4"),
+        *("q7.1", "q7.2", "q7.3", "q7.4", "q8", "q9.yes", "q9.follow_up"),
+    ]
+    assert items["q6.3"].label == "Q6 (4 or more)"
+    assert (items["q6.3"].yes, items["q6.3"].no) == ((3, 4), (0, 1, 2))
+    assert items["q9.follow_up"].variable.categories == ((2,), (1,), (0,))
+    assert [name for name, item in items.items() if item.is_number] == ["q4", "q8"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "message"),
+    [
+        (Kind.TABLE, ["q5.1", "q5.2"], "Choose two different questions"),
+        (Kind.TABLE, ["q3", "q8"], "Q8 is a number"),
+        (Kind.TABLE, ["q2.0", "q2.1"], "not scrambled"),
+        (Kind.TABLE, ["q3", "q1"], "Choose questions of this survey"),
+        (Kind.REGRESSION, ["q8", "q3"], "Q8 is a number"),
+        (Kind.REGRESSION, ["q3", "q5.1", "q5.2"], "answers to the same question"),
+        (Kind.REGRESSION, ["q5.1", "q5.2"], "cannot be one of its predictors"),
+        (
+            Kind.REGRESSION,
+            ["q3", "q5.1", "q6.2", "q7.1", "q9.yes"],
+            "nobody was asked all of these",
+        ),
+    ],
+)
+def test_what_makes_no_comparison_is_refused(
+    manifest: Manifest, kind: Comparison.Kind, names: list[str], message: str
+) -> None:
+    with pytest.raises(NotComparable, match=message):
+        _check_choice(manifest=manifest, kind=kind, names=names)
+
+
+# --- "select several" behind a gate ---------------------------------------------------------------
+
+
+@pytest.fixture
+def gated(db: None) -> Manifest:
+    """Q2 is asked after Yes to Q1 and may be refused; Q3 may be refused."""
+    owner = User.objects.create_user(email="gates@example.org")
+    survey = create_survey(owner=owner, title="Gates")
+    first = add_question(survey=survey, text="Ever?")
+    rule = {"name": str(first.pk), "is": [1]}
+    several: dict[str, Any] = {"type": "several", "options": ["A", "B"], "refusal": True}
+    add_question(survey=survey, text="Which?", rule=rule, **several)
+    add_question(survey=survey, text="Where?", **several)
+    add_question(survey=survey, text="When?")
+    return describe(survey=survey, wave_number=1)
+
+
+def expect_counts(items: Sequence[Item], truth: Truth) -> Any:
+    """Expected reports of ten million people, by the true codes of all symbols of the items."""
+    symbols = [part for item in items for part in (item.gate, item.symbol) if part is not None]
+    channel = kronecker([symbol.mechanism.channel() for symbol in symbols])
+    shares = np.zeros([symbol.k for symbol in symbols])
+    for codes, share in truth.items():
+        shares[codes] = share
+    counts = np.rint(10_000_000 * (channel @ shares.ravel())).astype(np.int64)
+    return counts.reshape([item.codes for item in items])
+
+
+def test_items_behind_a_gate_are_compared_among_those_who_answered(gated: Manifest) -> None:
+    items = find_items(gated, ["q2.1", "q2.2"])
+    # Gate 0 answered, 1 refused, 2 not asked; half answer, and A and B are independent there.
+    answered: Truth = {(0, a, b): 0.5 * (0.4 if a else 0.6) * 0.5 for a in (0, 1) for b in (0, 1)}
+    counts = expect_counts(items, {**answered, (1, 0, 0): 0.1, (2, 0, 0): 0.4})
+    found = analyse_table(items=items, counts=counts)
+    assert found["share_first"]["estimate"] == pytest.approx(0.4, abs=1e-4)
+    assert found["share_second"]["estimate"] == pytest.approx(0.4, abs=1e-4)
+    assert found["test"]["p_value"] > 0.99
+    assert items[0].category_texts == ("No", "Yes", "Not asked or no answer")
+
+
+def test_items_behind_two_gates_are_compared_among_those_who_answered_both(
+    gated: Manifest,
+) -> None:
+    items = find_items(gated, ["q2.1", "q3.1"])
+    both: Truth = {(0, a, 0, b): 0.3 * (0.5 if a == b else 0.1) for a in (0, 1) for b in (0, 1)}
+    both = {codes: 0.3 * share / sum(both.values()) for codes, share in both.items()}
+    rest: Truth = {(1, 0, 0, 1): 0.2, (2, 0, 0, 0): 0.2, (2, 0, 1, 0): 0.1, (0, 1, 1, 0): 0.2}
+    found = analyse_table(items=items, counts=expect_counts(items, both | rest))
+    assert found["share_first"]["estimate"] == pytest.approx(5 / 6, abs=1e-4)
+    assert found["share_second"]["estimate"] == pytest.approx(1 / 6, abs=1e-4)
+    effect = analyse_regression(items=items, counts=expect_counts(items, both | rest))
+    assert effect["terms"][1]["coefficient"] == pytest.approx(2 * np.log(5), abs=1e-3)
+
+
+def test_gates_are_counted_with_the_first_of_their_items(gated: Manifest) -> None:
+    generator = random.Random(9)
+    sent = [bytes(generator.randrange(symbol.k) for symbol in gated.symbols) for _ in range(300)]
+    layout = Layout.of(gated)
+    packed = pack_reports(layout.write_columns(sent), ks=layout.ks)
+    for names in (["q2.2", "q2.1"], ["q1", "q3.2", "q2.1", "q3.1"]):
+        items = find_items(gated, names)
+        found = count_items(packed, size=len(sent), layout=layout, items=items)
+        assert found.tolist() == count_by_rows(sent, items).tolist()
+    assert [item.name for item in find_plain_items(gated)] == ["q1", "q4"]
+
+
+def test_a_number_may_be_the_outcome_of_two_questions(manifest: Manifest) -> None:
+    _check_choice(manifest=manifest, kind=Kind.TABLE, names=["q8", "q3"])

@@ -1,0 +1,348 @@
+"""Comparisons: asked once per snapshot, computed by whoever claims them, never lost."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from aggregator.comparisons import jobs
+from aggregator.comparisons.analysis import MAX_PREDICTORS
+from aggregator.comparisons.jobs import (
+    GAVE_UP,
+    MAX_ATTEMPTS,
+    NOT_SETTLED,
+    NotComparable,
+    find_comparisons_to_run,
+    find_standing,
+    request_comparison,
+    run_comparison,
+)
+from aggregator.models import Comparison, Snapshot
+from aggregator.results.snapshots import METHOD_VERSION, newest_snapshot
+from privacy.associations.association import associate
+from privacy.associations.tables import NotSettledError, Variable
+from surveys.authoring.services import close_wave
+from surveys.manifest.manifest import parse_manifest
+from surveys.models import Wave
+from tests.support.fielding import process
+from tests.support.waves import make_wave, send_many
+
+pytestmark = pytest.mark.django_db
+Kind = Comparison.Kind
+
+
+def make_answered_wave(
+    *,
+    people: int = 600,
+    questions: int = 3,
+    ending: Wave.Ending = Wave.Ending.OWNER,
+    **settings: Any,
+) -> Wave:
+    """A wave with codes that hang together, sealed in two batches and estimated."""
+    wave = make_wave(questions=questions, **settings)
+    draw = random.Random(7)
+    rows = []
+    for _ in range(people):
+        first = draw.random() < 0.5
+        said = [first, *(draw.random() < (0.6 if first else 0.4) for _ in range(questions - 1))]
+        # Two coins, as in the browser.
+        rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
+    send_many(wave, rows[: people // 2])
+    process(wave, drawn=False)
+    send_many(wave, rows[people // 2 :])
+    close_wave(wave_id=wave.pk, ending=ending)
+    process(wave, drawn=False)
+    wave.refresh_from_db()
+    return wave
+
+
+def snapshot_of(wave: Wave) -> Snapshot:
+    snapshot = newest_snapshot(wave)
+    assert snapshot is not None
+    return snapshot
+
+
+def ask(wave: Wave, kind: Comparison.Kind, *names: str) -> Comparison:
+    return request_comparison(wave=wave, snapshot=snapshot_of(wave), kind=kind, names=names)
+
+
+def compute(comparison: Comparison) -> Comparison:
+    assert run_comparison(comparison_id=comparison.pk)
+    comparison.refresh_from_db()
+    return comparison
+
+
+def test_two_questions_are_compared_over_all_batches() -> None:
+    wave = make_answered_wave()
+    assert wave.batches.count() >= 2
+    found = compute(ask(wave, Kind.TABLE, "q2", "q1"))
+    assert found.state == Comparison.State.DONE
+    assert found.batches_counted == wave.batches.count()
+    assert found.result is not None
+    counts = np.array(found.result["counts"])
+    assert counts.sum() == found.result["n"] == 600
+    singles = snapshot_of(wave).counts
+    assert counts.sum(axis=1).tolist() == singles[1]
+    assert counts.sum(axis=0).tolist() == singles[0]
+    mechanism = parse_manifest(bytes(wave.manifest)).questions[0].mechanism
+    again = associate(
+        counts=counts,
+        variables=[Variable.plain(mechanism)] * 2,
+        event=1,
+        first=1,
+        second=0,
+    )
+    assert found.result["difference"]["raw"] == pytest.approx(again.difference.raw)
+    assert found.result["difference"]["low"] == pytest.approx(again.difference.low)
+
+
+def test_an_outcome_is_explained_by_its_predictors() -> None:
+    found = compute(ask(make_answered_wave(people=4000), Kind.REGRESSION, "q1", "q2", "q3"))
+    assert found.state == Comparison.State.DONE, found.problem
+    assert found.result is not None
+    assert [term["name"] for term in found.result["terms"]] == ["intercept", "q2=1", "q3=1"]
+    assert found.result["cells"] == 8
+    for term in found.result["terms"][1:]:
+        assert term["low"] < term["coefficient"] < term["high"]
+        assert term["p_value"] <= term["adjusted_p_value"]
+
+
+def test_all_pairs_are_correlated_with_adjusted_p_values() -> None:
+    wave = make_answered_wave(questions=4)
+    found = compute(ask(wave, Kind.PAIRS))
+    assert found.result is not None
+    pairs = found.result["pairs"]
+    assert [pair["questions"] for pair in pairs] == [
+        ["q1", "q2"], ["q1", "q3"], ["q1", "q4"], ["q2", "q3"], ["q2", "q4"], ["q3", "q4"]
+    ]  # fmt: skip
+    table = compute(ask(wave, Kind.TABLE, "q1", "q3")).result
+    assert table is not None
+    assert pairs[1]["p_value"] == pytest.approx(table["test"]["p_value"])
+    assert pairs[1]["method"] == "pearson"
+    assert pairs[1]["together"] == (table["phi"]["estimate"] > 0)
+
+
+def test_the_same_choice_is_the_same_comparison_until_a_batch_is_sealed() -> None:
+    wave = make_answered_wave()
+    first = compute(ask(wave, Kind.TABLE, "q1", "q2"))
+    assert ask(wave, Kind.TABLE, "q1", "q2") == first
+    assert ask(wave, Kind.TABLE, "q2", "q1") != first
+    assert not find_comparisons_to_run().filter(pk=first.pk).exists()
+    assert not run_comparison(comparison_id=first.pk)  # a late message changes nothing
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "advice"),
+    [
+        (Kind.TABLE, ["q1"], "Choose two questions."),
+        (Kind.TABLE, ["q1", "q1"], "two different questions"),
+        (Kind.TABLE, ["q1", "q99"], "questions of this survey"),
+        (Kind.REGRESSION, ["q1"], "at least one predictor"),
+        (Kind.REGRESSION, ["q1", "q2", "q1"], "cannot be one of its predictors"),
+        (Kind.REGRESSION, [f"q{n}" for n in range(1, MAX_PREDICTORS + 3)], "at most 7 predictors"),
+    ],
+)
+def test_a_choice_that_makes_no_comparison_is_refused(
+    kind: Comparison.Kind, names: list[str], advice: str
+) -> None:
+    wave = make_answered_wave(people=60, questions=10)
+    with pytest.raises(NotComparable, match=advice):
+        ask(wave, kind, *names)
+    assert not Comparison.objects.exists()
+
+
+def test_one_question_alone_cannot_be_compared() -> None:
+    wave = make_answered_wave(people=60, questions=1)
+    with pytest.raises(NotComparable, match="Fewer than two questions"):
+        ask(wave, Kind.PAIRS)
+
+
+def test_two_workers_at_once_compute_it_once() -> None:
+    found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
+    Comparison.objects.filter(pk=found.pk).update(
+        state=Comparison.State.RUNNING, leased_until=timezone.now() + timedelta(minutes=1)
+    )
+    assert not run_comparison(comparison_id=found.pk)
+    assert not find_comparisons_to_run().exists()
+
+
+def test_a_worker_that_died_is_replaced_when_its_lease_ends() -> None:
+    found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
+    Comparison.objects.filter(pk=found.pk).update(
+        state=Comparison.State.RUNNING, leased_until=timezone.now() - timedelta(seconds=1)
+    )
+    assert list(find_comparisons_to_run()) == [found]
+    assert compute(found).state == Comparison.State.DONE
+
+
+def fail(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def compute(_: Comparison) -> dict[str, Any]:
+        raise error
+
+    monkeypatch.setattr(jobs, "_compute", compute)
+
+
+def let_the_pause_pass() -> None:
+    Comparison.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+
+
+def test_a_failure_that_may_pass_is_tried_again_after_a_pause(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
+    with monkeypatch.context() as patch:
+        fail(patch, OperationalError("database is locked"))
+        assert compute(found).state == Comparison.State.WAITING
+        assert not run_comparison(comparison_id=found.pk)  # not at once
+    assert "database is locked" in caplog.text
+    let_the_pause_pass()
+    assert compute(found).state == Comparison.State.DONE
+
+
+def test_a_comparison_that_keeps_failing_is_given_up_until_somebody_asks_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wave = make_answered_wave()
+    found = ask(wave, Kind.TABLE, "q1", "q2")
+    with monkeypatch.context() as patch:
+        # A defect of ours is no property of the data, whatever its type.
+        fail(patch, np.linalg.LinAlgError("SVD did not converge"))
+        for _ in range(MAX_ATTEMPTS):
+            assert compute(found).state == Comparison.State.WAITING
+            let_the_pause_pass()
+        found = compute(found)
+    assert (found.state, found.problem) == (Comparison.State.FAILED, GAVE_UP)
+    again = ask(wave, Kind.TABLE, "q1", "q2")
+    assert again == found
+    assert compute(again).state == Comparison.State.DONE
+
+
+def test_a_search_that_does_not_settle_is_final_and_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
+    fail(monkeypatch, NotSettledError("EM must settle"))
+    found = compute(found)
+    assert (found.state, found.problem) == (Comparison.State.FAILED, NOT_SETTLED)
+
+
+def test_a_worker_past_its_lease_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
+    real = jobs._compute
+
+    def overtaken(comparison: Comparison) -> dict[str, Any]:
+        # While the first computes, its lease runs out and a second one finishes.
+        let_the_pause_pass()
+        with monkeypatch.context() as patch:
+            patch.setattr(jobs, "_compute", real)
+            assert run_comparison(comparison_id=found.pk)
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(jobs, "_compute", overtaken)
+    found = compute(found)
+    assert found.state == Comparison.State.DONE
+    assert found.result is not None
+
+
+def test_a_row_that_is_deleted_while_it_is_computed_is_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
+    real = jobs._compute
+
+    def deleted(comparison: Comparison) -> dict[str, Any]:
+        Comparison.objects.all().delete()
+        return real(comparison)
+
+    monkeypatch.setattr(jobs, "_compute", deleted)
+    assert run_comparison(comparison_id=found.pk)
+    assert not Comparison.objects.exists()
+
+
+def test_a_comparison_of_an_older_method_neither_stands_nor_is_computed() -> None:
+    wave = make_answered_wave(cap=600, ending=Wave.Ending.CAP)
+    done = compute(ask(wave, Kind.TABLE, "q1", "q2"))
+    waiting = ask(wave, Kind.TABLE, "q1", "q3")
+    Comparison.objects.update(method_version=METHOD_VERSION - 1)
+    done.refresh_from_db()
+    standing = find_standing(done)
+    assert not standing.fixed_end
+    assert not standing.is_newest
+    assert run_comparison(comparison_id=waiting.pk)
+    assert not Comparison.objects.filter(pk=waiting.pk).exists()
+
+
+def test_codes_that_no_answers_can_have_produced_are_named() -> None:
+    wave = make_wave(questions=2, cap=200)
+    send_many(wave, [bytes([i % 2, 1 - i % 2]) for i in range(200)])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
+    process(wave, drawn=False)
+    wave.refresh_from_db()
+    # Each question alone is fine: only together they are impossible.
+    assert not any(row["alarm"] for row in snapshot_of(wave).estimates)
+    for kind, names in ((Kind.TABLE, ["q1", "q2"]), (Kind.PAIRS, [])):
+        found = compute(ask(wave, kind, *names))
+        assert found.result is not None
+        assert found.result["contradiction"]
+        standing = find_standing(found)
+        assert standing.is_impossible
+        assert standing.alarms == ()
+
+
+def test_an_alarm_reaches_the_comparisons_of_its_question() -> None:
+    wave = make_wave(questions=3)
+    send_many(wave, [bytes([1, i % 2, i // 2 % 2]) for i in range(200)])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, drawn=False)
+    wave.refresh_from_db()
+    alarms = {
+        names: find_standing(compute(ask(wave, Kind.TABLE, *names))).alarms
+        for names in (("q1", "q2"), ("q2", "q3"))
+    }
+    assert alarms == {("q1", "q2"): ("q1",), ("q2", "q3"): ()}
+    assert find_standing(compute(ask(wave, Kind.PAIRS))).alarms == ("q1",)
+
+
+def test_data_that_allow_no_comparison_give_a_sentence() -> None:
+    wave = make_wave(questions=2)
+    send_many(wave, [bytes([1, i % 2]) for i in range(60)])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, drawn=False)
+    found = compute(ask(wave, Kind.REGRESSION, "q1", "q2"))
+    assert found.state == Comparison.State.FAILED
+    assert found.result is None
+    assert "wait for more reports" in found.problem
+    assert found.problem.endswith(".")
+    assert found.problem[0].isupper()
+
+
+def test_a_comparison_stands_only_after_a_frozen_end() -> None:
+    early = make_answered_wave()
+    assert not find_standing(ask(early, Kind.TABLE, "q1", "q2")).fixed_end
+    frozen = make_answered_wave(people=600, cap=600, ending=Wave.Ending.CAP)
+    standing = find_standing(ask(frozen, Kind.TABLE, "q1", "q2"))
+    assert standing.fixed_end
+    assert standing.is_newest
+    old = Comparison.objects.create(
+        wave=frozen, through_batch=1, method_version=2, kind=Kind.TABLE, questions="q1,q2"
+    )
+    standing = find_standing(old)
+    assert not standing.fixed_end
+    assert not standing.is_newest
+
+
+def test_only_the_newest_comparisons_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "KEPT_PER_WAVE", 2)
+    wave = make_answered_wave()
+    waiting = ask(wave, Kind.TABLE, "q1", "q2")
+    old = compute(ask(wave, Kind.TABLE, "q2", "q1"))
+    new = [ask(wave, Kind.TABLE, *names) for names in (("q1", "q3"), ("q2", "q3"))]
+    assert old not in Comparison.objects.all()
+    # What somebody waits for stays.
+    assert set(Comparison.objects.all()) == {waiting, *new}

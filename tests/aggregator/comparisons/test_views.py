@@ -1,0 +1,306 @@
+"""Compare: from the forms over the waiting page to the result and its file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from aggregator.models import Comparison
+from surveys.authoring.services import close_wave
+from surveys.models import Survey, Wave
+from tests.aggregator.comparisons.test_jobs import compute, make_answered_wave
+from tests.aggregator.results.test_views import text_of
+from tests.support.factories import make_launched_survey, make_survey
+from tests.support.fielding import field, process, sign_in
+from tests.support.waves import make_wave, send_many
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+EXPLORATORY = "Exploratory: no guarantee under repeated looks."
+
+
+def address(survey: Survey, name: str = "compare", **more: Any) -> str:
+    return reverse(f"aggregator:{name}", kwargs={"slug": survey.slug, **more})
+
+
+def choose(client: Client, survey: Survey, **chosen: Any) -> Any:
+    return client.post(address(survey), chosen)
+
+
+def compare(wave: Wave, **chosen: Any) -> tuple[Client, Comparison]:
+    """Send a form and do the worker's part."""
+    client = sign_in(wave.survey.owner)
+    response = choose(client, wave.survey, **chosen)
+    assert response.status_code == 302, text_of(response)
+    comparison = Comparison.objects.get()
+    assert response["Location"] == address(wave.survey, "comparison", pk=comparison.pk)
+    return client, compute(comparison)
+
+
+def test_two_questions_from_the_form_to_the_sentence() -> None:
+    wave = make_answered_wave(people=3000)
+    client = sign_in(wave.survey.owner)
+    choose(client, wave.survey, kind="table", outcome="q2", group="q1")
+    comparison = Comparison.objects.get()
+    page = address(wave.survey, "comparison", pk=comparison.pk)
+    waiting = client.get(page)
+    assert "Being computed" in text_of(waiting)
+    assert "hx-get" in waiting.content.decode()
+    panel = address(wave.survey, "comparison_panel", pk=comparison.pk)
+    assert client.get(panel).status_code == 200
+    comparison = compute(comparison)
+    assert client.get(panel).status_code == 286  # ask no more
+    done = client.get(page)
+    words = text_of(done)
+    assert "hx-get" not in done.content.decode()
+    assert EXPLORATORY in words
+    assert comparison.result is not None
+    difference = round(100 * comparison.result["difference"]["estimate"])
+    assert f"The difference is {difference} points (95 %:" in words
+    assert re.search(r"The two questions are not independent \(p [<=] 0\.0\d+, Pearson", words)
+    assert "Q2 by Q1" in words
+
+
+def test_groups_that_cannot_be_told_apart_are_not_told_apart() -> None:
+    wave = make_answered_wave(people=60)
+    client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
+    words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
+    assert "annot tell these groups apart yet" in words
+
+
+def test_a_regression_shows_odds_ratios_and_says_what_they_are_not() -> None:
+    wave = make_answered_wave(people=4000, cap=4000, ending=Wave.Ending.CAP)
+    client, comparison = compare(wave, kind="regression", outcome="q1", predictors=["q3", "q2"])
+    assert comparison.questions == "q1,q2,q3"  # in the order of the survey
+    words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
+    assert "Q1 explained by Q2 and Q3" in words
+    assert "Q2: Yes" in words
+    assert "not a cause" in words
+    assert EXPLORATORY not in words
+    assert "The survey ended as fixed before it opened" in words
+
+
+def test_all_pairs_lead_to_each_pair() -> None:
+    wave = make_answered_wave(people=3000)
+    client, comparison = compare(wave, kind="pairs")
+    response = client.get(address(wave.survey, "comparison", pk=comparison.pk))
+    words = text_of(response)
+    assert "Q1 and Q2 Question 1? · Question 2? connected: Yes to both more often" in words
+    assert "was not planned beforehand" in words
+    assert response.content.decode().count('name="kind" value="table"') == 3
+
+
+@pytest.mark.parametrize(
+    ("chosen", "advice"),
+    [
+        ({}, "Choose what to compare."),
+        ({"kind": "cake"}, "Choose what to compare."),
+        ({"kind": "table", "outcome": "q1", "group": ""}, "Choose two questions."),
+        ({"kind": "table", "outcome": "q1", "group": "q1"}, "Choose two different questions."),
+        ({"kind": "table", "outcome": "q1", "group": "q77"}, "questions of this survey"),
+        ({"kind": "regression", "outcome": "q1"}, "at least one predictor"),
+        (
+            {"kind": "regression", "outcome": "q1", "predictors": ["q1", "q2"]},
+            "The outcome cannot be one of its predictors.",
+        ),
+        ({"kind": "regression", "outcome": "q1", "predictors": ["x' OR 1=1"]}, "questions of this"),
+    ],
+)
+def test_bad_choices_say_what_to_do_and_keep_what_was_chosen(
+    chosen: dict[str, Any], advice: str
+) -> None:
+    wave = make_answered_wave(people=60)
+    client = sign_in(wave.survey.owner)
+    response = choose(client, wave.survey, **chosen)
+    assert response.status_code == 422
+    assert advice in text_of(response)
+    html = response.content.decode()
+    if chosen.get("outcome"):
+        assert re.search(r'value="q1"\s+selected', html)
+    if "q2" in chosen.get("predictors", ()):
+        assert re.search(r'value="q2"\s+checked', html)
+    assert not Comparison.objects.exists()
+
+
+def test_below_the_display_minimum_there_is_nothing_to_compare() -> None:
+    survey = field(make_launched_survey(display_minimum=1000), yes=[80, 100], total=200)
+    client = sign_in(survey.owner)
+    response = client.get(address(survey))
+    assert "Too few responses to show. Comparisons appear once" in text_of(response)
+    assert choose(client, survey, kind="pairs").status_code == 409
+    assert not Comparison.objects.exists()
+
+
+def test_a_draft_has_nothing_to_compare() -> None:
+    survey = make_survey()
+    assert "This survey is a draft." in text_of(sign_in(survey.owner).get(address(survey)))
+
+
+def test_one_question_has_nothing_to_be_compared_with() -> None:
+    survey = field(make_launched_survey(questions=["Only one?"]), yes=[80], total=200)
+    assert "One question only" in text_of(sign_in(survey.owner).get(address(survey)))
+
+
+def test_a_failure_says_what_to_do() -> None:
+    wave = make_answered_wave(people=60)
+    client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
+    Comparison.objects.filter(pk=comparison.pk).update(
+        state="failed", result=None, problem="The table is empty."
+    )
+    response = client.get(address(wave.survey, "comparison", pk=comparison.pk))
+    words = text_of(response)
+    assert "There is no result. The table is empty." in words
+    assert "Other questions may be compared" in words
+    file = address(wave.survey, "comparison_csv", pk=comparison.pk)
+    assert client.get(file).status_code == 404
+
+
+def test_impossible_codes_are_no_finding() -> None:
+    wave = make_wave(questions=2, cap=200)
+    send_many(wave, [bytes([i % 2, 1 - i % 2]) for i in range(200)])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
+    process(wave, drawn=False)
+    client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
+    words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
+    assert "Do not use these figures." in words
+    assert "The survey ended as fixed" not in words
+    [row, *_] = read_csv(client, wave.survey, comparison)
+    assert row["standing"] == "contradiction"
+
+
+def test_where_interval_and_test_disagree_the_page_says_so() -> None:
+    wave = make_wave(questions=2)
+    rows = [[0, 0]] * 68 + [[0, 1]] * 37 + [[1, 0]] * 21 + [[1, 1]] * 24
+    send_many(wave, [bytes(row) for row in rows])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, drawn=False)
+    client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
+    words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
+    assert "cannot tell these groups apart yet" in words
+    assert "The two questions are not independent (p = 0.039" in words
+    assert "here they do not agree: take the question as open" in words
+
+
+def test_one_code_only_leaves_nothing_to_test() -> None:
+    wave = make_wave(questions=2)
+    send_many(wave, [bytes([i % 3 == 0, i % 2]) for i in range(60)])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, drawn=False)
+    client, comparison = compare(wave, kind="pairs")
+    result = comparison.result
+    assert result is not None
+    Comparison.objects.update(
+        result={**result, "pairs": [{**result["pairs"][0], "method": "no_variation"}]}
+    )
+    page = client.get(address(wave.survey, "comparison", pk=comparison.pk))
+    assert "none" in text_of(page)
+
+
+def test_what_has_no_limit_says_so() -> None:
+    wave = make_answered_wave(people=60)
+    client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
+    assert comparison.result is not None
+    assert comparison.result["odds_ratio"]["high"] == "inf"
+    words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
+    assert "to no upper limit" in words
+    rows = {row["figure"]: row for row in read_csv(client, wave.survey, comparison)}
+    assert rows["odds_ratio"]["high"] == "inf"
+    assert rows["odds_ratio"]["thresholds"] == "3221225472;3221225472"
+    assert rows["difference"]["interval_method"] == "profile_likelihood"
+
+
+def test_a_page_that_waits_for_a_deleted_comparison_is_told() -> None:
+    wave = make_answered_wave(people=60)
+    client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
+    panel = address(wave.survey, "comparison_panel", pk=comparison.pk)
+    comparison.delete()
+    assert client.get(panel).status_code == 404
+    assert client.get(panel, headers={"HX-Request": "true"})["HX-Refresh"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("cap", "ending", "advice"),
+    [
+        (None, Wave.Ending.OWNER, "In your next survey, fix the end"),
+        (900, Wave.Ending.OWNER, "In your next survey, fix the end"),
+        (600, Wave.Ending.CAP, "The survey ended as fixed before it opened"),
+    ],
+)
+def test_the_label_says_what_would_make_figures_stand(
+    cap: int | None, ending: Wave.Ending, advice: str
+) -> None:
+    wave = make_answered_wave(cap=cap, ending=ending)
+    client = sign_in(wave.survey.owner)
+    assert advice in text_of(client.get(address(wave.survey)))
+
+
+def test_while_the_survey_runs_the_label_waits_for_its_end() -> None:
+    wave = make_wave(cap=1000)
+    send_many(wave, [bytes([i % 2, i % 3 == 0, 1]) for i in range(60)])
+    process(wave, drawn=False)
+    client = sign_in(wave.survey.owner)
+    assert "When this survey has ended as it was fixed to" in text_of(
+        client.get(address(wave.survey))
+    )
+
+
+def test_another_survey_s_comparison_does_not_exist() -> None:
+    wave = make_answered_wave(people=60)
+    client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
+    other = make_survey(owner=wave.survey.owner)
+    assert client.get(address(other, "comparison", pk=comparison.pk)).status_code == 404
+
+
+def read_csv(client: Client, survey: Survey, comparison: Comparison) -> list[dict[str, str]]:
+    response = client.get(address(survey, "comparison_csv", pk=comparison.pk))
+    assert response.status_code == 200
+    assert "RANDOMIZED" in response["Content-Disposition"]
+    text = response.content.decode()
+    assert text.endswith("\r\n")
+    rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    assert all(None not in row and None not in row.values() for row in rows)
+    header = text.partition("\r\n")[0].split(",")
+    assert len(header) == len(set(header))
+    return rows
+
+
+def test_the_file_of_two_questions_holds_every_figure() -> None:
+    wave = make_answered_wave(people=3000)
+    client, comparison = compare(wave, kind="table", outcome="q2", group="q1")
+    rows = read_csv(client, wave.survey, comparison)
+    figures = {row["figure"]: row for row in rows if row["figure"] != "cell"}
+    assert set(figures) == {
+        "share_where_group_yes",
+        "share_where_group_no",
+        "difference",
+        "odds_ratio",
+        "log_odds_ratio",
+        "phi",
+        "test",
+    }
+    assert comparison.result is not None
+    assert float(figures["share_where_group_yes"]["standard_error"]) > 0
+    assert float(figures["difference"]["low"]) == comparison.result["difference"]["low"]
+    assert figures["difference"]["standing"] == "exploratory"
+    cells = [row for row in rows if row["figure"] == "cell"]
+    assert sum(int(row["count"]) for row in cells) == int(cells[0]["n"]) == 3000
+    assert sum(float(row["cell_share"]) for row in cells) == pytest.approx(1)
+
+
+def test_the_files_of_regression_and_pairs() -> None:
+    wave = make_answered_wave(people=4000)
+    client, comparison = compare(wave, kind="regression", outcome="q1", predictors=["q2"])
+    rows = read_csv(client, wave.survey, comparison)
+    assert [row["name"] for row in rows] == ["intercept", "q2=1"]
+    assert float(rows[1]["odds_ratio"]) > 1
+    comparison.delete()
+    client, comparison = compare(wave, kind="pairs")
+    rows = read_csv(client, wave.survey, comparison)
+    assert [(row["first"], row["second"]) for row in rows] == [
+        ("q1", "q2"), ("q1", "q3"), ("q2", "q3")
+    ]  # fmt: skip

@@ -1,0 +1,193 @@
+"""The limit per network: counted without addresses, and one cap for all without Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+import pytest
+import redis
+
+from aggregator.intake import limiter
+from aggregator.intake.limiter import (
+    Limiter,
+    TokenBucket,
+    is_loopback,
+    network_of,
+    without_port,
+)
+from scripts.stack.stack import free_port, redis_binary
+
+NOBODY = "redis://127.0.0.1:1/0"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    port = free_port()
+    process = subprocess.Popen(
+        [str(redis_binary()), *("--port", str(port), "--bind", "127.0.0.1", "--save", "")],
+        stdout=subprocess.DEVNULL,
+    )
+    url = f"redis://127.0.0.1:{port}/0"
+    try:
+        client = redis.Redis.from_url(url, retry_on_error=[redis.ConnectionError])
+        for _ in range(100):
+            try:
+                client.ping()
+                break
+            except redis.ConnectionError:
+                subprocess.run(["sleep", "0.05"], check=True)
+        client.close()
+        yield url
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def content(server: str) -> Iterator[redis.Redis]:
+    client = redis.Redis.from_url(server)
+    client.flushall()
+    yield client
+    client.close()
+
+
+def ask(
+    url: str, questions: Callable[[Limiter], Awaitable[object]], *, per_minute: int = 3
+) -> object:
+    async def run() -> object:
+        asked = Limiter(url, per_minute=per_minute, per_second=2)
+        try:
+            return await questions(asked)
+        finally:
+            await asked.close()
+
+    return asyncio.run(run())
+
+
+def admit(url: str, *groups: Sequence[str], per_minute: int = 3) -> list[list[int]]:
+    async def questions(asked: Limiter) -> list[list[int]]:
+        return [list(await asked.admit([network_of(a) for a in group])) for group in groups]
+
+    answers = ask(url, questions, per_minute=per_minute)
+    assert isinstance(answers, list)
+    return answers
+
+
+def test_the_limit_holds_across_groups_and_for_each_network_apart(
+    server: str, content: redis.Redis
+) -> None:
+    first, second = admit(server, ["192.0.2.1"] * 2 + ["192.0.2.2"], ["192.0.2.1"] * 2)
+    assert first == [0, 0, 0]
+    assert second[0] == 0
+    assert 1 <= second[1] <= limiter.WINDOW_SECONDS
+
+
+def test_two_processes_count_together(server: str, content: redis.Redis) -> None:
+    assert admit(server, ["192.0.2.1"] * 3) == [[0, 0, 0]]
+    ((wait,),) = admit(server, ["192.0.2.1"])
+    assert wait > 0
+
+
+def test_no_address_is_stored_and_everything_dies_by_itself(
+    server: str, content: redis.Redis
+) -> None:
+    admit(server, ["192.0.2.77", "2001:db8:77::1"])
+    names = content.keys("*")
+    assert isinstance(names, list)
+    assert len(names) == 3  # the key and two counters
+    for name in names:
+        assert isinstance(name, bytes)
+        value = content.get(name)
+        assert isinstance(value, bytes)
+        for address in ("192.0.2.77", "2001:db8:77::1"):
+            for spelling in (address.encode(), network_of(address)):
+                assert spelling not in name + value
+        assert 0 < int(str(content.ttl(name))) <= limiter.KEY_LIFETIME_SECONDS
+
+
+def test_the_same_address_counts_under_another_name_once_the_key_is_gone(
+    server: str, content: redis.Redis
+) -> None:
+    admit(server, ["192.0.2.1"])
+    before = set(content.keys("murmur:reports:*"))
+    content.delete("murmur:limiter:key")
+    admit(server, ["192.0.2.1"])
+    after = set(content.keys("murmur:reports:*"))
+    assert len(after) == 2
+    assert before < after
+
+
+def test_an_emptied_redis_does_not_stop_reports(server: str, content: redis.Redis) -> None:
+    async def questions(asked: Limiter) -> list[int]:
+        before = await asked.admit([network_of("192.0.2.1")] * 3)
+        content.flushall()
+        content.script_flush()
+        return [*before, *await asked.admit([network_of("192.0.2.1")])]
+
+    assert ask(server, questions) == [0, 0, 0, 0]
+
+
+def test_without_redis_one_cap_holds_for_all() -> None:
+    ((*waits,),) = admit(NOBODY, [f"192.0.2.{number}" for number in range(5)])
+    assert waits == [0, 0, 1, 1, 1]
+
+
+def test_a_dead_redis_is_not_asked_at_every_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_redis = 0
+
+    async def refuse(self: Limiter, networks: Sequence[bytes], *, now: float) -> Sequence[int]:
+        nonlocal asked_redis
+        asked_redis += 1
+        raise redis.ConnectionError
+
+    monkeypatch.setattr(Limiter, "_count_in_redis", refuse)
+    admit(NOBODY, *[["192.0.2.1"]] * 5)
+    assert asked_redis == 1
+
+
+def test_the_bucket_fills_again() -> None:
+    bucket = TokenBucket(per_second=2)
+    assert [bucket.wait_for_one(100.0) for _ in range(3)] == [0, 0, 1]
+    assert [bucket.wait_for_one(100.5) for _ in range(2)] == [0, 1]
+    assert [bucket.wait_for_one(900.0) for _ in range(3)] == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::ffff", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("nonsense", "also\x00nonsense", True),
+    ],
+)
+def test_a_network_is_an_ipv4_address_or_an_ipv6_64(one: str, other: str, together: bool) -> None:
+    assert (network_of(one) == network_of(other)) is together
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        ("192.0.2.1:5678", "192.0.2.1"),
+        ("[2001:db8::1]:5678", "2001:db8::1"),
+        ("[::1]:5", "::1"),
+        ("[2001:db8::1]", "2001:db8::1"),
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8::1", "2001:db8::1"),
+        ("::1", "::1"),
+        ("unknown", "unknown"),
+    ],
+)
+def test_a_port_is_no_part_of_an_address(written: str, address: str) -> None:
+    assert without_port(written) == address
+
+
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("192.0.2.1", False), ("x", False)],
+)
+def test_this_machine_is_known(address: str, local: bool) -> None:
+    assert is_loopback(network_of(address)) is local

@@ -1,0 +1,144 @@
+"""The chart: one specification, honest marks, the same figures as the page, no fork trap."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from aggregator.results import chart_bundle
+from aggregator.results.chart import FONT, build_rows, build_specification, draw_chart
+from aggregator.results.chart_updates import find_waves_to_draw
+from aggregator.results.results import Results, find_view
+from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
+from aggregator.simulation.demo_surveys import REDBOOK
+from surveys.models import Survey, Wave
+from tests.support.factories import make_launched_survey
+from tests.support.fielding import field, process, send_codes
+
+
+def results_of(survey: Survey) -> Results:
+    results = find_view(survey).results
+    assert results is not None
+    return results
+
+
+def marks_of(specification: dict[str, Any]) -> list[str]:
+    return [layer["mark"]["type"] for layer in specification["layer"]]
+
+
+@pytest.mark.django_db
+class TestSpecification:
+    def test_dots_and_whiskers_only_and_one_axis_from_0_to_100(self) -> None:
+        specification = build_specification(
+            results_of(field(make_launched_survey(), yes=[80, 100], total=200, drawn=False))
+        )
+        assert set(marks_of(specification)) == {"rule", "point", "text"}
+        [scale] = [
+            layer["encoding"]["x"]["scale"]
+            for layer in specification["layer"]
+            if layer["mark"]["type"] == "point"
+        ]
+        assert scale["domain"] == [0, 1]
+
+    def test_rows_show_what_the_page_shows(self) -> None:
+        survey = field(make_launched_survey(), yes=[240, 350], total=1000, drawn=False)
+        first, second = build_rows(results_of(survey))
+        assert first.clipped
+        assert first.estimate == 0
+        assert not second.clipped
+        assert second.estimate == pytest.approx(0.2)
+        assert second.label.startswith("Q2 ")
+        low, high = second.low, second.high
+        assert low is not None
+        assert high is not None
+        assert low < 0.2 < high
+
+    def test_a_contradiction_has_no_dot_and_no_whisker(self) -> None:
+        survey = field(make_launched_survey(), yes=[1000, 500], total=1000, drawn=False)
+        row = build_rows(results_of(survey))[0]
+        assert (row.estimate, row.low, row.high) == (None, None, None)
+        assert row.value == "contradiction"
+
+    def test_long_questions_are_cut_and_keep_their_number(self) -> None:
+        wave = make_launched_survey(questions=["word " * 199])
+        row = build_rows(results_of(field(wave, yes=[80], total=200, drawn=False)))[0]
+        assert row.label.startswith("Q1 word")
+        assert len(row.label) <= 70
+        assert row.question.startswith("word " * 100)
+
+    def test_only_the_demo_marks_a_truth(self) -> None:
+        wave = make_launched_survey(questions=["a?", "b?", "c?", "d?"])
+        survey = field(wave, yes=[90, 80, 100, 110], total=200, drawn=False)
+        snapshot = wave.snapshots.get()
+        assert "tick" not in marks_of(draw_chart(wave, snapshot)[0])
+        Survey.objects.filter(pk=survey.pk).update(demo=True, title=REDBOOK.title)
+        wave = Wave.objects.get(pk=wave.pk)
+        assert "tick" in marks_of(draw_chart(wave, snapshot)[0])
+
+    def test_nothing_is_drawn_below_the_display_minimum(self) -> None:
+        wave = make_launched_survey(display_minimum=100)
+        field(wave, yes=[33, 17], total=99, drawn=False)
+        with pytest.raises(ValueError, match="display minimum 100, got 99"):
+            draw_chart(wave, wave.snapshots.get())
+
+    def test_pictures_carry_no_style_that_the_policy_forbids(self) -> None:
+        wave = make_launched_survey(title="<b>&", questions=["</svg><script>?"])
+        field(wave, yes=[80], total=200, drawn=False)
+        specification, svg, png = draw_chart(wave, wave.snapshots.get())
+        assert re.search(r"<style|style=|<script|href=", svg) is None
+        assert svg.startswith("<svg")
+        assert png.startswith(b"\x89PNG\r\n")
+        assert json.loads(json.dumps(specification)) == specification
+        assert "http" not in json.dumps(specification).replace(specification["$schema"], "")
+
+    def test_the_picture_does_not_change_between_two_seals(self) -> None:
+        wave = make_launched_survey()
+        send_codes(wave, yes=[40, 50], total=100)
+        process(wave)
+        before = wave.snapshots.get()
+        send_codes(wave, yes=[3, 3], total=9)
+        process(wave)
+        assert draw_chart(wave, wave.snapshots.get())[1] == draw_chart(wave, before)[1]
+
+
+def test_the_font_is_one_that_the_renderer_carries() -> None:
+    assert FONT.startswith("Liberation Sans")
+
+
+def test_importing_the_project_starts_no_renderer() -> None:
+    """Workers fork after importing tasks; vl-convert's threads would not survive that."""
+    code = (
+        "import sys, django; django.setup(); import aggregator.tasks, config.urls;"
+        "sys.exit(bool({'vl_convert', 'altair'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
+    assert done.returncode == 0
+
+
+def test_the_bundle_is_built_once_per_version(tmp_path: Any) -> None:
+    assert chart_bundle.build_bundle(folder=tmp_path)
+    assert not chart_bundle.build_bundle(folder=tmp_path)
+    content = (tmp_path / chart_bundle.STATIC_NAME).read_text()
+    assert "vegaEmbed" in content
+    stamp = (tmp_path / chart_bundle.STATIC_NAME).with_suffix(".version")
+    stamp.write_text("vl-convert-python 0.0.1\n")
+    assert chart_bundle.build_bundle(folder=tmp_path)
+    assert len(chart_bundle.hash_bundle(folder=tmp_path)) == 64
+
+
+@pytest.mark.django_db
+def test_a_chart_of_an_older_method_is_drawn_again() -> None:
+    """The same batches: nothing else would tell that the figures beside it are others."""
+    wave = make_launched_survey()
+    field(wave, yes=[300, 500], total=1000)
+    assert find_view(wave.survey).chart is not None
+    assert not find_waves_to_draw().exists()
+    wave.snapshots.update(method_version=METHOD_VERSION - 1)
+    update_snapshot(wave_id=wave.pk)
+    assert find_view(wave.survey).chart is None
+    assert list(find_waves_to_draw()) == [wave]

@@ -1,0 +1,177 @@
+"""Groups that are sent as they are: counted exactly, and hidden where they are small."""
+
+from __future__ import annotations
+
+import csv
+import io
+import secrets
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts.models import User
+from aggregator.comparisons.jobs import NotComparable, find_plain_items
+from aggregator.exports.tables import stream_reports
+from aggregator.models import Comparison, RawReport
+from aggregator.results.results import find_view, hide_small_groups
+from privacy.associations.comparison import compare_groups
+from surveys.authoring.services import add_question, close_wave, create_survey, launch_survey
+from surveys.manifest.manifest import Manifest, parse_manifest
+from surveys.models import Question, Survey, Wave
+from tests.aggregator.comparisons.test_jobs import ask, compute
+from tests.aggregator.results.test_views import text_of
+from tests.support.fielding import process, sign_in
+
+Kind = Comparison.Kind
+MINIMUM = 100
+
+
+@given(st.lists(st.integers(0, 400), min_size=2, max_size=8), st.integers(1, 200))
+def test_no_small_group_is_shown_or_can_be_found_by_subtracting(
+    counts: list[int], minimum: int
+) -> None:
+    hidden = hide_small_groups(counts, minimum=minimum)
+    shown = set(range(len(counts))) - hidden
+    assert all(counts[code] >= minimum for code in shown)
+    together = sum(counts[code] for code in hidden)
+    assert not hidden or together >= minimum or not shown or together == 0
+    if all(count >= minimum for count in counts):
+        assert not hidden
+
+
+@pytest.fixture
+def wave(db: None) -> Wave:
+    owner = User.objects.create_user(email="groups@example.org")
+    survey = create_survey(owner=owner, title="Groups", display_minimum=MINIMUM)
+    add_question(
+        survey=survey,
+        type=Question.Type.DECLARED,
+        text="Where do you work?",
+        options=["Kitchen", "Ward", "Office"],
+    )
+    add_question(survey=survey, text="Did you ever work ill?")
+    return launch_survey(survey=survey)
+
+
+def send(wave: Wave, groups: dict[int, int], yes: dict[int, int] | None = None) -> Survey:
+    """Each group's number of reports; half of them, or as many as stated, have the code 1."""
+    RawReport.objects.bulk_create(
+        RawReport(id=secrets.token_bytes(32), wave=wave, symbols=bytes([group, number < ones]))
+        for group, people in groups.items()
+        for ones in [(yes or {}).get(group, people // 2)]
+        for number in range(people)
+    )
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave)
+    return wave.survey
+
+
+def read_groups(survey: Survey) -> list[int | None]:
+    results = find_view(survey).results
+    assert results is not None
+    [declared] = results.declared
+    return [group.count for group in declared.groups]
+
+
+def read_csv(survey: Survey) -> list[dict[str, str]]:
+    results = find_view(survey).results
+    assert results is not None
+    text = b"".join(stream_reports(results)).decode()
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_large_groups_are_told_exactly(wave: Wave) -> None:
+    survey = send(wave, {0: 120, 1: 150, 2: 130})
+    assert read_groups(survey) == [120, 150, 130]
+    rows = read_csv(survey)
+    assert [sum(row["q1"] == str(code) for row in rows) for code in range(3)] == [120, 150, 130]
+
+
+@pytest.mark.usefixtures("static_files")
+def test_a_small_group_is_hidden_with_the_next_one_everywhere(wave: Wave) -> None:
+    survey = send(wave, {0: 3, 1: 150, 2: 130})
+    assert read_groups(survey) == [None, 150, None]
+    rows = read_csv(survey)
+    assert sum(row["q1"] == "1" for row in rows) == 150
+    hidden = [row for row in rows if row["q1"] != "1"]
+    assert {row["q1"] for row in hidden} == {""}
+    # Nothing about the order of the hidden rows tells the two groups apart.
+    assert [row["q2"] for row in hidden] == sorted(row["q2"] for row in hidden)
+    client = sign_in(survey.owner)
+    page = client.get(f"/surveys/{survey.slug}/results").content.decode()
+    assert page.count("not shown") == 3  # twice, and in the sentence that explains it
+    assert "This question was not scrambled" in page
+    answer = client.get(f"/api/surveys/{survey.slug}/results").json()
+    assert [group["n"] for group in answer["declared"][0]["groups"]] == [None, 150, None]
+    # The scrambled question is divided by groups in comparisons only.
+    assert [question["name"] for question in answer["questions"]] == ["q2"]
+    choices = client.get(f"/surveys/{survey.slug}/compare").content.decode()
+    assert 'value="q1.1"' in choices
+    assert 'value="q1.0"' not in choices
+    assert 'value="q1.2"' not in choices
+
+
+# --- comparing them -----------------------------------------------------------------------------
+
+
+def test_groups_are_compared_as_two_known_ones_would_be(wave: Wave) -> None:
+    send(wave, {0: 120, 1: 150, 2: 130}, yes={0: 80, 1: 60, 2: 50})
+    found = compute(ask(wave, Kind.TABLE, "q2", "q1.0")).result
+    assert found is not None
+    [kitchen, others] = [found["share_first"], found["share_second"]]
+    mechanism = parse_manifest(bytes(wave.manifest)).questions[1].mechanism
+    known = compare_groups(successes=[80, 110], totals=[120, 280], mechanisms=[mechanism] * 2)
+    assert kitchen["raw"] == pytest.approx(2 * 80 / 120 - 0.5, abs=1e-8)
+    assert others["raw"] == pytest.approx(2 * 110 / 280 - 0.5, abs=1e-8)
+    assert found["difference"]["raw"] == pytest.approx(known.difference, abs=1e-8)
+    assert found["difference"]["standard_error"] == pytest.approx(known.standard_error, abs=1e-8)
+    assert found["test"]["p_value"] == pytest.approx(known.test.p_value, rel=1e-6)
+    # Two methods, one answer: profile likelihood here, Newcombe's there.
+    assert found["difference"]["low"] == pytest.approx(known.low, abs=0.03)
+    assert found["difference"]["high"] == pytest.approx(known.high, abs=0.03)
+
+
+@pytest.mark.usefixtures("static_files")
+def test_the_page_speaks_of_groups_that_are_known(wave: Wave) -> None:
+    survey = send(wave, {0: 120, 1: 150, 2: 130}, yes={0: 80, 1: 60, 2: 50})
+    comparison = compute(ask(wave, Kind.TABLE, "q2", "q1.0"))
+    client = sign_in(survey.owner)
+    page = text_of(client.get(f"/surveys/{survey.slug}/compare/{comparison.pk}/result"))
+    assert "Yes to Q2 is more common among Q1 (Kitchen)" in page
+    assert "among people in Q1 (Kitchen)" in page
+    assert "among those in the other groups of Q1" in page
+    assert "Groups are known" in page
+    file = client.get(f"/surveys/{survey.slug}/compare/{comparison.pk}/result.csv").content.decode()
+    rows = list(csv.DictReader(io.StringIO(file, newline="")))
+    assert {row["thresholds"].split(";")[1] for row in rows} == {"as_it_is"}
+
+
+def test_a_group_is_a_predictor(wave: Wave) -> None:
+    send(wave, {0: 120, 1: 150, 2: 130}, yes={0: 80, 1: 60, 2: 50})
+    found = compute(ask(wave, Kind.REGRESSION, "q2", "q1.0"))
+    assert found.result is not None, found.problem
+    table = compute(ask(wave, Kind.TABLE, "q2", "q1.0")).result
+    assert table is not None
+    [_, effect] = found.result["terms"]
+    assert effect["coefficient"] == pytest.approx(table["log_odds_ratio"]["estimate"], abs=1e-4)
+
+
+def test_hidden_groups_are_not_compared(wave: Wave) -> None:
+    survey = send(wave, {0: 3, 1: 150, 2: 130})
+    for name in ("q1.0", "q1.2"):
+        for names in (("q2", name), (name, "q2")):
+            for kind in (Kind.TABLE, Kind.REGRESSION):
+                found = compute(ask(wave, kind, *names))
+                assert found.state == Comparison.State.FAILED
+                assert "too few people to show" in found.problem
+    assert compute(ask(wave, Kind.TABLE, "q2", "q1.1")).result is not None
+    with pytest.raises(NotComparable, match="not scrambled"):
+        ask(wave, Kind.TABLE, "q1.1", "q1.0")
+    assert [item.name for item in find_plain_items(find_manifest(survey))] == ["q2"]
+
+
+def find_manifest(survey: Survey) -> Manifest:
+    view = find_view(survey)
+    assert view.manifest is not None
+    return view.manifest

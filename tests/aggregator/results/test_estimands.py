@@ -1,0 +1,448 @@
+"""Every figure is of the people it says it is of: from a population whose truth is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aggregator.batches.columns import Layout
+from aggregator.results.estimands import Among, Figure, Kind, figures_of, list_figures
+from aggregator.results.estimates import LEVEL, compute_estimates
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.conditional import estimate_range_mean
+from privacy.shares.intervals import confidence_sequence, simultaneous_level
+from privacy.shares.ratios import ratio_of_shares
+from surveys.authoring.drafts import FOLLOW_UP, YES_NO, with_strength
+from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+from surveys.manifest.rules import Rule
+
+REFUSED, NOT_ASKED = "refused", "not asked"
+Person = Mapping[str, Any]  # by question: a code, a number, a set of items, or one of these two
+TYPES = ("yes_no", "choice", "scale", "long_scale", "number", "several", "follow_up")
+IF_YES: Rule = {"name": "q1", "is": [1]}
+PEOPLE = 40
+REPORTS = PEOPLE * 10**11
+
+
+def make_question(
+    name: str, kind: str, *, refusal: bool = False, rule: Rule | None = None, flips: int = 25
+) -> ManifestQuestion:
+    details: dict[str, dict[str, Any]] = {
+        "yes_no": {"options": YES_NO},
+        "choice": {"options": tuple(Option(code=i, text=f"Option {i}") for i in range(4))},
+        "scale": {
+            "options": tuple(Option(code=i, text=str(i + 2)) for i in range(5)),
+            "minimum": 2,
+            "maximum": 6,
+        },
+        "long_scale": {"minimum": 0, "maximum": 10},
+        "number": {"minimum": -5, "maximum": 20, "unit": "hours"},
+        "several": {
+            "options": tuple(Option(code=i, text=f"Item {i}") for i in range(1, 4)),
+            "limit": 2,
+        },
+        "follow_up": {"options": FOLLOW_UP, "follow_up": "Often?"},
+    }
+    question = ManifestQuestion(
+        name=name,
+        type="scale" if kind == "long_scale" else kind,
+        text=f"{kind}?",
+        refusal=refusal,
+        rule=rule,
+        **details[kind],
+    )
+    return with_strength(question, flips=flips)
+
+
+def make_manifest(questions: Iterable[ManifestQuestion], *, drawn: int | None = None) -> Manifest:
+    return Manifest(
+        survey="abc",
+        wave=1,
+        title="All types",
+        introduction="",
+        language="en",
+        minimum_batch=50,
+        display_minimum=100,
+        opens=None,
+        closes=None,
+        cap=None,
+        questions=tuple(questions),
+        drawn=drawn,
+    )
+
+
+def make_every_type() -> Manifest:
+    """A yes/no that decides, then every type with and without refusal and rule."""
+    questions = [make_question("q1", "yes_no")]
+    for kind, refusal, rule in product(TYPES, (False, True), (None, IF_YES)):
+        number = len(questions) + 1
+        questions.append(
+            make_question(
+                f"q{number}", kind, refusal=refusal, rule=rule, flips=(25, 12, 40)[number % 3]
+            )
+        )
+    apart = ManifestQuestion(
+        name=f"q{len(questions) + 1}",
+        type="declared",
+        text="Site?",
+        options=tuple(Option(code=i, text=f"Site {i}") for i in range(3)),
+    )
+    text = ManifestQuestion(name=f"q{len(questions) + 2}", type="information", text="Thank you.")
+    return make_manifest([*questions, apart, text])
+
+
+EVERY_TYPE = make_every_type()
+
+
+def draw_people(manifest: Manifest, *, seed: int = 1965) -> list[Person]:
+    generator = np.random.default_rng(seed)
+    people: list[Person] = []
+    for index in range(PEOPLE):
+        person: dict[str, Any] = {}
+        for question in manifest.questions:
+            if question.type == "information":
+                continue
+            if question.rule is not None and person["q1"] != 1:
+                person[question.name] = NOT_ASKED
+            elif question.refusal and generator.random() < 0.2:
+                person[question.name] = REFUSED
+            elif question.type == "several":
+                person[question.name] = set(generator.permutation([1, 2, 3])[: index % 3].tolist())
+            elif question.is_rounded:
+                assert question.minimum is not None
+                person[question.name] = question.minimum + int(generator.integers(question.points))
+            else:
+                person[question.name] = int(generator.integers(len(question.options)))
+        people.append(person)
+    return people
+
+
+# --- what browsers send, in the long run ----------------------------------------------------------
+
+
+def latent_shares(question: ManifestQuestion, answer: Any) -> dict[str, list[float]]:
+    """How often each true code of each of the question's symbols stands for this answer."""
+
+    def certain(code: int, k: int) -> list[float]:
+        return [float(code == other) for other in range(k)]
+
+    extra = {REFUSED: question.refused_code, NOT_ASKED: question.not_asked_code}
+    silent = isinstance(answer, str)
+    if question.type == "several":
+        sent = {
+            f"{question.name}_{item}": certain(int(not silent and item in answer), 2)
+            for item in range(1, len(question.options) + 1)
+        }
+        if question.has_gate:
+            code = extra[answer] if silent else 0
+            assert code is not None
+            sent[f"{question.name}_gate"] = certain(code, question.gate_k)
+        return sent
+    if silent:
+        code = extra[answer]
+        assert code is not None
+        return {question.name: certain(code, question.k)}
+    if question.is_rounded:
+        assert question.minimum is not None
+        up = (answer - question.minimum) / (question.points - 1)
+        return {question.name: [1 - up, up, *[0.0] * (question.k - 2)]}
+    return {question.name: certain(answer, question.k)}
+
+
+def expected_counts(
+    manifest: Manifest, people: list[Person], *, reports: int = REPORTS
+) -> list[list[int]]:
+    """Columns of the batches: expectations in place of draws, as whole numbers."""
+    latent = {
+        symbol.name: np.zeros(symbol.k)
+        for symbol in manifest.symbols
+        if symbol.threshold is not None
+    }
+    declared = {}
+    for question in manifest.questions:
+        if question.type == "declared":
+            codes = [person[question.name] for person in people]
+            declared[question.name] = np.bincount(codes, minlength=question.k) / len(people)
+        elif question.is_protected:
+            for person in people:
+                for name, shares in latent_shares(question, person[question.name]).items():
+                    latent[name] += np.array(shares) / len(people)
+    columns = []
+    part = 1.0
+    if manifest.drawn is not None:
+        part = manifest.drawn / manifest.block_count
+        held = round(reports * part)
+        columns = [[reports - held, held]] * manifest.block_count
+    for symbol in manifest.symbols:
+        if symbol.threshold is None:
+            columns.append([round(share * reports) for share in declared[symbol.name]])
+            continue
+        cells = symbol.mechanism.channel() @ latent[symbol.name] * reports * part
+        counts = [round(cell) for cell in cells]
+        counts[0] += reports - round(reports * part)  # those without this block
+        columns.append(counts)
+    return columns
+
+
+# --- what is true --------------------------------------------------------------------------------
+
+
+def true_value(question: ManifestQuestion, name: str, people: list[Person]) -> float:
+    """By counting people, without a look at codes or symbols."""
+    answers = [person[question.name] for person in people]
+    asked = [answer for answer in answers if answer != NOT_ASKED]
+    given = [answer for answer in asked if answer != REFUSED]
+
+    def share(among: list[Any], some: Iterable[Any]) -> float:
+        return len(list(some)) / len(among)
+
+    if name == "asked":
+        return share(answers, asked)
+    if name == "refused":
+        return share(asked, [answer for answer in asked if answer == REFUSED])
+    if name == "mean":
+        first = 0 if question.is_rounded else question.minimum
+        return float(sum(given) / len(given) + (first or 0))
+    if name == "yes":
+        return share(given, [answer for answer in given if answer > 0])
+    if name == "follow_up":
+        yes = [answer for answer in given if answer > 0]
+        return share(yes, [answer for answer in yes if answer == 1])
+    if question.type == "several":
+        return share(given, [answer for answer in given if int(name) in answer])
+    return share(given, [answer for answer in given if answer == int(name)])
+
+
+def rows_of(found: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {
+        (question["name"], row["figure"]): row for question in found for row in question["figures"]
+    }
+
+
+def check_truth(manifest: Manifest, people: list[Person], found: list[dict[str, Any]]) -> None:
+    rows = rows_of(found)
+    by_name = {question.name: question for question in manifest.questions}
+    figures = list_figures(manifest)
+    assert list(rows) == [(figure.question, figure.name) for figure in figures]
+    for (name, figure), row in rows.items():
+        truth = true_value(by_name[name], figure, people)
+        assert row["estimate"] == pytest.approx(truth, abs=1e-9), (name, figure)
+        guides = [(low, high) for _, low, high in row["guides"]]
+        for low, high in ((row["low"], row["high"]), row["together"], *guides):
+            assert low - 1e-9 <= truth <= high + 1e-9, (name, figure)
+            assert high - low < 0.01, (name, figure)
+        assert not row["contradiction"]
+        if row["joint_estimate"] is not None:
+            assert row["joint_estimate"] == pytest.approx(truth, abs=1e-9)
+    assert not any(question["alarm"] for question in found)
+
+
+@pytest.mark.parametrize("fixed_end", [True, False])
+def test_exact_expected_counts_return_the_truth_of_every_figure(fixed_end: bool) -> None:
+    people = draw_people(EVERY_TYPE)
+    found = compute_estimates(
+        manifest=EVERY_TYPE, counts=expected_counts(EVERY_TYPE, people), fixed_end=fixed_end
+    )
+    check_truth(EVERY_TYPE, people, found)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    watched = {"confidence_sequence", "dirichlet_sequence", "betting_sequence_mean"}
+    for row in rows_of(found).values():
+        for method in (row["method"], row["together_method"]):
+            assert (method.removesuffix("_ratio") in watched) == (not fixed_end)
+
+
+@pytest.mark.parametrize("fixed_end", [True, False])
+def test_of_random_subsets_too_those_who_were_not_drawn_do_not_count(fixed_end: bool) -> None:
+    manifest = replace(EVERY_TYPE, drawn=4)
+    assert manifest.block_count == 15
+    people = draw_people(manifest)
+    counts = expected_counts(manifest, people)
+    assert len(counts) == len(Layout.of(manifest).ks)
+    found = compute_estimates(manifest=manifest, counts=counts, fixed_end=fixed_end)
+    for question in found:  # but for cells that were rounded
+        assert abs(question["total"] - REPORTS * 4 / 15) < 5
+    check_truth(manifest, people, found)
+
+
+def test_every_figure_says_of_whom_it_is() -> None:
+    for question in EVERY_TYPE.questions:
+        extras = question.refusal or question.rule is not None
+        for figure in figures_of(question):
+            if figure.name == "refused":
+                expected = Among.EVERYONE if question.rule is None else Among.ASKED
+            elif figure.name == "asked":
+                expected = Among.EVERYONE
+            elif figure.name == "follow_up":
+                expected = Among.YES
+            else:
+                expected = Among.ANSWERED if extras else Among.EVERYONE
+            assert figure.of is expected
+            restricted = figure.among is not None or bool(figure.gate)
+            assert restricted == (figure.of is not Among.EVERYONE)
+
+
+def test_what_is_not_randomized_has_no_figures() -> None:
+    apart = [question for question in EVERY_TYPE.questions if not question.is_protected]
+    assert [question.type for question in apart] == ["declared", "information"]
+    assert not any(list(figures_of(question)) for question in apart)
+    declared = make_manifest(apart[:1])
+    assert compute_estimates(manifest=declared, counts=[[5, 6, 7]], fixed_end=True) == []
+
+
+# --- which interval -------------------------------------------------------------------------------
+
+
+def estimate_one(
+    question: ManifestQuestion, counts: list[list[int]], *, fixed_end: bool = False
+) -> dict[str, dict[str, Any]]:
+    [found] = compute_estimates(
+        manifest=make_manifest([question]), counts=counts, fixed_end=fixed_end
+    )
+    return {row["figure"]: row for row in found["figures"]}
+
+
+def find(figures: Iterable[Figure], name: str) -> Figure:
+    [figure] = [figure for figure in figures if figure.name == name]
+    return figure
+
+
+def test_several_codes_are_the_others_turned_round() -> None:
+    question = make_question("q1", "follow_up")
+    rows = estimate_one(question, [[500, 300, 200]])
+    no = confidence_sequence(
+        successes=500,
+        total=1000,
+        other_probability=question.mechanism.other_probability,
+        slope=question.mechanism.slope,
+    )
+    assert rows["yes"]["count"] == 500
+    assert rows["yes"]["low"] == pytest.approx(1 - float(no.high))
+    assert rows["yes"]["high"] == pytest.approx(1 - float(no.low))
+    # Behind a refusal the same share is one of those who answered.
+    behind = estimate_one(make_question("q1", "follow_up", refusal=True), [[400, 200, 200, 200]])
+    assert behind["yes"]["low"] < behind["yes"]["estimate"] < behind["yes"]["high"]
+    assert behind["yes"]["method"] == "dirichlet_sequence"
+
+
+def test_an_item_behind_a_gate_has_both_intervals_at_half_the_error() -> None:
+    question = make_question("q1", "several", refusal=True)
+    gate = RandomizedResponse(symbols=2, threshold=question.gate_threshold or 0)
+    counts = [[700, 300], [600, 400], [500, 500], [650, 350]]
+    rows = estimate_one(question, counts)
+    together = simultaneous_level(LEVEL, shares=4)
+    for level, ends in (
+        (LEVEL, (rows["1"]["low"], rows["1"]["high"])),
+        (together, rows["1"]["together"]),
+        *((level, (low, high)) for level, low, high in rows["1"]["guides"]),
+    ):
+        part, whole = (
+            confidence_sequence(
+                successes=successes,
+                total=1000,
+                other_probability=mechanism.other_probability,
+                slope=mechanism.slope,
+                level=(1 + level) / 2,
+            )
+            for successes, mechanism in ((400, question.mechanism), (700, gate))
+        )
+        expected = ratio_of_shares(
+            part=(float(part.low), float(part.high)), whole=(float(whole.low), float(whole.high))
+        )
+        assert ends == pytest.approx(expected)
+    assert rows["1"]["method"] == "confidence_sequence_ratio"
+    assert rows["1"]["estimate"] == pytest.approx(0.3 / 0.9)
+
+
+def test_where_nobody_seems_to_have_answered_an_item_has_no_share() -> None:
+    question = make_question("q1", "several", refusal=True)
+    for fixed_end in (True, False):
+        rows = estimate_one(
+            question, [[240, 760], [740, 260], [750, 250], [750, 250]], fixed_end=fixed_end
+        )
+        assert (rows["1"]["estimate"], rows["1"]["standard_error"]) == (None, None)
+        assert (rows["1"]["low"], rows["1"]["high"]) == (0, 1)
+
+
+@pytest.mark.parametrize("fixed_end", [True, False])
+@pytest.mark.parametrize("refusal", [True, False])
+def test_a_rounded_number_is_estimated_as_its_bit(fixed_end: bool, refusal: bool) -> None:
+    question = make_question("q1", "number", refusal=refusal)
+    counts = [500, 300, 200] if refusal else [600, 400]
+    row = estimate_one(question, [counts], fixed_end=fixed_end)["mean"]
+    expected = estimate_range_mean(
+        counts=counts, mechanism=question.mechanism, minimum=-5, maximum=20, fixed_end=fixed_end
+    )
+    assert row["estimate"] == pytest.approx(expected.mean)
+    assert row["standard_error"] == pytest.approx(expected.standard_error)
+    assert [row["low"], row["high"]] == pytest.approx([expected.low, expected.high])
+    assert (row["method"], row["effective_total"]) == (expected.method, None)
+
+
+def test_guides_lie_inside_and_all_together_outside_for_every_figure() -> None:
+    people = draw_people(EVERY_TYPE)
+    counts = expected_counts(EVERY_TYPE, people, reports=4000)
+    shown = sum(figure.shown for figure in list_figures(EVERY_TYPE))
+    for fixed_end in (True, False):
+        found = compute_estimates(manifest=EVERY_TYPE, counts=counts, fixed_end=fixed_end)
+        levels = {question["together_level"] for question in found}
+        assert levels == {simultaneous_level(LEVEL, shares=shown)}
+        for key, row in rows_of(found).items():
+            (half, half_low, half_high), (most, most_low, most_high) = row["guides"]
+            assert (half, most) == (0.5, 0.8)
+            low, high = row["together"]
+            ends = [low, row["low"], most_low, half_low, half_high, most_high, row["high"], high]
+            assert ends == sorted(ends), key
+
+
+def test_only_one_of_yes_and_no_counts_as_shown() -> None:
+    figures = list(figures_of(make_question("q1", "yes_no", refusal=True)))
+    assert [figure.name for figure in figures] == ["1", "0", "refused"]
+    assert [figure.shown for figure in figures] == [True, False, True]
+    assert find(figures, "1").kind is Kind.SHARE
+
+
+# --- alarm ---------------------------------------------------------------------------------------
+
+
+def test_the_alarm_watches_every_code_of_every_symbol() -> None:
+    """Also the gate's, and those of "prefer not to say" and "not asked"."""
+    question = make_question("q1", "several", refusal=True)
+    quiet = [[700, 300], [600, 400], [600, 400], [600, 400]]
+    for symbol, cells in ((0, [900, 100]), (2, [900, 100])):
+        counts = [cells if place == symbol else fine for place, fine in enumerate(quiet)]
+        for fixed_end in (True, False):
+            [found] = compute_estimates(
+                manifest=make_manifest([question]), counts=counts, fixed_end=fixed_end
+            )
+            assert found["alarm"]
+    [found] = compute_estimates(manifest=make_manifest([question]), counts=quiet, fixed_end=True)
+    assert not found["alarm"]
+
+
+def test_the_alarm_s_level_counts_every_code_of_larger_questions() -> None:
+    question = make_question("q1", "choice")
+    mechanism = question.mechanism
+    level = simultaneous_level(0.99, shares=4)
+    seen = set()
+    for count in range(200, 400, 2):
+        rest = 2000 - count
+        cells = [count, rest // 3, rest // 3, rest - 2 * (rest // 3)]
+        [found] = compute_estimates(
+            manifest=make_manifest([question]), counts=[cells], fixed_end=False
+        )
+        expected = confidence_sequence(
+            successes=cells,
+            total=2000,
+            other_probability=mechanism.other_probability,
+            slope=mechanism.slope,
+            level=level,
+        ).contradiction.any()
+        assert found["alarm"] == bool(expected)
+        seen.add(found["alarm"])
+    assert seen == {True, False}

@@ -1,0 +1,136 @@
+"""What a snapshot holds: which intervals, for how many shares at once, and when it warns."""
+
+from __future__ import annotations
+
+import pytest
+
+from aggregator.results.estimands import figures_of
+from aggregator.results.estimates import LEVEL, compute_estimates
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.estimation import estimate_shares
+from privacy.shares.intervals import clopper_pearson, confidence_sequence, likelihood_ratio
+from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+
+
+def make_question(number: int, *, k: int = 2, flips: int = 25) -> ManifestQuestion:
+    mechanism = RandomizedResponse.from_flips(symbols=k, flips=flips)
+    return ManifestQuestion(
+        name=f"q{number}",
+        type="yes_no" if k == 2 else "choice",
+        text=f"Question {number}?",
+        flips=flips,
+        threshold=mechanism.threshold,
+        options=tuple(Option(code=code, text=f"Option {code}") for code in range(k)),
+    )
+
+
+def make_manifest(*questions: ManifestQuestion) -> Manifest:
+    return Manifest(
+        survey="abc",
+        wave=1,
+        title="On the road",
+        introduction="",
+        language="en",
+        minimum_batch=50,
+        display_minimum=100,
+        opens=None,
+        closes=None,
+        cap=None,
+        questions=questions,
+    )
+
+
+def test_questions_of_unlike_k_and_strength_are_estimated_side_by_side() -> None:
+    questions = [make_question(1), make_question(2, k=4, flips=10), make_question(3, flips=5)]
+    counts = [[600, 400], [400, 300, 200, 100], [900, 100]]
+    found = compute_estimates(manifest=make_manifest(*questions), counts=counts, fixed_end=True)
+    for question, cells, result in zip(questions, counts, found, strict=True):
+        alone = estimate_shares(counts=cells, mechanism=question.mechanism)
+        codes = result["figures"]
+        assert [code["count"] for code in codes] == cells
+        assert [code["estimate"] for code in codes] == pytest.approx(list(alone.shares))
+        assert [code["joint_estimate"] for code in codes] == pytest.approx(list(alone.joint_shares))
+        errors = [code["standard_error"] for code in codes]
+        assert errors == pytest.approx(list(alone.standard_errors))
+        interval = likelihood_ratio(
+            successes=cells,
+            total=1000,
+            other_probability=question.mechanism.other_probability,
+            slope=question.mechanism.slope,
+        )
+        assert [code["low"] for code in codes] == pytest.approx(list(interval.low), abs=1e-12)
+        assert [code["high"] for code in codes] == pytest.approx(list(interval.high), abs=1e-12)
+
+
+def test_guides_lie_inside_and_all_together_outside() -> None:
+    manifest = make_manifest(make_question(1), make_question(2))
+    for fixed_end in (False, True):
+        [first, _] = compute_estimates(
+            manifest=manifest, counts=[[600, 400], [550, 450]], fixed_end=fixed_end
+        )
+        for code in first["figures"]:
+            (half, half_low, half_high), (most, most_low, most_high) = code["guides"]
+            assert (half, most) == (0.5, 0.8)
+            low, high = code["together"]
+            ends = [low, code["low"], most_low, half_low, half_high, most_high, code["high"], high]
+            assert ends == sorted(ends)
+            assert len(set(ends)) == 8
+
+
+def test_all_together_counts_the_shares_that_are_shown() -> None:
+    questions = [make_question(1), make_question(2, k=4)]
+    shown = [[f.name for f in figures_of(question) if f.shown] for question in questions]
+    assert shown == [["1"], ["0", "1", "2", "3"]]
+    found = compute_estimates(
+        manifest=make_manifest(*questions),
+        counts=[[600, 400], [400, 300, 200, 100]],
+        fixed_end=False,
+    )
+    assert {round(result["together_level"], 12) for result in found} == {0.99}
+    expected = confidence_sequence(
+        successes=400, total=1000, other_probability=0.25, slope=0.5, level=0.99
+    )
+    assert found[0]["figures"][1]["together"] == pytest.approx(
+        [float(expected.low), float(expected.high)]
+    )
+
+
+def test_few_reports_at_little_noise_get_the_guaranteed_interval() -> None:
+    question = make_question(1, flips=2)
+    mechanism = question.mechanism
+    [found] = compute_estimates(manifest=make_manifest(question), counts=[[45, 5]], fixed_end=True)
+    assert {figure["method"] for figure in found["figures"]} == {"clopper_pearson"}
+    assert found["level"] == LEVEL
+    expected = clopper_pearson(
+        successes=5,
+        total=50,
+        other_probability=mechanism.other_probability,
+        slope=mechanism.slope,
+    )
+    assert found["figures"][1]["low"] == pytest.approx(float(expected.low), abs=1e-12)
+
+
+def test_the_alarm_waits_for_more_than_a_contradiction() -> None:
+    manifest = make_manifest(*(make_question(number) for number in range(1, 6)))
+    fine = [[700, 300]] * 4
+    # Two coins show Yes at least 250 times of 1,000 in the long run.
+    seen = set()
+    for yes in range(150, 251, 5):
+        found = compute_estimates(
+            manifest=manifest, counts=[[1000 - yes, yes], *fine], fixed_end=False
+        )
+        assert not any(result["alarm"] for result in found[1:])
+        contradicts = {figure["contradiction"] for figure in found[0]["figures"]}
+        assert len(contradicts) == 1
+        seen.add((contradicts.pop(), found[0]["alarm"]))
+    # First it contradicts at 95 %, and only further out is there an alarm.
+    assert seen == {(False, False), (True, False), (True, True)}
+
+
+def test_an_alarm_does_not_need_an_interval_that_can_be_empty() -> None:
+    [found] = compute_estimates(
+        manifest=make_manifest(make_question(1)), counts=[[850, 150]], fixed_end=True
+    )
+    assert {figure["method"] for figure in found["figures"]} == {"likelihood_ratio"}
+    assert not any(figure["contradiction"] for figure in found["figures"])
+    assert found["alarm"]

@@ -1,0 +1,183 @@
+"""Browser and coins side by side: compared, and pooled only when somebody asks for it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from aggregator.results.modes import pair_strata
+from aggregator.results.results import find_view
+from privacy.associations.comparison import compare_groups, pool_strata
+from surveys.authoring.services import close_wave
+from surveys.models import Survey, Wave
+from tests.support.factories import make_launched_survey
+from tests.support.fielding import process, send_codes, sign_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+
+
+def make_answered(
+    *, browser: list[int], coins: list[int], flips: int = 40, **settings: Any
+) -> Survey:
+    """200 people in the browser, of whom browser[i] sent Yes to question i, and 100 with coins."""
+    wave = make_launched_survey(
+        coins=True, flips=flips, minimum_batch=10, display_minimum=50, **settings
+    )
+    survey = wave.survey
+    other = survey.coin_wave
+    assert other is not None
+    send_codes(wave, yes=browser, total=200)
+    send_codes(other, yes=coins, total=100)
+    close_wave(
+        wave_id=wave.pk, ending=Wave.Ending.CAP if settings.get("cap") else Wave.Ending.OWNER
+    )
+    process(wave, drawn=False)
+    process(other, drawn=False)
+    return survey
+
+
+def read(survey: Survey, name: str = "both", query: str = "") -> Any:
+    return sign_in(survey.owner).get(reverse(f"aggregator:{name}", args=[survey.slug]) + query)
+
+
+def words_of(response: Any) -> str:
+    text = re.sub(r"<[^>]+>", " ", response.content.decode())
+    return " ".join(text.split())
+
+
+def rows_of(response: Any) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(response.content.decode())))
+
+
+def test_the_difference_is_of_true_answers_behind_channels_of_their_own() -> None:
+    survey = make_answered(browser=[100, 88], coins=[50, 45])
+    page = words_of(read(survey))
+    # 40 flips of 100: d = .2 and c = .4, so .5 becomes .5 and .44 becomes .2; two coins: 2 s − .5.
+    for words in ("people 50 %", "people 20 %", "people 40 %", "Coins less browser 20 points"):
+        assert words in page
+    first, second = rows_of(read(survey, "both_csv"))
+    assert float(first["browser_estimate"]) == pytest.approx(0.5)
+    assert float(first["coins_estimate"]) == pytest.approx(0.5)
+    assert float(first["difference"]) == pytest.approx(0, abs=1e-8)
+    assert float(second["difference"]) == pytest.approx(0.4 - 0.2, abs=1e-8)
+    variance = 0.25 / 200 / 0.04 + 0.25 / 100 / 0.25
+    assert float(first["difference_standard_error"]) == pytest.approx(math.sqrt(variance))
+    assert first["difference_method"] == "profile_likelihood"
+    assert (first["browser_n"], first["coins_n"]) == ("200", "100")
+    assert (first["browser_threshold"], first["coins_threshold"]) == ("2576980377", "3221225472")
+    assert "pooled" not in first
+
+
+def test_pooled_shares_are_shown_only_to_those_who_ask() -> None:
+    survey = make_answered(browser=[100, 88], coins=[55, 35])
+    apart, together = read(survey), read(survey, query="?pooled=yes")
+    assert "Pooled, because you chose so" not in words_of(apart)
+    assert ">Pooled</a>" not in apart.content.decode()
+    assert together.content.decode().count(">Pooled</a>") == 2
+    assert "Pooled, because you chose so" in words_of(together)
+    for query in ("?pooled=1", "?pooled=", "?pooled=no"):
+        assert "because you chose so" not in words_of(read(survey, query=query))
+    first, _ = rows_of(read(survey, "both_csv", "?pooled=yes"))
+    expected = pool_strata(
+        successes=[55, 100],
+        totals=[100, 200],
+        mechanisms=[question.question.mechanism for question in mechanisms(survey)],
+    )
+    assert float(first["pooled"]) == expected.share
+    assert float(first["pooled_low"]) == expected.low
+    assert float(first["pooled_high"]) == expected.high
+    assert expected.low < expected.share < expected.high
+
+
+def mechanisms(survey: Survey) -> list[Any]:
+    found = [find_view(survey, mode=mode).results for mode in ("manual", "electronic")]
+    return [results.questions[0] for results in found if results]
+
+
+def test_shares_that_differ_are_not_to_be_pooled() -> None:
+    survey = make_answered(browser=[60, 100], coins=[70, 50], flips=25)
+    page = words_of(read(survey, query="?pooled=yes"))
+    assert page.count("so one share describes neither. Do not pool them here.") == 1
+    assert "Do not pool" not in words_of(read(survey))
+    first, _ = rows_of(read(survey, "both_csv"))
+    # 2 · .7 − ½ − (2 · .3 − ½), the same channel
+    assert float(first["difference"]) == pytest.approx(0.8)
+    assert first["difference_method"] == "newcombe"
+    expected = compare_groups(
+        successes=[70, 60],
+        totals=[100, 200],
+        mechanisms=[question.question.mechanism for question in mechanisms(survey)],
+    )
+    assert float(first["difference_low"]) == expected.low
+    assert float(first["difference_high"]) == expected.high
+    assert 0 < expected.low < 0.8 < expected.high
+
+
+def test_codes_that_cannot_be_are_not_to_be_used() -> None:
+    survey = make_answered(browser=[100, 100], coins=[0, 50])
+    page = words_of(read(survey, query="?pooled=yes"))
+    assert "are the likely cause of the codes of coins." in page
+    first, second = rows_of(read(survey, "both_csv"))
+    assert (first["coins_status"], second["coins_status"]) == ("alarm", "ok")
+
+
+@pytest.mark.parametrize(("cap", "words"), [(200, "ended as fixed"), (None, "Exploratory")])
+def test_it_says_whether_one_look_was_all(cap: int | None, words: str) -> None:
+    survey = make_answered(browser=[100, 88], coins=[55, 35], **({"cap": cap} if cap else {}))
+    assert words in words_of(read(survey))
+
+
+@pytest.mark.parametrize("few", ["manual", "electronic"])
+def test_below_the_display_minimum_of_either_nothing_is_shown(few: str) -> None:
+    wave = make_launched_survey(coins=True, minimum_batch=10, display_minimum=50)
+    survey = wave.survey
+    for one in (wave, survey.coin_wave):
+        assert one is not None
+        total = 49 if one.mode == few else 60
+        send_codes(one, yes=[30, 20], total=total)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    for one in survey.waves.all():
+        process(one, drawn=False)
+    page = words_of(read(survey))
+    name = "those who tossed two coins" if few == "manual" else "those who answered in the browser"
+    assert f"Too few responses to show from {name}." in page
+    assert "Coins less browser" not in page
+    assert read(survey, "both_csv").status_code == 409
+
+
+def test_before_any_report_it_says_so_of_both() -> None:
+    survey = make_launched_survey(coins=True).survey
+    page = words_of(read(survey))
+    assert (
+        "from those who answered in the browser and from those who tossed two coins. Both" in page
+    )
+
+
+def test_only_questions_that_coins_asked_are_compared() -> None:
+    survey = make_answered(browser=[100, 88], coins=[55, 35])
+    found = [find_view(survey, mode=mode).results for mode in ("electronic", "manual")]
+    assert found[0] is not None
+    assert found[1] is not None
+    names = [one.coins.question.name for one in pair_strata(browser=found[0], coins=found[1])]
+    assert names == ["q1", "q2"]
+
+
+def test_without_coins_there_is_no_such_page() -> None:
+    survey = make_launched_survey().survey
+    assert read(survey).status_code == 404
+    assert read(survey, "both_csv").status_code == 404
+    assert Client().get(reverse("aggregator:both", args=[survey.slug])).status_code == 302
+
+
+def test_both_results_lead_there() -> None:
+    survey = make_answered(browser=[100, 88], coins=[55, 35])
+    path = reverse("aggregator:both", args=[survey.slug])
+    for name in ("results", "coin_results"):
+        assert f'href="{path}"' in read(survey, name).content.decode()

@@ -1,0 +1,202 @@
+"""Snapshots: a pure function of the batches, with the interval that the ending allows."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from aggregator.batches.sealing import close_due_waves, seal_next_batch
+from aggregator.models import Snapshot
+from aggregator.results import snapshots
+from aggregator.results.snapshots import (
+    METHOD_VERSION,
+    add_counts,
+    find_waves_to_estimate,
+    newest_snapshot,
+    update_snapshot,
+)
+from surveys.authoring.services import close_wave
+from surveys.models import Wave
+from tests.support.waves import make_wave, send_many
+
+pytestmark = pytest.mark.django_db
+# Of 40 reports, 22 say yes to the first question, 20 to the second, 8 to the third.
+ROWS = [bytes([i < 22, i % 2, i >= 32]) for i in range(40)]
+
+
+def seal_all(wave: Wave) -> None:
+    while seal_next_batch(wave_id=wave.pk):
+        pass
+
+
+def test_a_batch_past_the_newest_snapshot_is_work() -> None:
+    wave = make_wave()
+    send_many(wave, ROWS)
+    assert not find_waves_to_estimate().exists()
+    seal_all(wave)
+    assert list(find_waves_to_estimate()) == [wave]
+    update_snapshot(wave_id=wave.pk)
+    assert not find_waves_to_estimate().exists()
+
+
+def test_the_two_coin_estimate_is_twice_the_share_less_a_half() -> None:
+    wave = make_wave()
+    send_many(wave, ROWS)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    seal_all(wave)
+    snapshot = update_snapshot(wave_id=wave.pk)
+    assert snapshot is not None
+    assert (snapshot.total, snapshot.counts) == (40, [[18, 22], [20, 20], [32, 8]])
+    yes = [question["figures"][0] for question in snapshot.estimates]
+    # 2·22/40 − ½ = 0.6, 2·20/40 − ½ = 0.5, 2·8/40 − ½ = −0.1: stored unclipped
+    assert [code["estimate"] for code in yes] == pytest.approx([0.6, 0.5, -0.1], abs=1e-12)
+    # √(0.55·0.45/40)/½
+    assert yes[0]["standard_error"] == pytest.approx(0.157321327225523, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cap", "close_by_owner", "method"),
+    [
+        (40, False, "clopper_pearson"),  # it ended as it was frozen; few codes
+        (None, True, "confidence_sequence"),  # somebody closed it, perhaps after looking
+        (60, True, "confidence_sequence"),  # closed before its cap
+    ],
+)
+def test_the_interval_depends_on_how_the_wave_ended(
+    cap: int | None, close_by_owner: bool, method: str
+) -> None:
+    wave = make_wave(cap=cap)
+    send_many(wave, ROWS)
+    if close_by_owner:
+        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    assert close_due_waves() == (0 if close_by_owner else 1)
+    seal_all(wave)
+    snapshot = update_snapshot(wave_id=wave.pk)
+    assert snapshot is not None
+    assert snapshot.final
+    assert {f["method"] for q in snapshot.estimates for f in q["figures"]} == {method}
+
+
+def test_a_larger_wave_that_ended_as_frozen_has_the_shorter_interval() -> None:
+    wave = make_wave(cap=200)
+    send_many(wave, ROWS * 5)
+    assert close_due_waves() == 1
+    seal_all(wave)
+    snapshot = update_snapshot(wave_id=wave.pk)
+    assert snapshot is not None
+    assert {f["method"] for q in snapshot.estimates for f in q["figures"]} == {"likelihood_ratio"}
+
+
+def test_a_snapshot_of_an_older_method_is_made_again() -> None:
+    wave = make_wave()
+    send_many(wave, ROWS)
+    seal_all(wave)
+    update_snapshot(wave_id=wave.pk)
+    assert not find_waves_to_estimate().exists()
+    wave.snapshots.update(method_version=METHOD_VERSION - 1, estimates=[])
+    assert newest_snapshot(wave) is None  # its figures are not shown
+    assert list(find_waves_to_estimate()) == [wave]
+    update_snapshot(wave_id=wave.pk)
+    renewed = newest_snapshot(wave)
+    assert renewed is not None
+    assert renewed.estimates
+    assert not find_waves_to_estimate().exists()
+
+
+def test_while_a_wave_is_open_only_the_sequence_is_shown() -> None:
+    wave = make_wave(cap=1000)
+    send_many(wave, ROWS)
+    seal_all(wave)
+    snapshot = update_snapshot(wave_id=wave.pk)
+    assert snapshot is not None
+    assert not snapshot.final
+    assert snapshot.estimates[0]["level"] == 0.95
+    assert snapshot.estimates[0]["figures"][0]["method"] == "confidence_sequence"
+
+
+def test_a_snapshot_taken_between_closing_and_the_last_batch_is_not_final() -> None:
+    wave = make_wave(cap=40)
+    send_many(wave, ROWS)
+    seal_next_batch(wave_id=wave.pk)
+    close_due_waves()
+    early = update_snapshot(wave_id=wave.pk)
+    assert early is not None
+    assert (early.through_batch, early.final) == (1, False)
+    assert early.estimates[0]["figures"][0]["method"] == "confidence_sequence"
+    seal_all(wave)
+    assert list(find_waves_to_estimate()) == [wave]
+    late = update_snapshot(wave_id=wave.pk)
+    assert late is not None
+    assert (late.through_batch, late.final) == (2, True)
+
+
+def test_a_last_snapshot_that_missed_the_end_is_found_and_made_final() -> None:
+    wave = make_wave(cap=40)
+    send_many(wave, ROWS)
+    close_due_waves()
+    seal_all(wave)
+    update_snapshot(wave_id=wave.pk)
+    Snapshot.objects.update(final=False)
+    assert list(find_waves_to_estimate()) == [wave]
+    update_snapshot(wave_id=wave.pk)
+    assert Snapshot.objects.get().final
+
+
+def test_estimating_twice_changes_nothing() -> None:
+    wave = make_wave()
+    send_many(wave, ROWS)
+    seal_all(wave)
+    first = update_snapshot(wave_id=wave.pk)
+    second = update_snapshot(wave_id=wave.pk)
+    assert first is not None
+    assert second is not None
+    assert first.pk == second.pk
+    assert (first.counts, first.estimates) == (second.counts, second.estimates)
+
+
+def test_snapshots_made_step_by_step_equal_one_made_at_the_end() -> None:
+    wave = make_wave()
+    for _ in range(5):
+        send_many(wave, ROWS)
+        seal_all(wave)
+        update_snapshot(wave_id=wave.pk)
+    counts, through_batch = add_counts([], 0, wave.batches.order_by("number"))
+    newest = newest_snapshot(wave)
+    assert newest is not None
+    assert (newest.counts, newest.through_batch) == (counts, through_batch)
+    assert wave.snapshots.count() == 5
+
+
+def test_old_snapshots_are_dropped_and_the_newest_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "KEPT_PER_WAVE", 3)
+    wave = make_wave()
+    for _ in range(5):
+        send_many(wave, ROWS)
+        seal_all(wave)
+        update_snapshot(wave_id=wave.pk)
+    assert list(wave.snapshots.values_list("through_batch", flat=True)) == [3, 4, 5]
+
+
+def test_without_a_batch_there_is_no_snapshot() -> None:
+    wave = make_wave()
+    send_many(wave, ROWS[:19])
+    assert update_snapshot(wave_id=wave.pk) is None
+
+
+def test_exact_expected_counts_give_back_the_truth() -> None:
+    # 64 people, each of the 8 kinds of true reply eight times, every pattern of coins once:
+    # a coin turns 1 of 4 codes, so 64·4³ reports hold each pattern in exact proportion.
+    rows = [
+        bytes(truth ^ (coin == 3) for truth, coin in zip(kind, coins, strict=True))
+        for kind in ((1, 0, 0), (1, 1, 0), (0, 0, 0), (1, 0, 1))
+        for coins in product(range(4), repeat=3)
+    ]
+    wave = make_wave()
+    send_many(wave, rows)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    seal_all(wave)
+    snapshot = update_snapshot(wave_id=wave.pk)
+    assert snapshot is not None
+    shares = [question["figures"][0]["estimate"] for question in snapshot.estimates]
+    assert shares == pytest.approx([3 / 4, 1 / 4, 1 / 4], abs=1e-9)

@@ -1,0 +1,92 @@
+"""The first page, the list of problems and the guide to the API."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from aggregator.problems import ALL_PROBLEMS
+from aggregator.views.home import PAGE_SIZE
+from tests.support.factories import make_launched_survey, make_survey, make_user
+from tests.support.fielding import field, sign_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+
+
+def words_of(response: Any) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+def test_visitors_read_the_claim_and_the_special_case() -> None:
+    words = words_of(Client().get("/"))
+    assert "Hear the crowd, never the person." in words
+    assert "2n′/n − ½" in words
+    assert "Sign in" in words
+    assert "nonymous" not in words
+
+
+def test_a_new_researcher_is_invited_to_begin() -> None:
+    response = sign_in(make_user()).get("/")
+    assert "No survey yet" in words_of(response)
+    assert reverse("surveys:create") in response.content.decode()
+
+
+def test_own_surveys_are_listed_with_state_and_sealed_reports() -> None:
+    owner = make_user()
+    make_survey(owner=owner, title="A draft")
+    make_launched_survey(
+        owner=owner, title="For later", opens_at=timezone.now() + timedelta(days=9)
+    )
+    make_launched_survey(owner=owner, title="Running")
+    field(make_launched_survey(owner=owner, title="Done"), yes=[20, 20], total=1234)
+    make_survey(title="Somebody else's")
+    words = words_of(sign_in(owner).get("/"))
+    for line in ("Draft A draft", "Opens later For later", "Open Running", "Closed Done"):
+        assert line in words
+    assert "1,234 sealed reports" in words
+    assert "Somebody else" not in words
+
+
+def test_a_long_list_has_pages() -> None:
+    owner = make_user()
+    for number in range(PAGE_SIZE + 1):
+        make_survey(owner=owner, title=f"Survey {number}", questions=[])
+    client = sign_in(owner)
+    assert "Survey 0 " not in words_of(client.get("/"))
+    assert "Survey 0 " in words_of(client.get("/?page=2"))
+    assert client.get("/?page=nonsense").status_code == 200
+
+
+@pytest.mark.parametrize("surveys", [1, 6])
+def test_the_list_costs_the_same_for_any_number(
+    surveys: int, django_assert_num_queries: Any
+) -> None:
+    owner = make_user()
+    for _ in range(surveys):
+        make_launched_survey(owner=owner)
+    client = sign_in(owner)
+    with django_assert_num_queries(5):  # session, user, count, surveys, waves
+        client.get("/")
+
+
+def test_every_problem_has_one_line_and_one_address() -> None:
+    page = Client().get(reverse("aggregator:problems")).content.decode()
+    slugs = [problem.slug for problem in ALL_PROBLEMS]
+    assert len(set(slugs)) == len(slugs)
+    for problem in ALL_PROBLEMS:
+        assert page.count(f'id="{problem.slug}"') == 1
+        assert problem.advice
+        assert Client().get(problem.type)["Location"] == f"/problems#{problem.slug}"
+    assert Client().get("/problems/no-such-reason").status_code == 404
+
+
+def test_the_guide_links_to_the_schema() -> None:
+    page = Client().get(reverse("aggregator:api_guide")).content.decode()
+    assert 'href="/api/schema"' in page
+    assert 'href="/problems"' in page

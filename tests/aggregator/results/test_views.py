@@ -1,0 +1,272 @@
+"""The results page and its panel: what is said, to whom, and when it changes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from aggregator.models import Chart
+from aggregator.results.results import find_view
+from aggregator.simulation.demo_surveys import REDBOOK
+from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.models import Question, Survey, Wave
+from tests.support.factories import QUESTIONS, make_launched_survey, make_survey, make_user
+from tests.support.fielding import field, process, send_codes, sign_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+TOO_FEW = "Too few responses to show."
+
+
+def read(survey: Survey, name: str = "results", **options: Any) -> Any:
+    return sign_in(survey.owner).get(reverse(f"aggregator:{name}", args=[survey.slug]), **options)
+
+
+def text_of(response: Any) -> str:
+    """The words of a page, each run of white space, breaking or not, as one space."""
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+def test_every_estimate_comes_with_its_interval_its_kind_and_its_worth() -> None:
+    survey = field(make_launched_survey(), yes=[490, 700], total=1400)
+    words = text_of(read(survey))
+    # 2 · 490/1400 − ½ = 20 %, and as many direct answers as .2 · .8 / Var say: 246.
+    assert re.search(r"20 % \(95 %: \d+ to \d+ %\)\. ", words)
+    assert "1,400 codes inform like about 246 direct answers." in words
+    assert "Raw share of Yes codes 35.0 %" in words
+    assert "valid while you watch" in words
+
+
+def test_a_survey_that_ended_as_fixed_says_why_its_intervals_are_valid() -> None:
+    wave = make_launched_survey(cap=200)
+    survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.CAP)
+    words = text_of(read(survey))
+    assert "because the end was fixed before the survey opened" in words
+    assert "valid while you watch" not in words
+
+
+def test_closing_early_keeps_the_interval_for_watchers() -> None:
+    wave = make_launched_survey(cap=1000)
+    survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.OWNER)
+    assert "valid while you watch" in text_of(read(survey))
+
+
+def test_an_estimate_outside_0_to_100_is_shown_clipped_and_says_so() -> None:
+    survey = field(make_launched_survey(), yes=[240, 500], total=1000)
+    words = text_of(read(survey))
+    assert "The unclipped estimate is −2.0 %" in words
+    assert "0 % is shown" in words
+
+
+def test_codes_that_contradict_the_design_are_a_result_of_their_own() -> None:
+    survey = field(make_launched_survey(), yes=[1000, 500], total=1000)
+    words = text_of(read(survey))
+    assert "The codes contradict the design" in words
+    assert "Unclipped estimate 150.0 %" in words
+
+
+@pytest.mark.parametrize("name", ["results", "results_panel"])
+def test_below_the_display_minimum_nothing_is_shown(name: str) -> None:
+    survey = field(make_launched_survey(display_minimum=1000), yes=[613, 471], total=987)
+    response = read(survey, name)
+    words = re.sub("[0-9a-f]{64}", "the manifest's hash", text_of(response))
+    assert TOO_FEW in words
+    for figure in ("Raw share", "stimate", "987", "613", "471", "Download"):
+        assert figure not in words, figure
+    assert "chart" not in re.sub(r"<script[^>]*></script>", "", response.content.decode())
+    for name in ("chart_svg", "chart_png"):
+        assert read(survey, name).status_code == 404
+
+
+def test_a_stale_chart_below_the_minimum_is_not_served() -> None:
+    survey = field(make_launched_survey(display_minimum=100), yes=[33, 17], total=99)
+    wave = Wave.objects.get(survey=survey)
+    Chart.objects.create(
+        wave=wave, through_batch=1, final=True, specification={}, svg="<svg/>", png=b"x"
+    )
+    assert read(survey, "chart_svg").status_code == 404
+
+
+def test_a_page_from_before_a_seal_still_finds_its_picture() -> None:
+    wave = make_launched_survey()
+    send_codes(wave, yes=[40, 50], total=100)
+    process(wave)
+    send_codes(wave, yes=[40, 50], total=100)
+    process(wave, drawn=False)
+    assert read(wave.survey, "chart_svg").status_code == 200
+
+
+def test_what_was_frozen_is_on_the_page() -> None:
+    wave = make_launched_survey(cap=200, display_minimum=123)
+    survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.CAP)
+    response = read(survey)
+    words = text_of(response)
+    assert f'href="/m/{wave.manifest_hash_hex}.json"' in response.content.decode()
+    assert "Smallest batch (K) 10 reports" in words
+    assert "Display minimum 123 reports" in words
+    # Two questions of ln 3 each: 1.0987 and 2.1973, never rounded down.
+    assert "2.20 Q1: 1.10, 25 flips of 100" in words
+
+
+def test_flips_of_questions_with_more_codes_name_their_strength_only() -> None:
+    survey = make_survey()
+    options = ["By bus", "By car", "On foot"]
+    add_question(survey=survey, text="How?", type=Question.Type.CHOICE, options=options)
+    add_question(survey=survey, text="Which?", type=Question.Type.SEVERAL, options=options)
+    launch_survey(survey=survey)
+    words = text_of(read(survey))
+    assert "Q2: 1.10, 25 flips of 100 Q3: 1.10, as strong as 25 flips of 100" in words
+    assert "Q4: 3.30, 25 flips of 100" in words
+
+
+def test_a_draft_says_that_it_is_not_opened() -> None:
+    assert "Not opened yet" in text_of(read(make_survey()))
+
+
+def test_an_open_survey_without_a_batch_listens() -> None:
+    wave = make_launched_survey(owner=make_user("owner@example.org"))
+    send_codes(wave, yes=[3, 3], total=7)
+    words = text_of(read(wave.survey))
+    assert "Listening" in words
+    assert "in batches of at least 10, so that nobody stands out." in words
+    assert "So the first one is sealed once 20 reports have come" in words
+    assert "7" not in words.replace(wave.manifest_hash_hex, "")
+
+
+def test_a_survey_that_closed_empty_says_so() -> None:
+    wave = make_launched_survey()
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    assert "No reports came" in text_of(read(wave.survey))
+
+
+def test_a_survey_closed_below_the_minimum_batch_says_what_became_of_it() -> None:
+    survey = field(make_launched_survey(), yes=[3, 3], total=9)
+    words = text_of(read(survey))
+    assert "fewer than 10 reports" in words
+    assert "nothing was published and the reports were deleted" in words
+
+
+def test_a_closed_survey_whose_reports_wait_says_that_it_is_being_counted() -> None:
+    wave = make_launched_survey()
+    send_codes(wave, yes=[3, 3], total=15)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    assert "being counted" in text_of(read(wave.survey))
+
+
+def test_the_figures_do_not_wait_for_the_chart() -> None:
+    survey = field(make_launched_survey(), yes=[80, 100], total=200, drawn=False)
+    words = text_of(read(survey))
+    assert "The chart is being drawn" in words
+    assert "Raw share of Yes codes 40.0" in words
+
+
+def test_html_in_texts_stays_text() -> None:
+    wave = make_launched_survey(
+        title="<script>alert(1)</script>", questions=["</script><b>bold</b>?"]
+    )
+    page = read(field(wave, yes=[80], total=200)).content.decode()
+    assert "<script>alert" not in page
+    assert "<b>bold" not in page
+    assert page.count("</script>") == page.count("<script")
+
+
+def test_only_the_demo_tells_a_truth() -> None:
+    wave = make_launched_survey(questions=["a?", "b?", "c?", "d?"])
+    survey = field(wave, yes=[90, 80, 100, 110], total=200)
+    assert "known truth" not in text_of(read(survey))
+    Survey.objects.filter(pk=survey.pk).update(demo=True, title=REDBOOK.title)
+    words = text_of(read(Survey.objects.get(pk=survey.pk)))
+    assert "These figures were published in 1978" in words
+    for share in ("32.2 %", "22.6 %", "48.4 %", "62.1 %"):
+        assert f"Known truth {share}" in words
+
+
+# --- the panel ----------------------------------------------------------------------------------
+def panel(survey: Survey, seen: str) -> Any:
+    return read(survey, "results_panel", query_params={"seen": seen})
+
+
+def test_the_panel_answers_204_until_a_batch_is_sealed() -> None:
+    wave = make_launched_survey()
+    send_codes(wave, yes=[40, 50], total=100)
+    process(wave)
+    seen = find_view(wave.survey).seen
+    assert panel(wave.survey, seen).status_code == 204
+    send_codes(wave, yes=[3, 3], total=9)
+    assert panel(wave.survey, seen).status_code == 204
+    send_codes(wave, yes=[3, 3], total=9)
+    process(wave)
+    response = panel(wave.survey, seen)
+    assert response.status_code == 200
+    assert 'hx-swap-oob="true"' in response.content.decode()
+    assert find_view(wave.survey).seen in response.content.decode()
+
+
+def test_the_panel_follows_a_chart_that_comes_late() -> None:
+    wave = make_launched_survey()
+    send_codes(wave, yes=[40, 50], total=100)
+    process(wave, drawn=False)
+    seen = find_view(wave.survey).seen
+    process(wave)
+    assert panel(wave.survey, seen).status_code == 200
+
+
+def test_the_panel_stops_asking_once_all_is_final() -> None:
+    survey = field(make_launched_survey(), yes=[80, 100], total=200)
+    response = panel(survey, "1-0-drawn")
+    assert response.status_code == 286
+    assert "hx-get" not in response.content.decode()
+    assert "hx-get" not in read(survey).content.decode()
+
+
+def test_a_panel_without_a_session_sends_the_whole_page_to_sign_in() -> None:
+    wave = make_launched_survey()
+    address = reverse("aggregator:results_panel", args=[wave.survey.slug])
+    response = Client().get(address, headers={"HX-Request": "true"})
+    assert response["HX-Refresh"] == "true"
+    assert b"<form" not in response.content
+
+
+# --- access and cost ----------------------------------------------------------------------------
+NAMES = ["results", "results_panel", "chart_svg", "chart_png", "reports_csv", "estimates_csv"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_foreign_results_do_not_exist_and_visitors_sign_in(name: str) -> None:
+    survey = field(make_launched_survey(), yes=[80, 100], total=200)
+    address = reverse(f"aggregator:{name}", args=[survey.slug])
+    assert sign_in(make_user()).get(address).status_code == 404
+    visitor = Client().get(address)
+    assert visitor.status_code == 302
+    assert visitor["Location"] == f"{reverse('account_login')}?next={address}"
+
+
+@pytest.mark.parametrize("questions", [1, 40])
+def test_queries_do_not_grow_with_the_questions(
+    questions: int, django_assert_num_queries: Any
+) -> None:
+    # Forty questions need stronger flips to stay below the largest total epsilon.
+    wave = make_launched_survey(questions=[QUESTIONS[0]] * questions, flips=40)
+    survey = field(wave, yes=[90] * questions, total=200)
+    client = sign_in(survey.owner)
+    # Session, user, survey, wave, snapshot, chart.
+    for name in ("results", "results_panel"):
+        with django_assert_num_queries(6):
+            client.get(reverse(f"aggregator:{name}", args=[survey.slug]))
+
+
+def test_pictures_are_served_inline_and_as_downloads() -> None:
+    survey = field(make_launched_survey(), yes=[80, 100], total=200)
+    svg, png = read(survey, "chart_svg"), read(survey, "chart_png")
+    assert svg["Content-Type"] == "image/svg+xml"
+    assert svg["Content-Disposition"].startswith("inline")
+    assert svg.content.startswith(b"<svg")
+    assert png.content.startswith(b"\x89PNG")
+    download = read(survey, "chart_png", query_params={"download": ""})
+    assert re.fullmatch(
+        rf'attachment; filename="{survey.slug}_w1_[0-9a-f]{{8}}_RANDOMIZED_chart.png"',
+        download["Content-Disposition"],
+    )

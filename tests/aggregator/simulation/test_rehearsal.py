@@ -1,0 +1,181 @@
+"""Synthetic respondents: what may be stated, how they are drawn, and what they send."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.models import User
+from aggregator.simulation.demo_surveys import STUDY
+from aggregator.simulation.rehearsal import (
+    RehearsalError,
+    draw_people,
+    open_rehearsal,
+    read_groups,
+    share_out,
+)
+from aggregator.simulation.respondents import Answers, find_asked, randomize_answers
+from surveys.authoring.drafts import describe
+from surveys.authoring.errors import NotLaunchable
+from surveys.authoring.services import add_question, create_survey
+from surveys.manifest.manifest import Manifest
+from surveys.models import Survey
+
+
+@pytest.fixture
+def survey(db: None) -> Survey:
+    owner = User.objects.create_user(email="rehearsal@example.org")
+    survey = create_survey(owner=owner, title="Study", drawn=4)
+    STUDY.add_questions(survey)
+    return survey
+
+
+@pytest.fixture
+def manifest(survey: Survey) -> Manifest:
+    return describe(survey=survey, wave_number=1)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "Write a list of groups"),
+        ({"share": 1}, "Write a list of groups"),
+        ([{"share": 1}], "Group 1 must have a share and answers"),
+        ([{"share": 0, "answers": {}}], "share of group 1 must be a number above 0"),
+        ([{"share": True, "answers": {}}], "share of group 1 must be a number above 0"),
+        ([{"share": 1, "answers": {"q77": 1}}], "no answer to give to q77"),
+        ([{"share": 1, "answers": {"q1": 1}}], "no answer to give to q1"),  # text to read
+        ([{"share": 1, "answers": {"q3": 2}}], r"Group 1, q3: the codes are \[0, 1\]"),
+        ([{"share": 1, "answers": {"q3": "yes"}}], "q3: an answer is a whole number"),
+        ([{"share": 1, "answers": {"q3": {"yes": 1}}}], "called by their codes, not 'yes'"),
+        ([{"share": 1, "answers": {"q3": {"1": 0}}}], "some weight must be above 0"),
+        ([{"share": 1, "answers": {"q3": {"1": -1}}}], "weight of 1 must be a number from 0"),
+        ([{"share": 1, "answers": {"q5": None}}], "“prefer not to say” is not offered"),
+        ([{"share": 1, "answers": {"q4": 31}}], "the range is 0 to 30"),
+        ([{"share": 1, "answers": {"q7": [1, 2, 3]}}], "at most 2 items"),
+        ([{"share": 1, "answers": {"q7": [9]}}], r"choose items out of \[1, 2, 3, 4\]"),
+        ([{"share": 1, "answers": {"q7": {"1": 0.5}}}], 'write {"items"'),
+        ([{"share": 1, "answers": {"q7": {"items": [1]}}}], 'write {"items"'),
+        ([{"share": 1, "answers": {"q7": {"items": {"1": 2.5}}}}], "number from 0 to 1"),
+        ([{"share": 1, "answers": {"q7": [1, 1]}}], "each once"),
+        ([{"share": 1, "answers": {"q7": [[1]]}}], "choose items out of"),
+        ([{"share": 1, "answers": {"q7": [True]}}], "choose items out of"),
+        ([{"share": float("inf"), "answers": {}}], "share of group 1 must be a number above 0"),
+        ([{"share": 1, "answers": {"q3": {"0": 1e308, "1": 1e308}}}], "number from 0 to 1e"),
+        ([{"share": 1, "answers": {"q3": {"0": float("nan")}}}], "number from 0 to 1e"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(manifest: Manifest, content: Any, message: str) -> None:
+    with pytest.raises(RehearsalError, match=message):
+        read_groups(content, manifest=manifest)
+
+
+def test_groups_get_their_shares_as_exactly_as_people_are_whole() -> None:
+    assert share_out([1, 1, 1], 10) == [4, 3, 3]
+    assert share_out([0.3, 0.7], 1000) == [300, 700]
+    assert sum(share_out([0.1, 0.2, 0.3, 0.15], 9999)) == 9999
+
+
+def test_stated_answers_are_given_and_others_drawn(manifest: Manifest) -> None:
+    content = [
+        {"share": 1, "answers": {"q3": 1, "q4": 12, "q7": [1, 4], "q6": {"refused": 1}}},
+        {"share": 3, "answers": {"q3": None, "q7": {"items": {"2": 1}}, "q5": {"2": 2, "0": 1}}},
+    ]
+    groups = read_groups(content, manifest=manifest)
+    people = draw_people(groups, manifest=manifest, people=400, seed=7)
+    assert draw_people(groups, manifest=manifest, people=400, seed=7) == people
+    first, second = people[:100], people[100:]
+    assert all((p["q3"], p["q4"], p["q7"], p["q6"]) == (1, 12, [1, 4], None) for p in first)
+    assert all((p["q3"], p["q7"]) == (None, [2]) for p in second)
+    assert set(Counter(p["q5"] for p in second)) == {0, 2}
+    assert {p["q8"] for p in people} == set(range(11))  # not stated: drawn evenly
+    assert "q1" not in people[0]
+
+
+def test_a_walk_asks_what_a_browser_would_ask(manifest: Manifest) -> None:
+    everything: Answers = {"q2": 0, "q3": 1, "q4": 5, "q5": 0, "q6": 0, "q7": [], "q8": 3, "q9": 0}
+    assert find_asked(manifest, everything) == {f"q{number}" for number in range(1, 10)}
+    assert "q4" not in find_asked(manifest, {**everything, "q3": 0})
+    assert "q4" not in find_asked(manifest, {**everything, "q3": None})
+    blocks = manifest.blocks
+    drawn = {None, blocks["q3"]}
+    assert find_asked(manifest, everything, drawn=drawn) == {"q1", "q2", "q3", "q4"}
+
+
+def test_a_text_goes_where_the_question_goes_that_its_rule_names(db: None) -> None:
+    """Also if the rule is a negation, which holds for a question that was not asked."""
+    owner = User.objects.create_user(email="texts@example.org")
+    survey = create_survey(owner=owner, title="Texts", drawn=1)
+    first = add_question(survey=survey, text="Ever?")
+    add_question(survey=survey, text="Now?")
+    rule = {"not": {"name": str(first.pk), "is": [1]}}
+    add_question(survey=survey, text="Read this.", type="information", rule=rule)
+    manifest = describe(survey=survey, wave_number=1)
+    answers: Answers = {"q1": 0, "q2": 0}
+    blocks = manifest.blocks
+    assert find_asked(manifest, answers, drawn={None, blocks["q1"]}) == {"q1", "q3"}
+    assert find_asked(manifest, answers, drawn={None, blocks["q2"]}) == {"q2"}
+    assert find_asked(manifest, {"q1": 1, "q2": 0}) == {"q1", "q2"}
+
+
+def test_the_number_of_draws_does_not_depend_on_answers(manifest: Manifest) -> None:
+    base: Answers = {"q2": 0, "q3": 1, "q4": 5, "q5": 0, "q6": 0, "q7": [1], "q8": 3, "q9": 0}
+    seen = set()
+    for change in ({}, {"q3": 0}, {"q3": None}, {"q4": 30}, {"q6": None}, {"q7": None}, {"q9": 2}):
+        draws = 0
+
+        def draw() -> int:
+            nonlocal draws
+            draws += 1
+            return 0  # never redrawn
+
+        report = randomize_answers(manifest, {**base, **change}, random_uint32=draw)
+        seen.add((draws, len(report)))
+    assert len(seen) == 1
+
+
+def test_an_answer_that_is_not_offered_is_refused(manifest: Manifest) -> None:
+    manifest = replace(manifest, drawn=None)
+    complete: Answers = {"q2": 0, "q3": 1, "q4": 5, "q5": 0, "q6": 0, "q7": [], "q8": 3, "q9": 0}
+    with pytest.raises(ValueError, match="q5 must be answered"):
+        randomize_answers(manifest, {**complete, "q5": None}, random_uint32=lambda: 0)
+    with pytest.raises(ValueError, match="takes 2 items, got 3"):
+        randomize_answers(manifest, {**complete, "q7": [1, 2, 3]}, random_uint32=lambda: 0)
+
+
+def test_a_rehearsal_is_a_survey_of_its_own(survey: Survey) -> None:
+    wave = open_rehearsal(survey=survey, people=500)
+    assert wave.survey_id != survey.pk
+    assert (wave.survey.title, wave.cap) == ("Rehearsal of Study", 500)
+    assert survey.is_draft
+    rehearsed = describe(survey=wave.survey, wave_number=1)
+    assert rehearsed.questions == describe(survey=survey, wave_number=1).questions
+
+
+def test_a_rehearsal_that_cannot_open_leaves_nothing_behind(db: None) -> None:
+    owner = User.objects.create_user(email="empty@example.org")
+    empty = create_survey(owner=owner, title="Empty")
+    with pytest.raises(NotLaunchable):
+        open_rehearsal(survey=empty, people=500)
+    assert list(Survey.objects.all()) == [empty]
+
+
+def test_the_command_says_what_is_wrong(survey: Survey, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="There is no survey nothing"):
+        call_command("rehearse", "nothing")
+    with pytest.raises(CommandError, match="--people must lie from 100"):
+        call_command("rehearse", survey.slug, people=99)
+    broken = tmp_path / "answers.json"
+    broken.write_text("{")
+    with pytest.raises(CommandError, match="is no JSON"):
+        call_command("rehearse", survey.slug, answers=broken)
+    broken.write_text(json.dumps([{"share": 1, "answers": {"q3": 5}}]))
+    with pytest.raises(CommandError, match="the codes are"):
+        call_command("rehearse", survey.slug, answers=broken)
+    assert Survey.objects.count() == 1  # nothing was opened

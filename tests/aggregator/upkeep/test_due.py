@@ -1,0 +1,166 @@
+"""Due work is found in the rows and remembered with since when."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from aggregator import tasks
+from aggregator.batches.sealing import seal_next_batch
+from aggregator.comparisons.jobs import request_comparison
+from aggregator.models import Chart, Comparison, DueWork, Upkeep
+from aggregator.results.snapshots import update_snapshot
+from aggregator.upkeep.due import Due, Kind, find_due_work, find_oldest_due, remember_due_work
+from surveys.authoring.services import close_wave
+from surveys.models import Wave
+from tests.support.waves import make_wave, send_many
+
+pytestmark = pytest.mark.django_db
+ROWS = [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)]
+NOON = timezone.now().replace(hour=12, minute=0, second=0, microsecond=0)
+SEAL_7 = Due(kind=Kind.SEAL, subject=7, progress=0)
+
+
+def rows() -> dict[tuple[str, int], tuple[int, float]]:
+    """What is remembered: progress, and since how many seconds after noon."""
+    return {
+        (row.kind, row.subject): (row.progress, (row.since - NOON).total_seconds())
+        for row in DueWork.objects.all()
+    }
+
+
+def remember(*due: Due, at: float) -> None:
+    remember_due_work(due, now=NOON + timedelta(seconds=at))
+
+
+def draw(wave: Wave, *, through_batch: int, final: bool) -> None:
+    Chart.objects.update_or_create(
+        wave=wave,
+        defaults={
+            "through_batch": through_batch,
+            "final": final,
+            "specification": {},
+            "svg": "<svg/>",
+            "png": b"png",
+        },
+    )
+
+
+def test_each_step_of_a_wave_is_due_until_it_is_done() -> None:
+    wave = make_wave()
+    assert find_due_work() == []
+    send_many(wave, ROWS)
+    assert find_due_work() == [Due(kind=Kind.SEAL, subject=wave.pk, progress=0)]
+    seal_next_batch(wave_id=wave.pk)
+    assert find_due_work() == [Due(kind=Kind.ESTIMATE, subject=wave.pk, progress=0)]
+    snapshot = update_snapshot(wave_id=wave.pk)
+    assert find_due_work() == [Due(kind=Kind.DRAW, subject=wave.pk, progress=0)]
+    draw(wave, through_batch=1, final=False)
+    assert find_due_work() == []
+    assert snapshot is not None
+    comparison = request_comparison(
+        wave=wave, snapshot=snapshot, kind=Comparison.Kind.TABLE, names=["q1", "q2"]
+    )
+    assert find_due_work() == [Due(kind=Kind.COMPARE, subject=comparison.pk, progress=0)]
+
+
+def test_progress_is_the_newest_batch_that_was_sealed_estimated_or_drawn() -> None:
+    wave = make_wave()
+    send_many(wave, ROWS)
+    seal_next_batch(wave_id=wave.pk)
+    update_snapshot(wave_id=wave.pk)
+    draw(wave, through_batch=1, final=False)
+    send_many(wave, ROWS)
+    assert find_due_work() == [Due(kind=Kind.SEAL, subject=wave.pk, progress=1)]
+    seal_next_batch(wave_id=wave.pk)
+    assert find_due_work() == [Due(kind=Kind.ESTIMATE, subject=wave.pk, progress=1)]
+    update_snapshot(wave_id=wave.pk)
+    assert find_due_work() == [Due(kind=Kind.DRAW, subject=wave.pk, progress=1)]
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    assert Due(kind=Kind.SEAL, subject=wave.pk, progress=2) in find_due_work()
+
+
+def test_a_comparison_is_due_again_when_its_worker_let_the_lease_run_out() -> None:
+    wave = make_wave()
+    comparison = Comparison.objects.create(
+        wave=wave, through_batch=1, method_version=1, kind=Comparison.Kind.PAIRS,
+        state=Comparison.State.RUNNING, attempts=1,
+        leased_until=timezone.now() + timedelta(minutes=1),
+    )  # fmt: skip
+    assert find_due_work() == []
+    Comparison.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    assert find_due_work() == [Due(kind=Kind.COMPARE, subject=comparison.pk, progress=1)]
+
+
+def test_what_is_due_keeps_its_beginning_until_it_moves_and_goes_when_it_is_done() -> None:
+    seal_8 = Due(kind=Kind.SEAL, subject=8, progress=3)
+    remember(SEAL_7, at=0)
+    remember(SEAL_7, seal_8, at=2)
+    assert rows() == {("seal", 7): (0, 0), ("seal", 8): (3, 2)}
+    moved = Due(kind=Kind.SEAL, subject=8, progress=4)
+    remember(SEAL_7, moved, at=4)
+    assert rows() == {("seal", 7): (0, 0), ("seal", 8): (4, 4)}
+    remember(moved, at=6)
+    assert rows() == {("seal", 8): (4, 4)}
+    remember(at=8)
+    assert rows() == {}
+    assert Upkeep.objects.get(job=Upkeep.Job.SWEEP).ended_at == NOON + timedelta(seconds=8)
+
+
+def test_a_wave_under_constant_load_is_due_at_every_look_yet_never_late() -> None:
+    wave = make_wave()
+    for second in range(0, 20, 2):
+        send_many(wave, ROWS)
+        due = find_due_work()
+        assert Kind.SEAL in {item.kind for item in due}
+        remember(*due, at=second)
+        oldest = find_oldest_due()
+        assert oldest is not None
+        assert (NOON + timedelta(seconds=second) - oldest).total_seconds() <= 2
+        seal_next_batch(wave_id=wave.pk)
+        update_snapshot(wave_id=wave.pk)
+        draw(wave, through_batch=second // 2 + 1, final=False)
+
+
+def test_the_oldest_due_work_counts() -> None:
+    assert find_oldest_due() is None
+    remember(SEAL_7, at=0)
+    remember(SEAL_7, Due(kind=Kind.DRAW, subject=7, progress=1), at=9)
+    assert find_oldest_due() == NOON
+
+
+def test_a_sweep_that_looked_earlier_and_writes_later_does_no_harm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moved = Due(kind=Kind.SEAL, subject=7, progress=1)
+    remember(SEAL_7, at=0)
+    known_to_the_slow_one = list(DueWork.objects.all())
+    remember(moved, at=2)
+    # The slow one found seal 7 done, and does not know that it is due again.
+    with monkeypatch.context() as patch:
+        patch.setattr(DueWork.objects, "all", lambda: known_to_the_slow_one)
+        remember(at=3)
+    assert rows() == {("seal", 7): (1, 2)}
+    # Two that both saw it first.
+    with monkeypatch.context() as patch:
+        patch.setattr(DueWork.objects, "all", list)
+        remember(moved, at=4)
+    assert rows() == {("seal", 7): (1, 2)}
+
+
+def test_a_sweep_that_finds_nothing_asks_little_and_writes_its_heartbeat_only() -> None:
+    for _ in range(3):
+        make_wave()
+    tasks.sweep()
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        tasks.sweep()
+    statements = [query["sql"].split()[0].upper() for query in queries]
+    written = [name for name in statements if name in ("INSERT", "UPDATE", "DELETE")]
+    assert written == ["INSERT"]
+    assert statements.count("SELECT") <= 14

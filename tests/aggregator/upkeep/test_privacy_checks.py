@@ -1,0 +1,502 @@
+"""`manage.py privacy_check`: with the documented settings all is well; each wrong one is named."""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import redis
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+from pytest_django.plugin import DjangoDbBlocker
+
+from aggregator.batches.sealing import seal_next_batch
+from aggregator.management.commands import privacy_check
+from aggregator.models import Upkeep
+from aggregator.upkeep import privacy_checks as checks
+from aggregator.upkeep.privacy_checks import POSTGRESQL_SETTINGS, RECOMMENDED_POSTGRESQL, Verdict
+from aggregator.upkeep.purging import purge_traces
+from scripts.stack.on_postgresql import ROLE, Server, django_on, migrate, running_server
+from scripts.stack.stack import free_port, redis_binary
+from tests.support.waves import make_wave, send_many
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LIBRARIES = "auto_explain, pg_stat_statements"
+ROWS = [bytes([number & 1, number >> 1 & 1, number >> 2 & 1]) for number in range(30)]
+
+
+def check() -> tuple[int, list[str]]:
+    """Exit code and lines."""
+    out = StringIO()
+    try:
+        call_command("privacy_check", stdout=out)
+    except CommandError as error:
+        return error.returncode, out.getvalue().splitlines()
+    return 0, out.getvalue().splitlines()
+
+
+def failures() -> list[str]:
+    code, lines = check()
+    failed = [line for line in lines if line.startswith("FAIL")]
+    assert code == (1 if failed else 0)
+    for line in lines:
+        assert re.match(r"(OK|FAIL|CANNOT TELL) +\S", line)
+        assert line.startswith("OK") or " Remedy: " in line
+    return failed
+
+
+def assert_only_failure(subject: str, remedy: str) -> None:
+    failed = failures()
+    assert len(failed) == 1, failed
+    assert failed[0].removeprefix("FAIL").strip().startswith(subject)
+    assert remedy in failed[0].partition(" Remedy: ")[2]
+
+
+# --- a good installation --------------------------------------------------------------------------
+
+
+@contextmanager
+def running_redis(*options: str) -> Iterator[str]:
+    port = free_port()
+    process = subprocess.Popen(
+        [str(redis_binary()), "--port", str(port), "--bind", "127.0.0.1", *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=tempfile.gettempdir(),
+    )
+    url = f"redis://127.0.0.1:{port}/0"
+    try:
+        with redis.Redis.from_url(url) as client:
+            for _ in range(100):
+                try:
+                    client.ping()
+                    break
+                except redis.ConnectionError:
+                    time.sleep(0.05)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def redis_urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    folder = tmp_path_factory.mktemp("redis")
+    broker = ("--save", "", "--appendonly", "yes", "--dir", str(folder))
+    with running_redis(*broker) as first, running_redis("--save", "") as second:
+        yield first, second
+
+
+@pytest.fixture
+def good(
+    settings: Settings, redis_urls: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> Settings:
+    """Murmur's own settings as docs/operations.md wants them."""
+    settings.DEBUG = False
+    settings.HTTPS = settings.BEHIND_PROXY = True
+    settings.ALLOWED_HOSTS = ["murmur.example"]
+    settings.REDIS_URL, settings.LIMITER_URL = redis_urls
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (0, 0))
+    return settings
+
+
+# --- SQLite, Redis, Murmur ------------------------------------------------------------------------
+
+
+def test_a_good_installation_on_sqlite_passes(good: Settings) -> None:
+    code, lines = check()
+    assert code == 0, lines
+    assert {line.split("  ")[0] for line in lines} == {"OK", "CANNOT TELL"}
+    cannot_tell = [line for line in lines if not line.startswith("OK")]
+    assert len(cannot_tell) == 1
+    assert "one web process" in cannot_tell[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "subject", "remedy"),
+    [
+        ("DEBUG", True, "DEBUG", "DEBUG=false"),
+        ("HTTPS", False, "MURMUR_HTTPS", "MURMUR_HTTPS=true"),
+        ("ALLOWED_HOSTS", ["*"], "ALLOWED_HOSTS", "ALLOWED_HOSTS="),
+        ("REPORTS_PER_MINUTE", 0, "MURMUR_REPORTS_PER_MINUTE", "MURMUR_REPORTS_PER_MINUTE="),
+    ],
+)
+def test_a_wrong_setting_of_murmur_is_named(
+    good: Settings, name: str, value: object, subject: str, remedy: str
+) -> None:
+    setattr(good, name, value)
+    assert_only_failure(subject, remedy)
+
+
+def test_https_without_a_proxy_cannot_be_judged(good: Settings) -> None:
+    good.BEHIND_PROXY = False
+    _, lines = check()
+    assert any(re.match("CANNOT TELL +MURMUR_BEHIND_PROXY", line) for line in lines)
+
+
+def test_logging_everything_is_named(good: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("DEBUG"):
+        assert_only_failure("LOG_LEVEL", "LOG_LEVEL=INFO")
+
+
+def test_core_dumps_are_named(good: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    assert_only_failure("core dumps", "ulimit -c 0")
+
+
+@pytest.mark.parametrize(
+    ("pragma", "subject"),
+    [
+        ("synchronous = NORMAL", "PRAGMA synchronous"),
+        ("secure_delete = OFF", "PRAGMA secure_delete"),
+    ],
+)
+def test_a_wrong_pragma_is_named(good: Settings, pragma: str, subject: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA {pragma}")
+    try:
+        assert_only_failure(subject, "config/settings.py")
+    finally:
+        connection.close()
+
+
+def test_a_wrong_journal_is_named() -> None:
+    pragmas = {"journal_mode": "delete", "synchronous": "2", "secure_delete": "1"}
+    failed = [f for f in checks.check_sqlite(pragmas, open_paths=[]) if f.verdict is Verdict.FAIL]
+    assert [finding.subject for finding in failed] == ["PRAGMA journal_mode = delete"]
+
+
+def test_files_that_others_can_read_are_named() -> None:
+    pragmas = {"journal_mode": "wal", "synchronous": "2", "secure_delete": "1"}
+    # Not pytest's folder: nobody else reaches that.
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        database, log = folder / "murmur.sqlite3", folder / "murmur.sqlite3-wal"
+        for path in (database, log):
+            path.touch(mode=0o600)
+        assert privacy_check.find_open_paths(database) == []
+        log.chmod(0o644)
+        found = checks.check_sqlite(pragmas, open_paths=privacy_check.find_open_paths(database))
+        (failed,) = [finding for finding in found if finding.verdict is Verdict.FAIL]
+        assert failed.subject == f"{log} has mode 644"
+        subprocess.run(failed.remedy, shell=True, check=True)
+        assert privacy_check.find_open_paths(database) == []
+        log.chmod(0o644)
+        folder.chmod(0o700)
+        assert privacy_check.find_open_paths(database) == []
+
+
+@pytest.mark.parametrize(
+    ("which", "key", "value", "good_value"),
+    [
+        ("broker", "maxmemory-policy", "allkeys-lru", "noeviction"),
+        ("limiter", "save", "60 1", ""),
+        ("limiter", "appendonly", "yes", "no"),
+    ],
+)
+def test_a_wrong_setting_of_redis_is_named(
+    good: Settings, which: str, key: str, value: str, good_value: str
+) -> None:
+    url = good.REDIS_URL if which == "broker" else good.LIMITER_URL
+    with redis.Redis.from_url(url) as client:
+        client.config_set(key, value)
+        try:
+            assert_only_failure(f"{which}: {key}", f"redis-cli CONFIG SET {key} '{good_value}'")
+        finally:
+            client.config_set(key, good_value)
+
+
+def test_one_redis_for_both_is_named(good: Settings) -> None:
+    good.LIMITER_URL = good.REDIS_URL
+    failed = failures()
+    assert any("broker and limiter are two" in line and "LIMITER_URL" in line for line in failed)
+
+
+def test_a_redis_that_tells_nothing_cannot_be_judged(good: Settings) -> None:
+    with redis.Redis.from_url(good.LIMITER_URL) as client:
+        client.execute_command(
+            "ACL", "SETUSER", "murmur", "on", ">secret", "~*", "+@all", "-config"
+        )
+    good.LIMITER_URL = good.LIMITER_URL.replace("//", "//murmur:secret@")
+    code, lines = check()
+    told = [line for line in lines if " limiter: " in line]
+    assert code == 0
+    assert len(told) == 2
+    assert all(line.startswith("CANNOT TELL") for line in told)
+
+
+# --- purging ------------------------------------------------------------------------------------
+
+
+def seal() -> None:
+    wave = make_wave()
+    send_many(wave, ROWS)
+    assert seal_next_batch(wave_id=wave.pk) is not None
+
+
+def test_a_purge_that_never_ran_is_named(good: Settings) -> None:
+    seal()
+    assert_only_failure("last purge: never, due", "start beat and a worker")
+    purge_traces()
+    assert failures() == []
+
+
+def test_a_purge_that_is_late_is_named(good: Settings) -> None:
+    seal()
+    purge_traces()
+    seal()
+    Upkeep.objects.update(ended_at=timezone.now() - timedelta(seconds=100))
+    assert failures() == []
+    Upkeep.objects.update(ended_at=timezone.now() - timedelta(hours=1))
+    assert_only_failure("last purge: 3,600 seconds ago, due", "pg_stat_activity")
+
+
+def test_what_the_last_purge_left_is_named(good: Settings) -> None:
+    seal()
+    purge_traces()
+    done = Upkeep.objects.get()
+    done.found["left"] = ["Traces remain. GRANT something."]
+    done.save()
+    (line,) = failures()
+    assert "GRANT something." in line
+
+
+def test_small_batches_are_named() -> None:
+    assert checks.check_waves(below_floor=1, floor=10).verdict is Verdict.FAIL
+
+
+# --- PostgreSQL ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
+    preload = {"shared_preload_libraries": LIBRARIES, "pg_stat_statements.track_utility": "off"}
+    with running_server(RECOMMENDED_POSTGRESQL | preload) as made:
+        with django_db_blocker.unblock(), django_on(made.application_url):
+            migrate()
+        yield made
+
+
+@pytest.fixture
+def postgresql(server: Server, good: Settings) -> Iterator[Server]:
+    with django_on(server.application_url):
+        yield server
+
+
+@contextmanager
+def altered(server: Server, *statements: str, back: tuple[str, ...]) -> Iterator[None]:
+    server.run(*statements, "SELECT pg_reload_conf()")
+    connection.close()
+    time.sleep(0.1)  # the reload reaches new sessions with the postmaster's next look
+    try:
+        yield
+    finally:
+        server.run(*back, "SELECT pg_reload_conf()")
+        connection.close()
+
+
+def follow_remedy(server: Server) -> None:
+    """Type what the only failure says."""
+    (line,) = failures()
+    remedy = line.partition(" Remedy: ")[2]
+    server.run(*[statement for statement in remedy.split("; ") if statement])
+    connection.close()
+    time.sleep(0.1)
+
+
+def test_the_recommended_settings_pass_on_postgresql(postgresql: Server) -> None:
+    code, lines = check()
+    assert code == 0, lines
+    assert [line for line in lines if not line.startswith("OK")] == []
+    for name, value in RECOMMENDED_POSTGRESQL.items():
+        assert any(line.split("  ")[-1].strip() == f"{name} = {value}" for line in lines), name
+    assert any("auto_explain.log_min_duration = -1" in line for line in lines)
+
+
+WRONG = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "autovacuum": "off",
+    "log_statement": "mod",
+    "log_duration": "on",
+    "log_min_duration_statement": "0",
+    "log_min_duration_sample": "10",
+    "log_transaction_sample_rate": "0.5",
+    "log_min_error_statement": "error",
+    "log_error_verbosity": "default",
+    "log_parameter_max_length": "-1",
+    "log_parameter_max_length_on_error": "100",
+    "log_statement_stats": "on",
+    "log_parser_stats": "on",
+    "log_planner_stats": "on",
+    "log_executor_stats": "on",
+    "log_lock_waits": "on",
+    "log_min_messages": "debug1",
+    "debug_print_parse": "on",
+    "debug_print_rewritten": "on",
+    "debug_print_plan": "on",
+    "wal_recycle": "on",
+    "wal_keep_size": "32",
+    "auto_explain.log_min_duration": "0",
+    "pg_stat_statements.track": "all",
+    "pg_stat_statements.track_utility": "on",
+}
+AFTER_RESTART = {"track_commit_timestamp": "on", "archive_mode": "on"}
+
+
+def test_every_setting_is_turned_wrong_by_a_test() -> None:
+    assert {setting.name for setting in POSTGRESQL_SETTINGS} == {*WRONG, *AFTER_RESTART}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_setting_of_postgresql_is_named(postgresql: Server, name: str) -> None:
+    (good_value,) = [setting.value for setting in POSTGRESQL_SETTINGS if setting.name == name]
+    alter = f"ALTER SYSTEM SET {name} = '{WRONG[name]}'"
+    with altered(postgresql, alter, back=(f"ALTER SYSTEM RESET {name}",)):
+        assert_only_failure(
+            f"{name} = {WRONG[name]}",
+            f"ALTER SYSTEM SET {name} = '{good_value}'; SELECT pg_reload_conf();",
+        )
+        follow_remedy(postgresql)
+        assert failures() == []
+
+
+def test_settings_that_need_a_restart_are_named_with_it(postgresql: Server) -> None:
+    postgresql.run(*(f"ALTER SYSTEM SET {name} = {value}" for name, value in AFTER_RESTART.items()))
+    connection.close()
+    postgresql.postgres.stop()
+    postgresql.postgres.start()
+    try:
+        failed = failures()
+        assert len(failed) == len(AFTER_RESTART)
+        for name in AFTER_RESTART:
+            remedy = f"ALTER SYSTEM SET {name} = 'off'; then restart PostgreSQL"
+            assert any(line.endswith(remedy) for line in failed)
+    finally:
+        postgresql.run(*(f"ALTER SYSTEM RESET {name}" for name in AFTER_RESTART))
+        connection.close()
+        postgresql.postgres.stop()
+        postgresql.postgres.start()
+
+
+def test_a_setting_of_the_role_alone_counts(postgresql: Server) -> None:
+    alter = f"ALTER ROLE {ROLE} SET log_statement = 'all'"
+    with altered(postgresql, alter, back=(f"ALTER ROLE {ROLE} RESET log_statement",)):
+        assert_only_failure("log_statement = all", "log_statement = 'none'")
+
+
+@pytest.mark.parametrize(
+    ("alter", "back", "subject", "remedy"),
+    [
+        (
+            f"REVOKE pg_checkpoint FROM {ROLE}",
+            f"GRANT pg_checkpoint TO {ROLE}",
+            "right to pg_checkpoint",
+            f'GRANT pg_checkpoint TO "{ROLE}";',
+        ),
+        (
+            f"REVOKE EXECUTE ON FUNCTION pg_switch_wal() FROM {ROLE}",
+            f"GRANT EXECUTE ON FUNCTION pg_switch_wal() TO {ROLE}",
+            "right to pg_switch_wal",
+            f'GRANT EXECUTE ON FUNCTION pg_switch_wal() TO "{ROLE}";',
+        ),
+        (
+            f"ALTER ROLE {ROLE} SUPERUSER",
+            f"ALTER ROLE {ROLE} NOSUPERUSER",
+            f"role {ROLE} is a superuser",
+            "CREATE ROLE",
+        ),
+        (
+            "SELECT pg_create_physical_replication_slot('old', true)",
+            "SELECT pg_drop_replication_slot('old')",
+            "replication slot old",
+            "pg_drop_replication_slot('old')",
+        ),
+        (
+            "ALTER TABLE aggregator_raw_report SET UNLOGGED",
+            "ALTER TABLE aggregator_raw_report SET LOGGED",
+            "unlogged tables: aggregator_raw_report",
+            "ALTER TABLE aggregator_raw_report SET LOGGED;",
+        ),
+    ],
+)
+def test_what_else_is_wrong_on_postgresql_is_named(
+    postgresql: Server, alter: str, back: str, subject: str, remedy: str
+) -> None:
+    with altered(postgresql, alter, back=(back,)):
+        assert_only_failure(subject, remedy)
+
+
+def test_samples_of_reports_in_the_statistics_are_named_and_the_remedy_works(
+    postgresql: Server,
+) -> None:
+    send_many(make_wave(), ROWS)
+    postgresql.run("ALTER TABLE aggregator_raw_report ALTER symbols SET STATISTICS 100", "ANALYZE")
+    (line,) = failures()
+    assert "statistics: symbols" in line
+    follow_remedy(postgresql)
+    assert failures() == []
+
+
+def test_without_rights_to_look_it_says_that_it_cannot_tell(postgresql: Server) -> None:
+    revoke, grant = f"REVOKE pg_monitor FROM {ROLE}", f"GRANT pg_monitor TO {ROLE}"
+    with altered(postgresql, revoke, back=(grant,)):
+        code, lines = check()
+    unsure = [line for line in lines if line.startswith("CANNOT TELL")]
+    assert code == 0
+    assert len(unsure) == 2
+    assert "shared_preload_libraries" in unsure[0]
+    assert "GRANT EXECUTE ON FUNCTION pg_ls_waldir()" in unsure[1]
+
+
+# --- what no test server can be -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("address", "encrypted", "verdict"),
+    [
+        (None, False, Verdict.OK),
+        ("127.0.0.1", False, Verdict.OK),
+        ("::1", False, Verdict.OK),
+        ("203.0.113.7", True, Verdict.OK),
+        ("10.0.0.5", True, Verdict.OK),
+        ("10.0.0.5", False, Verdict.CANNOT_TELL),
+        ("8.8.8.8", False, Verdict.FAIL),
+    ],
+)
+def test_a_plain_connection_to_elsewhere_fails(
+    address: str | None, encrypted: bool, verdict: Verdict
+) -> None:
+    found = checks.check_connection(server_address=address, is_encrypted=encrypted)
+    assert found.verdict is verdict
+    assert "sslmode=verify-full" in found.remedy
+
+
+def test_pgaudit_fails() -> None:
+    assert checks.check_preloaded_libraries("pg_cron,pgaudit").verdict is Verdict.FAIL
+
+
+def test_a_standby_in_use_cannot_be_judged() -> None:
+    (found,) = checks.check_replication_slots([("standby", True)])
+    assert found.verdict is Verdict.CANNOT_TELL
+
+
+def test_the_command_reads_real_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    soft, _ = resource.getrlimit(resource.RLIMIT_CORE)
+    expected = Verdict.OK if soft == 0 else Verdict.FAIL
+    found = {finding.subject[:10]: finding for finding in privacy_check.gather_murmur()}
+    assert found["core dumps"].verdict is expected

@@ -1,0 +1,321 @@
+"""Purging: what was sealed leaves no bytes in the files, and nobody waits for it."""
+
+from __future__ import annotations
+
+import random
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+from pytest_django.plugin import DjangoDbBlocker
+
+from aggregator.batches.sealing import seal_next_batch
+from aggregator.intake.store import record_reports
+from aggregator.intake.wire import Upload
+from aggregator.models import Batch, RawReport, Upkeep
+from aggregator.upkeep import purging
+from aggregator.upkeep.privacy_checks import RECOMMENDED_POSTGRESQL
+from aggregator.upkeep.purging import purge_is_due, purge_traces
+from scripts.stack.on_postgresql import ROLE, Server, django_on, migrate, running_server
+from surveys.authoring.services import close_wave, launch_survey
+from surveys.models import Question, Wave
+from tests.support.factories import make_survey
+
+pytestmark = pytest.mark.django_db(transaction=True)
+QUESTIONS = 40
+
+
+def make_reports(count: int, *, seed: int) -> list[bytes]:
+    """Reports that no two people send alike, so that each can be found in a file."""
+    generator = random.Random(seed)
+    return [bytes(generator.getrandbits(1) for _ in range(QUESTIONS)) for _ in range(count)]
+
+
+def make_wide_wave() -> Wave:
+    survey = make_survey(questions=[])
+    Question.objects.bulk_create(
+        Question(survey=survey, position=number, text=f"Question {number}?", flips=49)
+        for number in range(1, QUESTIONS + 1)
+    )
+    return launch_survey(survey=survey)
+
+
+def send(wave: Wave, reports: list[bytes]) -> None:
+    record_reports(
+        [
+            Upload(
+                manifest_hash=bytes(wave.manifest_hash),
+                report_id=secrets.token_bytes(32),
+                symbols=symbols,
+            )
+            for symbols in reports
+        ]
+    )
+
+
+def seal_some(*, seed: int = 1, wave: Wave | None = None) -> tuple[Wave, list[bytes]]:
+    """Let 60 people send, of whom 50 are sealed; return the symbols of those."""
+    wave = wave or make_wide_wave()
+    reports = make_reports(60 - RawReport.objects.count(), seed=seed)
+    before = [bytes(row.symbols) for row in RawReport.objects.all()]
+    send(wave, reports)
+    assert seal_next_batch(wave_id=wave.pk) is not None
+    waiting = {bytes(row.symbols) for row in RawReport.objects.all()}
+    return wave, [report for report in (*before, *reports) if report not in waiting]
+
+
+def set_ended(ago: timedelta) -> None:
+    Upkeep.objects.filter(job=Upkeep.Job.PURGE).update(ended_at=timezone.now() - ago)
+
+
+def left() -> list[str]:
+    sentences: list[str] = Upkeep.objects.get(job=Upkeep.Job.PURGE).found["left"]
+    return sentences
+
+
+# --- when ---------------------------------------------------------------------------------------
+
+
+def test_nothing_is_due_before_anything_was_sealed() -> None:
+    wave = make_wide_wave()
+    send(wave, make_reports(19, seed=1))
+    assert not purge_is_due()
+
+
+def test_a_batch_makes_it_due_once() -> None:
+    wave, _ = seal_some()
+    assert purge_is_due()
+    purge_traces()
+    set_ended(timedelta(hours=1))
+    assert not purge_is_due()
+    seal_some(seed=2, wave=wave)
+    assert purge_is_due()
+
+
+def test_after_a_purge_the_next_one_waits(settings: Settings) -> None:
+    settings.PURGE_SECONDS = 60
+    wave, _ = seal_some()
+    purge_traces()
+    seal_some(seed=2, wave=wave)
+    set_ended(timedelta(seconds=50))
+    assert not purge_is_due()
+    set_ended(timedelta(seconds=61))
+    assert purge_is_due()
+
+
+def test_a_clock_that_was_set_back_does_not_put_it_off() -> None:
+    wave, _ = seal_some()
+    purge_traces()
+    seal_some(seed=2, wave=wave)
+    set_ended(timedelta(days=-1))
+    assert purge_is_due()
+
+
+def test_discarded_reports_make_it_due_too() -> None:
+    wave = make_wide_wave()
+    send(wave, make_reports(9, seed=1))
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    assert seal_next_batch(wave_id=wave.pk) is None
+    assert purge_is_due()
+    purge_traces()
+    set_ended(timedelta(hours=1))
+    assert not purge_is_due()
+
+
+# --- SQLite -------------------------------------------------------------------------------------
+
+
+def sqlite_files() -> dict[str, bytes]:
+    path = Path(connection.settings_dict["NAME"])
+    return {
+        file.name.removeprefix(path.name): file.read_bytes()
+        for file in path.parent.glob(f"{path.name}*")
+    }
+
+
+def holders(needles: list[bytes]) -> set[str]:
+    files = sqlite_files().items()
+    return {name for name, content in files if any(needle in content for needle in needles)}
+
+
+def test_sqlite_keeps_no_byte_of_a_sealed_report() -> None:
+    wave, gone = seal_some()
+    assert len(gone) == 50
+    assert "-wal" in holders(gone)
+    purge_traces()
+    assert holders(gone) == set()
+    assert left() == []
+    # What waits is still there, and found: the search works.
+    assert holders([bytes(row.symbols) for row in RawReport.objects.all()]) == {""}
+    assert RawReport.objects.filter(wave=wave).count() == 10
+
+
+def test_on_sqlite_a_reader_puts_it_off_and_nobody_waits_for_long() -> None:
+    _, gone = seal_some()
+    path = connection.settings_dict["NAME"]
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM aggregator_batch").fetchone()
+        begun = time.monotonic()
+        purge_traces()
+        assert time.monotonic() - begun < 5
+        assert not Upkeep.objects.filter(job=Upkeep.Job.PURGE).exists()
+        assert purge_is_due()
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout")
+        assert cursor.fetchone() == (20_000,)
+    purge_traces()
+    assert holders(gone) == set()
+
+
+# --- PostgreSQL ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
+    with running_server(RECOMMENDED_POSTGRESQL) as made:
+        with django_db_blocker.unblock(), django_on(made.application_url):
+            migrate()
+        yield made
+
+
+@pytest.fixture
+def on_postgresql(server: Server) -> Iterator[Server]:
+    with django_on(server.application_url):
+        yield server
+    server.run(
+        "TRUNCATE aggregator_raw_report, aggregator_spent_id, aggregator_batch, "
+        "aggregator_upkeep CASCADE",
+        f"GRANT pg_checkpoint TO {ROLE}",
+        f"GRANT EXECUTE ON FUNCTION pg_switch_wal() TO {ROLE}",
+        "ALTER SYSTEM RESET ALL",
+        "SELECT pg_reload_conf()",
+    )
+
+
+def test_postgresql_keeps_no_byte_of_a_sealed_report(on_postgresql: Server) -> None:
+    wave, gone = seal_some()
+    on_postgresql.run("ANALYZE", "CHECKPOINT")
+    assert on_postgresql.files_with(gone) == {"base", "pg_wal"}
+    on_postgresql.run("VACUUM aggregator_raw_report", "CHECKPOINT")
+    assert on_postgresql.files_with(gone) == {"base", "pg_wal"}  # vacuum is not enough
+    purge_traces()
+    assert on_postgresql.files_with(gone) == set()
+    assert left() == []
+    assert not purge_is_due()
+    waiting = [bytes(row.symbols) for row in RawReport.objects.filter(wave=wave)]
+    assert len(waiting) == 10
+    assert "base" in on_postgresql.files_with(waiting)
+
+
+def test_what_waits_is_kept_and_lies_in_the_order_of_random_ids(on_postgresql: Server) -> None:
+    wave, _ = seal_some()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id, symbols FROM aggregator_raw_report ORDER BY id")
+        before = cursor.fetchall()
+        purge_traces()
+        cursor.execute("SELECT id, symbols FROM aggregator_raw_report ORDER BY ctid")
+        assert cursor.fetchall() == before
+    send(wave, make_reports(10, seed=3))
+    assert seal_next_batch(wave_id=wave.pk) is not None
+
+
+def test_statistics_hold_no_reports(on_postgresql: Server) -> None:
+    seal_some()
+    on_postgresql.run("ANALYZE")
+    with on_postgresql.connect() as superuser:
+        found = superuser.execute(
+            "SELECT attname FROM pg_stats WHERE tablename = 'aggregator_raw_report'"
+        ).fetchall()
+    assert found == [("wave_id",)]
+
+
+def test_somebody_who_uses_the_table_puts_it_off(on_postgresql: Server) -> None:
+    _, gone = seal_some()
+    with on_postgresql.connect() as other, other.transaction():
+        other.execute("SELECT count(*) FROM aggregator_raw_report")
+        begun = time.monotonic()
+        purge_traces()
+        assert time.monotonic() - begun < 5
+        assert purge_is_due()
+    purge_traces()
+    assert on_postgresql.files_with(gone) == set()
+
+
+def test_a_transaction_that_began_before_sealing_puts_it_off(on_postgresql: Server) -> None:
+    wave = make_wide_wave()
+    with on_postgresql.connect() as other, other.transaction():
+        other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        other.execute("SELECT count(*) FROM surveys_wave")
+        _, gone = seal_some(wave=wave)
+        purge_traces()
+        assert purge_is_due()
+        # It may still read what was deleted, so a rewritten table would hold it.
+        assert other.execute("SELECT count(*) FROM aggregator_batch").fetchone() == (0,)
+    purge_traces()
+    assert not purge_is_due()
+    assert on_postgresql.files_with(gone) == set()
+
+
+def test_a_reader_that_began_after_sealing_does_not(on_postgresql: Server) -> None:
+    _, gone = seal_some()
+    with on_postgresql.connect() as other, other.transaction():
+        other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        other.execute("SELECT count(*) FROM surveys_wave")
+        purge_traces()
+        assert Upkeep.objects.filter(job=Upkeep.Job.PURGE).exists()
+        assert on_postgresql.files_with(gone) == set()
+
+
+def test_a_long_queue_is_not_rewritten(
+    on_postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seal_some()
+    monkeypatch.setattr(purging, "MOST_WAITING", 9)
+    purge_traces()
+    assert purge_is_due()
+    monkeypatch.setattr(purging, "MOST_WAITING", 10)
+    purge_traces()
+    assert Upkeep.objects.filter(job=Upkeep.Job.PURGE).exists()
+
+
+@pytest.mark.parametrize(
+    ("statement", "sentence"),
+    [
+        (f"REVOKE pg_checkpoint FROM {ROLE}", f'GRANT pg_checkpoint TO "{ROLE}"'),
+        (
+            f"REVOKE EXECUTE ON FUNCTION pg_switch_wal() FROM {ROLE}",
+            f'GRANT EXECUTE ON FUNCTION pg_switch_wal() TO "{ROLE}"',
+        ),
+        ("ALTER SYSTEM SET wal_recycle = on", "ALTER SYSTEM SET wal_recycle = off"),
+        ("ALTER SYSTEM SET wal_keep_size = '160MB'", "wal_keep_size"),
+        ("SELECT pg_create_physical_replication_slot('old', true)", "a replication slot"),
+    ],
+)
+def test_what_could_not_be_erased_is_noted_with_its_remedy(
+    on_postgresql: Server, statement: str, sentence: str
+) -> None:
+    _, gone = seal_some()
+    on_postgresql.run(statement, "SELECT pg_reload_conf()")
+    try:
+        connection.close()
+        purge_traces()
+        assert [line for line in left() if sentence in line] == left() != []
+        assert on_postgresql.files_with(gone) == {"pg_wal"}
+    finally:
+        on_postgresql.run("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots")
+    assert Batch.objects.count() == 1
+
+
+def test_it_refuses_to_run_in_a_transaction(on_postgresql: Server) -> None:
+    seal_some()
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+        purge_traces()

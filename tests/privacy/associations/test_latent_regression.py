@@ -1,0 +1,365 @@
+"""Regression on latent answers: exact where it can be, honest where the reports say too little."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from scipy.stats import binom
+
+from privacy.associations.association import associate
+from privacy.associations.latent_regression import fit_latent_logistic
+from privacy.associations.regression import SeparationError
+from privacy.associations.tables import Variable, estimate_table, kronecker
+from privacy.mechanism.mechanisms import RandomizedResponse
+
+COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
+PLAIN = Variable.plain(COINS)
+LIGHT = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=10))
+# Reports the truth but for one answer in four thousand million.
+DIRECT = Variable.plain(RandomizedResponse(symbols=2, threshold=2**32 - 1))
+THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
+CHOICE = Variable.plain(THREE)
+REFUSABLE = Variable(mechanism=THREE, categories=((0,), (1,), (2,)), answered=2)
+ONE_IN_A_MILLION = 1e-6
+
+
+def true_table(
+    coefficients: ArrayLike, *, sizes: list[int], weights: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Shares of outcome by predictors under the model with an indicator for each answer."""
+    columns = [
+        [1.0]
+        + [
+            float(answer == value)
+            for answer, size in zip(row, sizes, strict=True)
+            for value in range(1, size)
+        ]
+        for row in product(*map(range, sizes))
+    ]
+    event = expit(np.array(columns) @ np.asarray(coefficients))
+    rows = np.full(len(event), 1 / len(event)) if weights is None else np.asarray(weights)
+    return np.stack([rows * (1 - event), rows * event]).reshape(2, *sizes)
+
+
+def reported_shares(truth: NDArray[np.float64], variables: list[Variable]) -> NDArray[np.float64]:
+    channel = kronecker([variable.channel() for variable in variables])
+    shares: NDArray[np.float64] = channel @ truth.ravel()
+    return shares
+
+
+def expected_counts(
+    truth: NDArray[np.float64], variables: list[Variable], *, people: int
+) -> NDArray[np.int64]:
+    counts: NDArray[np.int64] = np.round(reported_shares(truth, variables) * people).astype(
+        np.int64
+    )
+    return counts.reshape(truth.shape)
+
+
+def surveys_of(
+    truth: NDArray[np.float64], variables: list[Variable], *, people: int, surveys: int, seed: int
+) -> NDArray[np.int64]:
+    shares = reported_shares(truth, variables)
+    counts = np.random.default_rng(seed).multinomial(people, shares / shares.sum(), size=surveys)
+    return counts.reshape(surveys, *truth.shape)
+
+
+# A saturated model
+
+
+@pytest.mark.parametrize(
+    ("counts", "variables"),
+    [
+        ([[250, 250], [200, 300]], [PLAIN, PLAIN]),
+        ([[900, 700], [500, 800]], [PLAIN, LIGHT]),
+        ([[400, 350], [240, 300]], [LIGHT, PLAIN]),
+    ],
+)
+def test_one_yes_no_predictor_gives_the_log_odds_of_the_table(
+    counts: list[list[int]], variables: list[Variable]
+) -> None:
+    shares = estimate_table(counts=counts, variables=variables).shares
+    assert shares.min() > 0
+    fit = fit_latent_logistic(counts=counts, variables=variables)
+    log_odds = np.log(shares[1] / shares[0])
+    assert fit.names == ("intercept", "x1=1")
+    assert fit.coefficients == pytest.approx([log_odds[0], log_odds[1] - log_odds[0]], abs=1e-6)
+    related = associate(counts=counts, variables=variables, event=1, first=1, second=0)
+    assert related.log_odds_ratio.raw == pytest.approx(fit.coefficients[1], abs=1e-6)
+    # In a saturated model the observed information is the delta method.
+    assert related.log_odds_ratio.standard_error == pytest.approx(fit.standard_errors[1], rel=1e-6)
+    assert fit.answered_share == pytest.approx(1)
+    assert (fit.total, fit.cells) == (np.sum(counts), 4)
+
+
+def test_the_reference_table_gives_ln_6() -> None:
+    # reports (11, 10, 01, 00) = (300, 200, 250, 250)
+    fit = fit_latent_logistic(counts=[[250, 250], [200, 300]], variables=[PLAIN, PLAIN])
+    assert fit.coefficients[1] == pytest.approx(1.7917594692, abs=1e-8)
+    assert fit.standard_errors[1] == pytest.approx(0.6544121089, abs=1e-8)
+
+
+def test_an_intercept_alone_is_the_log_odds_of_the_outcome() -> None:
+    counts = [[3600, 3000], [1400, 2000]]
+    fit = fit_latent_logistic(
+        counts=counts, variables=[PLAIN, PLAIN], design=[[1.0], [1.0]], names=["all"]
+    )
+    # 34 of 100 report the event: a share of .18
+    assert fit.names == ("all",)
+    assert fit.coefficients == pytest.approx([np.log(0.18 / 0.82)], abs=0.2)
+    assert fit.tests[0].p_value < 1e-6
+
+
+# The truth, and direct questions
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "sizes"),
+    [
+        ([-1.0, 0.7], [2]),
+        ([-0.5, 0.8, -0.6], [2, 2]),
+        ([0.3, -0.4, 0.9, 0.5], [2, 2, 2]),
+        ([-0.4, 0.6, -0.9], [3]),
+        ([-0.4, 0.6, -0.9, 0.5], [3, 2]),
+    ],
+)
+def test_expected_counts_return_the_true_coefficients(
+    coefficients: list[float], sizes: list[int]
+) -> None:
+    variables = [PLAIN] + [PLAIN if size == 2 else CHOICE for size in sizes]
+    weights = np.arange(1, 1 + np.prod(sizes)) / np.arange(1, 1 + np.prod(sizes)).sum()
+    truth = true_table(coefficients, sizes=sizes, weights=weights)
+    counts = expected_counts(truth, variables, people=10**13)
+    fit = fit_latent_logistic(counts=counts, variables=variables)
+    assert fit.coefficients == pytest.approx(coefficients, abs=1e-6)
+    assert [test.degrees_of_freedom for test in fit.tests] == [1] * len(coefficients)
+
+
+def test_direct_questions_give_the_fit_of_statsmodels() -> None:
+    from statsmodels import api as statsmodels
+
+    counts = np.array([[[50, 40, 30], [35, 30, 20]], [[20, 30, 45], [30, 25, 44]]])
+    three = Variable.plain(RandomizedResponse(symbols=3, threshold=2**32 - 1))
+    fit = fit_latent_logistic(counts=counts, variables=[DIRECT, DIRECT, three])
+    indicators = np.array(
+        [[1.0, first, second == 1, second == 2] for first, second in np.ndindex(*counts.shape[1:])]
+    )
+    outcome = np.repeat([0, 1], 6)
+    rows = np.repeat(np.vstack([indicators, indicators]), counts.ravel(), axis=0)
+    theirs = statsmodels.Logit(np.repeat(outcome, counts.ravel()), rows).fit(
+        disp=0, tol=1e-12, method="newton"
+    )
+    assert fit.names == ("intercept", "x1=1", "x2=1", "x2=2")
+    assert fit.coefficients == pytest.approx(theirs.params, abs=1e-6)
+    assert fit.standard_errors == pytest.approx(theirs.bse, abs=1e-6)
+    assert fit.covariance == pytest.approx(theirs.cov_params(), abs=1e-6)
+    assert np.column_stack([fit.low, fit.high]) == pytest.approx(theirs.conf_int(), abs=1e-6)
+    for column, test in enumerate(fit.tests):
+        without = statsmodels.Logit(
+            np.repeat(outcome, counts.ravel()), np.delete(rows, column, axis=1)
+        ).fit(disp=0, tol=1e-12)
+        assert test.statistic == pytest.approx(2 * (theirs.llf - without.llf), abs=1e-5)
+
+
+# Standard errors, coverage and level
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "people"),
+    [([-0.6, 0.9], 2000), ([-0.5, 0.6, -0.4], 5000), ([-0.3, 0.5, 0.4, -0.5], 20_000)],
+)
+def test_standard_errors_and_wald_intervals_hold_in_repeated_surveys(
+    coefficients: list[float], people: int
+) -> None:
+    surveys = 250 if len(coefficients) < 4 else 120
+    sizes = [2] * (len(coefficients) - 1)
+    variables = [PLAIN] * len(coefficients)
+    tables = surveys_of(
+        true_table(coefficients, sizes=sizes), variables, people=people, surveys=surveys, seed=31
+    )
+    fits = [fit_latent_logistic(counts=table, variables=variables) for table in tables]
+    found = np.array([fit.coefficients for fit in fits])
+    claimed = np.median([fit.standard_errors for fit in fits], axis=0)
+    # A standard deviation from 250 surveys is itself uncertain by 4.5 in 100.
+    assert found.std(axis=0).mean() / claimed.mean() == pytest.approx(1, abs=0.1)
+    assert found.std(axis=0) / claimed == pytest.approx(1, abs=5 / np.sqrt(2 * surveys))
+    covered = sum(((fit.low <= coefficients) & (coefficients <= fit.high)) for fit in fits)
+    assert (covered >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.94)).all()
+
+
+def test_the_test_of_a_predictor_without_effect_keeps_its_level() -> None:
+    surveys, variables = 200, [PLAIN, PLAIN, PLAIN]
+    truth = true_table([-0.5, 0.8, 0.0], sizes=[2, 2])
+    tables = surveys_of(truth, variables, people=3000, surveys=surveys, seed=32)
+    tests = [fit_latent_logistic(counts=table, variables=variables).tests[2] for table in tables]
+    rejected = sum(test.p_value <= 0.05 for test in tests)
+    assert rejected <= binom.ppf(1 - ONE_IN_A_MILLION, surveys, 0.05)
+    assert {test.method for test in tests} == {"latent_likelihood_ratio"}
+
+
+def test_reported_predictors_taken_as_true_would_weaken_every_coefficient() -> None:
+    truth = true_table([-1.0, 1.5], sizes=[2])
+    counts = expected_counts(truth, [PLAIN, PLAIN], people=10**6)
+    naive = fit_latent_logistic(counts=counts, variables=[PLAIN, DIRECT])
+    latent = fit_latent_logistic(counts=counts, variables=[PLAIN, PLAIN])
+    assert latent.coefficients[1] == pytest.approx(1.5, abs=1e-3)
+    assert 0 < naive.coefficients[1] < 1.0
+
+
+# Designs
+
+
+def test_a_score_as_predictor_is_one_column() -> None:
+    # log odds rise by .5 for each step of a rating from 0 to 2
+    event = expit(-0.7 + 0.5 * np.arange(3))
+    truth = np.stack([(1 - event) / 3, event / 3])
+    counts = expected_counts(truth, [PLAIN, CHOICE], people=10**12)
+    fit = fit_latent_logistic(
+        counts=counts,
+        variables=[PLAIN, CHOICE],
+        design=[[1, 0], [1, 1], [1, 2]],
+        names=["base", "step"],
+    )
+    assert fit.names == ("base", "step")
+    assert fit.coefficients == pytest.approx([-0.7, 0.5], abs=1e-6)
+
+
+def test_the_same_model_in_other_columns_fits_the_same() -> None:
+    counts = [[250, 250], [200, 300]]
+    usual = fit_latent_logistic(counts=counts, variables=[PLAIN, PLAIN])
+    means = fit_latent_logistic(counts=counts, variables=[PLAIN, PLAIN], design=[[1, 0], [0, 1]])
+    assert means.names == ("x0", "x1")
+    assert means.log_likelihood == pytest.approx(usual.log_likelihood, abs=1e-9)
+    assert means.coefficients == pytest.approx(
+        [usual.coefficients[0], usual.coefficients.sum()], abs=1e-6
+    )
+    assert means.standard_errors[1] ** 2 == pytest.approx(usual.covariance.sum(), rel=1e-6)
+
+
+def test_a_smaller_model_is_less_likely_by_its_test() -> None:
+    counts = np.array([[[300, 260], [250, 270]], [[200, 240], [230, 250]]])
+    variables = [PLAIN, PLAIN, PLAIN]
+    whole = fit_latent_logistic(counts=counts, variables=variables)
+    rows = np.array([[1.0, *row] for row in np.ndindex(2, 2)])
+    smaller = fit_latent_logistic(counts=counts, variables=variables, design=rows[:, :2])
+    assert whole.tests[2].statistic == pytest.approx(
+        2 * (whole.log_likelihood - smaller.log_likelihood), abs=1e-6
+    )
+
+
+# Refusals
+
+
+def test_refusals_are_left_out_of_the_model_but_not_of_the_people() -> None:
+    answering = true_table([-0.5, 0.9], sizes=[2])
+    truth = np.zeros((3, 3))
+    truth[:2, :2] = 0.7 * answering
+    # Those who would have the event refuse more often: nothing is assumed about them.
+    truth[2] = [0.02, 0.15, 0.05]
+    truth[:2, 2] = [0.03, 0.05]
+    counts = expected_counts(truth, [REFUSABLE, REFUSABLE], people=10**12)
+    fit = fit_latent_logistic(counts=counts, variables=[REFUSABLE, REFUSABLE])
+    assert fit.names == ("intercept", "x1=1")
+    assert fit.coefficients == pytest.approx([-0.5, 0.9], abs=1e-6)
+    assert fit.answered_share == pytest.approx(0.7, abs=1e-6)
+    assert fit.cells == 9
+
+
+def test_a_way_to_refuse_costs_precision_even_if_nobody_takes_it() -> None:
+    answering = true_table([-0.5, 0.9], sizes=[2])
+    padded = np.zeros((3, 3))
+    padded[:2, :2] = answering
+    plain = fit_latent_logistic(
+        counts=expected_counts(answering, [PLAIN, PLAIN], people=10_000), variables=[PLAIN, PLAIN]
+    )
+    refusable = fit_latent_logistic(
+        counts=expected_counts(padded, [REFUSABLE, REFUSABLE], people=10_000),
+        variables=[REFUSABLE, REFUSABLE],
+    )
+    assert refusable.coefficients == pytest.approx(plain.coefficients, abs=0.02)
+    assert (refusable.standard_errors > plain.standard_errors).all()
+
+
+# Where the reports say too little
+
+
+@pytest.mark.parametrize(
+    ("event_share", "other_share"), [(0.0, 0.3), (1.0, 0.3)], ids=["nobody", "everybody"]
+)
+def test_a_coefficient_that_grows_without_bound_is_named(
+    event_share: float, other_share: float
+) -> None:
+    truth = np.array([[1 - other_share, 1 - event_share], [other_share, event_share]]) / 2
+    counts = expected_counts(truth, [LIGHT, LIGHT], people=4000)
+    # Fewer (or more) reports of the event than the channel alone would make.
+    counts[1, 1] += -40 if event_share == 0 else 40
+    with pytest.raises(SeparationError, match="grows without bound") as caught:
+        fit_latent_logistic(counts=counts, variables=[LIGHT, LIGHT])
+    assert caught.value.names == ("x1=1",)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_an_answer_that_nobody_gave_cannot_be_a_predictor() -> None:
+    truth = true_table([-0.5, 0.9], sizes=[2])
+    padded = np.concatenate([truth, np.zeros((2, 1))], axis=1)
+    counts = expected_counts(padded, [PLAIN, CHOICE], people=4000)
+    counts[:, 2] -= 60
+    with pytest.raises(SeparationError, match=r"x1=2|tell apart"):
+        fit_latent_logistic(counts=counts, variables=[PLAIN, CHOICE])
+
+
+def test_a_rare_event_can_be_regressed_on_a_predictor() -> None:
+    # An intercept of zero, half of one group, would need an impossible share in the other; that
+    # must not keep the fit from being made.
+    truth = true_table([-2.2, 0.5], sizes=[2])
+    counts = expected_counts(truth, [PLAIN, PLAIN], people=5000)
+    fit = fit_latent_logistic(counts=counts, variables=[PLAIN, PLAIN])
+    assert fit.coefficients == pytest.approx([-2.2, 0.5], abs=0.02)
+    assert fit.tests[0].p_value < 0.001
+    assert fit.tests[1].p_value > 0.05
+    assert np.isfinite(fit.standard_errors).all()
+
+
+# Input that cannot be
+
+TWO = np.full((2, 2), 100)
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"variables": [PLAIN], "counts": [1, 2]}, "an outcome and a predictor, got 1"),
+        (
+            {"variables": [CHOICE, PLAIN], "counts": np.full((3, 2), 9)},
+            "must start with an outcome of two answers, got 3",
+        ),
+        ({"counts": np.full((2, 3), 9)}, r"counts must have the shape \(2, 2\)"),
+        ({"counts": np.zeros((2, 2))}, "counts must hold at least one report"),
+        ({"counts": -TWO}, "counts must be whole and not negative"),
+        ({"counts": TWO + 0.5}, "counts must be whole and not negative"),
+        ({"level": 1.0}, r"level must lie in \(0, 1\), got 1.0"),
+        ({"level": 0.0}, r"level must lie in \(0, 1\), got 0.0"),
+        ({"design": [1.0, 1.0]}, "design must have 2 rows of finite numbers"),
+        ({"design": [[1.0], [1.0], [1.0]]}, "design must have 2 rows of finite numbers"),
+        ({"design": [[1.0], [float("nan")]]}, "design must have 2 rows of finite numbers"),
+        ({"design": [[1, 0, 0], [1, 1, 0]]}, "design must have from 1 to 2 columns"),
+        ({"design": np.zeros((2, 0))}, "design must have from 1 to 2 columns"),
+        ({"design": [[1, 1], [1, 1]]}, "design must have independent columns, got rank 1 of 2"),
+        ({"names": ["a"]}, r"names must have 2 entries, got \['a'\]"),
+        ({"design": [[1.0], [1.0]], "names": ["a", "b"]}, "names must have 1 entries"),
+    ],
+)
+def test_models_that_cannot_be_fitted_are_refused(where: dict[str, object], message: str) -> None:
+    usual: dict[str, object] = {"counts": TWO, "variables": [PLAIN, PLAIN]}
+    with pytest.raises(ValueError, match=message):
+        fit_latent_logistic(**(usual | where))  # type: ignore[arg-type]
+
+
+def test_models_of_too_many_cells_are_refused() -> None:
+    counts = np.ones((2,) * 11, dtype=np.int64)
+    with pytest.raises(ValueError, match="at most 1024 cells, got 2048"):
+        fit_latent_logistic(counts=counts, variables=[PLAIN] * 11)

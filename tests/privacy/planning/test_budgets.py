@@ -1,0 +1,140 @@
+"""Many questions on one budget: the reference table, laws, and simulated surveys."""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.planning import budgets
+
+COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
+LN3 = log(3)
+
+mechanisms = st.builds(
+    RandomizedResponse.from_flips, symbols=st.integers(2, 12), flips=st.integers(1, 45)
+)
+shares = st.floats(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("questions", "split", "subset", "fake_data"),
+    [
+        (2, 0.0184, 0.0135, 0.0147),
+        (5, 0.0456, 0.0213, 0.0298),
+        (10, 0.0911, 0.0302, 0.0549),
+        (20, 0.1821, 0.0427, 0.1050),
+    ],
+)
+def test_the_table_of_many_questions_on_one_budget(
+    questions: int, split: float, subset: float, fake_data: float
+) -> None:
+    errors = [
+        function(share=0.2, people=10_000, questions=questions, mechanism=COINS)
+        for function in (
+            budgets.split_standard_error,
+            budgets.subset_standard_error,
+            budgets.fake_data_standard_error,
+        )
+    ]
+    assert [round(error, 4) for error in errors] == [split, subset, fake_data]
+    full = budgets.full_standard_error(share=0.2, people=10_000, mechanism=COINS)
+    assert round(full, 4) == 0.0095
+
+
+@given(shares, mechanisms)
+def test_one_question_makes_all_ways_of_sharing_a_budget_equal(
+    share: float, mechanism: RandomizedResponse
+) -> None:
+    full = budgets.full_standard_error(share=share, people=1000, mechanism=mechanism)
+    for function in (
+        budgets.split_standard_error,
+        budgets.subset_standard_error,
+        budgets.fake_data_standard_error,
+    ):
+        alone = function(share=share, people=1000, questions=1, mechanism=mechanism)
+        assert alone == pytest.approx(full)
+
+
+@given(shares, st.integers(2, 20), mechanisms)
+def test_drawing_one_question_beats_splitting_the_budget(
+    share: float, questions: int, mechanism: RandomizedResponse
+) -> None:
+    # Only while the budget is small: with plenty of it, everybody may answer everything.
+    assume(mechanism.epsilon < LN3 + 1e-6)
+    split, subset = (
+        function(share=share, people=1000, questions=questions, mechanism=mechanism)
+        for function in (budgets.split_standard_error, budgets.subset_standard_error)
+    )
+    assert subset < split
+
+
+@pytest.mark.parametrize("symbols", [2, 4])
+def test_the_fake_data_standard_error_is_the_spread_of_simulated_surveys(symbols: int) -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=25)
+    questions, people, share, surveys = 5, 2000, 0.2, 40_000
+    larger = RandomizedResponse.from_epsilon(
+        symbols=symbols, epsilon=log(questions * (exp(mechanism.epsilon) - 1) + 1)
+    )
+    generator = np.random.default_rng(11)
+    answering = generator.binomial(people, 1 / questions, surveys)
+    honest = generator.binomial(answering, share)
+    counts = (
+        generator.binomial(honest, larger.keep_probability)
+        + generator.binomial(answering - honest, larger.other_probability)
+        + generator.binomial(people - answering, 1 / symbols)
+    )
+    idle = (questions - 1) / symbols
+    estimates = (questions * counts / people - idle - larger.other_probability) / larger.slope
+    expected = budgets.fake_data_standard_error(
+        share=share, people=people, questions=questions, mechanism=mechanism
+    )
+    assert estimates.mean() == pytest.approx(share, abs=4.9 * expected / sqrt(surveys))
+    assert estimates.std() == pytest.approx(expected, rel=4.9 / sqrt(2 * surveys))
+
+
+def test_a_pair_of_questions_is_answered_by_few_or_by_nobody() -> None:
+    assert budgets.pair_fraction(drawn=1, questions=10) == 0
+    assert budgets.pair_fraction(drawn=3, questions=10) == pytest.approx(6 / 90)
+    assert budgets.pair_fraction(drawn=10, questions=10) == 1
+    assert budgets.question_fraction(drawn=3, questions=10) == pytest.approx(0.3)
+
+
+# Bad input
+
+GOOD: dict[str, dict[str, object]] = {
+    "full_standard_error": {"share": 0.2, "people": 100, "mechanism": COINS},
+    "split_standard_error": {"share": 0.2, "people": 9, "questions": 2, "mechanism": COINS},
+    "subset_standard_error": {"share": 0.2, "people": 9, "questions": 2, "mechanism": COINS},
+    "fake_data_standard_error": {"share": 0.2, "people": 9, "questions": 2, "mechanism": COINS},
+    "question_fraction": {"drawn": 1, "questions": 2},
+    "pair_fraction": {"drawn": 1, "questions": 2},
+}
+BAD: dict[str, list[object]] = {
+    "share": [-0.01, 1.01, float("nan")],
+    "people": [0, -1],
+    "questions": [0],
+    "drawn": [0, 3],
+}
+OPTIONAL = {"drawn": ["subset_standard_error"]}
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "value"),
+    [
+        (function, argument, value)
+        for function, arguments in GOOD.items()
+        for argument, values in BAD.items()
+        if argument in arguments or function in OPTIONAL.get(argument, [])
+        for value in values
+    ],
+)
+def test_bad_input_is_refused_by_name(function: str, argument: str, value: object) -> None:
+    call = getattr(budgets, function)
+    call(**GOOD[function])
+    with pytest.raises(ValueError, match=argument):
+        call(**{**GOOD[function], argument: value})

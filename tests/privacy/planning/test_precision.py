@@ -1,0 +1,288 @@
+"""Precision is that of the reference tables, of the intervals shown later and of simulation."""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from privacy.mechanism.mechanisms import SCALE, RandomizedResponse
+from privacy.planning import precision
+
+COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
+THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
+LN3 = log(3)
+
+mechanisms = st.builds(
+    RandomizedResponse.from_flips, symbols=st.integers(2, 12), flips=st.integers(1, 45)
+)
+shares = st.floats(0, 1)
+
+
+# Half-widths
+
+
+@pytest.mark.parametrize(
+    ("flips", "at_5", "at_20", "at_50", "two_points", "inflation"),
+    [
+        (33, 3012, 3185, 3324, 19905, 13.0),
+        (25, 1226, 1399, 1537, 8740, 5.7),
+        (20, 756, 929, 1068, 5805, 3.8),
+        (15, 473, 646, 784, 4036, 2.6),
+        (12, 354, 527, 666, 3293, 2.1),
+        (5, 164, 336, 475, 2100, 1.4),
+    ],
+)
+def test_the_planner_s_table_by_flips(
+    flips: int, at_5: int, at_20: int, at_50: int, two_points: int, inflation: float
+) -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
+
+    def people(share: float, half_width: float) -> int:
+        return precision.people_for_half_width(
+            share=share, half_width=half_width, mechanism=mechanism
+        )
+
+    five_points = [people(share, 0.05) for share in (0.05, 0.2, 0.5)]
+    assert five_points == [at_5, at_20, at_50]
+    assert people(0.2, 0.02) == two_points
+    assert round(precision.design_effect(share=0.2, mechanism=mechanism), 1) == inflation
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "keep", "five_points", "three_points", "effect_20", "effect_5"),
+    [
+        (0.5, 0.622, 6266, 17405, 25.5, 83.5),
+        (1, 0.731, 1661, 4613, 6.8, 20.4),
+        (LN3, 0.750, 1399, 3885, 5.7, 16.8),
+        (2, 0.881, 524, 1456, 2.1, 4.8),
+        (3, 0.953, 331, 919, 1.3, 2.2),
+    ],
+)
+def test_the_planner_s_table_by_epsilon(
+    epsilon: float,
+    keep: float,
+    five_points: int,
+    three_points: int,
+    effect_20: float,
+    effect_5: float,
+) -> None:
+    mechanism = RandomizedResponse.from_epsilon(symbols=2, epsilon=epsilon)
+    people = [
+        precision.people_for_half_width(share=0.2, half_width=half, mechanism=mechanism)
+        for half in (0.05, 0.03)
+    ]
+    assert round(mechanism.keep_probability, 3) == keep
+    assert people == [five_points, three_points]
+    assert round(precision.design_effect(share=0.2, mechanism=mechanism), 1) == effect_20
+    assert round(precision.design_effect(share=0.05, mechanism=mechanism), 1) == effect_5
+
+
+def test_400_people_can_only_say_between_11_and_29_percent() -> None:
+    half = precision.half_width(share=0.2, people=400, mechanism=COINS)
+    assert (round(100 * (0.2 - half)), round(100 * (0.2 + half))) == (11, 29)
+
+
+def test_1400_codes_plan_like_246_direct_answers() -> None:
+    assert round(precision.effective_people(share=0.2, people=1400, mechanism=COINS)) == 246
+    assert precision.effective_people(share=0.0, people=1400, mechanism=COINS) == 0
+
+
+@given(shares, st.floats(0.001, 0.5), mechanisms, st.floats(0.5, 0.999))
+def test_the_number_of_people_is_the_smallest_that_suffices(
+    share: float, wanted: float, mechanism: RandomizedResponse, level: float
+) -> None:
+    people = precision.people_for_half_width(
+        share=share, half_width=wanted, mechanism=mechanism, level=level
+    )
+
+    def half(n: int) -> float:
+        return precision.half_width(share=share, people=n, mechanism=mechanism, level=level)
+
+    assert half(people) <= wanted * (1 + 1e-9)
+    assert people == 1 or half(people - 1) > wanted * (1 - 1e-9)
+
+
+@given(st.floats(0.01, 0.99), mechanisms)
+def test_randomizing_always_costs_people(share: float, mechanism: RandomizedResponse) -> None:
+    effect = precision.design_effect(share=share, mechanism=mechanism)
+    assert effect > 1
+    assert precision.effective_people(share=share, people=1000, mechanism=mechanism) == (
+        pytest.approx(1000 / effect)
+    )
+
+
+@given(st.floats(0.01, 0.99), st.integers(1, 49))
+def test_the_binary_design_effect_is_sampling_plus_noise(share: float, flips: int) -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
+    t = mechanism.keep_probability
+    expected = 1 + t * (1 - t) / ((2 * t - 1) ** 2 * share * (1 - share))
+    assert precision.design_effect(share=share, mechanism=mechanism) == pytest.approx(expected)
+
+
+# Half-widths while watched
+
+
+def test_a_watched_survey_needs_about_5500_people() -> None:
+    people = precision.people_for_watched_half_width(share=0.2, half_width=0.05, mechanism=COINS)
+    assert people == 5472
+    assert round(people, -2) == 5500
+
+
+@pytest.mark.parametrize(("people", "ratio"), [(100, 1.65), (1000, 1.86), (10_000, 2.02)])
+def test_watching_widens_the_interval_by_the_published_factors(people: int, ratio: float) -> None:
+    watched = precision.watched_half_width(share=0.2, people=people, mechanism=COINS)
+    fixed = precision.half_width(share=0.2, people=people, mechanism=COINS)
+    assert round(watched / fixed, 2) == ratio
+
+
+def test_the_watched_interval_is_that_of_the_reference_stream() -> None:
+    # S = 400 of n = 1000, two coins: [.188930, .414617], and π̂ = .3 makes 400 the expectation.
+    half = precision.watched_half_width(share=0.3, people=1000, mechanism=COINS)
+    assert half == pytest.approx((0.414617 - 0.188930) / 2, abs=1e-6)
+
+
+@given(shares, st.integers(1, 10**6), mechanisms, st.floats(0.5, 0.999))
+def test_more_people_narrow_a_watched_interval(
+    share: float, people: int, mechanism: RandomizedResponse, level: float
+) -> None:
+    wide = precision.watched_half_width(
+        share=share, people=people, mechanism=mechanism, level=level
+    )
+    narrow = precision.watched_half_width(
+        share=share, people=people + 1 + people // 100, mechanism=mechanism, level=level
+    )
+    assert narrow < wide * (1 + 1e-9)
+    assert wide <= 0.5 / mechanism.slope
+
+
+@given(shares, st.floats(0.005, 0.5), mechanisms)
+def test_the_watched_number_of_people_is_the_smallest_and_never_below_the_fixed_one(
+    share: float, wanted: float, mechanism: RandomizedResponse
+) -> None:
+    people = precision.people_for_watched_half_width(
+        share=share, half_width=wanted, mechanism=mechanism
+    )
+    assert precision.watched_half_width(share=share, people=people, mechanism=mechanism) <= wanted
+    if people > 1:
+        one_less = precision.watched_half_width(share=share, people=people - 1, mechanism=mechanism)
+        assert one_less > wanted
+    # Below some twenty reports the normal formula promises more than any valid interval can.
+    if people >= 20:
+        assert people >= precision.people_for_half_width(
+            share=share, half_width=wanted, mechanism=mechanism
+        )
+
+
+# Refusals and scales
+
+
+def test_refusals_raise_1399_people_to_1941() -> None:
+    three = RandomizedResponse.from_flips(symbols=3, flips=25)
+    assert three.threshold == SCALE * 3 // 5
+    assert three.other_probability == pytest.approx(0.2)
+    people = precision.people_for_half_width_among_answerers(
+        share=0.2, outside=[0.05], half_width=0.05, mechanism=three
+    )
+    assert people == 1941
+    kept = RandomizedResponse(symbols=3, threshold=3 * 2**30)
+    assert kept.epsilon == pytest.approx(log(6))
+
+
+@given(shares, st.floats(0, 0.8), mechanisms.filter(lambda mechanism: mechanism.symbols >= 3))
+def test_more_refusals_need_more_people(
+    share: float, refusing: float, mechanism: RandomizedResponse
+) -> None:
+    few, many = (
+        precision.people_for_half_width_among_answerers(
+            share=share, outside=[refused], half_width=0.05, mechanism=mechanism
+        )
+        for refused in (refusing, refusing + 0.1)
+    )
+    assert few <= many
+
+
+@pytest.mark.parametrize(("symbols", "ratio"), [(5, 1.3), (7, 2.0), (11, 3.8)])
+def test_one_bit_tells_the_mean_of_a_long_scale_better(symbols: int, ratio: float) -> None:
+    # Bell-shaped around 60 % of the scale.
+    mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=25)
+    truth = binom.pmf(np.arange(symbols), symbols - 1, 0.6)
+    assert round(precision.mean_variance_ratio(shares=truth, mechanism=mechanism), 1) == ratio
+
+
+@given(st.floats(0, 1), st.integers(1, 45))
+def test_two_options_are_one_bit(share: float, flips: int) -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
+    ratio = precision.mean_variance_ratio(shares=[1 - share, share], mechanism=mechanism)
+    assert ratio == pytest.approx(1, abs=1e-6)
+
+
+def test_the_warning_of_too_many_options_starts_above_the_limit() -> None:
+    eleven, twelve = (RandomizedResponse.from_flips(symbols=k, flips=25) for k in (11, 12))
+    assert not precision.too_many_options(symbols=11, epsilon=eleven.epsilon)
+    assert precision.too_many_options(symbols=12, epsilon=twelve.epsilon)
+    assert not precision.too_many_options(symbols=2, epsilon=0.01)
+
+
+# Bad input
+
+GOOD: dict[str, dict[str, object]] = {
+    "half_width": {"share": 0.2, "people": 100, "mechanism": COINS},
+    "watched_half_width": {"share": 0.2, "people": 100, "mechanism": COINS},
+    "people_for_half_width": {"share": 0.2, "half_width": 0.1, "mechanism": COINS},
+    "people_for_watched_half_width": {"share": 0.2, "half_width": 0.1, "mechanism": COINS},
+    "design_effect": {"share": 0.2, "mechanism": COINS},
+    "effective_people": {"share": 0.2, "people": 100, "mechanism": COINS},
+    "people_for_half_width_among_answerers": {
+        "share": 0.2,
+        "outside": [0.1],
+        "half_width": 0.1,
+        "mechanism": THREE,
+    },
+    "mean_variance_ratio": {"shares": [0.2, 0.3, 0.5], "mechanism": THREE},
+    "too_many_options": {"symbols": 3, "epsilon": 1.0},
+}
+BAD: dict[str, list[object]] = {
+    "share": [-0.01, 1.01, float("nan")],
+    "people": [0, -1],
+    "half_width": [0, 1, float("nan")],
+    "level": [0, 1],
+    "outside": [[-0.01], [1], [], [0.5, 0.5]],
+    "shares": [[0.5, 0.5], [0.5, 0.6, -0.1], [0.5, 0.5, 0.5], [float("nan"), 0.5, 0.5]],
+    "symbols": [1],
+    "epsilon": [0, -1, float("inf"), float("nan")],
+}
+OPTIONAL = {"level": [name for name in GOOD if "half_width" in name]}
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "value"),
+    [
+        (function, argument, value)
+        for function, arguments in GOOD.items()
+        for argument, values in BAD.items()
+        if argument in arguments or function in OPTIONAL.get(argument, [])
+        for value in values
+    ],
+)
+def test_bad_input_is_refused_by_name(function: str, argument: str, value: object) -> None:
+    call = getattr(precision, function)
+    call(**GOOD[function])
+    with pytest.raises(ValueError, match=argument):
+        call(**{**GOOD[function], argument: value})
+
+
+def test_refusals_need_a_symbol_of_their_own() -> None:
+    function = "people_for_half_width_among_answerers"
+    with pytest.raises(ValueError, match="mechanism must have"):
+        getattr(precision, function)(**{**GOOD[function], "mechanism": COINS})
+
+
+def test_a_direct_question_has_no_design_effect_where_it_is_exact() -> None:
+    for share in (0, 1):
+        with pytest.raises(ValueError, match="share"):
+            precision.design_effect(share=share, mechanism=COINS)

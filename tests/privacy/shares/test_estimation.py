@@ -1,0 +1,192 @@
+"""The estimator inverts the channel exactly, and says how precise it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from privacy.mechanism.mechanisms import SCALE, RandomizedResponse
+from privacy.shares.estimation import (
+    estimate_marginal_shares,
+    estimate_shares,
+    fit_joint_shares,
+)
+
+COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
+
+
+@st.composite
+def mechanisms_and_counts(draw: st.DrawFn) -> tuple[RandomizedResponse, list[int]]:
+    k = draw(st.integers(2, 12))
+    flips = draw(st.integers(1, 45))
+    counts = draw(st.lists(st.integers(0, 10**6), min_size=k, max_size=k).filter(any))
+    return RandomizedResponse.from_flips(symbols=k, flips=flips), counts
+
+
+def test_warner_s_numbers() -> None:
+    # 400 of 1,000 yes: 2·400/1000 − 1/2 = .3; √(.4·.6/1000)/.5 = .0309838667697
+    estimates = estimate_shares(counts=[600, 400], mechanism=COINS)
+    assert estimates.shares[1] == pytest.approx(0.3, abs=1e-14)
+    assert estimates.standard_errors[1] == pytest.approx(0.0309838667697, abs=1e-13)
+
+
+@given(st.integers(0, 1000), st.integers(1, 1000))
+def test_two_coins_are_twice_the_share_less_a_half(yes: int, no: int) -> None:
+    n = yes + no
+    share = estimate_shares(counts=[no, yes], mechanism=COINS).shares[1]
+    assert share == pytest.approx(2 * yes / n - 0.5, abs=1e-12)
+
+
+@given(st.integers(2, 12), st.data())
+def test_exact_expected_counts_return_the_truth(k: int, data: st.DataObject) -> None:
+    # Thresholds with a small denominator, and people in multiples of it: every expected
+    # count is an integer.
+    denominator = 16 * (k - 1)
+    kept = data.draw(st.integers(denominator // k + 1, denominator - 1))
+    mechanism = RandomizedResponse(symbols=k, threshold=-(-SCALE * kept // denominator))
+    people = data.draw(st.lists(st.integers(0, 50), min_size=k, max_size=k).filter(any))
+    truth = np.array(people) / sum(people)
+    expected = mechanism.channel() @ truth * 10**12
+    counts = [round(count) for count in expected]
+    shares = estimate_shares(counts=counts, mechanism=mechanism).shares
+    assert shares == pytest.approx(truth, abs=1e-9 + 2 * k / (mechanism.slope * 10**12))
+
+
+@given(mechanisms_and_counts())
+def test_shares_sum_to_one(case: tuple[RandomizedResponse, list[int]]) -> None:
+    mechanism, counts = case
+    estimates = estimate_shares(counts=counts, mechanism=mechanism)
+    assert estimates.shares.sum() == pytest.approx(1, abs=1e-9)
+    assert estimates.joint_shares.sum() == pytest.approx(1, abs=1e-9)
+    assert estimates.covariance.sum() == pytest.approx(0, abs=1e-9)
+
+
+@given(mechanisms_and_counts(), st.randoms())
+def test_relabelling_the_options_relabels_the_estimates(case, random) -> None:  # type: ignore[no-untyped-def]
+    mechanism, counts = case
+    order = list(range(len(counts)))
+    random.shuffle(order)
+    before = estimate_shares(counts=counts, mechanism=mechanism)
+    after = estimate_shares(counts=[counts[i] for i in order], mechanism=mechanism)
+    assert after.shares == pytest.approx(before.shares[order], abs=1e-12)
+    assert after.joint_shares == pytest.approx(before.joint_shares[order], abs=1e-9)
+
+
+@given(mechanisms_and_counts())
+def test_standard_errors_are_the_diagonal_of_the_covariance(
+    case: tuple[RandomizedResponse, list[int]],
+) -> None:
+    mechanism, counts = case
+    estimates = estimate_shares(counts=counts, mechanism=mechanism)
+    assert np.sqrt(np.diag(estimates.covariance)) == pytest.approx(
+        estimates.standard_errors, abs=1e-12
+    )
+
+
+def fit_by_em(counts: list[int], mechanism: RandomizedResponse) -> NDArray[np.float64]:
+    channel = mechanism.channel()
+    reported = np.array(counts) / sum(counts)
+    shares = np.full(len(counts), 1 / len(counts))
+    for _ in range(20_000):
+        shares = shares * (channel.T @ (reported / (channel @ shares)))
+    return shares
+
+
+@pytest.mark.parametrize(
+    ("flips", "counts"),
+    [
+        (25, [600, 400]),
+        (25, [900, 100]),  # raw share of the second: −.3
+        (25, [500, 300, 200]),
+        (25, [800, 150, 50]),  # two cells end at their floor
+        (10, [700, 20, 30, 250]),
+        (40, [10, 200, 210, 220, 360]),
+    ],
+)
+def test_the_joint_fit_is_what_em_converges_to(flips: int, counts: list[int]) -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=len(counts), flips=flips)
+    fitted = estimate_shares(counts=counts, mechanism=mechanism).joint_shares
+    assert fitted.min() >= 0
+    assert fitted == pytest.approx(fit_by_em(counts, mechanism), abs=1e-4)
+
+
+def test_estimates_may_leave_the_unit_interval_and_are_clipped_only_for_display() -> None:
+    estimates = estimate_shares(counts=[90, 10], mechanism=COINS)
+    assert estimates.shares[1] == pytest.approx(-0.3, abs=1e-12)
+    assert estimates.clipped_shares[1] == 0
+    # the standard error is that of the raw share: √(.1·.9/100)/.5
+    assert estimates.standard_errors[1] == pytest.approx(0.06, abs=1e-12)
+
+
+def test_1400_codes_inform_like_about_246_direct_answers() -> None:
+    # true share 20 %: 35 % report yes
+    estimates = estimate_shares(counts=[910, 490], mechanism=COINS)
+    assert estimates.shares[1] == pytest.approx(0.2, abs=1e-12)
+    assert round(estimates.effective_totals[1]) == 246
+
+
+def test_at_the_boundary_the_effective_total_is_zero() -> None:
+    assert estimate_shares(counts=[90, 10], mechanism=COINS).effective_totals[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([0, 0], "at least one report"),
+        ([1], "must have 2 entries"),
+        ([1, 2, 3], "must have 2 entries"),
+        ([-1, 2], "must be whole and not negative"),
+    ],
+)
+def test_counts_that_cannot_be_are_refused(counts: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        estimate_shares(counts=counts, mechanism=COINS)
+
+
+@pytest.mark.parametrize(("k", "flips"), [(2, 25), (5, 25), (3, 8)])
+def test_standard_errors_are_what_replicates_spread(k: int, flips: int) -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=k, flips=flips)
+    truth = np.arange(1, k + 1) / (k * (k + 1) / 2)
+    generator = np.random.default_rng(1965)
+    counts = generator.multinomial(500, mechanism.channel() @ truth, size=20_000)
+    found = estimate_marginal_shares(
+        successes=counts,
+        total=500,
+        other_probability=mechanism.other_probability,
+        slope=mechanism.slope,
+    )
+    ratio = found.shares.std(axis=0) / found.standard_errors.mean(axis=0)
+    print(f"n=500 k={k} flips={flips}: replicate SD / SE {ratio}")
+    assert (np.abs(ratio - 1) < 0.1).all()
+    # And they are unbiased: within five standard errors of the mean of 20,000.
+    bias = np.abs(found.shares.mean(axis=0) - truth)
+    assert (bias < 5 * found.standard_errors.mean(axis=0) / np.sqrt(20_000)).all()
+
+
+def test_many_questions_at_once_are_the_same_as_one_by_one() -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=4, flips=20)
+    counts = np.random.default_rng(3).integers(0, 60, size=(30, 4))
+    joint = fit_joint_shares(
+        counts=counts,
+        other_probability=np.full(30, mechanism.other_probability),
+        slope=np.full(30, mechanism.slope),
+    )
+    for cells, shares in zip(counts, joint, strict=True):
+        alone = estimate_shares(counts=cells.tolist(), mechanism=mechanism)
+        assert shares == pytest.approx(list(alone.joint_shares), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("successes", "total", "message"),
+    [([1], 0, "total"), ([-1], 5, "successes"), ([6], 5, "successes"), ([float("nan")], 5, "succ")],
+)
+def test_marginal_counts_that_cannot_be_are_refused(
+    successes: list[float], total: int, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        estimate_marginal_shares(
+            successes=successes, total=total, other_probability=0.25, slope=0.5
+        )

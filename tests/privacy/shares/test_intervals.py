@@ -1,0 +1,404 @@
+"""Intervals: published values, agreement with independent computations, laws, and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import exp, log
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.special import bdtr, bdtrc, betaln
+from scipy.stats import beta, binom, binomtest, chi2
+
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.intervals import (
+    METHODS,
+    Intervals,
+    Method,
+    clopper_pearson,
+    confidence_sequence,
+    likelihood_ratio,
+    simultaneous_level,
+)
+
+COINS: dict[str, Any] = {"other_probability": 0.25, "slope": 0.5}
+LEVELS = (0.5, 0.8, 0.95)
+Find = Callable[..., Intervals]
+every_method = pytest.mark.parametrize("find", METHODS.values(), ids=METHODS)
+
+
+def channel(mechanism: RandomizedResponse) -> dict[str, Any]:
+    return {"other_probability": mechanism.other_probability, "slope": mechanism.slope}
+
+
+@st.composite
+def data(draw: st.DrawFn, *, symbols: tuple[int, int] = (2, 64)) -> dict[str, Any]:
+    n = draw(st.one_of(st.integers(1, 60), st.integers(1, 10**9)))
+    mechanism = RandomizedResponse.from_flips(
+        symbols=draw(st.integers(*symbols)), flips=draw(st.integers(1, 49))
+    )
+    return {"successes": draw(st.integers(0, n)), "total": n, **channel(mechanism)}
+
+
+def raw_share(case: dict[str, Any]) -> float:
+    return float((case["successes"] / case["total"] - case["other_probability"]) / case["slope"])
+
+
+# Published values
+
+
+@pytest.mark.parametrize(
+    ("successes", "total", "low", "high"),
+    [
+        (40, 100, 0.0, 0.631371),
+        (198, 500, 0.140810, 0.450158),
+        (400, 1000, 0.188930, 0.414617),
+    ],
+)
+def test_the_sequence_has_its_published_values(
+    successes: int, total: int, low: float, high: float
+) -> None:
+    # z_i = 1 iff (7919 i mod 1000) < 400, i = 1..1000
+    assert successes == sum(7919 * i % 1000 < 400 for i in range(1, total + 1))
+    found = confidence_sequence(successes=successes, total=total, **COINS)
+    assert found.low == pytest.approx(low, abs=5e-7)
+    assert found.high == pytest.approx(high, abs=5e-7)
+    assert (found.method, float(found.level)) == ("confidence_sequence", 0.95)
+
+
+def test_at_a_thousand_reports_wald_s_interval_is_the_published_one_and_ours_are_near() -> None:
+    wald = 0.3 + np.array([-1, 1]) * 1.959963984540054 * np.sqrt(0.4 * 0.6 / 1000) / 0.5
+    assert wald == pytest.approx([0.239273, 0.360727], abs=5e-7)
+    for find in (likelihood_ratio, clopper_pearson):
+        found = find(successes=400, total=1000, **COINS)
+        assert [found.low, found.high] == pytest.approx(wald, abs=0.002)
+
+
+@pytest.mark.parametrize(("n", "times"), [(100, 1.65), (1000, 1.86), (10_000, 2.02)])
+def test_the_sequence_is_as_many_times_wider_than_wald_s_as_published(n: int, times: float) -> None:
+    found = confidence_sequence(successes=n // 2, total=n, **COINS)
+    wald = 2 * 1.959963984540054 * np.sqrt(0.25 / n) / 0.5
+    assert (found.high - found.low) / wald == pytest.approx(times, abs=0.005)
+
+
+# Independent computations
+
+
+@pytest.mark.parametrize(
+    ("successes", "total"), [(0, 20), (1, 20), (7, 20), (20, 20), (30, 100), (999, 1000)]
+)
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        RandomizedResponse.from_flips(symbols=2, flips=25),
+        RandomizedResponse.from_flips(symbols=5, flips=10),
+        RandomizedResponse.from_flips(symbols=2, flips=45),
+    ],
+)
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_guaranteed_interval_is_scipy_s_exact_one_mapped(
+    successes: int, total: int, mechanism: RandomizedResponse, level: float
+) -> None:
+    exact = binomtest(successes, total).proportion_ci(confidence_level=level, method="exact")
+    ends = (np.array([exact.low, exact.high]) - mechanism.other_probability) / mechanism.slope
+    found = clopper_pearson(successes=successes, total=total, level=level, **channel(mechanism))
+    assert [found.low, found.high] == pytest.approx(np.clip(ends, 0, 1), abs=1e-8)
+    assert bool(found.contradiction) == bool(ends[1] < 0 or ends[0] > 1)
+
+
+@given(data())
+def test_at_the_ends_of_the_guaranteed_interval_a_tail_is_half_of_what_may_be_missed(
+    case: dict[str, Any],
+) -> None:
+    found = clopper_pearson(**case)
+    low, high = (case["other_probability"] + case["slope"] * e for e in (found.low, found.high))
+    successes, total = int(case["successes"]), int(case["total"])
+    if found.low > 0 and not found.contradiction:
+        assert bdtrc(successes - 1, total, low) == pytest.approx(0.025, rel=1e-4)
+    if found.high < 1 and not found.contradiction:
+        assert bdtr(successes, total, high) == pytest.approx(0.025, rel=1e-4)
+
+
+def test_effective_counts_need_not_be_whole() -> None:
+    # Weighted reports have them; below one the beta quantile is as well defined as above.
+    direct = {"other_probability": 1e-9, "slope": 1 - 2e-9}
+    few = clopper_pearson(successes=0.4, total=20.5, effective=True, **direct)
+    assert few.low == pytest.approx(beta.ppf(0.025, 0.4, 21.1), abs=1e-8)
+    many = clopper_pearson(successes=20.1, total=20.5, effective=True, **direct)
+    assert many.high == pytest.approx(beta.ppf(0.975, 21.1, 0.4), abs=1e-8)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("successes", "total"), [(0, 20), (1, 20), (30, 100), (20, 20)])
+def test_with_hardly_any_noise_the_likelihood_ratio_interval_is_the_classical_one(
+    successes: int, total: int, level: float
+) -> None:
+    almost_direct = RandomizedResponse(symbols=2, threshold=2**32 - 1)
+    found = likelihood_ratio(
+        successes=successes, total=total, level=level, **channel(almost_direct)
+    )
+    best = successes / total
+
+    def excess(share: float) -> float:
+        yes = successes * log(best / share) if successes else 0.0
+        no = (total - successes) * log((1 - best) / (1 - share)) if successes < total else 0.0
+        return float(2 * (yes + no) - chi2.ppf(level, df=1))
+
+    low = brentq(excess, 1e-12, best, xtol=1e-13) if successes else 0.0
+    high = brentq(excess, best, 1 - 1e-12, xtol=1e-13) if successes < total else 1.0
+    assert [found.low, found.high] == pytest.approx([low, high], abs=1e-8)
+    if successes == 0:
+        assert found.high == pytest.approx(1 - exp(-chi2.ppf(level, df=1) / 40), abs=1e-8)
+
+
+def test_the_likelihood_ratio_interval_ends_where_the_test_begins_to_reject() -> None:
+    found = likelihood_ratio(successes=400, total=1000, level=np.array(LEVELS), **COINS)
+    for ends in (found.low, found.high):
+        reported = 0.25 + ends / 2
+        statistic = 2 * (400 * np.log(0.4 / reported) + 600 * np.log(0.6 / (1 - reported)))
+        assert statistic == pytest.approx(chi2.ppf(LEVELS, df=1), abs=1e-9)
+
+
+def test_the_sequence_ends_where_the_mixture_is_twenty_times_as_likely() -> None:
+    found = confidence_sequence(successes=[198, 400], total=[500, 1000], **COINS)
+    s, n = np.array([198, 400]), np.array([500, 1000])
+    for ends in (found.low, found.high):
+        reported = 0.25 + ends / 2
+        evidence = betaln(0.5 + s, 0.5 + n - s) - betaln(0.5, 0.5)
+        evidence -= s * np.log(reported) + (n - s) * np.log(1 - reported)
+        assert evidence == pytest.approx([log(20)] * 2, abs=1e-9)
+
+
+# Laws
+
+
+@given(data())
+def test_the_likelihood_ratio_interval_is_never_empty_nor_of_zero_width(
+    case: dict[str, Any],
+) -> None:
+    found = likelihood_ratio(**case)
+    assert 0 <= found.low < found.high <= 1
+    assert found.low <= min(1, max(0, raw_share(case))) <= found.high
+    assert not found.contradiction
+
+
+@given(data())
+def test_the_guaranteed_interval_and_the_sequence_are_wider_or_contradict(
+    case: dict[str, Any],
+) -> None:
+    ordinary = likelihood_ratio(**case)
+    for found in (clopper_pearson(**case), confidence_sequence(**case)):
+        assert 0 <= found.low <= found.high <= 1
+        if found.contradiction:
+            assert not 0 < raw_share(case) < 1
+            assert found.low == found.high == round(min(1, max(0, raw_share(case))))
+    if 0 <= raw_share(case) <= 1 and 0 < case["successes"] < case["total"]:
+        sequence = confidence_sequence(**case)
+        assert not sequence.contradiction
+        assert sequence.low <= ordinary.low * (1 + 1e-6) + 1e-12
+        assert sequence.high >= ordinary.high * (1 - 1e-6) - 1e-12
+
+
+@every_method
+@given(case=data())
+def test_intervals_of_higher_levels_contain_those_of_lower_ones(
+    find: Find, case: dict[str, Any]
+) -> None:
+    found = find(**case, level=np.array(LEVELS))
+    assert (np.diff(found.low) <= 1e-14).all()
+    assert (np.diff(found.high) >= -1e-14).all()
+    assert found.level.tolist() == list(LEVELS)
+
+
+@every_method
+@given(case=data(symbols=(2, 2)))
+def test_calling_yes_no_and_no_yes_mirrors_the_interval(find: Find, case: dict[str, Any]) -> None:
+    found = find(**case)
+    mirrored = find(**{**case, "successes": case["total"] - case["successes"]})
+    assert mirrored.low == pytest.approx(1 - found.high, abs=1e-8)
+    assert mirrored.high == pytest.approx(1 - found.low, abs=1e-8)
+    assert mirrored.contradiction == found.contradiction
+
+
+@pytest.mark.parametrize(("method", "find"), METHODS.items())
+def test_many_intervals_at_once_are_what_single_calls_find(method: Method, find: Find) -> None:
+    generator = np.random.default_rng(5)
+    mechanisms = [RandomizedResponse.from_flips(symbols=k, flips=k * 3) for k in (2, 3, 5, 9)]
+    total = generator.integers(0, 2000, size=(6, 1))
+    successes = generator.integers(0, total + 1, size=(6, 4))
+    c = np.array([mechanism.other_probability for mechanism in mechanisms])
+    d = np.array([mechanism.slope for mechanism in mechanisms])
+    level = np.array(LEVELS)[:, None, None]
+    found = find(successes=successes, total=total, other_probability=c, slope=d, level=level)
+    assert found.low.shape == found.contradiction.shape == found.level.shape == (3, 6, 4)
+    assert found.method == method
+    for place in np.ndindex(3, 6, 4):
+        one = find(
+            successes=int(successes[place[1:]]),
+            total=int(total[place[1], 0]),
+            other_probability=float(c[place[2]]),
+            slope=float(d[place[2]]),
+            level=LEVELS[place[0]],
+        )
+        assert [one.low, one.high] == pytest.approx(
+            [found.low[place], found.high[place]], abs=1e-11
+        )
+        assert one.contradiction == found.contradiction[place]
+
+
+@every_method
+def test_without_reports_everything_is_possible(find: Find) -> None:
+    found = find(successes=[0, 0], total=0, **COINS)
+    assert (found.low.tolist(), found.high.tolist()) == ([0, 0], [1, 1])
+    assert not found.contradiction.any()
+
+
+@every_method
+def test_a_billion_reports_are_no_trouble(find: Find) -> None:
+    found = find(successes=350_000_000, total=10**9, **COINS)
+    assert found.low < 0.2 < found.high
+    assert found.high - found.low < 1e-3
+
+
+def test_an_impossible_share_of_codes_is_a_contradiction_not_an_exception() -> None:
+    # At two coins between 25 and 75 % of codes are yes; 5 or 95 % of 1,000 cannot come from it.
+    for find in (clopper_pearson, confidence_sequence):
+        found = find(successes=[50, 400, 950], total=1000, **COINS)
+        assert found.contradiction.tolist() == [True, False, True]
+        assert found.low[[0, 2]].tolist() == found.high[[0, 2]].tolist() == [0, 1]
+    assert not likelihood_ratio(successes=[50, 950], total=1000, **COINS).contradiction.any()
+
+
+# Several at once
+
+
+def test_the_level_of_each_interval_is_bonferroni_s() -> None:
+    assert simultaneous_level(0.95, shares=5) == pytest.approx(0.99, abs=1e-15)
+    assert simultaneous_level(0.95, shares=1) == pytest.approx(0.95, abs=1e-15)
+    for shares in (2, 10, 64):
+        assert shares * (1 - simultaneous_level(0.9, shares=shares)) == pytest.approx(0.1)
+        assert simultaneous_level(0.9, shares=shares) > 0.9 ** (1 / shares)  # Šidák's is lower
+
+
+def test_at_that_level_all_five_intervals_of_a_question_hold_at_once() -> None:
+    runs, truth = 20_000, np.array([0.4, 0.3, 0.2, 0.1, 0.0])
+    five = RandomizedResponse.from_flips(symbols=5, flips=25)
+    counts = np.random.default_rng(31).multinomial(200, five.channel() @ truth, size=runs)
+    level = simultaneous_level(0.95, shares=5)
+    found = clopper_pearson(successes=counts, total=200, level=level, **channel(five))
+    held = (found.low <= truth) & (truth <= found.high) & ~found.contradiction
+    k = int(held.all(axis=1).sum())
+    limit = binom.ppf(1e-6, runs, 0.95)
+    print(f"n={runs} k={k} accepted from {limit}")
+    assert k >= limit
+
+
+@pytest.mark.parametrize(
+    ("level", "shares", "message"),
+    [
+        (0.0, 2, "level must lie in (0, 1), got 0.0"),
+        (1.0, 2, "level must lie in (0, 1), got 1.0"),
+        (0.95, 0, "shares must be at least 1, got 0"),
+    ],
+)
+def test_a_simultaneous_level_of_nothing_is_refused(
+    level: float, shares: int, message: str
+) -> None:
+    with pytest.raises(ValueError) as refused:
+        simultaneous_level(level, shares=shares)
+    assert str(refused.value) == message
+
+
+# Watching
+
+
+def misses_at_any_look(
+    find: Find, *, counts: Any, looks: Any, truth: float
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which runs (rows) miss the truth at some look; each pair of S and n is computed once."""
+    pairs, places = np.unique(counts * 10_000 + looks, return_inverse=True)
+    found = find(successes=pairs // 10_000, total=pairs % 10_000, **COINS)
+    missed = (truth < found.low) | (truth > found.high) | found.contradiction
+    at_each = missed[places.reshape(counts.shape)]
+    return np.asarray(at_each.any(axis=1))
+
+
+def accept(k: int, *, runs: int, expected: float) -> None:
+    low, high = binom.ppf(5e-7, runs, expected), binom.isf(5e-7, runs, expected)
+    print(f"n={runs} k={k} expected={expected * runs} accepted={low:.0f}..{high:.0f}")
+    assert low <= k <= high
+
+
+@pytest.mark.parametrize("truth", [0.02, 0.2, 0.5])
+def test_watched_after_every_report_the_sequence_still_holds(truth: float) -> None:
+    runs, people = 700, 2000
+    generator = np.random.default_rng(1970)
+    counts = (generator.random((runs, people)) < 0.25 + truth / 2).cumsum(axis=1)
+    looks = np.arange(1, people + 1)
+    k = int(misses_at_any_look(confidence_sequence, counts=counts, looks=looks, truth=truth).sum())
+    limit = binom.isf(1e-6, runs, 0.05)
+    print(f"n={runs} k={k} expected at most {0.05 * runs}, accepted up to {limit}")
+    assert k <= limit
+
+
+@pytest.mark.parametrize(("last", "expected"), [(5000, 0.36), (2000, 0.28)])
+def test_closing_by_looking_at_every_batch_misses_as_often_as_published(
+    last: int, expected: float
+) -> None:
+    runs, truth = 4000, 0.2
+    looks = np.arange(100, last + 1, 50)
+    batches = np.random.default_rng(36).binomial(
+        np.diff(looks, prepend=0), 0.25 + truth / 2, size=(runs, len(looks))
+    )
+    counts = batches.cumsum(axis=1)
+    missed = misses_at_any_look(likelihood_ratio, counts=counts, looks=looks, truth=truth)
+    accept(int(missed.sum()), runs=runs, expected=expected)
+    sequence = misses_at_any_look(confidence_sequence, counts=counts, looks=looks, truth=truth)
+    assert sequence.sum() <= binom.isf(1e-6, runs, 0.05)
+
+
+@pytest.mark.parametrize(("truth", "expected"), [(0.2, 0.493), (0.02, 0.500), (0.5, 0.515)])
+def test_wald_s_interval_watched_after_every_report_misses_half_of_the_time(
+    truth: float, expected: float
+) -> None:
+    runs, k = 4000, 0
+    generator = np.random.default_rng(515)
+    n = np.arange(1, 5001)
+    for _ in range(8):
+        draws = generator.random((runs // 8, 5000), dtype=np.float32) < 0.25 + truth / 2
+        reported = draws.cumsum(axis=1)[:, 49:] / n[49:]
+        error = 2 * np.sqrt(reported * (1 - reported) / n[49:])
+        missed = np.abs(2 * reported - 0.5 - truth) > 1.959963984540054 * error
+        k += int(missed.any(axis=1).sum())
+    accept(k, runs=runs, expected=expected)
+
+
+# Refusals
+
+
+@every_method
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"successes": -1}, "successes must be whole and not negative, got -1"),
+        ({"successes": 6}, "successes must lie from 0 to total, got 6"),
+        ({"successes": [1, 6]}, "successes must lie from 0 to total, got [1, 6]"),
+        ({"successes": float("nan")}, "successes must be whole and not negative, got nan"),
+        ({"successes": 0, "total": -1}, "total must be whole and not negative, got -1"),
+        ({"total": float("inf")}, "total must be whole and not negative, got inf"),
+        ({"other_probability": 0.0}, "other_probability must lie in (0, 1), got 0.0"),
+        ({"other_probability": 1.0}, "other_probability must lie in (0, 1), got 1.0"),
+        ({"slope": 0.0}, "slope must be positive, with c + d below 1, got 0.0"),
+        ({"slope": 0.75}, "slope must be positive, with c + d below 1, got 0.75"),
+        ({"level": 0.0}, "level must lie in (0, 1), got 0.0"),
+        ({"level": [0.5, 1.0]}, "level must lie in (0, 1), got [0.5, 1.0]"),
+    ],
+)
+def test_what_cannot_be_is_refused(find: Find, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        find(**{"successes": 1, "total": 5, **COINS, **arguments})
+    assert str(refused.value) == message

@@ -1,0 +1,442 @@
+"""The mean of a rating scale: exact sums, other ways to the same interval, and coverage."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import log, pi
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+from scipy.special import chdtri, logsumexp, xlogy
+from scipy.stats import binom
+
+from privacy.associations.profiles import LikelyShares
+from privacy.associations.tables import maximize_likelihood
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.conditional import RangeMean, likelihood_ratio_share
+from privacy.shares.intervals import confidence_sequence, likelihood_ratio
+from privacy.shares.scales import estimate_scale_mean
+
+FIVE = RandomizedResponse.from_flips(symbols=5, flips=25)
+SIX = RandomizedResponse.from_flips(symbols=6, flips=25)
+ONE_TO_FIVE = (1, 2, 3, 4, 5)
+NODES = 128  # over the angle no peak of 800 reports is narrower than 1.4 times their distance
+FIXED = {True: "likelihood_ratio_mean", False: "betting_sequence_mean"}
+both_ends = pytest.mark.parametrize("fixed_end", [True, False])
+
+
+@st.composite
+def cases(draw: st.DrawFn, *, most: int = 200, silent: int = 2, largest: int = 7) -> dict[str, Any]:
+    answers = draw(st.integers(2, largest))
+    k = answers + draw(st.integers(0, silent))
+    steps = draw(st.lists(st.integers(1, 4), min_size=answers - 1, max_size=answers - 1))
+    return {
+        "points": np.cumsum([draw(st.integers(-3, 3)), *steps]).tolist(),
+        "mechanism": RandomizedResponse.from_flips(symbols=k, flips=draw(st.integers(2, 45))),
+        "counts": draw(st.lists(st.integers(0, most), min_size=k, max_size=k).filter(any)),
+    }
+
+
+def expected_reports(mechanism: RandomizedResponse, truth: ArrayLike, total: int) -> list[int]:
+    return [round(share) for share in mechanism.channel() @ np.asarray(truth) * total]
+
+
+def miss(found: RangeMean, truth: float) -> bool:
+    return found.contradiction or not found.low <= truth <= found.high
+
+
+# Estimates
+
+
+@both_ends
+@settings(deadline=None)
+@given(case=cases(most=50))
+def test_exact_expected_counts_return_the_true_mean_of_those_who_answered(
+    case: dict[str, Any], fixed_end: bool
+) -> None:
+    people, points = np.array(case["counts"]), np.array(case["points"])
+    answered = people[: len(points)]
+    assume(answered.sum() > 0)
+    reports = expected_reports(case["mechanism"], people / people.sum(), 10**15)
+    found = estimate_scale_mean(**{**case, "counts": reports}, fixed_end=fixed_end)
+    truth = float(answered @ points) / answered.sum()
+    assert found.mean == pytest.approx(truth, abs=1e-9)
+    assert found.low - 1e-7 <= truth <= found.high + 1e-7
+    assert found.high - found.low < 1e-3 * (points[-1] - points[0])
+    assert (found.method, found.contradiction) == (FIXED[fixed_end], False)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "truth"),
+    [(FIVE, (0.1, 0.3, 0.2, 0.3, 0.1)), (SIX, (0.4, 0.1, 0.0, 0.1, 0.2, 0.2))],
+)
+def test_the_standard_error_is_the_spread_of_repeated_surveys(
+    mechanism: RandomizedResponse, truth: tuple[float, ...]
+) -> None:
+    def find(counts: list[int]) -> RangeMean:
+        return estimate_scale_mean(
+            counts=counts, mechanism=mechanism, points=ONE_TO_FIVE, fixed_end=True
+        )
+
+    surveys = np.random.default_rng(1932).multinomial(
+        4000, mechanism.channel() @ np.array(truth), size=600
+    )
+    spread = np.std([find(counts).mean or 0.0 for counts in surveys.tolist()])
+    expected = find(expected_reports(mechanism, truth, 4000))
+    print(f"replicates {spread:.5f} formula {expected.standard_error:.5f}")
+    assert spread == pytest.approx(expected.standard_error, rel=0.15)
+
+
+# Two points are a share
+
+
+@settings(deadline=None)
+@given(st.integers(0, 400), st.integers(1, 400), st.integers(2, 45), st.floats(0.5, 0.999))
+def test_two_points_that_everybody_answers_are_a_share(
+    yes: int, no: int, flips: int, level: float
+) -> None:
+    coins = RandomizedResponse.from_flips(symbols=2, flips=flips)
+    for fixed_end, interval in ((True, likelihood_ratio), (False, confidence_sequence)):
+        found = estimate_scale_mean(
+            counts=[no, yes], mechanism=coins, points=[0, 1], fixed_end=fixed_end, level=level
+        )
+        expected = interval(
+            successes=yes,
+            total=yes + no,
+            other_probability=coins.other_probability,
+            slope=coins.slope,
+            level=level,
+        )
+        assert found.low == pytest.approx(float(expected.low), abs=1e-9)
+        assert found.high == pytest.approx(float(expected.high), abs=1e-9)
+        assert found.contradiction == bool(expected.contradiction)
+
+
+@pytest.mark.parametrize("counts", [[300, 500, 400], [3000, 2500, 2900], [90, 130, 60]])
+def test_two_points_behind_a_refusal_are_a_conditional_share(counts: list[int]) -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=3, flips=25)
+    found = estimate_scale_mean(counts=counts, mechanism=mechanism, points=[0, 1], fixed_end=True)
+    share = likelihood_ratio_share(counts=counts, mechanism=mechanism, symbol=1, among=[0, 1])
+    assert found.mean == pytest.approx(share.share)
+    assert found.standard_error == pytest.approx(share.standard_error)
+    assert [found.low, found.high] == pytest.approx([share.low, share.high], abs=1e-9)
+
+
+# Likelihood ratio
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, 200), min_size=3, max_size=3).filter(any), st.integers(2, 45))
+def test_of_three_points_the_ends_are_where_the_profile_falls_by_half_of_the_quantile(
+    counts: list[int], flips: int
+) -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=3, flips=flips)
+    c, d = mechanism.other_probability, mechanism.slope
+    found = estimate_scale_mean(
+        counts=counts, mechanism=mechanism, points=[0, 1, 2], fixed_end=True
+    )
+
+    def height(mean: float) -> float:
+        """With this mean only the reported share of the last point is free."""
+        reported = 3 * c + d * mean  # of the values 0, 1, 2
+
+        def loss(last: float) -> float:
+            shares = np.array([1 - reported + last, reported - 2 * last, last])
+            return -float(xlogy(counts, np.maximum(shares, 0)).sum())
+
+        bounds = (max(0.0, reported - 1), reported / 2)
+        inside = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-12})
+        return -min(loss(bounds[0]), loss(bounds[1]), float(inside.fun))
+
+    assert found.mean is not None
+    limit = height(min(max(found.mean, 0.0), 2.0)) - float(chdtri(1, 0.05)) / 2
+    for end, last in ((found.low, 0.0), (found.high, 2.0)):
+        if end == pytest.approx(last, abs=1e-12):
+            assert height(last) >= limit - 1e-5
+        else:
+            assert height(end) == pytest.approx(limit, abs=1e-5)
+
+
+@settings(deadline=None, max_examples=10)
+@given(cases(most=40))
+def test_a_general_search_over_the_table_finds_the_same_ends(case: dict[str, Any]) -> None:
+    # Of enough reports, so that no likely share is below 0.
+    points, people = np.array(case["points"]), np.array(case["counts"]) + 10
+    answers, channel = len(points), case["mechanism"].channel()
+    counts = expected_reports(case["mechanism"], people / people.sum(), 10**6)
+    found = estimate_scale_mean(**{**case, "counts": counts}, fixed_end=True)
+    shares, _ = maximize_likelihood(counts=np.array(counts), channel=channel)
+    region = LikelyShares(counts=np.array(counts), channel=channel, shares=shares, level=0.95)
+    low, high = region.interval(
+        figure=lambda values: points @ values[:answers] / values[:answers].sum(),
+        limits=(float(points[0]), float(points[-1])),
+    )
+    assert [found.low, found.high] == pytest.approx([low, high], abs=2e-3 * (high - low))
+
+
+# Bets
+
+
+def log_wealth(case: dict[str, Any], mean: float) -> float:
+    """By many more nodes than the polynomial needs, from the definition."""
+    points = np.array(case["points"], dtype=float)
+    x = (points - points[0]) / (points[-1] - points[0])
+    q = (mean - points[0]) / (points[-1] - points[0])
+    z = np.full(len(case["counts"]), q)
+    z[: len(x)] = x
+    m = q + case["mechanism"].other_probability * float((x - q).sum())
+    nodes = sum(case["counts"]) + 5
+    u = np.sin((np.arange(nodes) + 0.5) * pi / nodes / 2) ** 2
+    bets = np.outer(1 - u, (1 - z) / (1 - m)) + np.outer(u, z / m)
+    return float(logsumexp(np.log(bets) @ np.array(case["counts"]))) - log(nodes)
+
+
+@settings(deadline=None)
+@given(cases(), st.sampled_from([0.5, 0.95, 0.999]))
+def test_the_sequence_ends_where_bets_have_won_as_much_as_the_level_asks(
+    case: dict[str, Any], level: float
+) -> None:
+    found = estimate_scale_mean(**case, fixed_end=False, level=level)
+    assume(found.mean is not None)
+    limit = -log(1 - level)
+    for end, last in ((found.low, case["points"][0]), (found.high, case["points"][-1])):
+        excess = log_wealth(case, end) - limit
+        if found.contradiction:
+            assert excess > -1e-6
+        elif end == last:
+            assert excess < 1e-6
+        else:
+            assert excess == pytest.approx(0, abs=1e-6)
+
+
+@settings(deadline=None)
+@given(cases(), st.integers(0, 100))
+def test_no_mean_outside_of_the_sequence_s_interval_is_kept(
+    case: dict[str, Any], hundredth: int
+) -> None:
+    found = estimate_scale_mean(**case, fixed_end=False)
+    first, last = case["points"][0], case["points"][-1]
+    mean = first + (last - first) * hundredth / 100
+    assume(found.mean is not None)
+    if found.contradiction or not found.low <= mean <= found.high:
+        assert log_wealth(case, mean) > log(20) - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "truth"),
+    [(FIVE, (0.1, 0.2, 0.3, 0.4, 0.0)), (SIX, (0.0, 0.05, 0.1, 0.1, 0.25, 0.5))],
+)
+def test_watched_after_every_report_the_sequence_still_holds(
+    mechanism: RandomizedResponse, truth: tuple[float, ...]
+) -> None:
+    runs, people, k = 500, 800, mechanism.symbols
+    answered = np.array(truth[:5])
+    q = float(answered @ np.arange(5)) / 4 / answered.sum()
+    generator = np.random.default_rng(1939)
+    drawn = generator.choice(k, p=mechanism.channel() @ np.array(truth), size=(runs, people))
+    z = np.append(np.arange(5) / 4, np.full(k - 5, q))
+    m = q + mechanism.other_probability * float((np.arange(5) / 4 - q).sum())
+    u = np.sin((np.arange(NODES) + 0.5) * pi / NODES / 2) ** 2
+    bets = np.log(np.outer(1 - u, (1 - z) / (1 - m)) + np.outer(u, z / m)).T
+    broke = 0
+    for run, codes in enumerate(drawn):
+        wealth = logsumexp(bets[codes].cumsum(axis=0), axis=1) - log(len(u))
+        look = int(wealth.argmax())
+        broke += bool(wealth[look] >= log(20))
+        if run % 10 == 0 or wealth[look] >= log(20):
+            counts = np.bincount(codes[: look + 1], minlength=k).tolist()
+            found = estimate_scale_mean(
+                counts=counts, mechanism=mechanism, points=ONE_TO_FIVE, fixed_end=False
+            )
+            if found.mean is not None and k == 5:
+                assert miss(found, 1 + 4 * q) == (wealth[look] >= log(20))
+            assert wealth[look] >= log(20) or not miss(found, 1 + 4 * q)
+    limit = binom.isf(1e-6, runs, 0.05)
+    print(f"n={runs} k={broke} expected at most {0.05 * runs}, accepted up to {limit}")
+    assert broke <= limit
+
+
+def test_many_points_cost_a_watched_mean_nothing() -> None:
+    for total, lengths in ((200, (3.2, 3.4)), (2000, (3.6, 3.8)), (100_000, (4.1, 4.3))):
+        for k in (2, 5, 7):
+            mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
+            truth = np.arange(1, k + 1) / np.arange(1, k + 1).sum()
+            found = estimate_scale_mean(
+                counts=expected_reports(mechanism, truth, total),
+                mechanism=mechanism,
+                points=range(k),
+                fixed_end=False,
+            )
+            assert found.standard_error is not None
+            length = (found.high - found.low) / 2 / found.standard_error
+            assert lengths[0] < length < lengths[1]
+
+
+# Coverage at a fixed end
+
+
+@pytest.mark.parametrize("total", [100, 1000])
+@pytest.mark.parametrize("epsilon", [log(3), 4.0])
+@pytest.mark.parametrize(
+    "truth",
+    [
+        (0.1, 0.2, 0.4, 0.2, 0.1),
+        (1.0, 0.0, 0.0, 0.0, 0.0),
+        (0.5, 0.0, 0.0, 0.0, 0.5),
+        (0.02, 0.03, 0.05, 0.2, 0.1, 0.6),
+        (0.0, 0.0, 0.1, 0.0, 0.8, 0.1),
+    ],
+)
+def test_the_likelihood_ratio_mean_covers_simulated_surveys(
+    total: int, epsilon: float, truth: tuple[float, ...]
+) -> None:
+    runs, k = 300, len(truth)
+    mechanism = RandomizedResponse.from_epsilon(symbols=k, epsilon=epsilon)
+    mean = float(np.array(truth[:5]) @ np.array(ONE_TO_FIVE)) / sum(truth[:5])
+    surveys = np.random.default_rng([total, k]).multinomial(
+        total, mechanism.channel() @ np.array(truth), size=runs
+    )
+    missed = sum(
+        miss(
+            estimate_scale_mean(
+                counts=counts, mechanism=mechanism, points=ONE_TO_FIVE, fixed_end=True
+            ),
+            mean,
+        )
+        for counts in surveys.tolist()
+    )
+    limit = binom.isf(1e-6, runs, 0.06)
+    print(f"{total=} {epsilon=:.2f} {truth=}: {runs=} {missed=} accepted up to {limit:.0f}")
+    assert missed <= limit
+
+
+# Laws
+
+
+@both_ends
+@settings(deadline=None)
+@given(case=cases())
+def test_turning_the_scale_round_turns_the_interval_round(
+    case: dict[str, Any], fixed_end: bool
+) -> None:
+    counts, points = case["counts"], case["points"]
+    a = len(points)
+    one = estimate_scale_mean(**case, fixed_end=fixed_end)
+    other = estimate_scale_mean(
+        counts=[*counts[:a][::-1], *counts[a:]],
+        mechanism=case["mechanism"],
+        points=[-point for point in points[::-1]],
+        fixed_end=fixed_end,
+    )
+    assert [other.low, other.high] == pytest.approx([-one.high, -one.low], abs=1e-6)
+    assert other.contradiction == one.contradiction
+    if one.mean is not None and one.standard_error is not None and other.mean is not None:
+        assert -other.mean == pytest.approx(one.mean, rel=1e-6, abs=1e-6)
+        assert other.standard_error == pytest.approx(one.standard_error, rel=1e-6, abs=1e-9)
+
+
+@both_ends
+@settings(deadline=None)
+@given(case=cases())
+def test_a_higher_level_gives_a_wider_interval_within_the_scale(
+    case: dict[str, Any], fixed_end: bool
+) -> None:
+    levels = (0.5, 0.8, 0.95, 0.999)
+    every = [estimate_scale_mean(**case, fixed_end=fixed_end, level=level) for level in levels]
+    for narrow, wide in pairwise(every):
+        assert case["points"][0] <= wide.low <= wide.high <= case["points"][-1]
+        assert narrow.contradiction or not wide.contradiction
+        if not narrow.contradiction:
+            assert wide.low <= narrow.low + 1e-9
+            assert narrow.high <= wide.high + 1e-9
+
+
+# Ends
+
+
+@both_ends
+def test_where_nobody_seems_to_have_answered_there_is_no_mean(fixed_end: bool) -> None:
+    for counts in ([150, 160, 155, 150, 150, 600], [0, 0, 0, 0, 0, 3], [1, 0, 0, 0, 0, 40]):
+        found = estimate_scale_mean(
+            counts=counts, mechanism=SIX, points=ONE_TO_FIVE, fixed_end=fixed_end
+        )
+        assert (found.mean, found.standard_error, found.contradiction) == (None, None, False)
+        assert (found.low, found.high) == (1, 5)
+
+
+@both_ends
+def test_perhaps_nobody_answered_and_every_mean_may_be_true(fixed_end: bool) -> None:
+    found = estimate_scale_mean(
+        counts=[24, 24, 26, 27, 26, 72],
+        mechanism=SIX,
+        points=ONE_TO_FIVE,
+        fixed_end=fixed_end,
+    )
+    assert found.mean is not None
+    assert (found.low, found.high) == (1, 5)
+
+
+@both_ends
+@pytest.mark.parametrize("counts", [[1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0, 1]])
+def test_one_or_two_reports_tell_little_but_something(counts: list[int], fixed_end: bool) -> None:
+    found = estimate_scale_mean(
+        counts=counts, mechanism=FIVE, points=ONE_TO_FIVE, fixed_end=fixed_end
+    )
+    assert found.mean is not None
+    assert found.low <= min(max(found.mean, 1), 5) <= found.high
+    assert found.high - found.low > 3.5
+
+
+@both_ends
+def test_all_at_one_end_is_no_contradiction(fixed_end: bool) -> None:
+    counts = expected_reports(FIVE, (0, 0, 0, 0, 1), 1000)
+    found = estimate_scale_mean(
+        counts=counts, mechanism=FIVE, points=ONE_TO_FIVE, fixed_end=fixed_end
+    )
+    assert found.mean == pytest.approx(5, abs=0.01)
+    assert not found.contradiction
+    assert 4 < found.low < found.high == 5
+
+
+def test_means_beyond_the_scale_are_a_contradiction_while_watching() -> None:
+    found = estimate_scale_mean(
+        counts=[0, 0, 0, 100, 900], mechanism=FIVE, points=ONE_TO_FIVE, fixed_end=False
+    )
+    assert found.contradiction
+    assert found.low == found.high == 5
+    behind = estimate_scale_mean(
+        counts=[0, 0, 0, 100, 900, 200], mechanism=SIX, points=ONE_TO_FIVE, fixed_end=False
+    )
+    assert behind.contradiction
+    assert behind.low == behind.high == 5
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"counts": [1, 2]}, "counts must have 5 entries, got [1, 2]"),
+        ({"counts": [0] * 5}, "counts must hold at least one report, got none"),
+        (
+            {"counts": [1, 2, 3, 4, -1]},
+            "counts must be whole and not negative, got [1, 2, 3, 4, -1]",
+        ),
+        ({"points": [1]}, "points must be from 2 to 5 numbers, got [1]"),
+        ({"points": range(6)}, "points must be from 2 to 5 numbers, got range(0, 6)"),
+        ({"points": [1, 3, 2]}, "points must be ascending, got [1, 3, 2]"),
+        ({"points": [1, float("inf")]}, "points must be a finite number, got inf"),
+        ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments: dict[str, Any], message: str) -> None:
+    usual = {"counts": [5] * 5, "mechanism": FIVE, "points": ONE_TO_FIVE, "fixed_end": True}
+    with pytest.raises(ValueError) as refused:
+        estimate_scale_mean(**{**usual, **arguments})
+    assert str(refused.value) == message

@@ -1,0 +1,64 @@
+"""Plain makers of the things tests start from; each takes only what a test cares about."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.hashers import make_password
+
+from accounts.models import User
+from surveys.authoring.services import add_question, create_survey, launch_survey
+from surveys.models import Survey, Wave
+
+PASSWORD = "a long enough passphrase"
+QUESTIONS = ("Have you ever driven after drinking?", "Do you have children?")
+_numbers = itertools.count(1)
+_hashes: dict[str, str] = {}
+
+
+def make_user(email: str = "", *, password: str = PASSWORD, is_active: bool = True) -> User:
+    """Make a researcher; the slow hash of the usual password is drawn once per run."""
+    user = User(email=email or f"researcher{next(_numbers)}@example.org", is_active=is_active)
+    if password not in _hashes:
+        _hashes[password] = make_password(password)
+    user.password = _hashes[password]
+    user.save()
+    return user
+
+
+def make_survey(
+    *,
+    owner: User | None = None,
+    title: str = "On the road",
+    introduction: str = "",
+    questions: Sequence[str] = QUESTIONS,
+    flips: int = 25,
+    minimum_batch: int = 10,
+    display_minimum: int = 10,
+    opens_at: datetime | None = None,
+    closes_at: datetime | None = None,
+    cap: int | None = None,
+    **settings: Any,
+) -> Survey:
+    survey = create_survey(
+        owner=owner or make_user(),
+        title=title,
+        introduction=introduction,
+        minimum_batch=minimum_batch,
+        display_minimum=display_minimum,
+        opens_at=opens_at,
+        closes_at=closes_at,
+        cap=cap,
+        **settings,
+    )
+    for text in questions:
+        add_question(survey=survey, text=text, flips=flips)
+    return survey
+
+
+def make_launched_survey(**settings: Any) -> Wave:
+    """Make a survey as above and open it; return its wave."""
+    return launch_survey(survey=make_survey(**settings))

@@ -1,0 +1,58 @@
+"""Waves with results, for tests of what is shown: reports in, sealed, estimated, drawn."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from django.test import Client
+
+from accounts.models import User
+from aggregator.batches.sealing import seal_next_batch
+from aggregator.models import RawReport
+from aggregator.results.chart_updates import update_chart
+from aggregator.results.snapshots import update_snapshot
+from surveys.authoring.services import close_wave
+from surveys.models import Survey, Wave
+
+
+def send_codes(wave: Wave, *, yes: Sequence[int], total: int) -> None:
+    """Let `total` raw reports wait, of which yes[i] show Yes to question i."""
+    RawReport.objects.bulk_create(
+        RawReport(
+            id=secrets.token_bytes(32),
+            wave=wave,
+            symbols=bytes(number < shown for shown in yes),
+        )
+        for number in range(total)
+    )
+
+
+def process(wave: Wave, *, drawn: bool = True) -> None:
+    """Do what the workers do until nothing is left to do."""
+    while seal_next_batch(wave_id=wave.pk):
+        pass
+    update_snapshot(wave_id=wave.pk)
+    if drawn:
+        update_chart(wave_id=wave.pk)
+
+
+def field(
+    wave: Wave,
+    *,
+    yes: Sequence[int],
+    total: int,
+    ending: Wave.Ending = Wave.Ending.OWNER,
+    drawn: bool = True,
+) -> Survey:
+    """Send codes, close the wave and process it; return the survey."""
+    send_codes(wave, yes=yes, total=total)
+    close_wave(wave_id=wave.pk, ending=ending)
+    process(wave, drawn=drawn)
+    return wave.survey
+
+
+def sign_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
+    return client

@@ -1,0 +1,38 @@
+"""The respondent's modules as they stand in client/, imported by a blank page of a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, Page, Route
+
+from surveys.respondent.client_files import FOLDER
+
+# A page of its own to import into; every request to it is answered by the test.
+ORIGIN = "https://modules.example/"
+Load = Callable[[Mapping[str, str]], Page]
+
+
+@contextmanager
+def loading(browser: Browser) -> Iterator[Load]:
+    """Open blank pages beside which the modules lie; some may have other sources."""
+    context = browser.new_context()
+
+    def open_page(sources: Mapping[str, str]) -> Page:
+        def answer(route: Route) -> None:
+            name = urlsplit(route.request.url).path.removeprefix("/")
+            if name.endswith(".js"):
+                body = sources.get(name) or (FOLDER / name).read_text()
+                route.fulfill(body=body, content_type="text/javascript")
+            else:
+                route.fulfill(body="<!DOCTYPE html><title>-</title>", content_type="text/html")
+
+        page = context.new_page()
+        page.route("**/*", answer)
+        page.goto(ORIGIN)
+        return page
+
+    yield open_page
+    context.close()

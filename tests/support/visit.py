@@ -1,0 +1,144 @@
+"""A respondent's visit in Chromium: what it does, and everything that leaves the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
+
+from scripts.stack.chromium import launch_chromium
+from surveys.models import Wave
+from tests.support.live import LiveApplication
+
+PHONE = {"width": 390, "height": 844}
+NEXT = "Continue"
+SENT = "Your code was sent. You can close this page."
+# A generator that everybody can follow, in place of the browser's own.
+FIXED_RANDOMNESS = """
+    let state = %d;
+    Crypto.prototype.getRandomValues = (array) => {
+      for (let i = 0; i < array.length; i += 1) {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+        array[i] = array.BYTES_PER_ELEMENT === 1 ? state >>> 24 : state;
+      }
+      return array;
+    };
+"""
+REPORT_VIOLATIONS = """
+    document.addEventListener("securitypolicyviolation", (event) => {
+      console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
+    });
+"""
+DUMP = """async () => {
+    const databases = {};
+    for (const { name } of await indexedDB.databases()) {
+      const opening = indexedDB.open(name);
+      await new Promise((resolve) => { opening.onsuccess = resolve; });
+      const database = opening.result;
+      for (const store of database.objectStoreNames) {
+        const reading = database.transaction(store).objectStore(store).getAll();
+        await new Promise((resolve) => { reading.onsuccess = resolve; });
+        databases[`${name}/${store}`] = reading.result;
+      }
+      database.close();
+    }
+    return {
+      databases,
+      local: { ...localStorage },
+      session: { ...sessionStorage },
+      cookie: document.cookie,
+      caches: await caches.keys(),
+      address: location.href,
+      history: history.state,
+      name: window.name,
+    };
+}"""
+
+
+@dataclass
+class Visitor:
+    """One browser profile and all that was seen on its way."""
+
+    context: BrowserContext
+    url: str
+    requests: list[Request] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def open(self, wave: Wave, ending: str = "") -> Page:
+        page = self.context.new_page()
+        page.goto(f"{self.url}/s/{wave.survey.slug}{ending}")
+        return page
+
+    def reports(self) -> list[Request]:
+        return [request for request in self.requests if request.url.endswith("/api/reports")]
+
+    def bodies(self) -> list[str]:
+        return [request.post_data or "" for request in self.reports()]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = launch_chromium(playwright.chromium)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def visiting(browser: Browser, live: LiveApplication, **options: Any) -> Iterator[Visitor]:
+    """Open a fresh profile; whatever the policy blocks there is a failure."""
+    options.setdefault("viewport", PHONE)
+    context = browser.new_context(**options)
+    visitor = Visitor(context=context, url=live.url)
+
+    def note(message: ConsoleMessage) -> None:
+        if "policy" in message.text.lower():
+            visitor.violations.append(message.text)
+
+    context.add_init_script(REPORT_VIOLATIONS)
+    context.on("console", note)
+    context.on("weberror", lambda error: visitor.errors.append(str(error.error)))
+    context.on("request", lambda request: visitor.requests.append(request))
+    yield visitor
+    cookies = context.cookies()
+    context.close()
+    assert visitor.violations == []
+    assert visitor.errors == []
+    assert [cookie for cookie in cookies if cookie.get("name") != "session"] == []
+
+
+@pytest.fixture
+def visitor(chromium: Browser, live: LiveApplication) -> Iterator[Visitor]:
+    with visiting(chromium, live) as one:
+        yield one
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def answer(page: Page, choices: Sequence[str]) -> None:
+    """Go from the opening to the page where everything is checked before sending."""
+    press(page, "Start")
+    for choice in choices:
+        page.get_by_label(choice, exact=True).check()
+        press(page, NEXT)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Check your answers")
+
+
+def status(page: Page) -> Any:
+    """The sentence that tells how the sending goes."""
+    return page.get_by_role("status")

@@ -1,0 +1,184 @@
+"""What authors may type, and what they read when something does not fit."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from surveys.authoring.forms import SettingsForm, SurveyTextForm, YesNoForm
+
+GOOD_QUESTION = {"text": "Have you ever driven after drinking?", "flips": "25"}
+
+
+def in_days(days: float) -> str:
+    return (timezone.now() + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M")
+
+
+def settings_form(**changes: object) -> SettingsForm:
+    return SettingsForm(
+        {
+            "title": "On the road",
+            "introduction": "",
+            "language": "en",
+            "minimum_batch": "50",
+            "display_minimum": "100",
+            "opens_at": "",
+            "closes_at": "",
+            "cap": "",
+            **changes,
+        }
+    )
+
+
+def question_form(**changes: object) -> YesNoForm:
+    return YesNoForm({**GOOD_QUESTION, **changes})
+
+
+def only_error(form: Any, field: str) -> str:
+    """The form's one error, which must belong to this field."""
+    assert list(form.errors) == [field]
+    (error,) = form.errors[field]
+    return str(error)
+
+
+def test_a_good_question_passes_unchanged() -> None:
+    form = question_form()
+    assert form.is_valid()
+    assert form.cleaned_data == {
+        "text": GOOD_QUESTION["text"],
+        "flips": 25,
+        "refusal": False,
+        "rule": None,
+    }
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t \r\n", "\u00a0\u2003", "\u200b\u2060", "\ufeff"])
+def test_a_question_that_shows_nothing_is_missing(text: str) -> None:
+    assert only_error(question_form(text=text), "text") == "Enter the question."
+
+
+def test_a_question_may_be_a_thousand_characters_long() -> None:
+    assert question_form(text="ä" * 1000).is_valid()
+
+
+@pytest.mark.parametrize("length", [1001, 5000])
+def test_a_longer_question_is_kept_and_refused(length: int) -> None:
+    form = question_form(text="ä" * length)
+    message = only_error(form, "text")
+    assert message == f"The question has {length} characters. Shorten it to 1000 or fewer."
+    assert "ä" * length in str(form["text"])
+    assert "maxlength" not in str(form["text"])
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x07", "\x1b", "\x7f", "\x85", "\ud800"])
+def test_control_characters_are_refused(character: str) -> None:
+    message = only_error(question_form(text=f"Yes{character}or no?"), "text")
+    assert "invisible control character" in message
+    form = SurveyTextForm({"title": f"A{character}.", "introduction": f"B{character}."})
+    assert set(form.errors) == {"title", "introduction"}
+
+
+@pytest.mark.parametrize(
+    "text", ["<b>Bold?</b>", "“Quotes” & 'more'", "日本語ですか？", "👩‍👩‍👧?", "=1+1"]
+)
+def test_anything_that_people_write_is_accepted_as_text(text: str) -> None:
+    form = question_form(text=text)
+    assert form.is_valid()
+    assert form.cleaned_data["text"] == text
+
+
+def test_line_breaks_stay_in_the_introduction_and_become_spaces_elsewhere() -> None:
+    form = SurveyTextForm({"title": "On\r\nthe road", "introduction": "One\r\n\r\nTwo\rThree"})
+    assert form.is_valid()
+    assert form.cleaned_data == {"title": "On the road", "introduction": "One\n\nTwo\nThree"}
+
+
+@pytest.mark.parametrize("flips", ["", None])
+def test_a_missing_strength_is_named(flips: str | None) -> None:
+    message = only_error(question_form(flips=flips), "flips")
+    assert message == "Choose how strongly the answers are protected."
+
+
+@pytest.mark.parametrize("flips", ["0", "50", "-25", "49", "25.0", "1e9", "abc", "9" * 30])
+def test_a_strength_out_of_range_is_refused(flips: str) -> None:
+    message = only_error(question_form(flips=flips), "flips")
+    assert message == "Choose one of the strengths in the list."
+
+
+def test_a_survey_needs_a_title() -> None:
+    assert only_error(SurveyTextForm({"title": " ", "introduction": ""}), "title") == (
+        "Enter a title."
+    )
+
+
+def test_long_texts_are_measured() -> None:
+    form = SurveyTextForm({"title": "t" * 201, "introduction": "i" * 5000})
+    assert "201 characters. Shorten it to 200" in str(form.errors["title"])
+    assert "5000 characters. Shorten it to 2000" in str(form.errors["introduction"])
+
+
+def test_good_settings_pass() -> None:
+    form = settings_form(opens_at=in_days(1), closes_at=in_days(2), cap="100")
+    assert form.is_valid()
+    closes: datetime = form.cleaned_data["closes_at"]
+    assert closes.utcoffset() == timedelta(0)
+    assert form.cleaned_data["cap"] == 100
+
+
+@pytest.mark.parametrize("value", ["9", "0", "-1", "10001", "", "many", "12.5", "9" * 5000])
+def test_k_must_be_a_number_of_at_least_ten(value: str) -> None:
+    message = only_error(settings_form(minimum_batch=value), "minimum_batch")
+    assert message.startswith("Enter a whole number from 10 to 10,000.")
+
+
+def test_the_display_minimum_cannot_be_below_k() -> None:
+    message = only_error(settings_form(minimum_batch="120"), "display_minimum")
+    assert "cannot be below K (120)" in message
+    assert settings_form(minimum_batch="100").is_valid()
+
+
+def test_a_cap_below_the_display_minimum_is_refused_with_the_reason() -> None:
+    message = only_error(settings_form(cap="99"), "cap")
+    assert message == (
+        "A survey that closes after 99 people would never show a result, because results need "
+        "100. Raise this number or lower the display minimum."
+    )
+    assert settings_form(cap="100").is_valid()
+
+
+@pytest.mark.parametrize("value", ["0", "-5", "many", "9" * 5000])
+def test_a_cap_that_is_no_sensible_number_is_refused(value: str) -> None:
+    assert not settings_form(cap=value).is_valid()
+
+
+def test_dates_in_the_past_are_refused() -> None:
+    form = settings_form(opens_at=in_days(-2), closes_at=in_days(-1))
+    assert str(form.errors["opens_at"][0]).startswith("The opening date has passed.")
+    assert str(form.errors["closes_at"][0]).startswith("The closing date has passed.")
+
+
+@pytest.mark.parametrize("closes", [1, 2])
+def test_the_closing_date_must_come_after_the_opening_date(closes: int) -> None:
+    same = in_days(2)
+    form = settings_form(opens_at=same, closes_at=same if closes == 2 else in_days(closes))
+    assert only_error(form, "closes_at").startswith(
+        "The closing date must come after the opening date."
+    )
+
+
+@pytest.mark.parametrize("value", ["tomorrow", "2027-13-45T99:00", "2027", "0001-01-01T00:00"])
+def test_a_date_that_cannot_be_read_is_kept_and_refused(value: str) -> None:
+    form = settings_form(closes_at=value)
+    assert only_error(form, "closes_at")
+    assert value in str(form["closes_at"])
+
+
+def test_two_wrong_numbers_are_each_named_once() -> None:
+    form = settings_form(minimum_batch="x", display_minimum="y")
+    assert {field: len(errors) for field, errors in form.errors.items()} == {
+        "minimum_batch": 1,
+        "display_minimum": 1,
+    }

@@ -1,0 +1,371 @@
+"""What authors may type into the form of each type of question."""
+
+from __future__ import annotations
+
+import pytest
+
+from surveys.authoring.forms import QUESTION_FORMS, QuestionForm
+from surveys.models import Question
+
+T = Question.Type
+COINS = {"flips": "25"}
+GOOD: dict[str, dict[str, str]] = {
+    "yes_no": {"text": "Q?", **COINS},
+    "choice": {"text": "Q?", "options": "A\nB\nC", **COINS},
+    "scale": {"text": "Q?", "minimum": "1", "maximum": "5", **COINS},
+    "several": {"text": "Q?", "options": "A\nB\nC", "limit": "", **COINS},
+    "number": {"text": "Q?", "minimum": "0", "maximum": "100", "unit": "hours", **COINS},
+    "follow_up": {"text": "Q?", "follow_up": "And?", **COINS},
+    "information": {"text": "Read\nthis"},
+    "declared": {"text": "Q?", "options": "North\nSouth", "confirmed": "on"},
+}
+EARLIER = [
+    Question(pk=1, position=1, type=T.YES_NO, text="First?"),
+    Question(pk=2, position=2, type=T.CHOICE, text="Second?", options=["A", "B"]),
+]
+CONTROL = (
+    "The list contains an invisible control character. "
+    "Delete the text and type it anew, or paste it as plain text."
+)
+TWICE = (
+    "Line 3 says “Prefer not to say”, which you also offer by the switch below. Delete the line."
+)
+NO_LIMIT = (
+    "With 3 options a limit of {} changes nothing. Enter a number from 1 to 2, or leave it empty."
+)
+LONG_SCALE = (
+    "The scale has 12 points. 11 are the most possible; for more, ask for a number in a range."
+)
+WIDE_RANGE = (
+    "The range is too wide: 1,048,575 is the most that the largest number may be above the "
+    "smallest number. Ask in larger units, such as thousands."
+)
+LONGEST = "\n".join(f"Option {number}" for number in range(1, 65))
+
+
+def fill(type_: str, *, earlier: bool = False, **changes: str) -> QuestionForm:
+    questions = EARLIER if earlier else []
+    return QUESTION_FORMS[type_]({**GOOD[type_], **changes}, questions=questions)
+
+
+def errors_of(form: QuestionForm) -> dict[str, list[str]]:
+    return {name: [str(error) for error in errors] for name, errors in form.errors.items()}
+
+
+def test_every_type_has_its_form() -> None:
+    assert set(QUESTION_FORMS) == set(Question.Type.values) == set(GOOD)
+    assert all(form.sentence.endswith(".") for form in QUESTION_FORMS.values())
+
+
+@pytest.mark.parametrize("type_", GOOD)
+def test_a_good_question_of_each_type_passes(type_: str) -> None:
+    form = fill(type_)
+    assert form.is_valid(), form.errors
+    content = form.content()
+    assert tuple(content) == Question.CONTENT
+    assert content["type"] == type_
+
+
+@pytest.mark.parametrize(
+    ("type_", "fields"),
+    [
+        ("yes_no", "text flips refusal rule"),
+        ("choice", "text options flips refusal rule"),
+        ("scale", "text minimum maximum low_label high_label flips refusal rule"),
+        ("several", "text options limit flips refusal rule"),
+        ("number", "text minimum maximum unit flips refusal rule"),
+        ("follow_up", "text follow_up flips refusal rule"),
+        ("information", "text rule"),
+        ("declared", "text options confirmed"),
+    ],
+)
+def test_each_form_has_exactly_the_fields_that_its_type_needs(type_: str, fields: str) -> None:
+    assert list(QUESTION_FORMS[type_]().fields) == fields.split()
+
+
+def test_what_a_type_does_not_know_is_emptied() -> None:
+    stored = Question(pk=3, position=3, type=T.CHOICE, text="Q?", options=["A", "B"], refusal=True)
+    form = QUESTION_FORMS["information"](
+        {"text": "Read"}, questions=[*EARLIER, stored], question=stored
+    )
+    assert form.is_valid()
+    content = form.content()
+    assert (content["options"], content["refusal"], content["flips"]) == ([], False, 25)
+
+
+def test_a_text_to_read_keeps_its_lines() -> None:
+    form = fill("information")
+    assert form.is_valid()
+    assert form.content()["text"] == "Read\nthis"
+
+
+# --- options -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "messages"),
+    [
+        ("", ["Enter at least 2 options, one per line."]),
+        ("\n \n", ["Enter at least 2 options, one per line."]),
+        ("A", ["There is only one option. Enter at least 2, one per line."]),
+        ("A\n\nB", ["Line 2 is empty. Write an option there or delete it."]),
+        ("\nA\nB", ["Line 1 is empty. Write an option there or delete it."]),
+        ("A\n\u200b\nB", ["Line 2 is empty. Write an option there or delete it."]),
+        ("A\nB\nA", ["Line 3 is the same as line 1. Change one of them."]),
+        ("Bus\nTram\n bUS ", ["Line 3 is the same as line 1. Change one of them."]),
+        ("Straße\nSTRASSE", ["Line 2 is the same as line 1. Change one of them."]),
+        ("By  bus\nBy bus", ["Line 2 is the same as line 1. Change one of them."]),
+        ("A\n" + "B" * 201, ["Line 2 has 201 characters. Shorten it to 200 or fewer."]),
+        (LONGEST + "\nOne more", ["There are 65 options. Delete some: 64 are the most possible."]),
+        (
+            "A\x00\nB",
+            [CONTROL],
+        ),
+        (
+            "A\n\nB\nB",
+            [
+                "Line 2 is empty. Write an option there or delete it.",
+                "Line 4 is the same as line 3. Change one of them.",
+            ],
+        ),
+    ],
+)
+def test_options_that_do_not_fit_are_named_by_line(options: str, messages: list[str]) -> None:
+    form = fill("choice", options=options)
+    assert errors_of(form) == {"options": messages}
+    assert options.strip("\x00")[:3] in str(form["options"].value())
+
+
+@pytest.mark.parametrize(
+    ("options", "read"),
+    [
+        ("A\r\nB\r\n", ["A", "B"]),
+        ("A\nB\n\n  \n", ["A", "B"]),
+        (" A \n\tB", ["A", "B"]),
+        ("B" * 200 + "\nA", ["B" * 200, "A"]),
+        ("<b>A</b>\n=1+1", ["<b>A</b>", "=1+1"]),
+    ],
+)
+def test_options_are_read_line_by_line(options: str, read: list[str]) -> None:
+    form = fill("choice", options=options)
+    assert form.is_valid(), form.errors
+    assert form.cleaned_data["options"] == read
+
+
+@pytest.mark.parametrize(
+    ("changes", "most"),
+    [
+        ({}, 64),
+        ({"refusal": "on"}, 63),
+        ({"rule": "Q1 is yes"}, 63),
+        ({"refusal": "on", "rule": "Q1 is yes"}, 62),
+    ],
+)
+def test_codes_for_those_who_do_not_answer_count_among_the_64(
+    changes: dict[str, str], most: int
+) -> None:
+    lines = LONGEST.splitlines()
+    assert fill("choice", earlier=True, options="\n".join(lines[:most]), **changes).is_valid()
+    if most < 64:
+        form = fill("choice", earlier=True, options="\n".join(lines[: most + 1]), **changes)
+        [message] = errors_of(form)["options"]
+        assert f"There are {most + 1} options" in message
+        assert f"{most} are the most possible." in message
+
+
+def test_prefer_not_to_say_is_not_offered_twice() -> None:
+    form = fill("choice", options="A\nB\nprefer NOT to say", refusal="on")
+    assert errors_of(form) == {"options": [TWICE]}
+    assert fill("choice", options="A\nB\nprefer NOT to say").is_valid()
+
+
+@pytest.mark.parametrize(("type_", "most"), [("several", 20), ("declared", 8)])
+def test_shorter_lists_have_their_own_ends(type_: str, most: int) -> None:
+    lines = LONGEST.splitlines()
+    assert fill(type_, options="\n".join(lines[:most])).is_valid()
+    form = fill(type_, options="\n".join(lines[: most + 1]))
+    assert errors_of(form) == {
+        "options": [f"There are {most + 1} options. Delete some: {most} are the most possible."]
+    }
+
+
+@pytest.mark.parametrize("limit", ["1", "2"])
+def test_a_limit_below_the_number_of_options_is_kept(limit: str) -> None:
+    form = fill("several", limit=limit)
+    assert form.is_valid()
+    assert form.content()["limit"] == int(limit)
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ("0", "Enter a whole number from 1 to 19."),
+        ("-1", "Enter a whole number from 1 to 19."),
+        ("20", "Enter a whole number from 1 to 19."),
+        ("two", "Enter a whole number from 1 to 19."),
+        ("1.5", "Enter a whole number from 1 to 19."),
+        (
+            "3",
+            NO_LIMIT.format(3),
+        ),
+        (
+            "4",
+            NO_LIMIT.format(4),
+        ),
+    ],
+)
+def test_a_limit_that_limits_nothing_is_refused(limit: str, message: str) -> None:
+    assert errors_of(fill("several", limit=limit)) == {"limit": [message]}
+
+
+# --- ranges --------------------------------------------------------------------------------------
+
+SCALE_ENDS = "Enter a whole number from −100 to 100."
+NUMBER_ENDS = "Enter a whole number from −1,000,000,000 to 1,000,000,000."
+
+
+@pytest.mark.parametrize(
+    ("type_", "minimum", "maximum", "errors"),
+    [
+        (
+            "scale",
+            "1",
+            "1",
+            {"maximum": "The last point must be above the first point, 1. Enter a larger one."},
+        ),
+        (
+            "scale",
+            "5",
+            "-1",
+            {"maximum": "The last point must be above the first point, 5. Enter a larger one."},
+        ),
+        (
+            "scale",
+            "0",
+            "11",
+            {"maximum": LONG_SCALE},
+        ),
+        ("scale", "", "x", {"minimum": SCALE_ENDS, "maximum": SCALE_ENDS}),
+        ("scale", "1.5", "5", {"minimum": SCALE_ENDS}),
+        ("scale", "1", "101", {"maximum": SCALE_ENDS}),
+        (
+            "number",
+            "-3",
+            "-3",
+            {
+                "maximum": "The largest number must be above the smallest number, −3. "
+                "Enter a larger one."
+            },
+        ),
+        (
+            "number",
+            "0",
+            "1048576",
+            {"maximum": WIDE_RANGE},
+        ),
+        ("number", "1e3", "", {"minimum": NUMBER_ENDS, "maximum": NUMBER_ENDS}),
+        ("number", "9" * 5000, "1", {"minimum": NUMBER_ENDS}),
+        ("number", "-1000000001", "0", {"minimum": NUMBER_ENDS}),
+    ],
+)
+def test_ranges_that_do_not_fit_are_explained(
+    type_: str, minimum: str, maximum: str, errors: dict[str, str]
+) -> None:
+    form = fill(type_, minimum=minimum, maximum=maximum)
+    assert errors_of(form) == {name: [message] for name, message in errors.items()}
+
+
+@pytest.mark.parametrize(
+    ("type_", "minimum", "maximum"),
+    [
+        ("scale", "0", "1"),
+        ("scale", "-5", "5"),
+        ("number", "0", "1"),
+        ("number", "0", "1048575"),
+        ("number", "-1000000000", "-999999000"),
+    ],
+)
+def test_ranges_of_every_length_pass(type_: str, minimum: str, maximum: str) -> None:
+    assert fill(type_, minimum=minimum, maximum=maximum).is_valid()
+
+
+@pytest.mark.parametrize(("field", "most"), [("low_label", 100), ("high_label", 100)])
+def test_labels_have_their_length(field: str, most: int) -> None:
+    assert QUESTION_FORMS["scale"]({**GOOD["scale"], field: "x" * most}).is_valid()
+    assert "Shorten it to 100 or fewer." in str(
+        QUESTION_FORMS["scale"]({**GOOD["scale"], field: "x" * (most + 1)}).errors
+    )
+
+
+def test_a_follow_up_needs_both_questions() -> None:
+    assert errors_of(fill("follow_up", text=" ", follow_up="")) == {
+        "text": ["Enter the question."],
+        "follow_up": ["Enter the follow-up."],
+    }
+
+
+def test_what_is_not_scrambled_needs_a_reason() -> None:
+    form = fill("declared", confirmed="")
+    assert list(form.errors) == ["confirmed"]
+    assert "Tick the box if you have a reason to ask this unprotected." in str(form.errors)
+
+
+# --- rules ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("Q3 is yes", "Q3 does not come before this question."),  # itself
+        ("Q7 is yes", "Q7 does not come before this question."),
+        ("Q1 is maybe", "“maybe” is no answer to Q1 here."),
+        ("Q1 is yes and Q1 is no", "Question 3 would never be asked"),
+        ("Q1 is yes or Q1 is no", "Question 3 would always be asked"),
+        ("Q1 is yes and not Q1 is yes", "Question 3 would never be asked"),
+        ("Q2 is one of 1, 2", "Question 3 would always be asked"),
+        ("when Q1 is yes", "A question such as Q1 must stand here, not “when”."),
+        ("Q1 is yes " * 200, "Shorten it to 1000 or fewer."),
+    ],
+)
+@pytest.mark.parametrize("type_", ["yes_no", "information"])
+def test_rules_without_sense_are_explained_at_their_field(
+    type_: str, rule: str, message: str
+) -> None:
+    form = fill(type_, earlier=True, rule=rule)
+    assert list(form.errors) == ["rule"]
+    assert message in errors_of(form)["rule"][0]
+
+
+def test_a_rule_is_kept_as_it_is_meant_and_shown_as_it_is_written() -> None:
+    form = fill("yes_no", earlier=True, rule="q1 is YES and (Q2 is 2)")
+    assert form.is_valid(), form.errors
+    rule = {"all": [{"name": "1", "is": [1]}, {"name": "2", "is": [1]}]}
+    assert form.content()["rule"] == rule
+    stored = Question(pk=3, position=3, type=T.YES_NO, text="Q?", rule=rule)
+    again = QUESTION_FORMS["yes_no"](questions=[*EARLIER, stored], question=stored)
+    assert again["rule"].value() == "Q1 is yes and Q2 is 2"
+
+
+def test_an_edit_that_takes_an_answer_from_a_rule_is_refused_in_the_form() -> None:
+    child = Question(pk=3, position=3, type=T.YES_NO, text="Q?", rule={"name": "2", "is": [1]})
+    form = QUESTION_FORMS["choice"](
+        {**GOOD["choice"], "options": "B\nA"}, questions=[*EARLIER, child], question=EARLIER[1]
+    )
+    [message] = form.non_field_errors()
+    assert "Question 3 is asked depending on the answer “B” to this question" in str(message)
+    assert "Change the rule of question 3 first." in str(message)
+
+
+@pytest.mark.parametrize("flips", ["x", "0", "50", "²", "-1", ""])
+def test_a_strength_from_an_address_is_read_with_care(flips: str) -> None:
+    form = QUESTION_FORMS["yes_no"](offered={"flips": flips, "rule": "Q1 is yes"})
+    assert form["flips"].value() == 25
+    assert not form["rule"].value()
+
+
+def test_a_strength_that_is_offered_can_be_chosen() -> None:
+    offered = {"flips": "10", "text": "One?", "follow_up": "Two?"}
+    data = {"text": "One?", "follow_up": "Two?", "flips": "10"}
+    assert QUESTION_FORMS["follow_up"](offered=offered)["follow_up"].value() == "Two?"
+    assert QUESTION_FORMS["follow_up"](data, offered=offered).is_valid()
+    assert not QUESTION_FORMS["follow_up"](data).is_valid()

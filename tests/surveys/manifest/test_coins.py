@@ -1,0 +1,206 @@
+"""Two coins as a wave of their own: what is derived, opened, priced and closed with a survey."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from aggregator.batches.sealing import close_due_waves
+from surveys.authoring.drafts import describe
+from surveys.authoring.errors import NotOpen
+from surveys.authoring.services import add_question, close_wave, find_launch_problems, launch_survey
+from surveys.manifest.coins import derive_coin_manifest
+from surveys.manifest.languages import hash_words
+from surveys.manifest.manifest import (
+    MANUAL,
+    Manifest,
+    hash_manifest,
+    parse_manifest,
+    serialize_manifest,
+)
+from surveys.models import Question, Survey, Wave
+from surveys.planning.question_costs import price_question
+from surveys.respondent.label.label import describe_protection
+from tests.support.factories import make_launched_survey, make_survey
+from tests.support.fielding import send_codes, sign_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+
+
+def make_mixed_survey(**settings: Any) -> Survey:
+    """Questions 1 and 3 can be answered with coins; 2, 4 and 5 cannot."""
+    survey = make_survey(questions=["First?"], flips=40, coins=True, **settings)
+    add_question(survey=survey, text="Which?", type=Question.Type.CHOICE, options=["A", "B"])
+    first = add_question(survey=survey, text="Third?", flips=12)
+    add_question(survey=survey, text="Refused?", refusal=True)
+    add_question(survey=survey, text="Ruled?", rule={"name": str(first.pk), "is": [1]})
+    return survey
+
+
+def draft_of(survey: Survey) -> Manifest:
+    return describe(survey=survey, wave_number=1)
+
+
+def test_only_plain_questions_of_yes_or_no_are_asked_with_the_same_words() -> None:
+    survey = make_mixed_survey(introduction="About it.", closing_message="Bye.", cap=500, drawn=2)
+    survey.translations.create(language="de", texts={"First?": "Erstens?"})
+    manifest = draft_of(survey)
+    coins = derive_coin_manifest(manifest)
+    assert coins is not None
+    assert [(one.name, one.text) for one in coins.questions] == [("q1", "First?"), ("q3", "Third?")]
+    for one in coins.questions:
+        assert (one.k, one.flips, one.threshold) == (2, 25, 3 * 2**30)
+        assert [(option.code, option.text) for option in one.options] == [(1, "Yes"), (0, "No")]
+    assert (coins.mode, coins.coins, coins.drawn) == (MANUAL, False, None)
+    assert (coins.cap, coins.quick_exit) == (None, True)
+    for name in (
+        *("survey", "wave", "title", "introduction", "language", "translations", "opens"),
+        *("closes", "minimum_batch", "display_minimum", "closing_message"),
+    ):
+        assert getattr(coins, name) == getattr(manifest, name), name
+    assert parse_manifest(serialize_manifest(coins)) == coins
+
+
+def test_without_the_switch_or_a_question_for_it_there_is_nothing_to_toss_for() -> None:
+    assert derive_coin_manifest(draft_of(make_survey())) is None
+    survey = make_survey(questions=[], coins=True)
+    add_question(survey=survey, text="Refused?", refusal=True)
+    assert derive_coin_manifest(draft_of(survey)) is None
+    (problem,) = find_launch_problems(survey=survey, now=timezone.now())
+    assert "no question can be answered with them" in problem
+
+
+class TestPrice:
+    def test_the_dearer_way_to_answer_is_the_total(self) -> None:
+        weak = draft_of(make_survey(flips=40, coins=True))  # 2 ln(60/40) in the browser
+        assert weak.drawn_epsilon == pytest.approx(2 * math.log(1.5), abs=1e-6)
+        assert weak.epsilon == weak.coin_epsilon == pytest.approx(2 * math.log(3), abs=1e-6)
+        strong = draft_of(make_survey(flips=12, coins=True))
+        assert strong.epsilon == strong.drawn_epsilon > strong.coin_epsilon > 0
+        assert draft_of(make_survey(flips=40)).coin_epsilon == 0
+
+    def test_whoever_tosses_coins_is_asked_all_also_where_browsers_draw_a_part(self) -> None:
+        survey = make_survey(questions=["A?", "B?", "C?"], flips=25, coins=True, drawn=1)
+        manifest = draft_of(survey)
+        assert manifest.drawn_epsilon == pytest.approx(math.log(3), abs=1e-6)
+        assert manifest.epsilon == pytest.approx(3 * math.log(3), abs=1e-6)
+
+    def test_a_question_is_priced_by_the_dearer_way(self) -> None:
+        manifest = draft_of(make_survey(flips=40, coins=True))
+        price = price_question(manifest, manifest.questions[0])
+        assert price is not None
+        assert price.epsilon == pytest.approx(math.log(3), abs=1e-6)
+        assert price.epsilon <= price.statement
+        assert price.lines == (
+            "With two coins it tells more than in the browser: ε = 1.10 instead of 0.41.",
+        )
+
+    def test_the_author_reads_why_the_total_is_larger(self) -> None:
+        survey = make_survey(flips=40, coins=True)
+        page = sign_in(survey.owner).get(reverse("surveys:edit", args=[survey.slug]))
+        words = " ".join(page.content.decode().split())
+        assert "ε = 2.20" in words
+        assert "With two coins one person tells more than in the browser" in words
+
+    def test_too_many_coins_are_a_problem_of_their_own(self) -> None:
+        questions = [f"Question {number}?" for number in range(19)]  # 19 ln 3 = 20.9
+        survey = make_survey(questions=questions, flips=40, coins=True)
+        (problem,) = find_launch_problems(survey=survey, now=timezone.now())
+        assert "with two coins" in problem
+        survey.coins = False
+        assert find_launch_problems(survey=survey, now=timezone.now()) == []
+
+
+class TestLabel:
+    def test_the_browsers_page_tells_what_its_own_codes_tell_together(self) -> None:
+        manifest = draft_of(make_survey(flips=40, coins=True))
+        without = draft_of(make_survey(flips=40))
+        coins = derive_coin_manifest(manifest)
+        assert coins is not None
+        told = describe_protection(manifest).together
+        assert told == describe_protection(without).together
+        assert told[1] == "Taken together, the protection is strong."
+        assert "Taken together, the protection is light." in describe_protection(coins).together
+
+    @pytest.mark.parametrize("translations", [{}, {"de": hash_words("{}")}])
+    def test_it_says_what_shows_of_the_language_and_of_the_coins(
+        self, translations: dict[str, str]
+    ) -> None:
+        manifest = replace(draft_of(make_survey(coins=True)), translations=translations)
+        coins = derive_coin_manifest(manifest)
+        assert coins is not None
+        for one in (manifest, coins):
+            shown = describe_protection(one).rows[-1]
+            assert shown.question == "What is not hidden?"
+            assert ("In which language you read it." in shown.answers) == bool(translations)
+            assert ("That you used coins." in shown.answers) == (one is coins)
+
+
+class TestOpeningAndClosing:
+    def test_both_are_opened_together_under_one_number(self) -> None:
+        wave = launch_survey(survey=make_mixed_survey())
+        coins = wave.survey.coin_wave
+        assert coins is not None
+        assert (wave.mode, coins.mode) == (Wave.Mode.ELECTRONIC, Wave.Mode.MANUAL)
+        assert (coins.number, coins.cap, coins.is_open) == (wave.number, None, True)
+        assert hash_manifest(bytes(coins.manifest)) == bytes(coins.manifest_hash)
+        assert bytes(coins.manifest_hash) != bytes(wave.manifest_hash)
+        assert coins.minimum_batch == wave.minimum_batch
+        assert wave.survey.wave == wave
+
+    def test_without_coins_there_is_one(self) -> None:
+        wave = make_launched_survey()
+        assert wave.survey.coin_wave is None
+        assert wave.survey.waves.count() == 1
+
+    @pytest.mark.parametrize("mode", Wave.Mode.values)
+    def test_they_close_together_whichever_is_named(self, mode: str) -> None:
+        survey = make_launched_survey(coins=True).survey
+        named = survey.waves.get(mode=mode)
+        closed = close_wave(wave_id=named.pk, ending=Wave.Ending.OWNER)
+        assert closed == named
+        assert set(survey.waves.values_list("state", "ending")) == {("closed", "owner")}
+        assert len(set(survey.waves.values_list("closed_at"))) == 1
+        with pytest.raises(NotOpen):
+            close_wave(wave_id=named.pk, ending=Wave.Ending.OWNER)
+
+    def test_another_survey_stays_open(self) -> None:
+        other = make_launched_survey(coins=True).survey
+        close_wave(wave_id=make_launched_survey(coins=True).pk, ending=Wave.Ending.OWNER)
+        assert set(other.waves.values_list("state", flat=True)) == {"open"}
+
+    def test_the_browsers_number_of_people_ends_both_and_coins_never_do(self) -> None:
+        wave = make_launched_survey(coins=True, cap=30)
+        coins = wave.survey.coin_wave
+        assert coins is not None
+        send_codes(coins, yes=[10, 10], total=40)
+        assert close_due_waves() == 0
+        send_codes(wave, yes=[10, 10], total=30)
+        assert close_due_waves() == 1
+        assert set(wave.survey.waves.values_list("ending", flat=True)) == {"cap"}
+
+    def test_the_closing_date_ends_both(self) -> None:
+        closes_at = timezone.now().replace(microsecond=0) + timedelta(hours=1)
+        wave = make_launched_survey(coins=True, closes_at=closes_at)
+        with pytest.MonkeyPatch.context() as later:
+            later.setattr(timezone, "now", lambda: closes_at)
+            assert close_due_waves() == 1
+        assert set(wave.survey.waves.values_list("ending", flat=True)) == {"date"}
+
+    def test_its_page_counts_one_wave_and_links_what_coins_need(self) -> None:
+        survey = make_launched_survey(coins=True).survey
+        page = sign_in(survey.owner).get(reverse("surveys:edit", args=[survey.slug]))
+        assert "in all 2 waves" not in page.content.decode()
+        for name in ("coins", "paper", "coin_results"):
+            assert reverse(f"aggregator:{name}", args=[survey.slug]) in page.content.decode()
+
+    def test_the_respondents_page_asks_the_browsers_questions(self) -> None:
+        wave = launch_survey(survey=make_mixed_survey())
+        page = sign_in(wave.survey.owner).get(reverse("surveys:respond", args=[wave.survey.slug]))
+        assert wave.manifest_hash_hex in page.content.decode()

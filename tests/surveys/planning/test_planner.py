@@ -1,0 +1,279 @@
+"""The planner: EXPERIENCE's table and verdict, what an attacker infers, and bad input."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privacy.planning.follow_ups import nested_follow_up_standard_error
+from surveys.authoring.forms import PlanForm
+from surveys.authoring.services import add_question
+from surveys.planning.planner import Z_95, Plan, PlanInput
+from tests.aggregator.results.test_views import text_of
+from tests.support.factories import make_survey, make_user
+from tests.support.fielding import sign_in
+
+# Flips, ε rounded up, people for ±5 at 5, 20 and 50 %, for ±2 at 20 %, inflation at 20 %, and
+# true Yes among Yes codes at 1, 10 and 50 %.
+TABLE = """
+33 | 0.71 | 3,012 | 3,185 | 3,324 | 19,905 | 13.0× | 2 / 18 / 67 %
+25 | 1.10 | 1,226 | 1,399 | 1,537 | 8,740 | 5.7× | 3 / 25 / 75 %
+20 | 1.39 | 756 | 929 | 1,068 | 5,805 | 3.8× | 4 / 31 / 80 %
+15 | 1.74 | 473 | 646 | 784 | 4,036 | 2.6× | 5 / 39 / 85 %
+12 | 2.00 | 354 | 527 | 666 | 3,293 | 2.1× | 7 / 45 / 88 %
+5 | 2.95 | 164 | 336 | 475 | 2,100 | 1.4× | 16 / 68 / 95 %
+"""
+
+
+@pytest.fixture
+def client(db: None, static_files: None) -> Client:
+    return sign_in(make_user())
+
+
+def read(client: Client, **query: Any) -> Any:
+    return client.get(reverse("surveys:plan"), query)
+
+
+def rows_of(html: str, table: str) -> list[list[str]]:
+    body = html.partition(f'id="{table}"')[2].partition("<tbody>")[2].partition("</tbody>")[0]
+    return [
+        [
+            " ".join(re.sub(r"<[^>]+>", " ", cell).split())
+            for cell in re.split(r"</t[hd]>", row)[:-1]
+        ]
+        for row in body.split("</tr>")[:-1]
+    ]
+
+
+def test_the_table_of_strengths_is_the_reference_s(client: Client) -> None:
+    rows = rows_of(read(client).content.decode(), "strengths")
+    expected = [line.split(" | ") for line in TABLE.strip().splitlines()]
+    rows[1][0] = rows[1][0].removesuffix(" chosen")
+    # Between ε and the reference's columns: ± with 400 people, and people for ±5 at 20 %.
+    assert [row[:2] + row[4:] for row in rows] == expected
+    assert [row[3] for row in rows] == [row[5] for row in rows]
+    assert rows[1][2] == "± 9.3 points"
+
+
+def test_the_verdict_is_the_reference_s(client: Client) -> None:
+    words = text_of(read(client))
+    assert (
+        "With 400 people and 25 flips of 100 you can only say “between 11 % and 29 %” if the true "
+        "share is 20 %. For ±5 points you need about 1,400 people, or 12 flips of 100 and about "
+        "530 people (medium protection)."
+    ) in words
+    assert "for one look, normal approximation; the end is fixed before opening" in words
+
+
+def test_several_questions_may_share_the_budget(client: Client) -> None:
+    response = read(client, questions=5, people=10_000)
+    words = text_of(response)
+    assert "5.50" in words  # 5 ln 3, rounded up
+    assert "The total ε is above 5" in words
+    # STATISTICS §5, d = 5: SD .0095, .0456, .0213, times 1.96.
+    assert [row[2] for row in rows_of(response.content.decode(), "budgets")] == [
+        "± 1.9 points",
+        "± 8.9 points",
+        "± 4.2 points",
+    ]
+
+
+def test_watching_needs_more_people_and_the_verdict_says_so(client: Client) -> None:
+    html = read(client, closing="watched", people=1400).content.decode()
+    assert re.search(r'id="people-watched">\s*5,472', html)
+    words = text_of(read(client, closing="watched", people=1400))
+    assert "For ±5 points you need about 5,500 people" in words
+    assert "valid while you watch; you may look at any time" in words
+
+
+def test_enough_people_are_told_so(client: Client) -> None:
+    assert "That is as precise as you wanted (±5 points)." in text_of(read(client, people=1400))
+
+
+def test_refusals_take_their_toll() -> None:
+    plan = Plan(given=PlanInput(refusal=True, refusing=0.05, people=1941))
+    assert plan.people_at_end == 1941
+    assert plan.margin_at_end == pytest.approx(0.05, abs=1e-4)
+    assert plan.mechanism.symbols == 3
+    watched = Plan(given=PlanInput(refusal=True, refusing=0.05, people=1941, watched=True))
+    assert watched.margin > 2 * plan.margin
+    assert watched.people_needed == watched.people_watched == 12_704
+    assert "valid while you watch" in watched.assumption
+    # What is not worked out with refusals is not shown as if nobody refused.
+    assert watched.people_per_group is None
+    assert Plan(given=PlanInput(refusal=True, questions=3)).budgets == []
+    assert plan.inflation > Plan(given=PlanInput()).inflation
+
+
+def test_a_rule_takes_its_toll() -> None:
+    plan = Plan(given=PlanInput(rule=True, asked=0.3))
+    # STATISTICS §10.2: among 30 % of 2,000 who are asked, with a symbol for "not asked".
+    wide = Plan(given=PlanInput(rule=True, asked=0.3, people=2000)).margin_at_end
+    assert wide / Z_95 == pytest.approx(
+        nested_follow_up_standard_error(share=0.2, asked=0.3, people=2000, mechanism=plan.mechanism)
+    )
+    # Everybody is asked, but a code says so: as dear as a refusal that nobody makes.
+    everybody = Plan(given=PlanInput(rule=True, asked=1.0)).people_at_end
+    assert everybody == Plan(given=PlanInput(refusal=True, refusing=0)).people_at_end
+    both = Plan(given=PlanInput(rule=True, asked=0.3, refusal=True))
+    assert both.mechanism.symbols == 4
+    assert both.people_at_end > plan.people_at_end > everybody
+    assert both.people_watched > both.people_at_end
+    assert "among those who answer, 30 % are asked, and 5 % of them prefer not to say" in (
+        both.verdict.replace("\N{NO-BREAK SPACE}", " ")
+    )
+
+
+def test_what_someone_can_infer(client: Client) -> None:
+    words = text_of(read(client, share=10))
+    assert "10 % of people 25 %" in words
+    assert "by a factor of 3 at most" in words
+    assert "75 % of the time" in words
+    # STATISTICS §10.12: one answer in batches of 50 gains from 1.099 to .87.
+    assert "reports, ε is 0.88 at" in words or "reports, ε is 0.87 at" in words
+
+
+@pytest.mark.parametrize(
+    ("query", "warning"),
+    [
+        ({"flips": 5}, "the protection is light"),
+        ({"people": 30, "margin": 45}, "nothing would be sealed"),
+        ({"people": 60}, "nothing would be shown"),
+        ({"people": 50}, "would reach down to 0"),
+        ({"people": 50, "share": 95}, "would reach up to 100 %"),
+        ({"people": 20, "flips": 40}, "nothing can be said"),
+        ({"questions": 19}, "refuse a total ε above 20"),
+        ({"options": 20, "flips": 25}, "are many for this strength"),
+    ],
+)
+def test_warnings(client: Client, query: dict[str, Any], warning: str) -> None:
+    assert warning in text_of(read(client, **query))
+
+
+@pytest.mark.parametrize(
+    ("query", "advice"),
+    [
+        ({"share": "0"}, "Enter the expected share as a number from 0.1 to 99.9."),
+        ({"share": "one fifth"}, "Enter the expected share as a number from 0.1 to 99.9."),
+        ({"share": "NaN"}, "Enter the expected share as a number from 0.1 to 99.9."),
+        ({"margin": "-5"}, "Enter the precision as a number from 0.5 to 49."),
+        ({"margin": "0.123456789"}, "Enter the precision as a number from 0.5 to 49."),
+        ({"people": "0"}, "Enter a whole number from 1 to 100,000,000."),
+        ({"people": "1e9"}, "Enter a whole number from 1 to 100,000,000."),
+        ({"flips": "50"}, "Enter a whole number from 1 to 49."),
+        ({"flips": "0"}, "Enter a whole number from 1 to 49."),
+        ({"questions": "101"}, "Enter a whole number from 1 to 100."),
+        ({"options": "1"}, "Enter a whole number from 2 to 64."),
+        ({"options": "63", "refusing": "5", "asked": "9"}, "Enter at most 62 answers."),
+        ({"figure": "sum"}, "Choose a share or a mean."),
+        ({"asked": "0"}, "Enter who are asked as a number from 1 to 99.9."),
+        ({"closing": "never"}, "Choose one of the ways to end in the list."),
+        ({"refusing": "100"}, "Enter who prefer not to say as a number from 0 to 90."),
+    ],
+)
+def test_bad_input_says_what_to_enter(client: Client, query: dict[str, str], advice: str) -> None:
+    response = read(client, **query)
+    assert response.status_code == 422
+    words = text_of(response)
+    assert "There is a problem" in words
+    assert advice in words
+    assert "Does it suffice?" not in words
+
+
+def test_a_decimal_comma_is_understood(client: Client) -> None:
+    assert "7.5 %" in text_of(read(client, share="7,5"))
+
+
+def test_what_is_folded_away_stays_open_while_it_counts(client: Client) -> None:
+    assert "<details >" in read(client).content.decode()
+    response = read(client, refusing="5")
+    assert "<details open>" in response.content.decode()
+    assert "among those who answer, and 5 % prefer not to say" in text_of(response)
+
+
+def test_strengths_of_several_kinds_are_said(client: Client) -> None:
+    survey = make_survey(owner=make_user("author@example.org"), flips=20)
+    page = reverse("surveys:edit", args=[survey.slug])
+    assert "with these questions" in text_of(sign_in(survey.owner).get(page))
+    add_question(survey=survey, text="Stronger?", flips=40)
+    assert "takes all of them to be like the one that needs the most people." in text_of(
+        sign_in(survey.owner).get(page)
+    )
+
+
+def test_enough_people_are_not_warned(client: Client) -> None:
+    words = text_of(read(client, share=5, margin=10, people=400))
+    assert "as precise as you wanted" in words
+    assert "too few people" not in words
+
+
+@pytest.mark.parametrize(
+    ("cap", "query"),
+    [
+        (None, "questions=3&amp;flips=40&amp;closing=watched"),
+        (1500, "questions=3&amp;flips=40&amp;closing=fixed&amp;people=1500"),
+    ],
+)
+def test_a_draft_hands_over_its_least_precise_question_and_its_end(
+    client: Client, cap: int | None, query: str
+) -> None:
+    survey = make_survey(owner=make_user("author@example.org"), flips=20, cap=cap)
+    add_question(survey=survey, text="Stronger?", flips=40)
+    page = sign_in(survey.owner).get(reverse("surveys:edit", args=[survey.slug]))
+    assert f'{reverse("surveys:plan")}?{query}"' in page.content.decode()
+
+
+@settings(deadline=None)
+@given(
+    share=st.integers(1, 999),
+    margin=st.integers(5, 490),
+    people=st.integers(1, 10**8),
+    flips=st.integers(1, 49),
+    options=st.integers(2, 62),
+    refusing=st.one_of(st.just(""), st.integers(0, 90).map(str)),
+    asked=st.one_of(st.just(""), st.integers(1, 99).map(str)),
+    difference=st.integers(5, 900),
+    closing=st.sampled_from(["fixed", "watched"]),
+)
+def test_whatever_the_form_accepts_can_be_planned(
+    share: int,
+    margin: int,
+    people: int,
+    flips: int,
+    options: int,
+    refusing: str,
+    asked: str,
+    difference: int,
+    closing: str,
+) -> None:
+    form = PlanForm.from_query(
+        {
+            "share": str(share / 10),
+            "margin": str(margin / 10),
+            "people": str(people),
+            "flips": str(flips),
+            "questions": "3",
+            "options": str(options),
+            "refusing": refusing,
+            "asked": asked,
+            "difference": str(difference / 10),
+            "closing": closing,
+        }
+    )
+    assert form.is_valid(), form.errors
+    plan = Plan(given=form.read())
+    assert plan.verdict
+    assert plan.assumption
+    assert plan.total_epsilon >= plan.composed_epsilon
+    assert plan.people_needed >= 1
+    for line in plan.strengths:
+        assert line.inflation >= 1
+    assert plan.warnings is not None
+    assert plan.people_per_group is None or plan.people_per_group >= 1
+    assert all(line.margin > 0 for line in plan.budgets)

@@ -1,0 +1,322 @@
+"""What questions cost: against the figures of the statistics, and against drawn reports."""
+
+from __future__ import annotations
+
+import re
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privacy.mechanism.mechanisms import RandomizedResponse
+from surveys.authoring.drafts import with_strength
+from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+from surveys.manifest.strength import describe_strength
+from surveys.planning.question_costs import (
+    ASKED,
+    MARGIN,
+    REFUSING,
+    SHARE,
+    Price,
+    describe_ties,
+    offer_packing,
+    people_needed,
+    price_question,
+    price_refusal,
+    price_rule,
+)
+from surveys.planning.question_facts import list_facts
+from surveys.planning.subsets import describe_subset, list_blocks, list_subsets
+
+YES = {"name": "q1", "is": [1]}
+ROUNDED = (
+    "The number is rounded to an end of the range by chance. Then, of every 100 people, 25 send "
+    "the other end’s code."
+)
+
+
+def make(
+    type_: str = "yes_no", *, options: int = 2, flips: int = 25, **more: Any
+) -> ManifestQuestion:
+    first = 1 if type_ == "several" else 0
+    question = ManifestQuestion(
+        name=more.pop("name", "q1"),
+        type=type_,
+        text="Q?",
+        options=tuple(Option(code=first + i, text=f"Option {i}") for i in range(options)),
+        **more,
+    )
+    return with_strength(question, flips=flips)
+
+
+def survey_of(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
+    return Manifest(
+        survey="s",
+        wave=1,
+        title="S",
+        introduction="",
+        language="en",
+        minimum_batch=10,
+        display_minimum=10,
+        opens=None,
+        closes=None,
+        cap=None,
+        questions=questions,
+        drawn=drawn,
+    )
+
+
+def price_of(question: ManifestQuestion) -> Price:
+    price = price_question(survey_of(question), question)
+    assert price is not None
+    return price
+
+
+def test_people_needed_are_the_statistics_own() -> None:
+    assert people_needed(make()) == 1399  # STATISTICS §2
+    assert people_needed(make(refusal=True)) == 1941  # §10.5
+    # A number is its mean: the spread of a half, as for ±5 points at 50 %.
+    assert people_needed(make("number", minimum=0, maximum=9, options=0)) == 1537
+
+
+def test_a_full_question_has_no_room_for_another_code() -> None:
+    for question, offers in (
+        (make("choice", options=62), (True, True)),
+        (make("choice", options=63), (True, True)),
+        (make("choice", options=63, refusal=True), (True, False)),
+        (make("choice", options=63, rule=YES), (False, True)),
+        (make("choice", options=64), (False, False)),
+    ):
+        said = (price_refusal(question), price_rule(question))
+        assert tuple("adds a code" in text for text in said) == offers
+        assert tuple("64 are the most" not in text for text in said) == offers
+
+
+def test_a_rule_says_what_it_ties_together() -> None:
+    first, second = make(), make(name="q2", rule=YES)
+    assert describe_ties(survey_of(first), first) == ""
+    assert describe_ties(survey_of(first, second), second) == (
+        "What is said about Q1 grows from ε = 1.10 to 2.20, because this question tells about it "
+        "too."
+    )
+    third = make(name="q3")
+    text = describe_ties(survey_of(first, second, third, drawn=2), second)
+    assert "They are drawn together: 2 blocks instead of 3." in text
+    assert "nothing to draw 2 of" in text
+
+
+def test_both_parts_of_a_follow_up_have_their_price() -> None:
+    """The spread of 4,000 drawn surveys is MARGIN / 1.96 for each part, to 10 %."""
+    question = make("follow_up", options=3)
+    price, generator = price_of(question), np.random.default_rng(7)
+    [line] = [line for line in price.lines if "For the follow-up among Yes" in line]
+    later = re.search(r"about ([\d,]+) people", line)
+    assert later is not None
+    mechanism = question.mechanism
+
+    def draw(people: int, *, asked: float) -> Any:
+        truth = [1 - asked, asked * SHARE, asked * (1 - SHARE)]
+        counts = generator.multinomial(people, mechanism.channel() @ truth, size=4000)
+        return (counts / people - mechanism.other_probability) / mechanism.slope
+
+    first = 1 - draw(price.people, asked=SHARE)[:, 0]
+    assert first.std() * 1.96 == pytest.approx(MARGIN, rel=0.1)
+    shares = draw(int(later[1].replace(",", "")), asked=0.3)
+    second = shares[:, 1] / shares[:, 1:].sum(axis=1)
+    assert second.std() * 1.96 == pytest.approx(MARGIN, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        make("choice", options=4, refusal=True),
+        make("choice", options=4, rule=YES),
+        make("choice", options=4, rule=YES, refusal=True),
+        make("several", options=3, refusal=True),
+        make("several", options=3, rule=YES),
+        make("several", options=3, rule=YES, refusal=True),
+    ],
+    ids=lambda question: f"{question.type}-{question.k}-{question.gate_k}",
+)
+def test_people_needed_reach_the_margin_in_drawn_reports(question: ManifestQuestion) -> None:
+    """The spread of 4,000 drawn surveys is MARGIN / 1.96, to 10 %."""
+    people, generator = people_needed(question), np.random.default_rng(5)
+    asked = ASKED if question.rule is not None else 1.0
+    answering = asked * (1 - REFUSING) if question.refusal else asked
+    chosen = answering * SHARE
+    if question.has_gate:
+        gate = RandomizedResponse(symbols=question.gate_k, threshold=question.gate_threshold or 0)
+        item = question.mechanism
+        truth = [chosen, answering - chosen, 1 - answering]
+        yes, other, silent = generator.multinomial(people, truth, size=4000).T
+
+        def report(mechanism: RandomizedResponse, have: Any, lack: Any) -> Any:
+            keep, flip = mechanism.keep_probability, mechanism.other_probability
+            shown = generator.binomial(have, keep) + generator.binomial(lack, flip)
+            return (shown / people - mechanism.other_probability) / mechanism.slope
+
+        found = report(item, yes, other + silent) / report(gate, yes + other, silent)
+    else:
+        rest = [(answering - chosen) / (question.answers - 1)] * (question.answers - 1)
+        extras = question.k - question.answers
+        truth = [chosen, *rest, *[(1 - answering) / extras] * extras]
+        mechanism = question.mechanism
+        counts = generator.multinomial(people, mechanism.channel() @ truth, size=4000)
+        shares = (counts / people - mechanism.other_probability) / mechanism.slope
+        found = shares[:, 0] / shares[:, : question.answers].sum(axis=1)
+    assert found.mean() == pytest.approx(SHARE, abs=0.005)
+    assert found.std() * 1.96 == pytest.approx(MARGIN, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("question", "epsilons", "sentence"),
+    [
+        (make("several", options=5), 5, "5 × ε of one option, 1.10."),
+        (make("several", options=5, limit=2), 4, "4 can differ between two people: 4 × ε"),
+        (make("several", options=5, limit=3), 5, "The limit makes it no cheaper, as 6 of 5"),
+        (make("several", options=5, limit=2, refusal=True), 5, "and ε once more for the code"),
+    ],
+)
+def test_select_several_costs_what_can_differ(
+    question: ManifestQuestion, epsilons: int, sentence: str
+) -> None:
+    price = price_of(question)
+    assert price.epsilon == pytest.approx(epsilons * log(3))
+    assert sentence in price.lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("question", "codes", "sentence"),
+    [
+        (make(), "k = 2", "Of every 100 people, 25 send the other answer’s code."),
+        (
+            make(refusal=True),
+            "k = 3: 2 answers and “prefer not to say”",
+            "Each other code is sent 20 of 100 times.",
+        ),
+        (make("choice", options=6, flips=12), "k = 6", "Each other code is sent 8.1 of 100 times."),
+        (
+            make("number", minimum=0, maximum=9, options=0),
+            "k = 2",
+            ROUNDED,
+        ),
+        (
+            make("scale", minimum=0, maximum=9, options=0, rule=YES, name="q2"),
+            "k = 3: the range’s two ends and “not asked”",
+            "Each other code is sent 20 of 100 times.",
+        ),
+        (
+            make("several", options=3, rule=YES, name="q2"),
+            "3 codes with k = 2, one for each option, and one with k = 2",
+            "For each option: of every 100 people, 25 send the other code.",
+        ),
+    ],
+)
+def test_codes_are_counted_and_their_odds_come_from_what_runs(
+    question: ManifestQuestion, codes: str, sentence: str
+) -> None:
+    parent = [] if question.name == "q1" else [make()]
+    price = price_question(survey_of(*parent, question), question)
+    assert price is not None
+    assert (price.codes, price.sentence) == (codes, sentence)
+
+
+@pytest.mark.parametrize(
+    ("question", "warning"),
+    [
+        (make("choice", options=11), ""),  # 3 e^ε + 2 = 11 at ln 3
+        (make("choice", options=12), "12 codes are many for this strength"),
+        (make("choice", options=11, refusal=True), "12 codes are many for this strength"),
+        (make("scale", minimum=1, maximum=5, options=5), ""),
+        (make("scale", minimum=1, maximum=7, options=7), "A scale of 7 points is long"),
+        (make("scale", minimum=0, maximum=10, options=0), "With 11 points only the mean is told"),
+        (make("several", options=3, limit=1), "“one of several” costs half as much"),
+    ],
+)
+def test_warnings(question: ManifestQuestion, warning: str) -> None:
+    found = " ".join(price_of(question).warnings)
+    assert warning in found
+    assert bool(found) == bool(warning)
+
+
+def test_the_statement_names_everything_that_hangs_on_a_question() -> None:
+    chain = [
+        make(),
+        make(name="q2", rule=YES),
+        make("information", name="q3", options=0, rule=YES),
+        make(name="q4", rule={"name": "q2", "is": [0]}),
+    ]
+    manifest = survey_of(*chain)
+    first, second, _, fourth = (facts.price for facts in list_facts(manifest))
+    assert first is not None
+    assert second is not None
+    assert fourth is not None
+    assert first.lines == ("Q2 and Q4 depend on it and tell about it too: together ε = 3.30.",)
+    assert second.lines == ("Q4 depends on it and tells about it too: together ε = 2.20.",)
+    assert fourth.lines == ()
+    assert price_question(manifest, chain[2]) is None
+
+
+def test_a_switch_has_the_same_price_on_and_off() -> None:
+    assert price_refusal(make()) == price_refusal(make(refusal=True))
+    assert "1,941 people for ±5 points instead of 1,399" in price_refusal(make())
+
+
+def test_packing_is_compared_at_the_same_total() -> None:
+    parent, child = make(), make(name="q2", rule=YES)
+    offer = offer_packing(survey_of(parent, child), child)
+    assert offer is not None
+    assert (offer.parent, offer.flips) == (1, 10)
+    assert offer.total == pytest.approx(2 * log(3))
+    assert offer.apart == pytest.approx(0.070, abs=5e-4)
+    assert offer.packed == pytest.approx(0.031, abs=5e-4)
+    packed = RandomizedResponse.from_flips(symbols=3, flips=offer.flips)
+    assert packed.epsilon == pytest.approx(offer.total)
+
+
+@pytest.mark.parametrize("flips", range(1, 50))
+def test_packing_never_costs_more_than_both_apart(flips: int) -> None:
+    parent, child = make(flips=flips), make(name="q2", rule=YES, flips=flips)
+    offer = offer_packing(survey_of(parent, child), child)
+    if offer is not None:
+        packed = RandomizedResponse.from_flips(symbols=3, flips=offer.flips)
+        assert packed.epsilon <= offer.total + 1e-6
+        assert offer.packed < offer.apart
+
+
+def test_strengths_do_not_promise_too_much() -> None:
+    for flips in range(1, 50):
+        for symbols in (2, 3, 4, 7, 64):
+            chosen = describe_strength(flips, symbols=symbols)
+            mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)
+            said = re.search(r"sent ([\d.]+) of", chosen.sentence)
+            times = float(said[1]) if said else flips
+            assert (said is None) == (symbols == 2)
+            assert times <= 100 * mechanism.other_probability + 1e-9
+            assert chosen.epsilon == mechanism.epsilon
+            assert ("coins" in chosen.name) == (symbols == 2 and flips == 25)
+    assert "depends on the number of answers" in describe_strength(25, symbols=None).sentence
+
+
+def test_random_parts_are_described_by_their_fractions() -> None:
+    questions = [make(name=f"q{number}") for number in range(1, 7)]
+    manifest = survey_of(*questions)
+    assert [subset.drawn for subset in list_subsets(manifest)] == [1, 2, 3, 4, 5]
+    three = describe_subset(manifest, drawn=3)
+    assert three is not None
+    assert (three.asked, three.paired) == (0.5, 0.2)  # 3/6 and 3·2 / 6·5
+    assert three.total_epsilon == pytest.approx(3 * log(3))
+    assert list_blocks(manifest) == [[number] for number in range(1, 7)]
+    assert describe_subset(manifest, drawn=None) is None
+    assert list_subsets(survey_of(make())) == []
+
+
+def test_a_random_part_takes_more_people() -> None:
+    questions = [make(name=f"q{number}") for number in range(1, 4)]
+    price = price_question(survey_of(*questions, drawn=2), questions[0])
+    assert price is not None
+    assert price.people == 1399
+    assert price.lines == (
+        "It is drawn for 67\N{NO-BREAK SPACE}% of the people, so about 2,099 must take part.",
+    )

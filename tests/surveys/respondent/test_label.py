@@ -1,0 +1,278 @@
+"""The privacy label: its numbers follow from k and T, and its words are those we chose."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.translation import override
+
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.intervals import confidence_sequence
+from surveys.authoring.drafts import YES_NO
+from surveys.authoring.errors import NotLaunchable
+from surveys.authoring.services import add_question, find_launch_problems, launch_survey
+from surveys.manifest.languages import LANGUAGES
+from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
+from surveys.respondent.client_files import ENTRY, FOLDER, client_files, find_modules
+from surveys.respondent.label.label import PrivacyLabel, describe_protection, equivalent_flips
+from tests.support.factories import make_survey
+
+FORBIDDEN = re.compile(
+    r"anonym|\blie[sd]?\b|\blying\b|false answer|\bfake|\bnois[ey]|garbl|epsilon|ε", re.IGNORECASE
+)
+LONGEST_SENTENCE = 20
+
+
+def question(*, flips: int, options: tuple[Option, ...] = YES_NO) -> ManifestQuestion:
+    mechanism = RandomizedResponse.from_flips(symbols=len(options), flips=flips)
+    return ManifestQuestion(
+        name="q1",
+        type="yes_no",
+        text="Driven?",
+        flips=flips,
+        threshold=mechanism.threshold,
+        options=options,
+    )
+
+
+def survey(*questions: ManifestQuestion, cap: int | None = None) -> Manifest:
+    return Manifest(
+        survey="abc",
+        wave=1,
+        title="On the road",
+        introduction="",
+        language="en",
+        minimum_batch=50,
+        display_minimum=100,
+        opens=None,
+        closes=None,
+        cap=cap,
+        questions=tuple(
+            replace(each, name=f"q{number}") for number, each in enumerate(questions, start=1)
+        ),
+    )
+
+
+def label_text(label: PrivacyLabel) -> str:
+    return render_to_string("surveys/respondent/_respond_label.html", {"label": label})
+
+
+@pytest.mark.parametrize(
+    ("flips", "word", "see"),
+    [
+        (40, "strong", "No. They get a scrambled copy."),
+        (25, "strong", "No. They get a scrambled copy."),
+        (24, "medium", "No. They get a scrambled copy."),
+        (12, "medium", "No. They get a scrambled copy."),
+        (11, "light", "Not directly. They get a lightly scrambled copy."),
+        (5, "light", "Not directly. They get a lightly scrambled copy."),
+    ],
+)
+def test_odds_strength_and_rows_follow_the_flips(flips: int, word: str, see: str) -> None:
+    text = label_text(describe_protection(survey(question(flips=flips))))
+    assert f"Of every 100 people who answer No, {flips} send the same code as a Yes." in text
+    assert f"Protection: {word}" in text
+    assert see in text
+    guess = "Someone who saw your code could make a fair guess."
+    assert text.count(guess) == (3 if word == "light" else 0)
+    assert ("Not for certain." in text) == (word == "light")
+    assert ("tosses two coins" in text) == (flips == 25)
+    assert ("draws a number" in text) == (flips != 25)
+
+
+@pytest.mark.parametrize("language", [code for code, _ in LANGUAGES])
+@pytest.mark.parametrize("flips", [40, 25, 24, 12, 11, 5])
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_the_label_counts_from_the_threshold_in_every_language(
+    k: int, flips: int, language: str
+) -> None:
+    """DESIGN's T = ⌊2³²(100−F)/(100−F+F(k−1))⌋, and what is left of it for each other code."""
+    options = YES_NO if k == 2 else tuple(Option(code=i, text=f"Row {i}") for i in range(k))
+    asked = question(flips=flips, options=options)
+    threshold = 2**32 * (100 - flips) // (100 - flips + flips * (k - 1))
+    assert asked.threshold == threshold
+    each = Fraction(100 * (2**32 - threshold), 2**32 * (k - 1))
+    with override(language):
+        [odds] = describe_protection(survey(asked)).rows[2].odds
+    if k == 2:
+        assert (math.floor(each), odds.swapped) == (flips, flips)
+        assert re.findall(r"\d+", odds.sentence) == ["100", str(flips)]
+    else:
+        written = re.findall(r"\d+(?:[.,]\d)?", odds.sentence)
+        numbers = sorted(Fraction(one.replace(",", ".")) for one in written)
+        assert numbers == [Fraction(math.floor(10 * each), 10), 100]
+        assert odds.swapped == 0, "dots are of two codes"
+    assert odds.strength == ("strong" if flips >= 25 else "medium" if flips >= 12 else "light")
+
+
+@pytest.mark.parametrize("flips", [40, 25, 24, 12, 11, 5])
+def test_the_picture_marks_as_many_dots_as_the_sentence_says(flips: int) -> None:
+    [odds] = describe_protection(survey(question(flips=flips))).rows[2].odds
+    dots = sum((int(length) + 9) // 10 for length in re.findall(r"h(\d+)", odds.dots.marked))
+    assert dots == flips == odds.swapped
+    assert sum((int(n) + 9) // 10 for n in re.findall(r"h(\d+)", odds.dots.all)) == 100
+
+
+@pytest.mark.parametrize("flips", range(1, 50))
+@pytest.mark.parametrize("k", [2, 3, 10, 64])
+def test_the_equivalent_flips_of_any_k_are_those_chosen(flips: int, k: int) -> None:
+    threshold = RandomizedResponse.from_flips(symbols=k, flips=flips).threshold
+    assert equivalent_flips(k=k, threshold=threshold) == flips
+
+
+def test_numbers_come_from_the_threshold_and_never_promise_too_much() -> None:
+    weaker = replace(question(flips=25), threshold=3 * 2**30 + 1)
+    text = label_text(describe_protection(survey(weaker)))
+    assert "24 send the same code as a Yes" in text
+    assert "Protection: medium" in text
+    assert "two coins" not in text
+
+
+def test_more_options_speak_of_each_other_code() -> None:
+    options = tuple(Option(code=code, text=f"Row {code}") for code in range(5))
+    label = describe_protection(survey(question(flips=25, options=options)))
+    # t = 75 / 175, so each of the four others has 100 (1 - t) / 4 = 14.28 of 100.
+    assert "Whatever you answer, each other answer’s code is sent 14.2 times in 100." in label_text(
+        label
+    )
+    assert "two coins" not in label_text(label)
+    assert "gives each answer" in label_text(label)
+
+
+def test_questions_of_different_strength_are_told_apart() -> None:
+    label = describe_protection(
+        survey(question(flips=25), question(flips=5), question(flips=25), question(flips=25))
+    )
+    assert [odds.scope for odds in label.rows[2].odds] == ["Questions 1, 3 and 4", "Question 2"]
+    assert [odds.strength for odds in label.rows[2].odds] == ["strong", "light"]
+    assert label.rows[0].answers[0].startswith("Not directly.")
+
+
+def test_several_codes_say_more_than_one() -> None:
+    assert describe_protection(survey(question(flips=25))).together == ()
+    two = describe_protection(survey(question(flips=40), question(flips=40))).together
+    # 100 / (1 + 1.5²) = 30.8 of 100
+    assert two == (
+        "Together, your 2 codes say more than one alone.",
+        "Taken together, the protection is strong.",
+    )
+    three = describe_protection(survey(*[question(flips=25)] * 3)).together
+    # 100 / (1 + 3³) = 3.6 of 100
+    assert three[1:] == (
+        "Taken together, the protection is light.",
+        "Someone who saw them all could make a fair guess.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("flips", "cap", "people", "points"),
+    [(25, 100, 100, 20), (25, 1537, 1537, 5), (40, 500, 500, 22)],
+)
+def test_what_can_be_learned_names_people_and_points(
+    flips: int, cap: int, people: int, points: int
+) -> None:
+    exact = 100 * 1.96 * 0.5 / math.sqrt(people) / (1 - 2 * flips / 100)
+    assert math.ceil(exact - 1e-6) == points
+    text = label_text(describe_protection(survey(question(flips=flips), cap=cap)))
+    assert f"With {people:,} people, that is give or take {points} points." in text
+
+
+def test_without_a_fixed_end_the_wider_interval_is_named() -> None:
+    # 50 of 100 codes: the sequence reaches from 18 to 82 %, 33 points rounded up.
+    ends = confidence_sequence(successes=50, total=100, other_probability=0.25, slope=0.5)
+    assert 32 < 100 * (float(ends.high) - float(ends.low)) / 2 <= 33
+    text = label_text(describe_protection(survey(question(flips=25))))
+    assert "With 100 people, that is give or take 33 points." in text
+
+
+def test_where_nothing_could_be_learned_it_says_so() -> None:
+    text = label_text(describe_protection(survey(question(flips=49))))
+    assert "With only 100 people even that stays unclear." in text
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+def respondent_templates() -> list[Path]:
+    folder = settings.BASE_DIR / "templates" / "surveys"
+    return [folder / "respond.html", *sorted(folder.glob("_respond_*.html"))]
+
+
+def rendered_labels() -> Iterator[str]:
+    many = tuple(Option(code=code, text=f"Row {code}") for code in range(5))
+    for flips in (49, 40, 25, 24, 12, 11, 5):
+        yield label_text(describe_protection(survey(question(flips=flips))))
+        yield label_text(describe_protection(survey(*[question(flips=flips)] * 3, cap=100_000)))
+        yield label_text(describe_protection(survey(question(flips=flips, options=many))))
+
+
+def module_strings() -> Iterator[str]:
+    """Every string and template in the modules that has a space: what people may read."""
+    for path in sorted(FOLDER.glob("*.js")):
+        code = re.sub(r"/\*.*?\*/|(?<!:)//[^\n]*", "", path.read_text(), flags=re.DOTALL)
+        code = re.sub(r"new RangeError\([^;]*\);", "", code)  # for developers' eyes
+        for text in re.findall(r'"([^"\n]*)"|`([^`]*)`', code):
+            words = re.sub(r"\$\{[^}]*\}", "it", "".join(text))
+            if " " in words:
+                yield words
+
+
+def sentences(html: str) -> Iterator[str]:
+    html = re.sub(r'{% translate "([^"]*)"[^%]*%}', r"\1", html)
+    html = re.sub(r"\{%.*?%\}|\{#.*?#\}", "", html, flags=re.DOTALL)
+    for block in re.split(r"</?(?:p|dt|dd|h1|h2|div|br|span|b|button|title|section)\b[^>]*>", html):
+        text = " ".join(re.sub(r"<[^>]*>", " ", block).split())
+        yield from (part for part in re.split(r"(?<=[.?!]) ", text) if part)
+
+
+def test_no_forbidden_word_is_written_for_respondents() -> None:
+    texts = [path.read_text() for path in respondent_templates()]
+    texts += [*rendered_labels(), *module_strings()]
+    assert len(texts) > 40
+    for text in texts:
+        assert FORBIDDEN.search(text) is None, text
+
+
+def test_sentences_are_short() -> None:
+    shown = [sentence for html in rendered_labels() for sentence in sentences(html)]
+    shown += [sentence for text in module_strings() for sentence in sentences(text)]
+    for path in respondent_templates():
+        body = re.sub(r"{% comment %}.*?{% endcomment %}", "", path.read_text(), flags=re.DOTALL)
+        shown += list(sentences(body.partition("<body>")[2] or body))
+    assert any("scramble your answer" in sentence for sentence in shown)
+    for sentence in shown:
+        assert len(sentence.split()) <= LONGEST_SENTENCE, sentence
+
+
+def test_the_page_and_the_launch_agree_on_the_largest_total() -> None:
+    module = (FOLDER / "report.js").read_text()
+    assert f"const LARGEST_TOTAL = {LARGEST_TOTAL_EPSILON:.0f};" in module
+
+
+@pytest.mark.django_db
+def test_a_survey_that_browsers_would_refuse_cannot_be_opened() -> None:
+    largest = make_survey(questions=["Driven?"] * 18)  # 18 × 1.0986 = 19.8
+    assert find_launch_problems(survey=largest, now=timezone.now()) == []
+    add_question(survey=largest, text="Children?")  # 20.9
+    [problem] = find_launch_problems(survey=largest, now=timezone.now())
+    assert "total ε of 20" in problem
+    with pytest.raises(NotLaunchable):
+        launch_survey(survey=largest)
+
+
+def test_styles_and_scripts_keep_to_their_weight() -> None:
+    files = client_files().values()
+    assert sum(len(file.compressed) for file in files if file.name.endswith(".css")) <= 10_000
+    # With comments, as it is served; without them it is about 10 kB.
+    visit = [client_files()[ENTRY], *find_modules(ENTRY)]
+    assert sum(len(file.compressed) for file in visit) <= 13_100

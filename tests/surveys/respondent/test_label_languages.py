@@ -1,0 +1,143 @@
+"""The privacy label in every language: nothing stays English, and nouns agree with numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from django.conf import settings
+from django.utils.translation import gettext, override
+
+from surveys.authoring.drafts import FOLLOW_UP, YES_NO
+from surveys.manifest.languages import hash_words
+from surveys.manifest.manifest import MANUAL, Manifest, ManifestQuestion, Option
+from surveys.respondent.label.label import describe_protection
+from surveys.respondent.label.names import write_tenths, write_whole
+from surveys.respondent.label.parts import PrivacyLabel
+from tests.surveys.respondent.test_label import survey
+from tests.surveys.respondent.test_label_types import RULE, make
+
+# What other languages rightly spell as English does, and the numbers that quote a question.
+SAME = {"es": r"No\.", "fr": r"(\d+ q|Q)uestions?( \d+)?"}
+QUOTED = r"[\d“”, ]+"
+OTHERS = [language for language, _ in settings.LANGUAGES if language != "en"]
+NUMBERED = tuple(Option(code=code, text=str(code)) for code in range(3))
+
+
+def own(options: tuple[Option, ...]) -> tuple[Option, ...]:
+    return tuple(replace(option, text=gettext(option.text)) for option in options)
+
+
+def manifests() -> Iterator[Manifest]:
+    """Every kind of sentence, in the language that is active."""
+    for flips in (49, 25, 12, 5, 1):
+        yes_no = make("yes_no", options=own(YES_NO), flips=flips, text="1")
+        others: list[ManifestQuestion] = [
+            make("choice", options=NUMBERED, flips=flips, text="2"),
+            make("choice", options=NUMBERED[:2], flips=flips, text="3"),
+            make("several", options=NUMBERED, flips=flips, refusal=True, text="4"),
+            make("number", unit="", flips=flips, text="5"),
+            make("number", unit="", flips=flips, refusal=True, text="6"),
+        ]
+        declared = make("declared", options=NUMBERED, text="7")
+        tied = make("yes_no", options=own(YES_NO), rule=RULE, flips=flips, text="8")
+        follow_up = make("follow_up", options=own(FOLLOW_UP), flips=flips, text="9")
+        yield survey(yes_no, cap=1)
+        yield survey(yes_no, yes_no, declared, cap=100_000)
+        yield survey(yes_no, *others, declared, declared, declared, cap=1537)
+        yield survey(*others[3:], cap=100_000)
+        yield survey(yes_no, tied, follow_up, declared, declared)
+        yield replace(survey(*[yes_no] * 4, tied, tied), drawn=1)
+        yield replace(survey(*[yes_no] * 4), drawn=2)
+        yield replace(survey(yes_no), mode=MANUAL, translations={"de": hash_words("{}")})
+        yield replace(survey(yes_no, yes_no), mode=MANUAL)
+
+
+def texts(label: PrivacyLabel) -> set[str]:
+    rows = [(row.question, *row.answers) for row in label.rows]
+    odds = [(o.scope, o.sentence, o.protection) for row in label.rows for o in row.odds]
+    found = {
+        label.length,
+        *label.process,
+        *label.together,
+        *(t for row in rows + odds for t in row),
+    }
+    return found - {""}
+
+
+def labels(language: str) -> list[PrivacyLabel]:
+    with override(language):
+        return [describe_protection(manifest) for manifest in manifests()]
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_nothing_stays_english(language: str) -> None:
+    pairs = list(zip(labels("en"), labels(language), strict=True))
+    assert len(pairs) == 45
+    for english, translated in pairs:
+        for text in texts(english) & texts(translated):
+            assert re.fullmatch(f"{QUOTED}|{SAME.get(language, '')}", text), text
+        if language in ("ar", "zh-hans"):
+            assert not [text for text in texts(translated) if re.search("[A-Za-z]", text)]
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_the_key_of_the_strength_is_the_same_in_every_language(language: str) -> None:
+    for english, translated in zip(labels("en"), labels(language), strict=True):
+        assert [odds.strength for odds in english.rows[2].odds] == [
+            odds.strength for odds in translated.rows[2].odds
+        ]
+
+
+def test_languages_with_six_forms_use_them() -> None:
+    with override("ar"):
+        lengths = [
+            describe_protection(survey(*[make("yes_no")] * number)).length
+            for number in (1, 2, 3, 11)
+        ]
+    assert lengths == ["سؤال واحد", "سؤالان", "3 أسئلة", "11 سؤالًا"]
+
+
+def test_one_point_is_singular() -> None:
+    [*_rows, finding, _hidden] = describe_protection(
+        survey(make("yes_no", flips=25), cap=100_000)
+    ).rows
+    assert finding.answers[-1] == "With 100,000 people, that is give or take 1 point."
+
+
+def test_numbers_are_written_as_each_language_does() -> None:
+    assert (write_whole(1537), write_tenths(205), write_tenths(200)) == ("1,537", "20.5", "20")
+    with override("de"):
+        assert (write_whole(1537), write_tenths(205)) == ("1.537", "20,5")
+
+
+def test_questions_are_quoted_where_words_have_no_spaces() -> None:
+    with override("zh-hans"):
+        described = describe_protection(
+            survey(make("yes_no", text="您" * 60), make("choice", rule=RULE, text="三 个 字"))
+        )
+    first, second = described.rows[2].odds
+    assert first.scope == f"“{'您' * 24}…”"
+    assert second.scope == "“三 个 字”"
+
+
+def test_sentences_are_joined_without_a_space_where_there_is_none() -> None:
+    described = describe_protection(survey(make("yes_no")))
+    assert described.told_process == " ".join(described.process)
+    assert described.rows[0].answer == "No. They get a scrambled copy."
+    assert described.told_together == ""
+    with override("zh-hans"):
+        assert described.told_process == "".join(described.process)
+
+
+def test_whoever_tosses_coins_reads_of_coins_in_the_hand() -> None:
+    described = describe_protection(replace(survey(*[make("yes_no")] * 2), mode=MANUAL))
+    assert described.process == (
+        "You toss two coins for each question.",
+        "They decide whether you tick your own answer or the one they pick.",
+        "Only you see how the coins fall.",
+        "Only the ticks are sent.",
+    )
+    assert "this page tosses" not in " ".join(texts(described))

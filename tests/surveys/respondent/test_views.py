@@ -1,0 +1,303 @@
+"""The respondent's page as served: what is in it, how it travels, and when it is not there."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from base64 import b64encode
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext, override
+
+from surveys.authoring.drafts import describe, describe_words
+from surveys.authoring.services import close_wave, launch_survey
+from surveys.manifest.languages import hash_words
+from surveys.manifest.manifest import parse_manifest, serialize_manifest
+from surveys.models import Wave
+from surveys.respondent.client_files import FOLDER, SELF_TEST, client_files, client_version
+from surveys.respondent.page import render_questions
+from surveys.respondent.views.compressed import accepts_gzip
+from tests.support.factories import make_launched_survey, make_survey, make_user
+
+pytestmark = pytest.mark.django_db
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+def get(path: str, **headers: str) -> HttpResponse:
+    response = Client(headers={"host": "localhost"}).get(path, headers=headers)
+    assert isinstance(response, HttpResponse)
+    return response
+
+
+def page_of(wave: Wave) -> HttpResponse:
+    return get(reverse("surveys:respond", args=[wave.survey.slug]))
+
+
+def test_the_page_is_complete_before_any_script_runs() -> None:
+    wave = make_launched_survey(title="On the road", introduction="About driving.")
+    response = page_of(wave)
+    text = response.content.decode()
+    assert response.status_code == 200
+    assert text.count("<h1") == 1
+    for part in ("On the road", "About driving.", "2 questions", "<noscript>", "two coins"):
+        assert part in text
+    assert f'data-hash="{wave.manifest_hash_b64}"' in text
+    assert wave.manifest_hash_hex in text
+    assert f'data-intake="{reverse("aggregator:intake")}"' in text
+
+
+def test_the_page_holds_nothing_that_could_send_an_answer() -> None:
+    text = page_of(make_launched_survey()).content.decode().lower()
+    for part in ("<form", "<input", "<textarea", "<select", "action=", "style=", "onclick"):
+        assert part not in text
+    assert "csrf" not in text
+
+
+def test_every_script_is_named_with_the_hash_of_the_bytes_that_are_served() -> None:
+    text = page_of(make_launched_survey()).content.decode()
+    for name, file in client_files().items():
+        if name.endswith((".js", ".css")) and name != SELF_TEST:
+            assert f'href="{file.url}"' in text or f'src="{file.url}"' in text
+            served = get(file.url).content
+            digest = b64encode(hashlib.sha256(served).digest()).decode()
+            assert text.count(f'integrity="sha256-{digest}"') == 1
+    assert text.count("<script") == 1
+
+
+def test_no_cookie_is_set_and_nothing_varies_on_one() -> None:
+    owner = make_user()
+    wave = make_launched_survey(owner=owner)
+    client = Client(headers={"host": "localhost"})
+    client.force_login(owner)
+    for path in (
+        reverse("surveys:respond", args=[wave.survey.slug]),
+        reverse("surveys:manifest", args=[wave.manifest_hash_hex]),
+        client_files()["page.js"].url,
+        reverse("surveys:respond", args=["nosuchsurvey"]),
+    ):
+        response = client.get(path)
+        assert response.cookies == {}
+        assert response["Vary"] == "Accept-Encoding"
+
+
+def test_a_page_asks_the_database_once(django_assert_num_queries: object) -> None:
+    wave = make_launched_survey()
+    page_of(wave)
+    with django_assert_num_queries(1):  # type: ignore[operator]
+        get(f"/s/{wave.survey.slug}")
+
+
+def test_no_survey_at_this_address_is_said_kindly() -> None:
+    draft = make_survey()
+    for slug in ("nosuchsurvey", draft.slug):
+        response = get(reverse("surveys:respond", args=[slug]))
+        assert response.status_code == 404
+        text = response.content.decode()
+        assert "There is no survey at this address" in text
+        assert "<script" not in text
+        assert draft.title not in text
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_other_languages_say_that_no_native_speaker_read_them(language: str) -> None:
+    early = make_launched_survey(
+        opens_at=timezone.now() + timedelta(days=3), language=language, questions=["Frage?"]
+    )
+    wave = make_launched_survey(language=language, questions=["Frage?"])
+    with override(language):
+        unread = gettext("Murmur’s own words were not yet read by a native speaker.")
+    paths = [f"/s/{survey.slug}" for survey in (wave.survey, early.survey)]
+    check = f"/s/{wave.survey.slug}/check"
+
+    def count() -> list[int]:
+        pages = [get(path, **{"accept-language": language}) for path in (*paths, check, "/s/none")]
+        return [page.content.decode().count(unread) for page in pages]
+
+    assert count() == [int(language != "en")] * 4
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    assert count() == [int(language != "en")] * 4
+
+
+def test_before_the_opening_the_page_says_when_to_come_back() -> None:
+    opens_at = timezone.now().replace(microsecond=0) + timedelta(days=3)
+    response = page_of(make_launched_survey(opens_at=opens_at))
+    text = response.content.decode()
+    assert response.status_code == 200
+    assert "This survey is not open yet" in text
+    assert f"{opens_at:%B %Y, %H:%M} UTC" in text
+    assert "<script" not in text
+
+
+@pytest.mark.parametrize("how", ["by its owner", "by its date"])
+def test_a_closed_survey_says_so_and_still_loads_what_may_be_waiting(how: str) -> None:
+    wave = make_launched_survey(closes_at=timezone.now() + timedelta(days=1))
+    if how == "by its owner":
+        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+        response = page_of(wave)
+    else:
+        with pytest.MonkeyPatch.context() as later:
+            later.setattr(timezone, "now", lambda: wave.closes_at)
+            response = page_of(wave)
+    text = response.content.decode()
+    assert response.status_code == 200
+    assert "This survey is closed" in text
+    assert 'data-mode="closed"' in text
+    assert 'id="start"' not in text
+    assert "<script" in text
+
+
+def test_html_in_texts_is_escaped() -> None:
+    hostile = '"><script>alert(1)</script>'
+    text = page_of(make_launched_survey(title=hostile, introduction=hostile)).content.decode()
+    assert "<script>" not in text
+
+
+def test_the_manifest_travels_as_the_stored_bytes() -> None:
+    wave = make_launched_survey()
+    path = reverse("surveys:manifest", args=[wave.manifest_hash_hex])
+    response = get(path)
+    assert response.content == bytes(wave.manifest)
+    assert hashlib.sha256(response.content).digest() == bytes(wave.manifest_hash)
+    assert response["Content-Type"] == "application/json"
+    assert response["Cache-Control"] == FOR_EVER
+    packed = get(path, accept_encoding="gzip")
+    assert packed["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.content) == bytes(wave.manifest)
+    assert get(reverse("surveys:manifest", args=["0" * 64])).status_code == 404
+
+
+@pytest.mark.parametrize("name", sorted(client_files()))
+def test_files_are_served_as_written_and_may_be_kept_for_ever(name: str) -> None:
+    response = get(client_files()[name].url)
+    assert response.content == (FOLDER / name).read_bytes()
+    assert response["Cache-Control"] == FOR_EVER
+    packed = get(client_files()[name].url, accept_encoding="br, gzip")
+    assert gzip.decompress(packed.content) == response.content
+    assert len(packed.content) < len(response.content)
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        ("0" * 16, "page.js"),
+        (client_version(), "nothing.js"),
+        (client_version(), "notes.js"),
+        (client_version(), ".."),
+    ],
+)
+def test_other_versions_and_other_files_do_not_exist(version: str, name: str) -> None:
+    response = get(reverse("surveys:client_file", args=[version, name]))
+    assert response.status_code == 404
+    assert "Cache-Control" not in response
+
+
+def test_the_version_is_drawn_from_names_and_bytes() -> None:
+    digest = hashlib.sha256()
+    for name, file in sorted(client_files().items()):
+        digest.update(f"{name} {len(file.content)}\n".encode() + file.content)
+    assert client_version() == digest.hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    ("header", "accepted"),
+    [
+        ("gzip", True),
+        ("br, GZIP;q=0.5", True),
+        ("deflate, gzip ; q=1", True),
+        ("", False),
+        ("br", False),
+        ("gzip;q=0", False),
+        ("gzip; q=0.000, br", False),
+        ("x-gzip", False),
+    ],
+)
+def test_compression_is_used_where_it_is_accepted(header: str, accepted: bool) -> None:
+    assert accepts_gzip(header) is accepted
+
+
+def test_only_reading_is_possible() -> None:
+    wave = make_launched_survey()
+    client = Client(headers={"host": "localhost"})
+    for path in (f"/s/{wave.survey.slug}", client_files()["page.js"].url):
+        assert client.post(path, {"answer": "1"}).status_code == 405
+
+
+def test_a_preview_is_the_owners_and_shows_the_draft() -> None:
+    owner = make_user()
+    survey = make_survey(owner=owner, title="On the road")
+    client = Client(headers={"host": "localhost"})
+    address = reverse("surveys:preview", args=[survey.slug])
+    assert client.get(address)["Location"].startswith(reverse(settings.LOGIN_URL))
+    client.force_login(owner)
+    text = client.get(address).content.decode()
+    assert "Preview. Nothing is sent or stored." in text
+    assert 'data-mode="preview"' in text
+    manifest = client.get(reverse("surveys:preview_manifest", args=[survey.slug]))
+    digest = hashlib.sha256(manifest.content).hexdigest()
+    assert digest in text
+    assert "Cache-Control" not in manifest, "a draft changes; the table says no-store"
+    client.force_login(make_user())
+    assert client.get(address).status_code == 404
+
+
+def test_a_preview_without_questions_says_what_to_do() -> None:
+    owner = make_user()
+    survey = make_survey(owner=owner, questions=())
+    client = Client(headers={"host": "localhost"})
+    client.force_login(owner)
+    response = client.get(reverse("surveys:preview", args=[survey.slug]))
+    assert "There are no questions yet" in response.content.decode()
+
+
+def make_german() -> Wave:
+    survey = make_survey(title="Roads", questions=("Driven?",))
+    survey.translations.create(language="de", texts={"Roads": "Straßen", "Driven?": "Gefahren?"})
+    return launch_survey(survey=survey)
+
+
+def test_frozen_words_are_sent_as_they_were_frozen() -> None:
+    wave = make_german()
+    response = get(reverse("surveys:words", args=[wave.manifest_hash_hex, "de"]))
+    assert (
+        hash_words(response.content.decode())
+        == parse_manifest(bytes(wave.manifest)).translations["de"]
+    )
+    assert "Gefahren?" in response.content.decode()
+    assert "immutable" in response["Cache-Control"]
+    assert get(reverse("surveys:words", args=[wave.manifest_hash_hex, "fr"])).status_code == 404
+    assert get(reverse("surveys:words", args=["0" * 64, "de"])).status_code == 404
+    path = reverse("surveys:check", args=[wave.survey.slug])
+    link = f'href="{reverse("surveys:words", args=[wave.manifest_hash_hex, "de"])}"'
+    assert link in get(f"{path}?lang=de").content.decode()
+    assert link not in get(path).content.decode()
+
+
+def test_a_link_in_a_language_that_the_survey_lacks_leads_to_the_survey() -> None:
+    wave = make_german()
+    response = get(reverse("surveys:respond_in", args=[wave.survey.slug, "fr"]))
+    assert (response.status_code, response["Location"]) == (302, f"/s/{wave.survey.slug}")
+
+
+def test_a_long_wish_for_languages_is_read_to_its_end() -> None:
+    wave = make_german()
+    wish = ", ".join([*("x-klingon-of-the-third-house;q=0.9" for _ in range(9)), "de;q=0.5"])
+    response = get(f"/s/{wave.survey.slug}", **{"accept-language": wish})
+    assert '<html lang="de"' in response.content.decode()
+
+
+def test_in_a_preview_what_is_not_translated_bears_its_own_language() -> None:
+    survey = make_survey(title="Roads", introduction="Hello.")
+    survey.translations.create(language="ar", texts={"Roads": "طرق"})
+    manifest = describe(survey=survey, wave_number=1)
+    words = describe_words(survey=survey, manifest=manifest)["ar"]
+    content = serialize_manifest(manifest)
+    page = render_questions("preview", content=content, language="ar", words=words).decode()
+    assert '<html lang="ar" dir="rtl">' in page
+    assert '<h1 dir="auto" tabindex="-1">طرق</h1>' in page
+    assert '<p class="intro" lang="en" dir="auto">Hello.</p>' in page

@@ -1,7 +1,0 @@
-"""The product's settings, a task that keeps reports, and a broker that soon sends again."""
-
-from config.settings import *  # noqa: F403
-from config.settings import CELERY_BROKER_TRANSPORT_OPTIONS, INSTALLED_APPS
-
-INSTALLED_APPS = [*INSTALLED_APPS, "tests.system.controls"]
-CELERY_BROKER_TRANSPORT_OPTIONS = {**CELERY_BROKER_TRANSPORT_OPTIONS, "visibility_timeout": 4}
