@@ -72,7 +72,7 @@ def render_page(
             words = wave.words.get(language, "")
             context |= _describe_survey(translate_manifest(manifest, language, words), **more)
         # Without the request: its context processors would look at the session.
-        content = render_to_string(f"aggregator/{template}", context)
+        content = render_to_string(f"aggregator/coins/{template}", context)
     return HttpResponse(content, status=status)
 
 

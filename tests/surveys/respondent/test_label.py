@@ -204,7 +204,7 @@ def test_where_nothing_could_be_learned_it_says_so() -> None:
 
 
 def respondent_templates() -> list[Path]:
-    folder = settings.BASE_DIR / "templates" / "surveys"
+    folder = settings.BASE_DIR / "templates" / "surveys" / "respondent"
     return [folder / "respond.html", *sorted(folder.glob("_respond_*.html"))]
 
 
