@@ -16,6 +16,7 @@ from aggregator.batches.sealing import MAX_BATCH, close_due_waves, seal_next_bat
 from aggregator.comparisons.jobs import run_comparison
 from aggregator.results.chart_updates import find_waves_to_draw, update_chart
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
+from aggregator.simulation.known_truth import known_truths
 from aggregator.upkeep.due import Kind, find_due_work, remember_due_work, was_just_swept
 from aggregator.upkeep.purging import purge_is_due, purge_traces
 from aggregator.upkeep.verification import Verification, claim_verification, store_findings
@@ -79,7 +80,7 @@ def estimate_wave(wave_id: int) -> None:
 def draw_wave(wave_id: int) -> None:
     # Every sweep sends what is still due, so several messages may ask for the same chart.
     if find_waves_to_draw().filter(pk=wave_id).exists():
-        update_chart(wave_id=wave_id)
+        update_chart(wave_id=wave_id, find_truths=known_truths)
 
 
 @shared_task

@@ -4,11 +4,10 @@ from django.urls import URLPattern, include, path
 
 from aggregator.coins import hand_in
 from aggregator.coins import views as coins
-from aggregator.comparisons import views as compare
-from aggregator.exports import views as exports
-from aggregator.results import mode_views
-from aggregator.results import views as results
-from aggregator.views import health, home, methods
+from aggregator.views import comparisons as compare
+from aggregator.views import downloads as exports
+from aggregator.views import health, home, methods, results
+from aggregator.views import mode_comparison as mode_views
 from surveys.manifest.manifest import ELECTRONIC, MANUAL
 
 

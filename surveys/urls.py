@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from surveys.authoring.views import planning, questions, share, translations
+from surveys.authoring.views import planning, preview, questions, share, translations
 from surveys.authoring.views import surveys as authoring
 from surveys.manifest.languages import NAMES
 from surveys.respondent.views import checking, respond
@@ -24,10 +24,10 @@ urlpatterns = [
         questions.delete,
         name="question_delete",
     ),
-    path("surveys/<slug:slug>/preview", respond.preview, name="preview"),
+    path("surveys/<slug:slug>/preview", preview.preview, name="preview"),
     path(
         "surveys/<slug:slug>/preview/manifest.json",
-        respond.preview_manifest,
+        preview.preview_manifest,
         name="preview_manifest",
     ),
     path("surveys/<slug:slug>/languages", translations.languages, name="languages"),

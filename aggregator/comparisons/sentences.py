@@ -9,8 +9,8 @@ from typing import Any
 from aggregator.comparisons.indicators import NO, NOBODY, YES, Item, find_items, list_items
 from aggregator.comparisons.jobs import ComparisonStanding
 from aggregator.models import Comparison
+from surveys.formatting import percent, points
 from surveys.manifest.manifest import Manifest
-from surveys.templatetags.numbers import percent, points
 
 EXPLORATORY = (
     "Exploratory: no guarantee under repeated looks. For comparisons there is no interval that "

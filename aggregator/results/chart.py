@@ -21,9 +21,8 @@ from aggregator.results.sentences import (
     describe_whom,
     summarize,
 )
-from aggregator.simulation.known_truth import known_truths
+from surveys.formatting import whole
 from surveys.models import Wave
-from surveys.templatetags.numbers import whole
 
 if TYPE_CHECKING:
     import altair
@@ -72,7 +71,9 @@ class Row:
     truth: float | None
 
 
-def draw_chart(wave: Wave, snapshot: Snapshot) -> tuple[dict[str, Any], str, bytes]:
+def draw_chart(
+    wave: Wave, snapshot: Snapshot, *, truths: Mapping[str, float] = EMPTY
+) -> tuple[dict[str, Any], str, bytes]:
     """Return the Vega-Lite specification of a snapshot, and its SVG and PNG.
 
     Raises
@@ -86,7 +87,7 @@ def draw_chart(wave: Wave, snapshot: Snapshot) -> tuple[dict[str, Any], str, byt
         )
     specification = build_specification(
         read_results(wave=wave, snapshot=snapshot),
-        truths=known_truths(wave.survey),
+        truths=truths,
     )
     svg, png = render(specification)
     return specification, svg, png

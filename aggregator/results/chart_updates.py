@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
 from aggregator.models import Chart, Snapshot
 from aggregator.results.chart import draw_chart
 from aggregator.results.snapshots import newest_snapshot
-from surveys.models import Wave
+from surveys.models import Survey, Wave
 
 
-def update_chart(*, wave_id: int) -> Chart | None:
-    """Draw the newest snapshot; None while there are too few responses to show."""
+def update_chart(
+    *, wave_id: int, find_truths: Callable[[Survey], Mapping[str, float]]
+) -> Chart | None:
+    """Draw the newest snapshot; None while there are too few responses to show.
+
+    `find_truths` gives the true values where they are known, as in a demo.
+    """
     wave = Wave.objects.select_related("survey").get(pk=wave_id)
     snapshot = newest_snapshot(wave)
     if snapshot is None or snapshot.total < wave.display_minimum:
         return None
-    specification, svg, png = draw_chart(wave, snapshot)
+    specification, svg, png = draw_chart(wave, snapshot, truths=find_truths(wave.survey))
     chart, _ = Chart.objects.update_or_create(
         wave=wave,
         defaults={

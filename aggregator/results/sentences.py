@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from aggregator.results.estimands import Among
 from aggregator.results.results import FigureResult, QuestionResult, Results
-from surveys.templatetags.numbers import percent, points, whole
+from surveys.formatting import percent, points, whole
 
 CONTRADICTION = (
     "The codes contradict the design: no share between 0 and 100 % would plausibly produce them."

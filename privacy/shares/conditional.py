@@ -327,7 +327,8 @@ def estimate_range_mean(
     The bit is one with probability (x - minimum) / (maximum - minimum), so q has the mean of
     x as its expectation. The bit tells nothing else about x: neither spread nor median.
     Where every report is a bit, q is a share like any other
-    (`privacy.shares.coverage.choose_method`); otherwise `likelihood_ratio_share` at a fixed end and `dirichlet_sequence_share` before it.
+    (`privacy.shares.coverage.choose_method`); otherwise
+    `likelihood_ratio_share` at a fixed end and `dirichlet_sequence_share` before it.
 
     References
     ----------

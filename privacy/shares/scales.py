@@ -96,8 +96,8 @@ def estimate_scale_mean(
     is log-convex in q, so they are an interval; otherwise the interval spans all that are
     found on a grid. For two points that everybody answers it is
     `privacy.shares.intervals.confidence_sequence`. With 5 to 7 points it is 3.3 standard errors
-    long on either side at 200 reports, 3.7 at 2,000 and 4.2 at 100,000; the projection of a Dirichlet
-    mixture over all codes, which pays for every code, would be 4.3, 6 and 8.
+    long on either side at 200 reports, 3.7 at 2,000 and 4.2 at 100,000; the projection of a
+    Dirichlet mixture over all codes, which pays for every code, would be 4.3, 6 and 8.
 
     References
     ----------

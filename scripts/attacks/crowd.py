@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from scripts.stack.intake import Target
+from scripts.attacks.fuzz.target import Target
 
 SENDERS = 6
 

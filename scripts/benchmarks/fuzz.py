@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from scripts.attacks.fuzz.fuzz import Findings, fuzz
-from scripts.stack.intake import running_intake
+from scripts.attacks.fuzz.target import running_intake
 
 
 def main() -> int:

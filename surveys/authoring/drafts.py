@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext, override
 
-from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.languages import hash_words, write_words
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+from surveys.manifest.manifest import Manifest, ManifestQuestion, Option, with_strength
 from surveys.manifest.rules import Asked, Rule, TooComplex, leaves, outcomes, rename
 from surveys.models import Question, Survey
 
@@ -110,22 +109,6 @@ def _describe_question(question: Question, names: dict[str, str]) -> ManifestQue
         follow_up=question.follow_up,
     )
     return with_strength(described, flips=question.flips)
-
-
-def with_strength(question: ManifestQuestion, *, flips: int) -> ManifestQuestion:
-    """The thresholds that the strength means for the question's numbers of codes."""
-    if not question.is_protected:
-        return question
-
-    def threshold(symbols: int) -> int:
-        return RandomizedResponse.from_flips(symbols=symbols, flips=flips).threshold
-
-    return replace(
-        question,
-        flips=flips,
-        threshold=threshold(question.k),
-        gate_threshold=threshold(question.gate_k) if question.has_gate else None,
-    )
 
 
 def describe_options(question: Question) -> tuple[Option, ...]:

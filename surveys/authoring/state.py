@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from surveys.formatting import moment, whole
 from surveys.models import Wave
-from surveys.templatetags.numbers import moment, whole
 
 
 @dataclass(frozen=True, kw_only=True)

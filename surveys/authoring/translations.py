@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import get_language_info
-
 from surveys.manifest.languages import (
     NAMES,
     SourceText,
     list_missing,
     list_texts,
+    name_language,
     translate_manifest,
     write_words,
 )
@@ -20,11 +19,6 @@ from surveys.manifest.plain_text import fold
 from surveys.models import Survey, Translation
 
 MOST_PLACES = 6
-
-
-def name_language(language: str) -> str:
-    """In English, as on all pages of researchers: zh-hans is Simplified Chinese."""
-    return str(get_language_info(language)["name"])
 
 
 @dataclass(frozen=True, kw_only=True)

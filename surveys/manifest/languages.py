@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from django.conf import settings
-from django.utils.translation import gettext, override
+from django.utils.translation import get_language_info, gettext, override
 from django.utils.translation import gettext_noop as noop
 from django.utils.translation.trans_real import parse_accept_lang_header
 
@@ -156,3 +156,8 @@ def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifes
             for question in manifest.questions
         ),
     )
+
+
+def name_language(language: str) -> str:
+    """In English, as on all pages of researchers: zh-hans is Simplified Chinese."""
+    return str(get_language_info(language)["name"])

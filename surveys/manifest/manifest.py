@@ -422,3 +422,19 @@ def _parse_question(raw: dict[str, Any]) -> ManifestQuestion:
         options=tuple(Option(code=o["code"], text=o["text"]) for o in raw.get("options", ())),
         **{key: raw[key] for key in _OPTIONAL if key in raw},
     )
+
+
+def with_strength(question: ManifestQuestion, *, flips: int) -> ManifestQuestion:
+    """The thresholds that the strength means for the question's numbers of codes."""
+    if not question.is_protected:
+        return question
+
+    def threshold(symbols: int) -> int:
+        return RandomizedResponse.from_flips(symbols=symbols, flips=flips).threshold
+
+    return replace(
+        question,
+        flips=flips,
+        threshold=threshold(question.k),
+        gate_threshold=threshold(question.gate_k) if question.has_gate else None,
+    )

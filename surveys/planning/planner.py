@@ -32,8 +32,8 @@ from privacy.planning.precision import (
     watched_half_width,
     watched_half_width_among_answerers,
 )
+from surveys.formatting import percent, points, whole
 from surveys.manifest.strength import HIGH_TOTAL_EPSILON, LARGEST_TOTAL_EPSILON, MEDIUM_FROM
-from surveys.templatetags.numbers import percent, points, whole
 
 Z_95 = 1.959963984540054  # the normal quantile at .975
 DELTA = 1e-6

@@ -23,12 +23,11 @@ from privacy.planning.precision import (
     people_for_half_width_among_answerers,
     too_many_options,
 )
-from surveys.authoring.drafts import with_strength
-from surveys.manifest.manifest import Manifest, ManifestQuestion
+from surveys.formatting import epsilon as write_epsilon
+from surveys.formatting import percent, points, whole
+from surveys.manifest.manifest import Manifest, ManifestQuestion, with_strength
 from surveys.manifest.strength import Strength, describe_strength
 from surveys.planning.planner_links import asked_fraction
-from surveys.templatetags.numbers import epsilon as write_epsilon
-from surveys.templatetags.numbers import percent, points, whole
 
 SHARE = 0.2
 MARGIN = 0.05

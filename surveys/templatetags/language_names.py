@@ -4,11 +4,10 @@ from collections.abc import Iterable
 
 from django import template
 
-from surveys.authoring.translations import name_language
 from surveys.manifest import languages
 
 register = template.Library()
-register.filter("language_name", name_language)
+register.filter("language_name", languages.name_language)
 register.filter("language_tag", languages.language_tag)
 register.filter("direction", languages.direction)
 
@@ -16,7 +15,7 @@ register.filter("direction", languages.direction)
 @register.filter
 def language_names(codes: Iterable[str]) -> str:
     """English, French, Arabic"""
-    return ", ".join(map(name_language, codes))
+    return ", ".join(map(languages.name_language, codes))
 
 
 @register.filter

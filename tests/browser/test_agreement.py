@@ -14,8 +14,14 @@ from playwright.sync_api import Browser, Page
 
 from aggregator.simulation.respondents import Answer, find_asked, randomize_answers
 from privacy.mechanism.mechanisms import draw_blocks
-from surveys.authoring.drafts import FOLLOW_UP, YES_NO, with_strength
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Option, serialize_manifest
+from surveys.authoring.drafts import FOLLOW_UP, YES_NO
+from surveys.manifest.manifest import (
+    Manifest,
+    ManifestQuestion,
+    Option,
+    serialize_manifest,
+    with_strength,
+)
 from surveys.manifest.rules import Rule, holds
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
 from tests.support.modules import loading

@@ -12,6 +12,7 @@ from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import RawReport
 from aggregator.results.chart_updates import update_chart
 from aggregator.results.snapshots import update_snapshot
+from aggregator.simulation.known_truth import known_truths
 from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
 
@@ -34,7 +35,7 @@ def process(wave: Wave, *, drawn: bool = True) -> None:
         pass
     update_snapshot(wave_id=wave.pk)
     if drawn:
-        update_chart(wave_id=wave.pk)
+        update_chart(wave_id=wave.pk, find_truths=known_truths)
 
 
 def field(

@@ -10,10 +10,6 @@ import pytest
 from scripts.stack.postgres import Postgres, running_postgres
 from scripts.stack.world import World, make_world
 
-# Settings and broken builds for other processes: imported here, for doctests, they would turn
-# the clock or break the sealer of the tests themselves.
-collect_ignore_glob = ["clock_settings.py", "controls*"]
-
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:

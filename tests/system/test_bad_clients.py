@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.stack.intake import Target, running_intake
+from scripts.attacks.fuzz.target import Target, running_intake
 
 HEAD = b"POST /api/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -17,8 +17,8 @@ import psycopg
 import pytest
 
 from scripts.attacks.crowd import History, sending
+from scripts.attacks.fuzz.target import SWEEP, Target, post, running_intake, wait_for
 from scripts.stack.disks import SmallDisk, small_disk
-from scripts.stack.intake import SWEEP, Target, post, running_intake, wait_for
 from scripts.stack.postgres import Postgres
 
 # Numbers that no test sends twice.

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from scripts.attacks.fuzz.draws import Survey
-from scripts.stack.intake import SWEEP, Target, post, running_intake, wait_for
+from scripts.attacks.fuzz.target import SWEEP, Target, post, running_intake, wait_for
 from scripts.stack.postgres import Postgres
 
 CLOSE = """

@@ -23,7 +23,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from scripts.attacks.fuzz.fuzz import MUTATIONS, fuzz
-from scripts.stack.intake import QUESTIONS, Target, running_intake
+from scripts.attacks.fuzz.target import QUESTIONS, Target, running_intake
 from scripts.stack.postgres import Postgres
 
 REQUESTS = 20_000

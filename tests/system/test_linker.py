@@ -29,7 +29,7 @@ from scripts.attacks.linker.crowd import FLIPS, QUESTIONS, Crowd, make_crowd
 from scripts.attacks.linker.dump import copy_contents, copy_files
 from scripts.attacks.linker.linker import Dump, Findings, Guess, SealedBatch, link
 from scripts.attacks.linker.scores import score
-from scripts.stack.on_postgresql import Server, running_server
+from scripts.attacks.linker.server import Server, running_server
 from scripts.stack.opening import open_surveys
 from scripts.stack.stack import Stack, free_port
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from scripts.attacks.fuzz.draws import Case, Draw, Survey
 from scripts.attacks.fuzz.spoiled_bodies import BODIES
 from scripts.attacks.fuzz.spoiled_requests import REQUESTS
-from scripts.stack.intake import Target
+from scripts.attacks.fuzz.target import Target
 
 CONNECTIONS = 24
 PIPELINED = 12

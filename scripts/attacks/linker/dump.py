@@ -18,7 +18,7 @@ from typing import Any
 import redis
 from psycopg import sql
 
-from scripts.stack.on_postgresql import Server
+from scripts.attacks.linker.server import Server
 from scripts.stack.stack import Stack
 
 HIDDEN = "ctid, xmin, xmax, cmin, cmax, tableoid"

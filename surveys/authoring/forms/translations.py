@@ -10,8 +10,7 @@ from django import forms
 from django.db import models
 
 from surveys.authoring.forms.fields import PlainText
-from surveys.authoring.translations import name_language
-from surveys.manifest.languages import NAMES, SourceText, direction, language_tag
+from surveys.manifest.languages import NAMES, SourceText, direction, language_tag, name_language
 from surveys.models import MAX_OPTION_LENGTH, Question, Survey
 
 # How the names of all fields of a translation begin, so that a refusal can show what was typed.

@@ -12,10 +12,10 @@ from surveys.authoring import services
 from surveys.authoring.drafts import describe
 from surveys.authoring.forms import LanguageForm, TranslationForm
 from surveys.authoring.forms.translations import PREFIX, field_name
-from surveys.authoring.translations import list_states, list_unused, name_language
+from surveys.authoring.translations import list_states, list_unused
 from surveys.authoring.views.access import authoring, get_own_survey
 from surveys.authoring.views.draft_page import REFUSED, page_or_form, posted_to, require_draft
-from surveys.manifest.languages import NAMES, SourceText, list_missing, list_texts
+from surveys.manifest.languages import NAMES, SourceText, list_missing, list_texts, name_language
 from surveys.manifest.manifest import parse_manifest
 from surveys.models import Survey, Translation
 

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from surveys.respondent.client_files import compress
 
+HTML = "text/html; charset=utf-8"
 _REFUSALS = {"q=0", "q=0.0", "q=0.00", "q=0.000"}
 
 

@@ -1,7 +1,7 @@
 """The respondent's pages: what is asked, its manifest, and the files that the browser runs.
 
-No view here looks at a session, a cookie or an account (previews aside), and none receives
-anything that a respondent says: the browser sends reports to the intake.
+No view here looks at a session, a cookie or an account, and none receives anything that a
+respondent says: the browser sends reports to the intake.
 """
 
 from __future__ import annotations
@@ -10,20 +10,16 @@ from collections.abc import Collection
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from surveys.authoring.drafts import describe, describe_words
-from surveys.authoring.views.access import authoring, get_own_survey
 from surveys.manifest.languages import NAMES, negotiate
-from surveys.manifest.manifest import parse_manifest, serialize_manifest
-from surveys.models import Survey, Wave
+from surveys.manifest.manifest import parse_manifest
+from surveys.models import Wave
 from surveys.respondent.client_files import client_files, client_version, squeeze
 from surveys.respondent.page import render_notice, render_questions
-from surveys.respondent.views.compressed import answer
+from surveys.respondent.views.compressed import HTML, answer
 
-HTML = "text/html; charset=utf-8"
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -55,37 +51,6 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
 
 def _choose(request: HttpRequest, offered: Collection[str]) -> str:
     return negotiate(request.headers.get("Accept-Language", ""), offered)
-
-
-@require_safe
-@authoring
-def preview(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the author the same page; it neither stores nor sends."""
-    survey = get_own_survey(request, slug)
-    content, words = _freeze(survey)
-    manifest = parse_manifest(content)
-    language = request.GET.get("lang", manifest.language)
-    if language not in manifest.languages:
-        language = manifest.language
-    if not manifest.ledger:  # browsers refuse a survey in which nothing is scrambled
-        # Said to the author, in the author's language.
-        return _page(request, render_notice("empty", manifest=manifest, preview=True))
-    page = render_questions(
-        "preview",
-        content=content,
-        language=language,
-        words=words.get(language, ""),
-        manifest_url=reverse("surveys:preview_manifest", args=[slug]),
-        preview=True,
-    )
-    return _page(request, page)
-
-
-@require_safe
-@authoring
-def preview_manifest(request: HttpRequest, slug: str) -> HttpResponse:
-    content, _ = _freeze(get_own_survey(request, slug))
-    return answer(request, content, content_type="application/json")
 
 
 @require_safe
@@ -125,15 +90,6 @@ def client_file(request: HttpRequest, version: str, name: str) -> HttpResponse:
     )
     response["Cache-Control"] = FOR_EVER
     return response
-
-
-def _freeze(survey: Survey) -> tuple[bytes, dict[str, str]]:
-    """Manifest and words of the wave, or those that a draft would be frozen as."""
-    wave = survey.wave
-    if wave is not None:
-        return bytes(wave.manifest), wave.words
-    manifest = describe(survey=survey, wave_number=1)
-    return serialize_manifest(manifest), describe_words(survey=survey, manifest=manifest)
 
 
 def _page(request: HttpRequest, content: bytes, status: int = 200) -> HttpResponse:

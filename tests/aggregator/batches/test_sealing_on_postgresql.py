@@ -10,7 +10,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import RawReport
-from scripts.stack.on_postgresql import Server, django_on, migrate, running_server
+from scripts.attacks.linker.server import Server, django_on, migrate, running_server
 from tests.support.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,6 +16,7 @@ from aggregator.results.chart_updates import find_waves_to_draw
 from aggregator.results.results import Results, find_view
 from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
 from aggregator.simulation.demo_surveys import REDBOOK
+from aggregator.simulation.known_truth import known_truths
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey
 from tests.support.fielding import field, process, send_codes
@@ -75,10 +76,11 @@ class TestSpecification:
         wave = make_launched_survey(questions=["a?", "b?", "c?", "d?"])
         survey = field(wave, yes=[90, 80, 100, 110], total=200, drawn=False)
         snapshot = wave.snapshots.get()
-        assert "tick" not in marks_of(draw_chart(wave, snapshot)[0])
+        assert "tick" not in marks_of(draw_chart(wave, snapshot, truths=known_truths(survey))[0])
         Survey.objects.filter(pk=survey.pk).update(demo=True, title=REDBOOK.title)
         wave = Wave.objects.get(pk=wave.pk)
-        assert "tick" in marks_of(draw_chart(wave, snapshot)[0])
+        truths = known_truths(wave.survey)
+        assert "tick" in marks_of(draw_chart(wave, snapshot, truths=truths)[0])
 
     def test_nothing_is_drawn_below_the_display_minimum(self) -> None:
         wave = make_launched_survey(display_minimum=100)

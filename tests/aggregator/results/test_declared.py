@@ -20,7 +20,7 @@ from surveys.authoring.services import add_question, close_wave, create_survey, 
 from surveys.manifest.manifest import Manifest, parse_manifest
 from surveys.models import Question, Survey, Wave
 from tests.aggregator.comparisons.test_jobs import ask, compute
-from tests.aggregator.results.test_views import text_of
+from tests.aggregator.views.test_results import text_of
 from tests.support.fielding import process, sign_in
 
 Kind = Comparison.Kind

@@ -18,8 +18,8 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.conditional import estimate_range_mean
 from privacy.shares.intervals import confidence_sequence, simultaneous_level
 from privacy.shares.ratios import ratio_of_shares
-from surveys.authoring.drafts import FOLLOW_UP, YES_NO, with_strength
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+from surveys.authoring.drafts import FOLLOW_UP, YES_NO
+from surveys.manifest.manifest import Manifest, ManifestQuestion, Option, with_strength
 from surveys.manifest.rules import Rule
 
 REFUSED, NOT_ASKED = "refused", "not asked"

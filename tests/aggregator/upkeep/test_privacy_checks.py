@@ -27,7 +27,7 @@ from aggregator.models import Upkeep
 from aggregator.upkeep import privacy_checks as checks
 from aggregator.upkeep.privacy_checks import POSTGRESQL_SETTINGS, RECOMMENDED_POSTGRESQL, Verdict
 from aggregator.upkeep.purging import purge_traces
-from scripts.stack.on_postgresql import ROLE, Server, django_on, migrate, running_server
+from scripts.attacks.linker.server import ROLE, Server, django_on, migrate, running_server
 from scripts.stack.stack import free_port, redis_binary
 from tests.support.waves import make_wave, send_many
 

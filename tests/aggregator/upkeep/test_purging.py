@@ -24,7 +24,7 @@ from aggregator.models import Batch, RawReport, Upkeep
 from aggregator.upkeep import purging
 from aggregator.upkeep.privacy_checks import RECOMMENDED_POSTGRESQL
 from aggregator.upkeep.purging import purge_is_due, purge_traces
-from scripts.stack.on_postgresql import ROLE, Server, django_on, migrate, running_server
+from scripts.attacks.linker.server import ROLE, Server, django_on, migrate, running_server
 from surveys.authoring.services import close_wave, launch_survey
 from surveys.models import Question, Wave
 from tests.support.factories import make_survey

@@ -21,12 +21,13 @@ from surveys.authoring.services import (
     remove_translation,
     save_translation,
 )
-from surveys.authoring.translations import name_language, summarize_languages
+from surveys.authoring.translations import summarize_languages
 from surveys.authoring.views.translations import TEXTS_OF_A_PART
 from surveys.manifest.languages import (
     SourceText,
     hash_words,
     list_texts,
+    name_language,
     read_words,
     translate_manifest,
 )

@@ -15,7 +15,7 @@ from privacy.planning.follow_ups import nested_follow_up_standard_error
 from surveys.authoring.forms import PlanForm
 from surveys.authoring.services import add_question
 from surveys.planning.planner import Z_95, Plan, PlanInput
-from tests.aggregator.results.test_views import text_of
+from tests.aggregator.views.test_results import text_of
 from tests.support.factories import make_survey, make_user
 from tests.support.fielding import sign_in
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.authoring.drafts import with_strength
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+from surveys.manifest.manifest import Manifest, ManifestQuestion, Option, with_strength
 from surveys.manifest.strength import describe_strength
 from surveys.planning.question_costs import (
     ASKED,

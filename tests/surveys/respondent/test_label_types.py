@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
-from surveys.authoring.drafts import FOLLOW_UP, YES_NO, with_strength
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+from surveys.authoring.drafts import FOLLOW_UP, YES_NO
+from surveys.manifest.manifest import Manifest, ManifestQuestion, Option, with_strength
 from surveys.respondent.label.label import PrivacyLabel, describe_protection
 from tests.surveys.respondent.test_label import FORBIDDEN, LONGEST_SENTENCE, sentences
 

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_safe
 
 from aggregator.exports.tables import name_wave
 from aggregator.models import Chart
-from aggregator.results.mode_pages import find_addresses, view_of
 from aggregator.results.results import QuestionResult, Results, Standing, View
 from aggregator.results.sentences import (
     CONTRADICTION,
@@ -24,7 +23,8 @@ from aggregator.results.sentences import (
     write_findings,
 )
 from aggregator.simulation.known_truth import describe_known_truth, known_truths
-from aggregator.views.access import for_owner
+from aggregator.views.mode_addresses import find_addresses, view_of
+from surveys.access import for_owner
 from surveys.authoring.state import describe_state
 from surveys.manifest.manifest import ELECTRONIC, MANUAL, Manifest, ManifestQuestion
 from surveys.models import Survey

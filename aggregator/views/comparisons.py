@@ -24,12 +24,12 @@ from aggregator.models import Comparison
 from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results.results import Results, find_view
 from aggregator.results.sentences import describe_alarm
-from aggregator.results.views import STOP_POLLING
-from aggregator.views.access import for_owner
+from aggregator.views.results import STOP_POLLING
 from privacy.planning.budgets import pair_fraction
+from surveys.access import for_owner
+from surveys.formatting import percent
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey
-from surveys.templatetags.numbers import percent
 
 REFUSED = 422
 

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_safe
 
 from aggregator.exports import tables as exports
 from aggregator.problems import TOO_FEW_RESPONSES
-from aggregator.results.mode_pages import find_addresses, view_of
 from aggregator.results.results import Results, View
-from aggregator.views.access import for_owner
+from aggregator.views.mode_addresses import find_addresses, view_of
+from surveys.access import for_owner
 from surveys.manifest.manifest import ELECTRONIC
 from surveys.models import Survey
 

@@ -11,13 +11,13 @@ from django.views.decorators.http import require_safe
 from aggregator.comparisons.sentences import FigureLine, describe_standing
 from aggregator.exports.modes import respond_with_strata
 from aggregator.problems import TOO_FEW_RESPONSES
-from aggregator.results.mode_pages import find_addresses, view_of
 from aggregator.results.modes import StrataQuestion, pair_strata
 from aggregator.results.results import QuestionResult, Results, View
-from aggregator.views.access import for_owner
+from aggregator.views.mode_addresses import find_addresses, view_of
+from surveys.access import for_owner
+from surveys.formatting import percent, points, whole
 from surveys.manifest.manifest import ELECTRONIC, MANUAL
 from surveys.models import Survey
-from surveys.templatetags.numbers import percent, points, whole
 
 LEAST_HETEROGENEITY = 0.05
 

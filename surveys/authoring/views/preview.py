@@ -1,0 +1,55 @@
+"""A survey as respondents will see it, for its author; nothing can be sent from here."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from surveys.authoring.drafts import describe, describe_words
+from surveys.authoring.views.access import authoring, get_own_survey
+from surveys.manifest.manifest import parse_manifest, serialize_manifest
+from surveys.models import Survey
+from surveys.respondent.page import render_notice, render_questions
+from surveys.respondent.views.compressed import HTML, answer
+
+
+@require_safe
+@authoring
+def preview(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the author the same page; it neither stores nor sends."""
+    survey = get_own_survey(request, slug)
+    content, words = _freeze(survey)
+    manifest = parse_manifest(content)
+    language = request.GET.get("lang", manifest.language)
+    if language not in manifest.languages:
+        language = manifest.language
+    if not manifest.ledger:  # browsers refuse a survey in which nothing is scrambled
+        # Said to the author, in the author's language.
+        notice = render_notice("empty", manifest=manifest, preview=True)
+        return answer(request, notice, content_type=HTML)
+    page = render_questions(
+        "preview",
+        content=content,
+        language=language,
+        words=words.get(language, ""),
+        manifest_url=reverse("surveys:preview_manifest", args=[slug]),
+        preview=True,
+    )
+    return answer(request, page, content_type=HTML)
+
+
+@require_safe
+@authoring
+def preview_manifest(request: HttpRequest, slug: str) -> HttpResponse:
+    content, _ = _freeze(get_own_survey(request, slug))
+    return answer(request, content, content_type="application/json")
+
+
+def _freeze(survey: Survey) -> tuple[bytes, dict[str, str]]:
+    """Manifest and words of the wave, or those that a draft would be frozen as."""
+    wave = survey.wave
+    if wave is not None:
+        return bytes(wave.manifest), wave.words
+    manifest = describe(survey=survey, wave_number=1)
+    return serialize_manifest(manifest), describe_words(survey=survey, manifest=manifest)

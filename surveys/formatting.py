@@ -1,0 +1,58 @@
+"""How numbers and moments look on every page; the only place that formats them."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+from privacy.mechanism.mechanisms import round_up_epsilon
+from surveys.manifest.strength import Strength, describe_strength
+
+
+def epsilon(value: float) -> str:
+    """ε in nats to two digits, never below the true one."""
+    return str(round_up_epsilon(value))
+
+
+def odds_factor(value: float) -> str:
+    """By how much the odds of a guess can change at this ε, never below the true factor."""
+    if value > math.log(1_000_000):
+        return "more than a million"
+    factor = math.exp(value)
+    if factor < 10:
+        tenths = math.ceil(10 * factor - 1e-5)
+        return whole(tenths // 10) if tenths % 10 == 0 else f"{tenths / 10:.1f}"
+    return whole(math.ceil(factor - 1e-6))
+
+
+def whole(value: int) -> str:
+    return f"{value:,}"
+
+
+def moment(value: datetime) -> str:
+    """1 December 2026, 09:00 UTC"""
+    inside = value.astimezone(UTC)
+    return f"{inside.day} {inside:%B %Y, %H:%M} UTC"
+
+
+def strength(flips: int | str, symbols: int | None = 2) -> Strength:
+    """The strength of a question with so many codes; None if that is not known yet."""
+    return describe_strength(int(flips), symbols=symbols)
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """0.322 as 32 %, with a space that does not break and a real minus sign."""
+    return f"{points(share, digits)}\N{NO-BREAK SPACE}%"
+
+
+def points(share: float, digits: int = 0) -> str:
+    """0.322 as 32, for where the % sign stands elsewhere."""
+    text = f"{100 * share:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")  # nothing is minus zero per cent
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def margin(half_width: float) -> str:
+    """± 9.3 points; an interval of ± 50 points or more says nothing."""
+    return "tells nothing" if half_width >= 0.5 else f"± {points(half_width, 1)} points"
