@@ -36,6 +36,7 @@ def test_every_link_from_a_page_leads_to_a_method() -> None:
     named = set()
     for module in (ROOT / "aggregator").rglob("*.py"):
         named |= set(re.findall(r'anchor="([a-z-]+)"', module.read_text()))
+    named.discard("start")  # where the chart's title begins
     assert len(named) > 3
     assert named <= anchors()
 
