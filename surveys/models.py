@@ -6,7 +6,6 @@ state; nothing about a launched wave but its state and how it ended ever changes
 
 from __future__ import annotations
 
-import base64
 import secrets
 from datetime import datetime
 from typing import Any
@@ -17,6 +16,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.utils import timezone
 
+from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.languages import LANGUAGES
 from surveys.manifest.manifest import MOST_POINTS_WITH_SHARES
 
@@ -327,7 +327,7 @@ class Wave(models.Model):
     @property
     def manifest_hash_b64(self) -> str:
         """As in a report on the wire: unpadded base64url."""
-        return base64.urlsafe_b64encode(bytes(self.manifest_hash)).rstrip(b"=").decode()
+        return encode_base64url(bytes(self.manifest_hash))
 
     @property
     def is_open(self) -> bool:

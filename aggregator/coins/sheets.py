@@ -6,7 +6,6 @@ checked here; the intake looks at state, dates and range.
 
 from __future__ import annotations
 
-import base64
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from django.http import QueryDict
 
 from aggregator.intake.wire import Upload
 from aggregator.models import ID_BYTES
+from surveys.manifest.base64url import decode_base64url, encode_base64url
 from surveys.manifest.manifest import Manifest
 
 CONTENT_TYPE = "application/x-www-form-urlencoded"
@@ -31,11 +31,11 @@ class CoinSheet:
 
     @property
     def written_id(self) -> str:
-        return _encode(self.report_id)
+        return encode_base64url(self.report_id)
 
     @property
     def written_hash(self) -> str:
-        return _encode(self.manifest_hash)
+        return encode_base64url(self.manifest_hash)
 
     def missing(self, manifest: Manifest) -> list[str]:
         return [one.name for one in manifest.questions if one.name not in self.codes]
@@ -72,14 +72,7 @@ def read_sheet(posted: QueryDict, *, manifest: Manifest, manifest_hash: bytes) -
     )
 
 
-def _encode(value: bytes) -> str:
-    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
-
-
 def _decode(text: str) -> bytes | None:
-    """32 bytes in the one spelling that there is for them."""
-    try:
-        value = base64.urlsafe_b64decode(text + "=")
-    except ValueError:
-        return None
-    return value if len(value) == ID_BYTES and _encode(value) == text else None
+    """Return an id or a hash; None for what is neither."""
+    value = decode_base64url(text)
+    return value if value is not None and len(value) == ID_BYTES else None

@@ -5,12 +5,12 @@ Every respondent of a wave sends the same number of bytes, so the size says noth
 
 from __future__ import annotations
 
-import base64
 import re
 from dataclasses import dataclass
 
 from aggregator import problems
 from aggregator.intake.errors import Refused
+from surveys.manifest.base64url import decode_base64url, encode_base64url
 from surveys.manifest.manifest import NOT_DRAWN
 
 MAX_BODY_BYTES = 4096
@@ -52,9 +52,9 @@ def parse_upload(body: bytes) -> Upload:
 
 
 def _decode(field: str, text: bytes) -> bytes:
-    value = base64.urlsafe_b64decode(text + b"=")
-    # 43 characters carry 258 bits; the last two must be zero, or one id had four spellings.
-    if base64.urlsafe_b64encode(value)[:43] != text:
+    # 43 characters carry 258 bits; the last two must be zero, or one id would have four spellings.
+    value = decode_base64url(text.decode("ascii"))
+    if value is None:
         raise Refused(problems.MALFORMED_REPORT, f"{field} is not canonical unpadded base64url.")
     return value
 
@@ -62,7 +62,7 @@ def _decode(field: str, text: bytes) -> bytes:
 def encode_report(*, manifest_hash: bytes, report_id: bytes, symbols: bytes) -> bytes:
     """Write a report as the browser does; used by the demo and by tests."""
     return b'{"format":1,"manifest":"%s","id":"%s","symbols":"%s"}' % (
-        base64.urlsafe_b64encode(manifest_hash).rstrip(b"="),
-        base64.urlsafe_b64encode(report_id).rstrip(b"="),
+        encode_base64url(manifest_hash).encode(),
+        encode_base64url(report_id).encode(),
         symbols.translate(_SYMBOLS),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping
@@ -13,6 +12,7 @@ from django.utils.translation import get_language_info, gettext, override
 from django.utils.translation import gettext_noop as noop
 from django.utils.translation.trans_real import parse_accept_lang_header
 
+from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
 
 LANGUAGES: tuple[tuple[str, str], ...] = tuple(settings.LANGUAGES)
@@ -114,8 +114,7 @@ def write_words(manifest: Manifest, *, language: str, texts: Mapping[str, str]) 
 
 def hash_words(words: str) -> str:
     """As the manifest names them, so that browsers can tell."""
-    digest = hashlib.sha256(words.encode()).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+    return encode_base64url(hashlib.sha256(words.encode()).digest())
 
 
 def read_words(words: str) -> dict[str, str]:

@@ -7,7 +7,6 @@ release and where "Exit this page" leads: anyone who has these can make it again
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from django.urls import reverse
 from django.utils.translation import override
 
 from privacy.mechanism.mechanisms import RandomizedResponse
+from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.languages import (
     NAMES,
     direction,
@@ -91,7 +91,7 @@ def render_questions(
         "title_tag": own if source.title not in known else "",
         "introduction_tag": own if source.introduction not in known else "",
         "manifest_url": reverse("surveys:manifest", args=[digest.hex()]),
-        "manifest_hash": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+        "manifest_hash": encode_base64url(digest),
         "manifest_hash_hex": digest.hex(),
         "intake_url": reverse("aggregator:intake"),
         "entry": client_files()[ENTRY],

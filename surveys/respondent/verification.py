@@ -9,7 +9,6 @@ sends to somebody else, or at another moment, cannot be seen from here.
 
 from __future__ import annotations
 
-import base64
 import html
 import re
 import zlib
@@ -21,6 +20,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 from django.urls import NoReverseMatch, reverse
 
+from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.languages import NAMES, hash_words, translate_manifest
 from surveys.manifest.manifest import Manifest, hash_manifest, parse_manifest
 from surveys.respondent import csp
@@ -144,7 +144,7 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
         content = frozen.content
         manifest = _read_manifest(content)
         addresses = _list_addresses(manifest)
-        digest = base64.urlsafe_b64encode(hash_manifest(content)).rstrip(b"=").decode()
+        digest = encode_base64url(hash_manifest(content))
         problems = [] if digest == data["hash"] else ["the page promises another one"]
         problems += frozen.check_headers(MANIFEST)
         yield Finding(what=f"manifest {hash_manifest(content).hex()}", problem="; ".join(problems))
