@@ -11,7 +11,7 @@ from aggregator.views import mode_comparison as mode_views
 from surveys.manifest.manifest import ELECTRONIC, MANUAL
 
 
-def _stratum(folder: str, *, prefix: str = "", mode: str = ELECTRONIC) -> list[URLPattern]:
+def _mode_pages(folder: str, *, prefix: str = "", mode: str = ELECTRONIC) -> list[URLPattern]:
     root = f"surveys/<slug:slug>/{folder}"
     pages = {
         "results": ("", results.results),
@@ -32,11 +32,15 @@ urlpatterns = [
     path("", home.home, name="home"),
     path("problems", home.problem_list, name="problems"),
     path("problems/<slug:slug>", home.problem, name="problem"),
-    *_stratum("results"),
-    # What coins decided: the same pages and files of its own stratum.
-    *_stratum("results/coins", prefix="coin_", mode=MANUAL),
-    path("surveys/<slug:slug>/results/both", mode_views.both, name="both"),
-    path("surveys/<slug:slug>/results/both.csv", mode_views.both_csv, name="both_csv"),
+    *_mode_pages("results"),
+    # What coins decided: the same pages and files for this mode.
+    *_mode_pages("results/coins", prefix="coin_", mode=MANUAL),
+    path("surveys/<slug:slug>/results/both", mode_views.mode_comparison, name="mode_comparison"),
+    path(
+        "surveys/<slug:slug>/results/both.csv",
+        mode_views.mode_comparison_csv,
+        name="mode_comparison_csv",
+    ),
     path("s/<slug:slug>/coins", coins.coins, name="coins"),
     path("s/<slug:slug>/paper", coins.paper, name="paper"),
     path("s/<slug:slug>/send", hand_in.hand_in, name="hand_in"),

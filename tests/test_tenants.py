@@ -133,8 +133,8 @@ TABLE: dict[str, Row] = {
     "aggregator:coin_chart_png": RESULTS,
     "aggregator:coin_reports_csv": RESULTS,
     "aggregator:coin_estimates_csv": RESULTS,
-    "aggregator:both": RESULTS,
-    "aggregator:both_csv": RESULTS,
+    "aggregator:mode_comparison": RESULTS,
+    "aggregator:mode_comparison_csv": RESULTS,
     "aggregator:compare": Row(get=own(200), post=own(422), other=own(405), survey="launched"),
     "aggregator:comparison": RESULTS,
     "aggregator:comparison_panel": Row(get=own(286), other=own(405), survey="launched"),
@@ -158,13 +158,11 @@ TABLE: dict[str, Row] = {
 def surveys() -> dict[str, Survey]:
     """One person's draft and her launched survey with results."""
     wave = make_wave(minimum_batch=10, display_minimum=10, coins=True)
-    for stratum in Wave.objects.all():
-        send_many(stratum, [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)])
-        seal_next_batch(wave_id=stratum.pk)
-        update_snapshot(wave_id=stratum.pk)
-        Chart.objects.create(
-            wave=stratum, through_batch=1, specification={}, svg="<svg/>", png=b"png"
-        )
+    for each in Wave.objects.all():
+        send_many(each, [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)])
+        seal_next_batch(wave_id=each.pk)
+        update_snapshot(wave_id=each.pk)
+        Chart.objects.create(wave=each, through_batch=1, specification={}, svg="<svg/>", png=b"png")
     comparison = request_comparison(
         wave=wave, snapshot=wave.snapshots.get(), kind=Comparison.Kind.TABLE, names=["q1", "q2"]
     )

@@ -1,4 +1,4 @@
-"""Joint counts of sealed reports: cross tables of one batch, all pairs over many batches.
+"""Cross tabulation of sealed reports: tables of one batch, all pairs over many batches.
 
 Columns with two codes are counted as they lie, 64 reports a word; only other tables are
 unpacked.
@@ -20,7 +20,7 @@ MAX_CELLS = 65_536  # a cell's index fits into 16 bits
 BLOCK_BYTES = 512 * 1024
 
 
-def count_table(
+def cross_tabulate(
     packed: bytes, *, size: int, ks: Sequence[int], columns: Sequence[int]
 ) -> NDArray[np.int64]:
     """Count how many reports of one batch show each combination of codes.
@@ -81,7 +81,7 @@ class PairCounts:
 
 
 class PairCounter:
-    """Adds up the joint counts of all pairs of two-code questions, batch by batch.
+    """Cross-tabulates all pairs of two-code questions, batch by batch.
 
     Padding bits are zero, so the words of different batches can stand side by side: batches
     of any size are gathered into one block, and what is counted is whole blocks.

@@ -1,4 +1,4 @@
-"""What a comparison computes: numbers for rows and pages, from joint counts of reports.
+"""What a comparison computes: numbers for rows and pages, from cross tabulations of reports.
 
 Results go into JSON, which has no infinity: "inf" and "-inf" stand there as words, and None for
 what is not defined.
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from aggregator.batches.columns import Layout
 from aggregator.batches.cross_tabulation import PairCounts
-from aggregator.comparisons.indicators import NO, YES, Item
+from aggregator.comparisons.indicators import NO, YES, Indicator
 from aggregator.results.estimates import LEVEL
 from privacy.associations.association import Figure, associate
 from privacy.associations.latent_regression import LatentLogisticFit, fit_latent_logistic
@@ -35,17 +35,17 @@ from privacy.shares.intervals import simultaneous_level
 MAX_PREDICTORS = 7
 
 
-def analyse_table(*, items: Sequence[Item], counts: NDArray[np.int64]) -> dict[str, Any]:
-    """Compare the share of Yes to the first item between the answers to the second."""
-    variables = [item.variable for item in items]
+def analyse_table(*, indicators: Sequence[Indicator], counts: NDArray[np.int64]) -> dict[str, Any]:
+    """Compare the share of Yes to the first indicator between the answers to the second."""
+    variables = [indicator.variable for indicator in indicators]
     found = associate(
         counts=counts, variables=variables, event=YES, first=YES, second=NO, level=LEVEL
     )
-    outcome = items[0].question
+    outcome = indicators[0].question
     return {
         "n": int(counts.sum()),
         # Of a number: its range, whose share is how far the mean lies between the ends.
-        "range": [outcome.minimum, outcome.maximum] if items[0].is_number else None,
+        "range": [outcome.minimum, outcome.maximum] if indicators[0].is_number else None,
         "contradiction": found.table.contradiction,
         "counts": found.table.counts.tolist(),
         "shares": found.table.shares.tolist(),
@@ -61,11 +61,16 @@ def analyse_table(*, items: Sequence[Item], counts: NDArray[np.int64]) -> dict[s
     }
 
 
-def analyse_regression(*, items: Sequence[Item], counts: NDArray[np.int64]) -> dict[str, Any]:
-    """Regress Yes to the first item on the answers to the others."""
-    names = ["intercept", *(f"{item.name}={YES}" for item in items[1:])]
+def analyse_regression(
+    *, indicators: Sequence[Indicator], counts: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Regress Yes to the first indicator on the answers to the others."""
+    names = ["intercept", *(f"{indicator.name}={YES}" for indicator in indicators[1:])]
     fit = fit_latent_logistic(
-        counts=counts, variables=[item.variable for item in items], names=names, level=LEVEL
+        counts=counts,
+        variables=[indicator.variable for indicator in indicators],
+        names=names,
+        level=LEVEL,
     )
     adjusted = adjust_for_multiplicity([test.p_value for test in fit.tests[1:]])
     return {
@@ -100,16 +105,16 @@ def _describe_term(fit: LatentLogisticFit, place: int, adjusted: float | None) -
 
 
 def analyse_pairs(
-    *, items: Sequence[Item], counts: PairCounts, layout: Layout, minimum: int
+    *, indicators: Sequence[Indicator], counts: PairCounts, layout: Layout, minimum: int
 ) -> dict[str, Any]:
-    """Test every two plain items, with p-values adjusted for their number.
+    """Test every two plain indicators, with p-values adjusted for their number.
 
     Two whom fewer than `minimum` people were asked together are named, and not tested.
     """
     pairs: list[dict[str, Any]] = []
     tables = [
         (first, second, count_pair(counts, layout, first, second))
-        for first, second in combinations(items, 2)
+        for first, second in combinations(indicators, 2)
     ]
     enough = [entry for entry in tables if entry[2].sum() >= minimum]
     level = simultaneous_level(CONTRADICTION_LEVEL, shares=max(len(enough), 1))
@@ -146,10 +151,12 @@ def analyse_pairs(
     }
 
 
-def count_pair(counts: PairCounts, layout: Layout, first: Item, second: Item) -> NDArray[np.int64]:
-    """The table of two plain items among the reports that have both.
+def count_pair(
+    counts: PairCounts, layout: Layout, first: Indicator, second: Indicator
+) -> NDArray[np.int64]:
+    """The table of two plain indicators among the reports that have both.
 
-    Under an unset mask a column holds 0, so joint counts of columns and masks are enough.
+    Under an unset mask a column holds 0, so counting columns and masks together is enough.
     """
     one, other = layout.places[first.place], layout.places[second.place]
     mask, other_mask = layout.masks[first.place], layout.masks[second.place]

@@ -1,10 +1,10 @@
-"""What can be compared: each answer that some people give and others do not.
+"""Indicators: the yes-or-no variables that a comparison can use.
 
-A yes/no question is one item; of an option, a point of a scale or an item of "select several"
-the Yes is that somebody chose it; whether "select several" was answered at all stands in a gate,
-a symbol of its own, which is counted with the first of its items. Codes are gathered into No, Yes
-and the rest: no answer. A number that was rounded to a bit is an outcome only: its bit says nothing
-about one person. The Yes of a declared group is to be in it, which is known.
+A yes/no question is one indicator. Every option, every point of a scale and every item of a
+"select several" question is one too: Yes means that the person chose it. A gate records whether
+somebody answered "select several" at all; it is counted with the question's first indicator. Codes
+are grouped into No, Yes and no answer. A number rounded to one bit can only be an outcome, because
+its bit says nothing about one person. A declared group is known: Yes means being in it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggregator.batches.columns import Layout
-from aggregator.batches.cross_tabulation import count_table
+from aggregator.batches.cross_tabulation import cross_tabulate
 from privacy.associations.tables import Variable
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest, ManifestQuestion, Symbol
@@ -25,7 +25,7 @@ NO, YES, NOBODY = 0, 1, 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Item:
+class Indicator:
     name: str  # q3, or q5.2 for the code 2 of q5
     number: int
     question: ManifestQuestion
@@ -109,33 +109,35 @@ def _as_it_is(k: int) -> RandomizedResponse:
     return RandomizedResponse(symbols=k, threshold=2**32 - 1)
 
 
-def list_items(manifest: Manifest) -> tuple[Item, ...]:
+def list_indicators(manifest: Manifest) -> tuple[Indicator, ...]:
     """In the order of the survey."""
     return tuple(
-        item
+        indicator
         for number, question in enumerate(manifest.questions, start=1)
         if question.type != "information"
-        for item in _items_of(number, question, manifest)
+        for indicator in _indicators_of(number, question, manifest)
     )
 
 
-def find_items(manifest: Manifest, names: Sequence[str]) -> list[Item]:
+def find_indicators(manifest: Manifest, names: Sequence[str]) -> list[Indicator]:
     """Some of them, as they are analysed together: a gate tells once who did not answer."""
-    by_name = {item.name: item for item in list_items(manifest)}
-    found: list[Item] = []
+    by_name = {indicator.name: indicator for indicator in list_indicators(manifest)}
+    found: list[Indicator] = []
     for name in names:
-        item = by_name[name]
-        if any(other.gate == item.gate for other in found):
-            item = replace(item, gate=None, gate_place=None)
-        found.append(item)
+        indicator = by_name[name]
+        if any(other.gate == indicator.gate for other in found):
+            indicator = replace(indicator, gate=None, gate_place=None)
+        found.append(indicator)
     return found
 
 
-def _items_of(number: int, question: ManifestQuestion, manifest: Manifest) -> Iterator[Item]:
+def _indicators_of(
+    number: int, question: ManifestQuestion, manifest: Manifest
+) -> Iterator[Indicator]:
     places = {symbol.name: place for place, symbol in enumerate(manifest.symbols)}
     gate_place = places.get(f"{question.name}_gate")
     for part, symbol, answer, yes, no in _parts(question):
-        yield Item(
+        yield Indicator(
             name=f"{question.name}.{part}" if part else question.name,
             number=number,
             question=question,
@@ -173,17 +175,22 @@ def _parts(
             yield str(option.code), own, option.text, (option.code,), others
 
 
-def count_items(
-    packed: bytes, *, size: int, layout: Layout, items: Sequence[Item]
+def cross_tabulate_indicators(
+    packed: bytes, *, size: int, layout: Layout, indicators: Sequence[Indicator]
 ) -> NDArray[np.int64]:
-    """Count the codes of several items jointly, over the reports that have all of them."""
+    """Count the codes of several indicators jointly, over the reports that have all of them."""
     masks = list(
-        dict.fromkeys(mask for item in items if (mask := layout.masks[item.place]) is not None)
+        dict.fromkeys(
+            mask for indicator in indicators if (mask := layout.masks[indicator.place]) is not None
+        )
     )
     symbols = [
-        place for item in items for place in (item.gate_place, item.place) if place is not None
+        place
+        for indicator in indicators
+        for place in (indicator.gate_place, indicator.place)
+        if place is not None
     ]
     columns = [*masks, *(layout.places[place] for place in symbols)]
-    counts = count_table(packed, size=size, ks=layout.ks, columns=columns)
+    counts = cross_tabulate(packed, size=size, ks=layout.ks, columns=columns)
     drawn: NDArray[np.int64] = counts[(1,) * len(masks)]
-    return drawn.reshape([item.codes for item in items])
+    return drawn.reshape([indicator.codes for indicator in indicators])

@@ -27,7 +27,12 @@ from aggregator.comparisons.analysis import (
     analyse_regression,
     analyse_table,
 )
-from aggregator.comparisons.indicators import Item, count_items, find_items, list_items
+from aggregator.comparisons.indicators import (
+    Indicator,
+    cross_tabulate_indicators,
+    find_indicators,
+    list_indicators,
+)
 from aggregator.models import Batch, Comparison, Snapshot
 from aggregator.results.results import hide_small_groups
 from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen, newest_snapshot
@@ -163,11 +168,14 @@ def describe_divergence(names: Sequence[str]) -> str:
 
 
 def _check_choice(*, manifest: Manifest, kind: Comparison.Kind, names: Sequence[str]) -> None:
-    if not set(names) <= {item.name for item in list_items(manifest)}:
+    if not set(names) <= {indicator.name for indicator in list_indicators(manifest)}:
         raise NotComparable("Choose questions of this survey.")
     if kind == Comparison.Kind.PAIRS:
-        plain = find_plain_items(manifest)
-        if manifest.drawn == 1 and len({item.symbol.block for item in plain}) == len(plain) > 1:
+        plain = find_plain_indicators(manifest)
+        if (
+            manifest.drawn == 1
+            and len({indicator.symbol.block for indicator in plain}) == len(plain) > 1
+        ):
             raise NotComparable(
                 "Each person was asked one block of questions, so nobody was asked two of those "
                 "that have just Yes and No: no pairs to test."
@@ -178,8 +186,8 @@ def _check_choice(*, manifest: Manifest, kind: Comparison.Kind, names: Sequence[
                 "Choose two questions to compare instead."
             )
         return
-    chosen = find_items(manifest, names)
-    if chosen and all(item.is_known for item in chosen):
+    chosen = find_indicators(manifest, names)
+    if chosen and all(indicator.is_known for indicator in chosen):
         raise NotComparable(
             "These answers are not scrambled, so there is nothing to estimate. Choose a scrambled "
             "question as the outcome."
@@ -211,29 +219,29 @@ def _check_choice(*, manifest: Manifest, kind: Comparison.Kind, names: Sequence[
     _check_size(manifest, chosen)
 
 
-def _check_no_number(items: Sequence[Item]) -> None:
-    for item in items:
-        if item.is_number:
+def _check_no_number(indicators: Sequence[Indicator]) -> None:
+    for indicator in indicators:
+        if indicator.is_number:
             raise NotComparable(
-                f"{item.label} is a number that each browser rounds to one bit, so it makes no "
-                "groups and explains nothing. Choose it as the outcome of two questions: then its "
-                "mean is compared."
+                f"{indicator.label} is a number that each browser rounds to one bit, so it makes "
+                "no groups and explains nothing. Choose it as the outcome of two questions: then "
+                "its mean is compared."
             )
 
 
-def _symbols(items: Sequence[Item]) -> set[str]:
-    return {item.symbol.name for item in items}
+def _symbols(indicators: Sequence[Indicator]) -> set[str]:
+    return {indicator.symbol.name for indicator in indicators}
 
 
-def _check_size(manifest: Manifest, chosen: Sequence[Item]) -> None:
-    if prod(item.variable.size for item in chosen) > MAX_CELLS or (
-        prod(item.codes for item in chosen) > MAX_CODES
+def _check_size(manifest: Manifest, chosen: Sequence[Indicator]) -> None:
+    if prod(indicator.variable.size for indicator in chosen) > MAX_CELLS or (
+        prod(indicator.codes for indicator in chosen) > MAX_CODES
     ):
         raise NotComparable(
             "These questions together have too many combinations of answers. Choose fewer, or "
             "some with fewer answers."
         )
-    blocks = {item.symbol.block for item in chosen} - {None}
+    blocks = {indicator.symbol.block for indicator in chosen} - {None}
     if manifest.drawn is not None and len(blocks) > manifest.drawn:
         raise NotComparable(
             f"Each person was asked {manifest.drawn} of {manifest.block_count} blocks of "
@@ -242,8 +250,8 @@ def _check_size(manifest: Manifest, chosen: Sequence[Item]) -> None:
         )
 
 
-def find_plain_items(manifest: Manifest) -> list[Item]:
-    return [item for item in list_items(manifest) if item.is_plain]
+def find_plain_indicators(manifest: Manifest) -> list[Indicator]:
+    return [indicator for indicator in list_indicators(manifest) if indicator.is_plain]
 
 
 def find_comparisons_to_run(*, now: datetime | None = None) -> QuerySet[Comparison]:
@@ -324,38 +332,42 @@ def _compute(comparison: Comparison) -> dict[str, Any]:
         counter = PairCounter(ks=layout.ks)
         _read_batches(comparison, lambda packed, size: counter.add(packed, size=size))
         return analyse_pairs(
-            items=find_plain_items(manifest),
+            indicators=find_plain_indicators(manifest),
             counts=counter.result(),
             layout=layout,
             minimum=comparison.wave.display_minimum,
         )
-    items = find_items(manifest, comparison.names)
-    counts = _count_jointly(comparison, layout, items)
-    _check_enough(counts, items, minimum=comparison.wave.display_minimum)
+    indicators = find_indicators(manifest, comparison.names)
+    counts = _count_jointly(comparison, layout, indicators)
+    _check_enough(counts, indicators, minimum=comparison.wave.display_minimum)
     if comparison.kind == Comparison.Kind.TABLE:
-        return analyse_table(items=items, counts=counts)
-    return analyse_regression(items=items, counts=counts)
+        return analyse_table(indicators=indicators, counts=counts)
+    return analyse_regression(indicators=indicators, counts=counts)
 
 
-def _check_enough(counts: NDArray[np.int64], items: Sequence[Item], *, minimum: int) -> None:
+def _check_enough(
+    counts: NDArray[np.int64], indicators: Sequence[Indicator], *, minimum: int
+) -> None:
     """Refuse what the results page would not show of these reports."""
     if counts.sum() < minimum:
         raise TooFewToShow(TOO_FEW_TOGETHER.format(people=int(counts.sum())))
-    for axis, item in enumerate(items):
-        if item.is_known:
+    for axis, indicator in enumerate(indicators):
+        if indicator.is_known:
             groups = counts.sum(axis=tuple(set(range(counts.ndim)) - {axis}))
-            if not hide_small_groups(groups.tolist(), minimum=minimum).isdisjoint(item.yes):
-                raise TooFewToShow(HIDDEN_GROUP.format(label=item.label))
+            if not hide_small_groups(groups.tolist(), minimum=minimum).isdisjoint(indicator.yes):
+                raise TooFewToShow(HIDDEN_GROUP.format(label=indicator.label))
 
 
 def _count_jointly(
-    comparison: Comparison, layout: Layout, items: Sequence[Item]
+    comparison: Comparison, layout: Layout, indicators: Sequence[Indicator]
 ) -> NDArray[np.int64]:
-    total = np.zeros([item.codes for item in items], dtype=np.int64)
+    total = np.zeros([indicator.codes for indicator in indicators], dtype=np.int64)
 
     def add(packed: bytes, size: int) -> None:
         nonlocal total
-        total = total + count_items(packed, size=size, layout=layout, items=items)
+        total = total + cross_tabulate_indicators(
+            packed, size=size, layout=layout, indicators=indicators
+        )
 
     _read_batches(comparison, add)
     return total

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aggregator.comparisons.indicators import NO, NOBODY, YES, Item, find_items, list_items
+from aggregator.comparisons.indicators import (
+    NO,
+    NOBODY,
+    YES,
+    Indicator,
+    find_indicators,
+    list_indicators,
+)
 from aggregator.comparisons.jobs import ComparisonStanding
 from aggregator.models import Comparison
 from surveys.formatting import percent, points
@@ -81,7 +88,7 @@ def describe_impossible(standing: ComparisonStanding) -> str:
 
 def describe_title(manifest: Manifest, comparison: Comparison) -> str:
     """Q1 by Q2; Q1 explained by Q2, Q3 and Q4; All pairs."""
-    labels = [item.label for item in find_items(manifest, comparison.names)]
+    labels = [indicator.label for indicator in find_indicators(manifest, comparison.names)]
     if comparison.kind == Comparison.Kind.PAIRS:
         return "All pairs of questions"
     if comparison.kind == Comparison.Kind.TABLE:
@@ -119,7 +126,7 @@ def _write_ends(low: float | str | None, high: float | str | None, digits: int =
 
 
 # --- two questions ------------------------------------------------------------------------------
-def describe_difference(result: Mapping[str, Any], outcome: Item, group: Item) -> str:
+def describe_difference(result: Mapping[str, Any], outcome: Indicator, group: Indicator) -> str:
     """The one sentence that a reader takes along."""
     difference, first, second = (
         result[name] for name in ("difference", "share_first", "share_second")
@@ -143,17 +150,17 @@ def describe_difference(result: Mapping[str, Any], outcome: Item, group: Item) -
     return f"{outcome.yes_text} is {common} common among {group.yes_text}: {shares}"
 
 
-def _people_with(group: Item) -> str:
+def _people_with(group: Indicator) -> str:
     if group.is_known:
         return f"people in {group.label}"
     return f"people whose true answer to {group.label} is Yes"
 
 
-def _people_without(group: Item) -> str:
+def _people_without(group: Indicator) -> str:
     return f"those in the {group.no_text}" if group.is_known else "those whose answer is No"
 
 
-def _describe_means(result: Mapping[str, Any], outcome: Item, group: Item) -> str:
+def _describe_means(result: Mapping[str, Any], outcome: Indicator, group: Indicator) -> str:
     difference, first, second = (
         _stretch(result, name) for name in ("difference", "share_first", "share_second")
     )
@@ -206,7 +213,9 @@ def _p_phrase(p: float) -> str:
     return text if text.startswith("<") else f"= {text}"
 
 
-def write_figures(result: Mapping[str, Any], outcome: Item, group: Item) -> list[FigureLine]:
+def write_figures(
+    result: Mapping[str, Any], outcome: Indicator, group: Indicator
+) -> list[FigureLine]:
     def share(name: str, label: str) -> FigureLine:
         figure = result[name]
         return FigureLine(
@@ -247,7 +256,9 @@ def write_figures(result: Mapping[str, Any], outcome: Item, group: Item) -> list
     ]
 
 
-def _write_means(result: Mapping[str, Any], outcome: Item, group: Item) -> list[FigureLine]:
+def _write_means(
+    result: Mapping[str, Any], outcome: Indicator, group: Indicator
+) -> list[FigureLine]:
     def line(name: str, label: str) -> FigureLine:
         figure = _stretch(result, name)
         return FigureLine(
@@ -284,7 +295,7 @@ class CellLine:
     joint: float
 
 
-def write_cells(result: Mapping[str, Any], outcome: Item, group: Item) -> list[CellLine]:
+def write_cells(result: Mapping[str, Any], outcome: Indicator, group: Indicator) -> list[CellLine]:
     """Yes before No, and those who did not answer last."""
     rows, columns = len(result["counts"]), len(result["counts"][0])
     return [
@@ -315,17 +326,17 @@ class TermLine:
 
 
 def write_terms(result: Mapping[str, Any], manifest: Manifest) -> list[TermLine]:
-    items = {item.name: item for item in list_items(manifest)}
-    return [_write_term(term, items) for term in result["terms"]]
+    indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}
+    return [_write_term(term, indicators) for term in result["terms"]]
 
 
-def _write_term(term: Mapping[str, Any], items: Mapping[str, Item]) -> TermLine:
+def _write_term(term: Mapping[str, Any], indicators: Mapping[str, Indicator]) -> TermLine:
     is_intercept = term["name"] == "intercept"
     name = "Base odds (No to all predictors)"
     sentence = ""
     if not is_intercept:
-        item = items[term["name"].partition("=")[0]]
-        name = item.label if item.is_known else f"{item.label}: Yes"
+        indicator = indicators[term["name"].partition("=")[0]]
+        name = indicator.label if indicator.is_known else f"{indicator.label}: Yes"
         sentence = _describe_effect(term)
     return TermLine(
         name=name,
@@ -371,15 +382,15 @@ TEST_NAMES = {
 
 def write_pairs(result: Mapping[str, Any], manifest: Manifest) -> list[PairLine]:
     """Pairs, the surest connection first."""
-    items = {item.name: item for item in list_items(manifest)}
+    indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}
     return [
         PairLine(
-            first=items[pair["questions"][0]].label,
-            second=items[pair["questions"][1]].label,
+            first=indicators[pair["questions"][0]].label,
+            second=indicators[pair["questions"][1]].label,
             first_name=pair["questions"][0],
             second_name=pair["questions"][1],
-            first_text=items[pair["questions"][0]].text,
-            second_text=items[pair["questions"][1]].text,
+            first_text=indicators[pair["questions"][0]].text,
+            second_text=indicators[pair["questions"][1]].text,
             people=pair["n"],
             test=TEST_NAMES[pair["method"]],
             p_value=write_p_value(pair["p_value"]),
@@ -392,9 +403,9 @@ def write_pairs(result: Mapping[str, Any], manifest: Manifest) -> list[PairLine]
 
 def describe_pairs_left_out(result: Mapping[str, Any], manifest: Manifest) -> str:
     """Which pairs are not tested, and why; empty if all are."""
-    items = {item.name: item for item in list_items(manifest)}
+    indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}
     pairs = [
-        f"{items[first].label} and {items[second].label}"
+        f"{indicators[first].label} and {indicators[second].label}"
         for first, second in (pair["questions"] for pair in result["too_few"])
     ]
     if not pairs:

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from aggregator.comparisons.indicators import find_items
+from aggregator.comparisons.indicators import find_indicators
 from aggregator.comparisons.jobs import (
     ComparisonStanding,
-    find_plain_items,
+    find_plain_indicators,
     find_standing,
 )
 from aggregator.exports.tables import CONTENT_TYPE, DESIGN, write_row
@@ -93,7 +93,9 @@ def _rows(comparison: Comparison) -> Iterator[bytes]:
     """One table: the columns of the survey first, the same in every row."""
     result, wave = comparison.result or {}, comparison.wave
     standing = find_standing(comparison)
-    items = find_items(standing.manifest, comparison.names) or find_plain_items(standing.manifest)
+    indicators = find_indicators(standing.manifest, comparison.names) or find_plain_indicators(
+        standing.manifest
+    )
     head = (
         wave.survey.slug,
         wave.number,
@@ -102,9 +104,15 @@ def _rows(comparison: Comparison) -> Iterator[bytes]:
         comparison.method_version,
         _name_standing(standing),
         DESIGN,
-        ";".join(str(item.symbol.k) for item in items),
-        ";".join(AS_IT_IS if item.is_known else str(item.symbol.threshold) for item in items),
-        ";".join(f"{item.gate.k}:{item.gate.threshold}" if item.gate else "" for item in items),
+        ";".join(str(indicator.symbol.k) for indicator in indicators),
+        ";".join(
+            AS_IT_IS if indicator.is_known else str(indicator.symbol.threshold)
+            for indicator in indicators
+        ),
+        ";".join(
+            f"{indicator.gate.k}:{indicator.gate.threshold}" if indicator.gate else ""
+            for indicator in indicators
+        ),
         result["n"],
         *(result.get("range") or (None, None)),
     )

@@ -1,4 +1,4 @@
-"""The two strata side by side as CSV, with what each figure was computed from."""
+"""The mode comparison as CSV: browser and coins side by side, with their inputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from django.http import HttpResponse
 
 from aggregator.exports.tables import CONTENT_TYPE, DESIGN, name_wave, write_row
-from aggregator.results.modes import StrataQuestion
+from aggregator.results.modes import ModeComparison
 from aggregator.results.results import QuestionResult, Results
 
 SIDES = ("browser", "coins")
@@ -42,8 +42,8 @@ COLUMNS = (
 POOLED_COLUMNS = ("pooled", "pooled_low", "pooled_high", "heterogeneity_p_value")
 
 
-def respond_with_strata(
-    questions: Sequence[StrataQuestion], *, browser: Results, coins: Results, pooled: bool
+def respond_with_mode_comparison(
+    questions: Sequence[ModeComparison], *, browser: Results, coins: Results, pooled: bool
 ) -> HttpResponse:
     """`difference` is coins less browser; the pooled share is there only when asked for."""
     rows = [write_row(COLUMNS + (POOLED_COLUMNS if pooled else ()))]
@@ -57,7 +57,7 @@ def respond_with_strata(
 
 
 def _cells(
-    found: StrataQuestion, *, browser: Results, coins: Results, pooled: bool
+    found: ModeComparison, *, browser: Results, coins: Results, pooled: bool
 ) -> Iterator[str | float | None]:
     asked, difference = found.browser.question, found.difference
     yield from (browser.manifest.survey, browser.wave.number, browser.wave.manifest_hash_hex)

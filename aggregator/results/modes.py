@@ -1,7 +1,7 @@
-"""Browser and coins side by side: the same questions, asked in two ways of people who chose.
+"""Mode comparison: the same questions, answered in the browser or with two coins.
 
-The two are estimated apart everywhere. Here they are compared, and put together only when a
-researcher asks for it.
+Everywhere else the two modes are estimated separately. Here they are compared, and they are pooled
+only when a researcher asks for it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from privacy.associations.comparison import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class StrataQuestion:
-    """One question of Yes or No, answered in both ways by enough people."""
+class ModeComparison:
+    """One yes/no question that enough people answered in each mode."""
 
     browser: QuestionResult
     coins: QuestionResult
@@ -53,10 +53,10 @@ class StrataQuestion:
         }
 
 
-def pair_strata(*, browser: Results, coins: Results) -> Iterator[StrataQuestion]:
-    """Questions of which both strata show figures, in the order of the survey."""
+def compare_modes(*, browser: Results, coins: Results) -> Iterator[ModeComparison]:
+    """Compare each question for which both modes show results, in the survey's order."""
     of_browser = {result.question.name: result for result in browser.questions}
     for result in coins.questions:
         other = of_browser[result.question.name]
         if result.interest and other.interest:
-            yield StrataQuestion(browser=other, coins=result)
+            yield ModeComparison(browser=other, coins=result)

@@ -25,7 +25,7 @@ from aggregator.batches.columns import Layout
 from aggregator.batches.packing import count_codes, split_columns
 from aggregator.batches.sealing import read_ledger
 from aggregator.comparisons.analysis import analyse_table
-from aggregator.comparisons.indicators import count_items, find_items
+from aggregator.comparisons.indicators import cross_tabulate_indicators, find_indicators
 from aggregator.models import Batch, Comparison, Snapshot, Upkeep
 from aggregator.results.estimates import compute_estimates
 from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen
@@ -383,12 +383,12 @@ class _OpenComparison:
     def __init__(self, row: Comparison, manifest: Manifest) -> None:
         self._row, self._layout = row, Layout.of(manifest)
         self.through_batch = row.through_batch
-        self._items = find_items(manifest, row.names)
+        self._indicators = find_indicators(manifest, row.names)
         self._is_table = row.kind == Comparison.Kind.TABLE
         # Where some were not asked, a regression counts fewer reports than there are.
         self._has_total = row.kind == Comparison.Kind.PAIRS or not self._layout.mask_count
         self._counts: NDArray[np.int64] = np.zeros(
-            [item.codes for item in self._items] if self._is_table else (), dtype=np.int64
+            [one.codes for one in self._indicators] if self._is_table else (), dtype=np.int64
         )
 
     def give_up_table(self) -> None:
@@ -397,14 +397,14 @@ class _OpenComparison:
 
     def add(self, batch: _StoredBatch) -> None:
         if self._is_table:
-            self._counts = self._counts + count_items(
-                batch.packed, size=batch.size, layout=self._layout, items=self._items
+            self._counts = self._counts + cross_tabulate_indicators(
+                batch.packed, size=batch.size, layout=self._layout, indicators=self._indicators
             )
 
     def check(self, wave: Wave, reports: int) -> Iterator[Difference]:
         stored = self._row.result or {}
         if self._is_table:
-            result = analyse_table(items=self._items, counts=self._counts)
+            result = analyse_table(indicators=self._indicators, counts=self._counts)
             right = _agree(stored, json.loads(json.dumps(result)), COMPARISON_TOLERANCE)
         else:
             right = stored.get("n") == reports or not self._has_total

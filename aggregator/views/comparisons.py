@@ -12,10 +12,10 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from aggregator.comparisons import sentences as wording
 from aggregator.comparisons.analysis import MAX_PREDICTORS
-from aggregator.comparisons.indicators import Item, find_items, list_items
+from aggregator.comparisons.indicators import Indicator, find_indicators, list_indicators
 from aggregator.comparisons.jobs import (
     NotComparable,
-    find_plain_items,
+    find_plain_indicators,
     find_standing,
     request_comparison,
 )
@@ -69,7 +69,7 @@ def _read_choice(request: HttpRequest, results: Results) -> tuple[Comparison.Kin
         return Comparison.Kind.PAIRS, []
     if kind == Comparison.Kind.TABLE:
         return Comparison.Kind.TABLE, [name for name in (outcome, group) if name]
-    known = [item.name for item in list_items(results.manifest)]
+    known = [indicator.name for indicator in list_indicators(results.manifest)]
     unknown = sorted(chosen - set(known))
     predictors = [name for name in known if name in chosen] + unknown
     return Comparison.Kind.REGRESSION, [name for name in (outcome, *predictors) if name]
@@ -79,13 +79,13 @@ def _render_forms(
     request: HttpRequest, survey: Survey, results: Results, *, problem: str = ""
 ) -> HttpResponse:
     wave = results.wave
-    items = _list_shown(results)
+    indicators = _list_shown(results)
     recent = wave.comparisons.order_by("-pk")[:20]
     context = {
         "survey": survey,
-        "outcomes": items,
-        "items": [item for item in items if not item.is_number],
-        "plain_items": len(find_plain_items(results.manifest)),
+        "outcomes": indicators,
+        "indicators": [indicator for indicator in indicators if not indicator.is_number],
+        "plain_indicators": len(find_plain_indicators(results.manifest)),
         "drawn_note": _describe_drawn(results.manifest),
         "problem": problem,
         "posted": request.POST,
@@ -113,13 +113,13 @@ def _render_forms(
     )
 
 
-def _list_shown(results: Results) -> list[Item]:
+def _list_shown(results: Results) -> list[Indicator]:
     """All but groups that are too small to be shown."""
     hidden = {declared.question.name: declared.hidden for declared in results.declared}
     return [
-        item
-        for item in list_items(results.manifest)
-        if hidden.get(item.question.name, frozenset()).isdisjoint(item.yes)
+        indicator
+        for indicator in list_indicators(results.manifest)
+        if hidden.get(indicator.question.name, frozenset()).isdisjoint(indicator.yes)
     ]
 
 
@@ -184,12 +184,12 @@ def _find(survey: Survey, pk: int) -> Comparison:
 def _context(survey: Survey, comparison: Comparison) -> dict[str, Any]:
     standing = find_standing(comparison)
     manifest = standing.manifest
-    items = find_items(manifest, comparison.names)
+    indicators = find_indicators(manifest, comparison.names)
     context: dict[str, Any] = {
         "survey": survey,
         "comparison": comparison,
         "title": wording.describe_title(manifest, comparison),
-        "items": items,
+        "indicators": indicators,
         "standing": wording.A_PLACE_TO_START
         if comparison.kind == Comparison.Kind.PAIRS
         else wording.describe_standing(
@@ -203,12 +203,12 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, Any]:
         "batches": comparison.through_batch,
     }
     if comparison.state == Comparison.State.DONE:
-        context |= _describe_result(comparison, manifest, items)
+        context |= _describe_result(comparison, manifest, indicators)
     return context
 
 
 def _describe_result(
-    comparison: Comparison, manifest: Manifest, items: list[Item]
+    comparison: Comparison, manifest: Manifest, indicators: list[Indicator]
 ) -> dict[str, Any]:
     result = comparison.result or {}
     if comparison.kind == Comparison.Kind.PAIRS:
@@ -219,7 +219,7 @@ def _describe_result(
         }
     if comparison.kind == Comparison.Kind.REGRESSION:
         return {"result": result, "terms": wording.write_terms(result, manifest)}
-    outcome, group = items
+    outcome, group = indicators
     return {
         "result": result,
         "difference": wording.describe_difference(result, outcome, group),

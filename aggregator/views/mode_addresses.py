@@ -1,4 +1,4 @@
-"""The two strata of a survey on result pages: what browsers sent, and what coins decided.
+"""The result pages of a survey's two modes: answered in the browser, or with two coins.
 
 Each has pages, pictures and files of its own under the same names; they are pooled only on the
 page that compares them, and only if a researcher asks for it (aggregator/results/modes.py).
@@ -17,7 +17,7 @@ _PAGES = ("results", "results_panel", "chart_svg", "chart_png", "reports_csv", "
 
 
 def view_of(survey: Survey, *, mode: str) -> View:
-    """What may be shown of one stratum; 404 if coins were never offered."""
+    """Return what may be shown for one mode; 404 if coins were never offered."""
     view = find_view(survey, mode=mode)
     if mode == MANUAL and view.wave is None:
         raise Http404("This survey offers no coins.")
@@ -25,7 +25,7 @@ def view_of(survey: Survey, *, mode: str) -> View:
 
 
 def find_addresses(view: View) -> dict[str, str]:
-    """Pages and files of the stratum, by name; `other` is the results page of the other one."""
+    """Return the mode's pages and files by name; `other` is the other mode's results page."""
     mode = view.wave.mode if view.wave else ELECTRONIC
     addresses = {name: _address(view.survey, name, mode=mode) for name in _PAGES}
     if mode == MANUAL:

@@ -9,9 +9,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from aggregator.comparisons.sentences import FigureLine, describe_standing
-from aggregator.exports.modes import respond_with_strata
+from aggregator.exports.modes import respond_with_mode_comparison
 from aggregator.problems import TOO_FEW_RESPONSES
-from aggregator.results.modes import StrataQuestion, pair_strata
+from aggregator.results.modes import ModeComparison, compare_modes
 from aggregator.results.results import QuestionResult, Results, View
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
@@ -35,7 +35,7 @@ class Line:
 
 @for_owner
 @require_safe
-def both(request: HttpRequest, survey: Survey) -> HttpResponse:
+def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Each question's two shares and their difference; pooled only with ?pooled=yes."""
     coins, browser = view_of(survey, mode=MANUAL), view_of(survey, mode=ELECTRONIC)
     pooled = _is_pooled(request)
@@ -55,12 +55,12 @@ def both(request: HttpRequest, survey: Survey) -> HttpResponse:
             is_over=not wave.is_open,
         ),
     }
-    return render(request, "aggregator/results/both.html", context)
+    return render(request, "aggregator/results/mode_comparison.html", context)
 
 
 @for_owner
 @require_safe
-def both_csv(request: HttpRequest, survey: Survey) -> HttpResponse:
+def mode_comparison_csv(request: HttpRequest, survey: Survey) -> HttpResponse:
     coins, browser = view_of(survey, mode=MANUAL), view_of(survey, mode=ELECTRONIC)
     if browser.results is None or coins.results is None:
         missing = coins if browser.results else browser
@@ -72,7 +72,7 @@ def both_csv(request: HttpRequest, survey: Survey) -> HttpResponse:
         }
         status = TOO_FEW_RESPONSES.status
         return render(request, "aggregator/results/nothing_to_export.html", context, status=status)
-    return respond_with_strata(
+    return respond_with_mode_comparison(
         _pair(browser, coins),
         browser=browser.results,
         coins=coins.results,
@@ -84,10 +84,10 @@ def _is_pooled(request: HttpRequest) -> bool:
     return request.GET.get("pooled") == "yes"
 
 
-def _pair(browser: View, coins: View) -> list[StrataQuestion]:
+def _pair(browser: View, coins: View) -> list[ModeComparison]:
     if browser.results is None or coins.results is None:
         return []
-    return list(pair_strata(browser=browser.results, coins=coins.results))
+    return list(compare_modes(browser=browser.results, coins=coins.results))
 
 
 def _list_missing(browser: View, coins: View) -> list[str]:
@@ -99,7 +99,7 @@ def _list_missing(browser: View, coins: View) -> list[str]:
     return [name for name, results in found.items() if results is None]
 
 
-def _write_line(found: StrataQuestion, *, pooled: bool) -> Line:
+def _write_line(found: ModeComparison, *, pooled: bool) -> Line:
     both, difference = found.pooled, found.difference
     warning = ""
     if found.alarms:

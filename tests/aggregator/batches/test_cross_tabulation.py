@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from aggregator.batches import cross_tabulation
-from aggregator.batches.cross_tabulation import PairCounter, count_ones, count_table
+from aggregator.batches.cross_tabulation import PairCounter, count_ones, cross_tabulate
 from aggregator.batches.packing import count_codes, pack_reports
 
 # The sizes at which a word is nearly full, full and just too small.
@@ -46,7 +46,7 @@ def test_a_table_agrees_with_counting_row_by_row(
     ks, [rows] = case
     order = data.draw(st.permutations(range(len(ks))))
     columns = order[: data.draw(st.integers(1, min(len(ks), 3)))]
-    table = count_table(pack_reports(rows, ks=ks), size=len(rows), ks=ks, columns=columns)
+    table = cross_tabulate(pack_reports(rows, ks=ks), size=len(rows), ks=ks, columns=columns)
     assert table.dtype == np.int64
     assert table.tolist() == count_naively(rows, ks=ks, columns=columns).tolist()
 
@@ -57,7 +57,7 @@ def test_a_table_of_one_question_holds_its_counts(
 ) -> None:
     ks, [rows] = case
     packed = pack_reports(rows, ks=ks)
-    tables = [count_table(packed, size=len(rows), ks=ks, columns=[i]) for i in range(len(ks))]
+    tables = [cross_tabulate(packed, size=len(rows), ks=ks, columns=[i]) for i in range(len(ks))]
     counts = count_codes(packed, size=len(rows), ks=ks)
     assert [table.tolist() for table in tables] == counts
     ones = [count[1] for count, k in zip(counts, ks, strict=True) if k == 2]
@@ -124,14 +124,14 @@ def test_a_counter_without_batches_holds_zeros() -> None:
 def test_eight_questions_make_a_table() -> None:
     ks = [2, 3, 2, 2, 4, 2, 2, 3]
     rows = draw_rows(np.random.default_rng(2), size=5000, ks=ks)
-    table = count_table(pack_reports(rows, ks=ks), size=5000, ks=ks, columns=range(8))
+    table = cross_tabulate(pack_reports(rows, ks=ks), size=5000, ks=ks, columns=range(8))
     assert table.tolist() == count_naively(rows, ks=ks, columns=range(8)).tolist()
 
 
 def test_the_largest_table_reaches_its_last_cell() -> None:
     ks = [64, 32, 32]
     rows = [bytes([63, 31, 31])] * 3
-    table = count_table(pack_reports(rows, ks=ks), size=3, ks=ks, columns=[0, 1, 2])
+    table = cross_tabulate(pack_reports(rows, ks=ks), size=3, ks=ks, columns=[0, 1, 2])
     assert table.size == cross_tabulation.MAX_CELLS
     assert table[63, 31, 31] == table.sum() == 3
 
@@ -150,7 +150,7 @@ def test_columns_that_make_no_table_are_refused(columns: list[int], message: str
     ks = [2, 40, 40, 41]
     packed = pack_reports([bytes(4)], ks=ks)
     with pytest.raises(ValueError, match=message):
-        count_table(packed, size=1, ks=ks, columns=columns)
+        cross_tabulate(packed, size=1, ks=ks, columns=columns)
 
 
 @pytest.mark.parametrize("size", [64, 128])
@@ -158,7 +158,7 @@ def test_a_wrong_number_of_bytes_is_refused(size: int) -> None:
     expected = "packed must hold .* bytes, got 17"
     for ks in ([2, 2], [2, 3]):
         with pytest.raises(ValueError, match=expected):
-            count_table(bytes(17), size=size, ks=ks, columns=[0])
+            cross_tabulate(bytes(17), size=size, ks=ks, columns=[0])
         with pytest.raises(ValueError, match=expected):
             count_ones(bytes(17), size=size, ks=ks)
         with pytest.raises(ValueError, match=expected):
@@ -168,7 +168,7 @@ def test_a_wrong_number_of_bytes_is_refused(size: int) -> None:
 def test_a_code_that_cannot_be_is_refused_rather_than_counted_elsewhere() -> None:
     packed = pack_reports([b"\1\3"], ks=[2, 4])
     with pytest.raises(ValueError, match="packed must hold codes below 3 in column 1, got 3"):
-        count_table(packed, size=1, ks=[2, 3], columns=[0, 1])
+        cross_tabulate(packed, size=1, ks=[2, 3], columns=[0, 1])
 
 
 def test_pairs_need_questions_with_two_codes() -> None:

@@ -1,4 +1,4 @@
-"""What can be compared in a survey of every type, and that a subset leaves joint counts right."""
+"""What can be compared in a survey of every type; cross tabulations under a random subset."""
 
 from __future__ import annotations
 
@@ -21,8 +21,13 @@ from aggregator.comparisons.analysis import (
     analyse_table,
     count_pair,
 )
-from aggregator.comparisons.indicators import Item, count_items, find_items, list_items
-from aggregator.comparisons.jobs import NotComparable, _check_choice, find_plain_items
+from aggregator.comparisons.indicators import (
+    Indicator,
+    cross_tabulate_indicators,
+    find_indicators,
+    list_indicators,
+)
+from aggregator.comparisons.jobs import NotComparable, _check_choice, find_plain_indicators
 from aggregator.comparisons.sentences import describe_pairs_left_out
 from aggregator.models import Comparison
 from aggregator.simulation.demo_surveys import STUDY
@@ -38,7 +43,7 @@ Truth = dict[tuple[int, ...], float]  # by the codes of all symbols
 
 @pytest.fixture
 def manifest(db: None) -> Manifest:
-    owner = User.objects.create_user(email="items@example.org")
+    owner = User.objects.create_user(email="indicators@example.org")
     survey = create_survey(owner=owner, title="Study", drawn=4)
     STUDY.add_questions(survey)
     return describe(survey=survey, wave_number=1)
@@ -64,28 +69,33 @@ def test_reports_with_a_subset_survive_packing(manifest: Manifest, reports: list
         assert counts[place] == [shown.count(code) for code in range(symbol.k)]
 
 
-def test_joint_counts_are_of_the_reports_that_have_both(
+def test_a_cross_tabulation_counts_the_reports_that_have_both(
     manifest: Manifest, reports: list[bytes]
 ) -> None:
     layout = Layout.of(manifest)
     packed = pack_reports(layout.write_columns(reports), ks=layout.ks)
-    names = [item.name for item in list_items(manifest)]
+    names = [indicator.name for indicator in list_indicators(manifest)]
     for pair in list(combinations(names, 2))[::5]:
-        items = find_items(manifest, pair)
-        if items[0].symbol != items[1].symbol:
-            found = count_items(packed, size=len(reports), layout=layout, items=items)
-            assert found.tolist() == count_by_rows(reports, items).tolist()
+        indicators = find_indicators(manifest, pair)
+        if indicators[0].symbol != indicators[1].symbol:
+            found = cross_tabulate_indicators(
+                packed, size=len(reports), layout=layout, indicators=indicators
+            )
+            assert found.tolist() == count_by_rows(reports, indicators).tolist()
 
 
-def count_by_rows(reports: Sequence[bytes], items: Sequence[Item]) -> Any:
-    """The joint table, of the reports in which all items were drawn."""
-    counts = np.zeros([item.codes for item in items], dtype=int)
+def count_by_rows(reports: Sequence[bytes], indicators: Sequence[Indicator]) -> Any:
+    """The joint table, of the reports in which all indicators were drawn."""
+    counts = np.zeros([indicator.codes for indicator in indicators], dtype=int)
     for report in reports:
-        if not any(report[item.place] == NOT_DRAWN for item in items):
-            gates = (0 if item.gate_place is None else report[item.gate_place] for item in items)
+        if not any(report[indicator.place] == NOT_DRAWN for indicator in indicators):
+            gates = (
+                0 if indicator.gate_place is None else report[indicator.gate_place]
+                for indicator in indicators
+            )
             codes = (
-                gate * item.symbol.k + report[item.place]
-                for item, gate in zip(items, gates, strict=True)
+                gate * indicator.symbol.k + report[indicator.place]
+                for indicator, gate in zip(indicators, gates, strict=True)
             )
             counts[tuple(codes)] += 1
     return counts
@@ -124,22 +134,26 @@ def count_pairs(manifest: Manifest, reports: Sequence[bytes]) -> PairCounts:
     return counter.result()
 
 
-def test_all_pairs_of_plain_items_agree_with_counting_rows(plain: Manifest) -> None:
+def test_all_pairs_of_plain_indicators_agree_with_counting_rows(plain: Manifest) -> None:
     reports = send_anything(plain, people=700)
-    counts, items = count_pairs(plain, reports), find_plain_items(plain)
-    assert len(items) == 4
-    for pair in combinations(items, 2):
+    counts, indicators = count_pairs(plain, reports), find_plain_indicators(plain)
+    assert len(indicators) == 4
+    for pair in combinations(indicators, 2):
         found = count_pair(counts, Layout.of(plain), *pair)
         assert found.tolist() == count_by_rows(reports, pair).tolist()
 
 
 def test_pairs_whom_too_few_were_asked_are_named(plain: Manifest) -> None:
-    reports = send_anything(plain, people=700)  # of whom a sixth are asked each pair
-    counts, items, layout = count_pairs(plain, reports), find_plain_items(plain), Layout.of(plain)
-    numbers = sorted(
-        int(count_pair(counts, layout, *pair).sum()) for pair in combinations(items, 2)
+    reports = send_anything(plain, people=700)  # a sixth of them are asked each pair
+    counts, indicators, layout = (
+        count_pairs(plain, reports),
+        find_plain_indicators(plain),
+        Layout.of(plain),
     )
-    found = analyse_pairs(items=items, counts=counts, layout=layout, minimum=numbers[2])
+    numbers = sorted(
+        int(count_pair(counts, layout, *pair).sum()) for pair in combinations(indicators, 2)
+    )
+    found = analyse_pairs(indicators=indicators, counts=counts, layout=layout, minimum=numbers[2])
     assert sorted(pair["n"] for pair in found["pairs"]) == numbers[2:]
     assert sorted(pair["n"] for pair in found["too_few"]) == numbers[:2]
     text = describe_pairs_left_out(found, plain)
@@ -158,17 +172,17 @@ def test_no_pairs_are_promised_where_nobody_is_asked_two(plain: Manifest) -> Non
 # --- the study, in which everything occurs --------------------------------------------------------
 
 
-def test_every_answer_that_makes_groups_is_an_item(manifest: Manifest) -> None:
-    items = {item.name: item for item in list_items(manifest)}
-    assert list(items) == [
+def test_every_answer_that_makes_groups_is_an_indicator(manifest: Manifest) -> None:
+    indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}
+    assert list(indicators) == [
         *("q2.0", "q2.1"),
         *("q3", "q4", "q5.0", "q5.1", "q5.2", "q5.3", "q6.1", "q6.2", "q6.3", "q6.4"),
         *("q7.1", "q7.2", "q7.3", "q7.4", "q8", "q9.yes", "q9.follow_up"),
     ]
-    assert items["q6.3"].label == "Q6 (4 or more)"
-    assert (items["q6.3"].yes, items["q6.3"].no) == ((3, 4), (0, 1, 2))
-    assert items["q9.follow_up"].variable.categories == ((2,), (1,), (0,))
-    assert [name for name, item in items.items() if item.is_number] == ["q4", "q8"]
+    assert indicators["q6.3"].label == "Q6 (4 or more)"
+    assert (indicators["q6.3"].yes, indicators["q6.3"].no) == ((3, 4), (0, 1, 2))
+    assert indicators["q9.follow_up"].variable.categories == ((2,), (1,), (0,))
+    assert [name for name, indicator in indicators.items() if indicator.is_number] == ["q4", "q8"]
 
 
 @pytest.mark.parametrize(
@@ -212,53 +226,62 @@ def gated(db: None) -> Manifest:
     return describe(survey=survey, wave_number=1)
 
 
-def expect_counts(items: Sequence[Item], truth: Truth) -> Any:
-    """Expected reports of ten million people, by the true codes of all symbols of the items."""
-    symbols = [part for item in items for part in (item.gate, item.symbol) if part is not None]
+def expect_counts(indicators: Sequence[Indicator], truth: Truth) -> Any:
+    """Expected reports of ten million people, by the true codes of all the indicators' symbols."""
+    symbols = [
+        part
+        for indicator in indicators
+        for part in (indicator.gate, indicator.symbol)
+        if part is not None
+    ]
     channel = kronecker([symbol.mechanism.channel() for symbol in symbols])
     shares = np.zeros([symbol.k for symbol in symbols])
     for codes, share in truth.items():
         shares[codes] = share
     counts = np.rint(10_000_000 * (channel @ shares.ravel())).astype(np.int64)
-    return counts.reshape([item.codes for item in items])
+    return counts.reshape([indicator.codes for indicator in indicators])
 
 
-def test_items_behind_a_gate_are_compared_among_those_who_answered(gated: Manifest) -> None:
-    items = find_items(gated, ["q2.1", "q2.2"])
+def test_indicators_behind_a_gate_are_compared_among_those_who_answered(gated: Manifest) -> None:
+    indicators = find_indicators(gated, ["q2.1", "q2.2"])
     # Gate 0 answered, 1 refused, 2 not asked; half answer, and A and B are independent there.
     answered: Truth = {(0, a, b): 0.5 * (0.4 if a else 0.6) * 0.5 for a in (0, 1) for b in (0, 1)}
-    counts = expect_counts(items, {**answered, (1, 0, 0): 0.1, (2, 0, 0): 0.4})
-    found = analyse_table(items=items, counts=counts)
+    counts = expect_counts(indicators, {**answered, (1, 0, 0): 0.1, (2, 0, 0): 0.4})
+    found = analyse_table(indicators=indicators, counts=counts)
     assert found["share_first"]["estimate"] == pytest.approx(0.4, abs=1e-4)
     assert found["share_second"]["estimate"] == pytest.approx(0.4, abs=1e-4)
     assert found["test"]["p_value"] > 0.99
-    assert items[0].category_texts == ("No", "Yes", "Not asked or no answer")
+    assert indicators[0].category_texts == ("No", "Yes", "Not asked or no answer")
 
 
-def test_items_behind_two_gates_are_compared_among_those_who_answered_both(
+def test_indicators_behind_two_gates_are_compared_among_those_who_answered_both(
     gated: Manifest,
 ) -> None:
-    items = find_items(gated, ["q2.1", "q3.1"])
+    indicators = find_indicators(gated, ["q2.1", "q3.1"])
     both: Truth = {(0, a, 0, b): 0.3 * (0.5 if a == b else 0.1) for a in (0, 1) for b in (0, 1)}
     both = {codes: 0.3 * share / sum(both.values()) for codes, share in both.items()}
     rest: Truth = {(1, 0, 0, 1): 0.2, (2, 0, 0, 0): 0.2, (2, 0, 1, 0): 0.1, (0, 1, 1, 0): 0.2}
-    found = analyse_table(items=items, counts=expect_counts(items, both | rest))
+    found = analyse_table(indicators=indicators, counts=expect_counts(indicators, both | rest))
     assert found["share_first"]["estimate"] == pytest.approx(5 / 6, abs=1e-4)
     assert found["share_second"]["estimate"] == pytest.approx(1 / 6, abs=1e-4)
-    effect = analyse_regression(items=items, counts=expect_counts(items, both | rest))
+    effect = analyse_regression(
+        indicators=indicators, counts=expect_counts(indicators, both | rest)
+    )
     assert effect["terms"][1]["coefficient"] == pytest.approx(2 * np.log(5), abs=1e-3)
 
 
-def test_gates_are_counted_with_the_first_of_their_items(gated: Manifest) -> None:
+def test_gates_are_counted_with_the_first_of_their_indicators(gated: Manifest) -> None:
     generator = random.Random(9)
     sent = [bytes(generator.randrange(symbol.k) for symbol in gated.symbols) for _ in range(300)]
     layout = Layout.of(gated)
     packed = pack_reports(layout.write_columns(sent), ks=layout.ks)
     for names in (["q2.2", "q2.1"], ["q1", "q3.2", "q2.1", "q3.1"]):
-        items = find_items(gated, names)
-        found = count_items(packed, size=len(sent), layout=layout, items=items)
-        assert found.tolist() == count_by_rows(sent, items).tolist()
-    assert [item.name for item in find_plain_items(gated)] == ["q1", "q4"]
+        indicators = find_indicators(gated, names)
+        found = cross_tabulate_indicators(
+            packed, size=len(sent), layout=layout, indicators=indicators
+        )
+        assert found.tolist() == count_by_rows(sent, indicators).tolist()
+    assert [indicator.name for indicator in find_plain_indicators(gated)] == ["q1", "q4"]
 
 
 def test_a_number_may_be_the_outcome_of_two_questions(manifest: Manifest) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import User
-from aggregator.comparisons.jobs import NotComparable, find_plain_items
+from aggregator.comparisons.jobs import NotComparable, find_plain_indicators
 from aggregator.exports.tables import stream_reports
 from aggregator.models import Comparison, RawReport
 from aggregator.results.results import find_view, hide_small_groups
@@ -168,7 +168,7 @@ def test_hidden_groups_are_not_compared(wave: Wave) -> None:
     assert compute(ask(wave, Kind.TABLE, "q2", "q1.1")).result is not None
     with pytest.raises(NotComparable, match="not scrambled"):
         ask(wave, Kind.TABLE, "q1.1", "q1.0")
-    assert [item.name for item in find_plain_items(find_manifest(survey))] == ["q2"]
+    assert [one.name for one in find_plain_indicators(find_manifest(survey))] == ["q2"]
 
 
 def find_manifest(survey: Survey) -> Manifest:

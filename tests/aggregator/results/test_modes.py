@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from aggregator.results.modes import pair_strata
+from aggregator.results.modes import compare_modes
 from aggregator.results.results import find_view
 from privacy.associations.comparison import compare_groups, pool_strata
 from surveys.authoring.services import close_wave
@@ -43,7 +43,7 @@ def make_answered(
     return survey
 
 
-def read(survey: Survey, name: str = "both", query: str = "") -> Any:
+def read(survey: Survey, name: str = "mode_comparison", query: str = "") -> Any:
     return sign_in(survey.owner).get(reverse(f"aggregator:{name}", args=[survey.slug]) + query)
 
 
@@ -62,7 +62,7 @@ def test_the_difference_is_of_true_answers_behind_channels_of_their_own() -> Non
     # 40 flips of 100: d = .2 and c = .4, so .5 becomes .5 and .44 becomes .2; two coins: 2 s − .5.
     for words in ("people 50 %", "people 20 %", "people 40 %", "Coins less browser 20 points"):
         assert words in page
-    first, second = rows_of(read(survey, "both_csv"))
+    first, second = rows_of(read(survey, "mode_comparison_csv"))
     assert float(first["browser_estimate"]) == pytest.approx(0.5)
     assert float(first["coins_estimate"]) == pytest.approx(0.5)
     assert float(first["difference"]) == pytest.approx(0, abs=1e-8)
@@ -84,7 +84,7 @@ def test_pooled_shares_are_shown_only_to_those_who_ask() -> None:
     assert "Pooled, because you chose so" in words_of(together)
     for query in ("?pooled=1", "?pooled=", "?pooled=no"):
         assert "because you chose so" not in words_of(read(survey, query=query))
-    first, _ = rows_of(read(survey, "both_csv", "?pooled=yes"))
+    first, _ = rows_of(read(survey, "mode_comparison_csv", "?pooled=yes"))
     expected = pool_strata(
         successes=[55, 100],
         totals=[100, 200],
@@ -106,7 +106,7 @@ def test_shares_that_differ_are_not_to_be_pooled() -> None:
     page = words_of(read(survey, query="?pooled=yes"))
     assert page.count("so one share describes neither. Do not pool them here.") == 1
     assert "Do not pool" not in words_of(read(survey))
-    first, _ = rows_of(read(survey, "both_csv"))
+    first, _ = rows_of(read(survey, "mode_comparison_csv"))
     # 2 · .7 − ½ − (2 · .3 − ½), the same channel
     assert float(first["difference"]) == pytest.approx(0.8)
     assert first["difference_method"] == "newcombe"
@@ -124,7 +124,7 @@ def test_codes_that_cannot_be_are_not_to_be_used() -> None:
     survey = make_answered(browser=[100, 100], coins=[0, 50])
     page = words_of(read(survey, query="?pooled=yes"))
     assert "are the likely cause of the codes of coins." in page
-    first, second = rows_of(read(survey, "both_csv"))
+    first, second = rows_of(read(survey, "mode_comparison_csv"))
     assert (first["coins_status"], second["coins_status"]) == ("alarm", "ok")
 
 
@@ -149,7 +149,7 @@ def test_below_the_display_minimum_of_either_nothing_is_shown(few: str) -> None:
     name = "those who tossed two coins" if few == "manual" else "those who answered in the browser"
     assert f"Too few responses to show from {name}." in page
     assert "Coins less browser" not in page
-    assert read(survey, "both_csv").status_code == 409
+    assert read(survey, "mode_comparison_csv").status_code == 409
 
 
 def test_before_any_report_it_says_so_of_both() -> None:
@@ -165,19 +165,21 @@ def test_only_questions_that_coins_asked_are_compared() -> None:
     found = [find_view(survey, mode=mode).results for mode in ("electronic", "manual")]
     assert found[0] is not None
     assert found[1] is not None
-    names = [one.coins.question.name for one in pair_strata(browser=found[0], coins=found[1])]
+    names = [one.coins.question.name for one in compare_modes(browser=found[0], coins=found[1])]
     assert names == ["q1", "q2"]
 
 
 def test_without_coins_there_is_no_such_page() -> None:
     survey = make_launched_survey().survey
     assert read(survey).status_code == 404
-    assert read(survey, "both_csv").status_code == 404
-    assert Client().get(reverse("aggregator:both", args=[survey.slug])).status_code == 302
+    assert read(survey, "mode_comparison_csv").status_code == 404
+    assert (
+        Client().get(reverse("aggregator:mode_comparison", args=[survey.slug])).status_code == 302
+    )
 
 
 def test_both_results_lead_there() -> None:
     survey = make_answered(browser=[100, 88], coins=[55, 35])
-    path = reverse("aggregator:both", args=[survey.slug])
+    path = reverse("aggregator:mode_comparison", args=[survey.slug])
     for name in ("results", "coin_results"):
         assert f'href="{path}"' in read(survey, name).content.decode()
