@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from aggregator.results.estimands import Among
-from aggregator.results.results import DeclaredResult, FigureResult, QuestionResult, Results
-from aggregator.results.sentences import FAKE_SHARE, INTERVALS, describe_figure
+from aggregator.results.results import DeclaredResult, Estimate, QuestionResult, Results
+from aggregator.results.sentences import FAKE_SHARE, INTERVALS, describe_estimate
 
 METHODS = tuple(INTERVALS)
 # The same words as the marks on the pages.
@@ -38,10 +38,10 @@ class GuideSerializer(serializers.Serializer[dict[str, Any]]):
     high = serializers.FloatField()
 
 
-class FigureSerializer(serializers.Serializer[dict[str, Any]]):
+class EstimateSerializer(serializers.Serializer[dict[str, Any]]):
     """One share or mean. Shares are fractions; the estimate is not clipped to what can be."""
 
-    figure = serializers.CharField(
+    estimand = serializers.CharField(
         help_text="a code, an item, mean, yes, follow_up, refused or asked"
     )
     kind = serializers.ChoiceField(choices=("share", "mean"))
@@ -70,7 +70,7 @@ class FigureSerializer(serializers.Serializer[dict[str, Any]]):
     interval_high = serializers.FloatField()
     guides = GuideSerializer(many=True)
     together_method = serializers.ChoiceField(choices=METHODS)
-    together_low = serializers.FloatField(help_text="holds for all figures shown at once")
+    together_low = serializers.FloatField(help_text="holds for all estimates shown at once")
     together_high = serializers.FloatField()
     fake_2_percent_low = serializers.FloatField(
         allow_null=True, help_text="the interval if 2 % of the reports were invented"
@@ -99,7 +99,7 @@ class QuestionSerializer(serializers.Serializer[dict[str, Any]]):
     alarm = serializers.BooleanField(
         help_text="the design could not plausibly have produced these codes, at any look"
     )
-    figures = FigureSerializer(
+    estimates = EstimateSerializer(
         many=True, help_text="none while fewer were asked than the display minimum"
     )
 
@@ -202,19 +202,19 @@ def _describe_question(results: Results, result: QuestionResult) -> dict[str, An
         "level": result.level,
         "together_level": result.together_level,
         "alarm": result.alarm,
-        "figures": [_describe_figure(result, found) for found in result.figures],
+        "estimates": [_describe_estimate(result, found) for found in result.estimates],
     }
 
 
-def _describe_figure(result: QuestionResult, found: FigureResult) -> dict[str, Any]:
+def _describe_estimate(result: QuestionResult, found: Estimate) -> dict[str, Any]:
     band = result.band(found, fake_share=FAKE_SHARE)
     return {
-        "figure": found.figure.name,
-        "kind": found.figure.kind,
-        "text": found.figure.text,
-        "of": found.figure.of,
+        "estimand": found.estimand.name,
+        "kind": found.estimand.kind,
+        "text": found.estimand.text,
+        "of": found.estimand.of,
         "unit": result.question.unit if found.is_mean else "",
-        "symbol": found.figure.symbol,
+        "symbol": found.estimand.symbol,
         "count": found.count,
         "raw_share": found.raw_share,
         "estimate": found.estimate,
@@ -231,7 +231,7 @@ def _describe_figure(result: QuestionResult, found: FigureResult) -> dict[str, A
         "fake_2_percent_high": None if band is None else band.high,
         "effective_n": found.effective_total,
         "status": result.status_of(found).value,
-        "sentence": describe_figure(result, found),
+        "sentence": describe_estimate(result, found),
     }
 
 

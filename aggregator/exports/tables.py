@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from aggregator.batches.columns import Layout
 from aggregator.batches.packing import unpack_reports
 from aggregator.models import Batch
-from aggregator.results.results import FigureResult, QuestionResult, Results
+from aggregator.results.results import Estimate, QuestionResult, Results
 from aggregator.results.sentences import FAKE_SHARE
 from surveys.manifest.manifest import NOT_DRAWN, Symbol
 from surveys.models import Wave
@@ -43,8 +43,8 @@ ESTIMATE_COLUMNS = (
     "question",
     "question_type",
     "question_text",
-    "figure",
-    "figure_text",
+    "estimand",
+    "estimand_text",
     "kind",
     "of",
     "unit",
@@ -132,26 +132,26 @@ def write_row(cells: Iterable[str | float | None]) -> bytes:
 
 # --- estimates.csv ------------------------------------------------------------------------------
 def stream_estimates(results: Results) -> Iterator[bytes]:
-    """One row for every figure of every question that reaches the display minimum."""
+    """One row for every estimate of every question that reaches the display minimum."""
     yield write_row(ESTIMATE_COLUMNS)
     symbols = {symbol.name: symbol for symbol in results.manifest.symbols}
     for question in results.questions:
-        for found in question.figures:
-            symbol = symbols[found.figure.symbol]
+        for found in question.estimates:
+            symbol = symbols[found.estimand.symbol]
             yield write_row(_estimate_cells(results, question, found, symbol))
 
 
 def _estimate_cells(
-    results: Results, question: QuestionResult, found: FigureResult, symbol: Symbol
+    results: Results, question: QuestionResult, found: Estimate, symbol: Symbol
 ) -> Iterator[str | float | None]:
     wave, snapshot, mechanism = results.wave, results.snapshot, symbol.mechanism
-    figure = found.figure
+    estimand = found.estimand
     yield from (results.manifest.survey, results.manifest.title, wave.number, wave.mode)
     yield from (wave.manifest_hash_hex, wave.state, wave.ending)
     yield from (snapshot.through_batch, snapshot.method_version, snapshot.day.isoformat())
     yield from (question.question.name, question.question.type, question.question.text)
-    yield from (figure.name, figure.text, figure.kind.value, figure.of.value)
-    yield from (question.question.unit or None, figure.symbol)
+    yield from (estimand.name, estimand.text, estimand.kind.value, estimand.of.value)
+    yield from (question.question.unit or None, estimand.symbol)
     yield from (DESIGN, mechanism.symbols, mechanism.threshold, mechanism.keep_probability)
     yield from (mechanism.other_probability, mechanism.slope, mechanism.epsilon)
     yield from (question.question.epsilon, results.manifest.statement_epsilon(question.question))

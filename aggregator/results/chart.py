@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aggregator.models import Snapshot
-from aggregator.results.results import FigureResult, QuestionResult, Results, read_results
+from aggregator.results.results import Estimate, QuestionResult, Results, read_results
 from aggregator.results.sentences import (
     EMPTY,
     GUIDES,
-    describe_figure,
+    describe_estimate,
     describe_intervals,
     describe_whom,
     summarize,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WIDTH = 560
 ROW_HEIGHT = 62
 TRACK = 17  # px below the middle of a row
-PHONE_WIDTH = 420  # px: below, the figures stand under the question
+PHONE_WIDTH = 420  # px: below, the numbers stand under the question
 PNG_SCALE = 2
 LABEL_LENGTH = 68
 TITLE_LENGTH = 62
@@ -108,7 +108,7 @@ def build_rows(results: Results, *, truths: Mapping[str, float] = EMPTY) -> list
         _build_row(
             question,
             found,
-            truth=truths.get(f"{question.question.name} {found.figure.name}"),
+            truth=truths.get(f"{question.question.name} {found.estimand.name}"),
         )
         for question in results.questions
         for found in question.interest
@@ -116,18 +116,18 @@ def build_rows(results: Results, *, truths: Mapping[str, float] = EMPTY) -> list
     ]
 
 
-def _build_row(question: QuestionResult, found: FigureResult, *, truth: float | None) -> Row:
+def _build_row(question: QuestionResult, found: Estimate, *, truth: float | None) -> Row:
     key = f"Q{question.number}"
     alone = len(question.interest) == 1
     half, most = found.guides
     hidden = found.contradiction
-    text = question.question.text if alone else f"{found.figure.text} · {question.question.text}"
+    text = question.question.text if alone else f"{found.estimand.text} · {question.question.text}"
     return Row(
-        key=key if alone else f"{key} {found.figure.name}",
+        key=key if alone else f"{key} {found.estimand.name}",
         label=textwrap.shorten(f"{key}  {text}", width=LABEL_LENGTH, placeholder=" …"),
         value=summarize(question, found),
         question=question.question.text,
-        option=f"{found.figure.text} {describe_whom(found)}".rstrip(),
+        option=f"{found.estimand.text} {describe_whom(found)}".rstrip(),
         estimate=None if hidden else found.shown,
         low=None if hidden else found.low,
         high=None if hidden else found.high,
@@ -135,7 +135,7 @@ def _build_row(question: QuestionResult, found: FigureResult, *, truth: float | 
         high_80=None if hidden else most.high,
         low_50=None if hidden else half.low,
         high_50=None if hidden else half.high,
-        interval=describe_figure(question, found),
+        interval=describe_estimate(question, found),
         clipped=found.is_clipped,
         truth=truth,
     )
@@ -260,14 +260,14 @@ def _layers(*, has_truths: bool) -> list[altair.Chart]:
 
 
 def _texts(base: altair.Chart, y: altair.Y) -> list[altair.Chart]:
-    """Question and figures of each row: side by side, or one above the other on a phone."""
+    """Question and numbers of each row: side by side, or one above the other on a phone."""
     import altair as alt
 
     def on_phone(narrow: str, wide: str) -> altair.ExprRef:
         return alt.ExprRef(f"width < {PHONE_WIDTH} ? {narrow} : {wide}")
 
     question = base.encode(x=alt.value(0), y=y, text="label:N")
-    figures = base.encode(x=alt.value(on_phone("0", "width")), y=y, text="value:N")
+    numbers = base.encode(x=alt.value(on_phone("0", "width")), y=y, text="value:N")
     label: dict[str, Any] = {
         "align": "left",
         "limit": on_phone("width", "width - 135"),
@@ -284,7 +284,7 @@ def _texts(base: altair.Chart, y: altair.Y) -> list[altair.Chart]:
     rim = {"stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round"}
     return [
         chart.mark_text(baseline="middle", fontSize=14, **look)
-        for chart, style in ((question, label), (figures, value))
+        for chart, style in ((question, label), (numbers, value))
         for look in ({**style, **rim}, style)
     ]
 

@@ -1,7 +1,7 @@
-"""Which figures a question gives: shares of whom among whom, and means.
+"""What is estimated for each type of question: shares of some group, and means.
 
-A pure function of the manifest. Estimates, pages, charts and files all follow this list, so a
-figure has the same meaning everywhere.
+A pure function of the manifest. Estimates, pages, charts and files all follow this list, so an
+estimand has the same meaning everywhere.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Among(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class Estimand:
     """What is estimated from the codes of one symbol, or as a ratio to another one's.
 
     The share of the codes `event` among the codes `among`; `among` is None where it is all. With
@@ -50,12 +50,12 @@ class Figure:
     shown: bool = True  # on pages; of yes and no only the yes
 
 
-def list_figures(manifest: Manifest) -> list[Figure]:
-    """Every figure of every protected question, in the order of the survey."""
-    return [figure for question in manifest.questions for figure in figures_of(question)]
+def list_estimands(manifest: Manifest) -> list[Estimand]:
+    """Every estimand of every protected question, in the order of the survey."""
+    return [estimand for question in manifest.questions for estimand in estimands_of(question)]
 
 
-def figures_of(question: ManifestQuestion) -> Iterator[Figure]:
+def estimands_of(question: ManifestQuestion) -> Iterator[Estimand]:
     if not question.is_protected:
         return
     if question.type == "several":
@@ -79,9 +79,9 @@ def _whom(question: ManifestQuestion) -> Among:
     return Among.ANSWERED if extras else Among.EVERYONE
 
 
-def _of_options(question: ManifestQuestion) -> Iterator[Figure]:
+def _of_options(question: ManifestQuestion) -> Iterator[Estimand]:
     for option in question.options:
-        yield Figure(
+        yield Estimand(
             question=question.name,
             kind=Kind.SHARE,
             name=str(option.code),
@@ -96,9 +96,9 @@ def _of_options(question: ManifestQuestion) -> Iterator[Figure]:
         yield _mean(question)
 
 
-def _mean(question: ManifestQuestion) -> Figure:
+def _mean(question: ManifestQuestion) -> Estimand:
     """Of a rounded number from the share of ones; of a scale's points from all their shares."""
-    return Figure(
+    return Estimand(
         question=question.name,
         kind=Kind.MEAN,
         name="mean",
@@ -110,8 +110,8 @@ def _mean(question: ManifestQuestion) -> Figure:
     )
 
 
-def _of_follow_up(question: ManifestQuestion) -> Iterator[Figure]:
-    yield Figure(
+def _of_follow_up(question: ManifestQuestion) -> Iterator[Estimand]:
+    yield Estimand(
         question=question.name,
         kind=Kind.SHARE,
         name="yes",
@@ -121,7 +121,7 @@ def _of_follow_up(question: ManifestQuestion) -> Iterator[Figure]:
         among=_answered(question),
         of=_whom(question),
     )
-    yield Figure(
+    yield Estimand(
         question=question.name,
         kind=Kind.SHARE,
         name="follow_up",
@@ -133,9 +133,9 @@ def _of_follow_up(question: ManifestQuestion) -> Iterator[Figure]:
     )
 
 
-def _of_items(question: ManifestQuestion) -> Iterator[Figure]:
+def _of_items(question: ManifestQuestion) -> Iterator[Estimand]:
     for option in question.options:
-        yield Figure(
+        yield Estimand(
             question=question.name,
             kind=Kind.SHARE,
             name=str(option.code),
@@ -147,12 +147,12 @@ def _of_items(question: ManifestQuestion) -> Iterator[Figure]:
         )
 
 
-def _of_those_who_do_not_answer(question: ManifestQuestion) -> Iterator[Figure]:
+def _of_those_who_do_not_answer(question: ManifestQuestion) -> Iterator[Estimand]:
     symbol = f"{question.name}_gate" if question.has_gate else question.name
     first = ANSWERED + 1 if question.has_gate else question.answers
     asked = tuple(range(first + question.refusal))
     if question.refused_code is not None:
-        yield Figure(
+        yield Estimand(
             question=question.name,
             kind=Kind.SHARE,
             name="refused",
@@ -163,7 +163,7 @@ def _of_those_who_do_not_answer(question: ManifestQuestion) -> Iterator[Figure]:
             of=Among.EVERYONE if question.rule is None else Among.ASKED,
         )
     if question.rule is not None:
-        yield Figure(
+        yield Estimand(
             question=question.name,
             kind=Kind.SHARE,
             name="asked",

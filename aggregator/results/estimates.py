@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggregator.batches.columns import Layout
-from aggregator.results.estimands import ANSWERED, Figure, Kind, list_figures
+from aggregator.results.estimands import ANSWERED, Estimand, Kind, list_estimands
 from privacy.shares.conditional import dirichlet_sequence_share, likelihood_ratio_share
 from privacy.shares.coverage import choose_method
 from privacy.shares.estimation import estimate_marginal_shares, fit_joint_shares
@@ -33,10 +33,10 @@ ALARM_LEVEL = 0.99
 def compute_estimates(
     *, manifest: Manifest, counts: Sequence[Sequence[int]], fixed_end: bool
 ) -> list[dict[str, Any]]:
-    """Estimate every figure of every protected question, unclipped, with its allowed interval.
+    """Estimate every estimand of every protected question, unclipped, with its allowed interval.
 
     `counts` are of the columns of the wave's batches. A question that was asked of nobody yet
-    has a total of 0 and no figures.
+    has a total of 0 and no estimates.
     """
     symbols = {
         symbol.name: (symbol, cells)
@@ -46,12 +46,12 @@ def compute_estimates(
         if symbol.threshold is not None
     }
     asked = {name: pair for name, pair in symbols.items() if sum(pair[1])}
-    figures = list_figures(manifest)
-    if not figures:
+    estimands = list_estimands(manifest)
+    if not estimands:
         return []
-    level = simultaneous_level(LEVEL, shares=sum(figure.shown for figure in figures))
+    level = simultaneous_level(LEVEL, shares=sum(estimand.shown for estimand in estimands))
     levels = {"guides": GUIDE_LEVELS, "one": (LEVEL,), "together": (level,)}
-    halved = any(figure.gate for figure in figures)
+    halved = any(estimand.gate for estimand in estimands)
     marginal = _Marginals.of(
         asked,
         levels=levels,
@@ -63,7 +63,7 @@ def compute_estimates(
     for question in manifest.questions:
         if not question.is_protected:
             continue
-        own = [figure for figure in figures if figure.question == question.name]
+        own = [estimand for estimand in estimands if estimand.question == question.name]
         places = [name for name, (symbol, _) in symbols.items() if symbol.question == question.name]
         total = sum(symbols[places[0]][1])
         found.append(
@@ -73,8 +73,8 @@ def compute_estimates(
                 "level": LEVEL,
                 "together_level": level,
                 "figures": [
-                    _describe_figure(figure, question, asked, marginal, fixed_end=fixed_end)
-                    for figure in own
+                    _describe_estimate(estimand, question, asked, marginal, fixed_end=fixed_end)
+                    for estimand in own
                     if total
                 ],
                 "alarm": any(marginal.alarms[name] for name in places if name in asked),
@@ -89,27 +89,27 @@ def _find_alarm_level(symbols: Sequence[Symbol]) -> float:
     return simultaneous_level(ALARM_LEVEL, shares=codes)
 
 
-def _describe_figure(
-    figure: Figure,
+def _describe_estimate(
+    estimand: Estimand,
     question: ManifestQuestion,
     asked: Mapping[str, tuple[Symbol, list[int]]],
     marginal: _Marginals,
     *,
     fixed_end: bool,
 ) -> dict[str, Any]:
-    symbol, cells = asked[figure.symbol]
-    if figure.kind is Kind.MEAN and not question.is_rounded:
+    symbol, cells = asked[estimand.symbol]
+    if estimand.kind is Kind.MEAN and not question.is_rounded:
         found = _scale_mean(question, symbol, cells, marginal.levels, fixed_end=fixed_end)
-    elif figure.gate:
-        found = marginal.ratio(figure)
-    elif figure.among is None:
-        found = marginal.share(figure)
+    elif estimand.gate:
+        found = marginal.ratio(estimand)
+    elif estimand.among is None:
+        found = marginal.share(estimand)
     else:
-        found = _conditional(figure, symbol, cells, marginal.levels, fixed_end=fixed_end)
-    if figure.kind is Kind.MEAN and question.is_rounded:
+        found = _conditional(estimand, symbol, cells, marginal.levels, fixed_end=fixed_end)
+    if estimand.kind is Kind.MEAN and question.is_rounded:
         found = _stretch(found, question)
-    count = sum(cells[code] for code in figure.event)
-    return {"figure": figure.name, "count": count, "raw_share": count / sum(cells), **found}
+    count = sum(cells[code] for code in estimand.event)
+    return {"figure": estimand.name, "count": count, "raw_share": count / sum(cells), **found}
 
 
 # --- shares of everybody who was asked -----------------------------------------------------------
@@ -185,12 +185,12 @@ class _Marginals:
             alarms={name: bool(alarm[0, list(place)].any()) for name, place in places.items()},
         )
 
-    def share(self, figure: Figure) -> dict[str, Any]:
+    def share(self, estimand: Estimand) -> dict[str, Any]:
         """One code, or all but one: then everything is turned round."""
-        place = self.places[figure.symbol]
-        left_out = sorted(set(range(len(place))) - set(figure.event))
-        turned = len(figure.event) > 1
-        (code,) = left_out if turned else figure.event
+        place = self.places[estimand.symbol]
+        left_out = sorted(set(range(len(place))) - set(estimand.event))
+        turned = len(estimand.event) > 1
+        (code,) = left_out if turned else estimand.event
         row = {name: float(column[place[code]]) for name, column in self.columns.items()}
         if turned:
             row |= {name: 1 - row[name] for name in ("estimate", "joint_estimate")}
@@ -209,9 +209,12 @@ class _Marginals:
             "contradiction": bool(self.contradictions[list(place)].any()),
         }
 
-    def ratio(self, figure: Figure) -> dict[str, Any]:
+    def ratio(self, estimand: Estimand) -> dict[str, Any]:
         """The share of an item among those who answered, from two symbols' own intervals."""
-        item, gate = self.places[figure.symbol][figure.event[0]], self.places[figure.gate][ANSWERED]
+        item, gate = (
+            self.places[estimand.symbol][estimand.event[0]],
+            self.places[estimand.gate][ANSWERED],
+        )
         ends: Ends = {}
         for name in self.levels:
             low, high = self.ends[f"half_{name}"]
@@ -234,7 +237,7 @@ class _Marginals:
             whole=whole,
             part_error=part_error,
             whole_error=whole_error,
-            total=sum(self.symbols[figure.gate][1]),
+            total=sum(self.symbols[estimand.gate][1]),
         )
         estimate, error = (None, None) if found is None else found
         return {
@@ -304,25 +307,25 @@ def _fit_jointly(symbols: Mapping[str, tuple[Symbol, list[int]]]) -> NDArray[np.
 
 
 def _conditional(
-    figure: Figure,
+    estimand: Estimand,
     symbol: Symbol,
     cells: Sequence[int],
     levels: Mapping[str, Sequence[float]],
     *,
     fixed_end: bool,
 ) -> dict[str, Any]:
-    assert figure.among is not None
+    assert estimand.among is not None
     estimate = likelihood_ratio_share if fixed_end else dirichlet_sequence_share
-    left_out = sorted(set(figure.among) - set(figure.event))
-    turned = len(figure.event) > 1
-    (code,) = left_out if turned else figure.event
+    left_out = sorted(set(estimand.among) - set(estimand.event))
+    turned = len(estimand.event) > 1
+    (code,) = left_out if turned else estimand.event
     found = {
         name: [
             estimate(
                 counts=cells,
                 mechanism=symbol.mechanism,
                 symbol=code,
-                among=figure.among,
+                among=estimand.among,
                 level=level,
             )
             for level in given

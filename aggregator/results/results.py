@@ -1,7 +1,7 @@
 """What may be said about a survey now: the newest snapshot, or why there is nothing to show.
 
 Pages, API, charts and exports all read results here, so the display minimum is checked in
-one place and a figure means the same everywhere.
+one place and an estimate means the same everywhere.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from aggregator.batches.columns import Layout
 from aggregator.models import Chart, RawReport, Snapshot
-from aggregator.results.estimands import Figure, Kind, figures_of
+from aggregator.results.estimands import Estimand, Kind, estimands_of
 from aggregator.results.snapshots import ended_as_frozen, newest_snapshot
 from privacy.mechanism.attacks import Band, robustness_band
 from privacy.mechanism.mechanisms import RandomizedResponse
@@ -52,14 +52,14 @@ class Guide:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FigureResult:
+class Estimate:
     """One share or mean. Shares are fractions; nothing is clipped here.
 
     The estimate is None where a ratio cannot be formed: nobody seems to have answered. What is
     no share of everybody who was asked has no joint estimate and no effective number.
     """
 
-    figure: Figure
+    estimand: Estimand
     scale: tuple[float, float]  # the least and the greatest value that there can be
     total: int
     count: int
@@ -79,7 +79,7 @@ class FigureResult:
 
     @property
     def is_mean(self) -> bool:
-        return self.figure.kind is Kind.MEAN
+        return self.estimand.kind is Kind.MEAN
 
     @property
     def shown(self) -> float | None:
@@ -101,41 +101,41 @@ class QuestionResult:
     number: int
     question: ManifestQuestion
     total: int  # reports in which the question was asked
-    figures: tuple[FigureResult, ...]  # none below the display minimum
+    estimates: tuple[Estimate, ...]  # none below the display minimum
     level: float
     together_level: float
     alarm: bool
 
     @property
-    def interest(self) -> tuple[FigureResult, ...]:
+    def interest(self) -> tuple[Estimate, ...]:
         """What screens and charts show: of yes and no only the yes."""
-        return tuple(found for found in self.figures if found.figure.shown)
+        return tuple(found for found in self.estimates if found.estimand.shown)
 
     @property
     def contradiction(self) -> bool:
-        return any(found.contradiction for found in self.figures)
+        return any(found.contradiction for found in self.estimates)
 
-    def band(self, found: FigureResult, *, fake_share: float) -> Band | None:
+    def band(self, found: Estimate, *, fake_share: float) -> Band | None:
         """The interval if so many of the reports were invented, whatever they say.
 
         Only for shares of everybody who was asked: a ratio moves in other ways.
         """
-        figure, question = found.figure, self.question
-        if found.is_mean or figure.gate or figure.among is not None:
+        estimand, question = found.estimand, self.question
+        if found.is_mean or estimand.gate or estimand.among is not None:
             return None
         mechanism = question.mechanism
-        if question.has_gate:  # and no ratio to it: the figure is one of the gate's own codes
+        if question.has_gate:  # and no ratio to it: the event is one of the gate's own codes
             assert question.gate_threshold is not None
             mechanism = RandomizedResponse(
                 symbols=question.gate_k, threshold=question.gate_threshold
             )
         # Of several codes the share is what one other leaves, as its interval is.
-        turned = len(figure.event) > 1
+        turned = len(estimand.event) > 1
         low, high = (1 - found.high, 1 - found.low) if turned else (found.low, found.high)
         band = robustness_band(low=low, high=high, fake_share=fake_share, mechanism=mechanism)
         return Band(low=1 - band.high, high=1 - band.low) if turned else band
 
-    def status_of(self, found: FigureResult) -> Status:
+    def status_of(self, found: Estimate) -> Status:
         if self.alarm:
             return Status.ALARM
         if found.contradiction:
@@ -254,16 +254,16 @@ def _standing_without_batches(wave: Wave) -> Standing:
 
 
 def _find_chart(*, wave: Wave, snapshot: Snapshot) -> Chart | None:
-    """The chart of exactly this snapshot: figures and picture never disagree on a page."""
+    """The chart of exactly this snapshot: numbers and picture never disagree on a page."""
     return Chart.objects.filter(
         wave=wave, through_batch=snapshot.through_batch, final=snapshot.final
     ).first()
 
 
 def read_results(*, wave: Wave, snapshot: Snapshot) -> Results:
-    """Join a snapshot's figures with the texts and mechanisms of the manifest."""
+    """Join a snapshot's estimates with the texts and mechanisms of the manifest."""
     manifest = parse_manifest(bytes(wave.manifest))
-    by_name = {figures["name"]: figures for figures in snapshot.estimates}
+    by_name = {stored["name"]: stored for stored in snapshot.estimates}
     numbered = list(enumerate(manifest.questions, start=1))
     return Results(
         wave=wave,
@@ -288,9 +288,9 @@ def _read_question(
         number=number,
         question=question,
         total=total,
-        figures=tuple(
-            _read_figure(figure, question, rows[figure.name], total)
-            for figure in figures_of(question)
+        estimates=tuple(
+            _read_estimate(estimand, question, rows[estimand.name], total)
+            for estimand in estimands_of(question)
             if total >= minimum
         ),
         level=stored["level"],
@@ -299,13 +299,13 @@ def _read_question(
     )
 
 
-def _read_figure(
-    figure: Figure, question: ManifestQuestion, row: Mapping[str, Any], total: int
-) -> FigureResult:
+def _read_estimate(
+    estimand: Estimand, question: ManifestQuestion, row: Mapping[str, Any], total: int
+) -> Estimate:
     together_low, together_high = row["together"]
-    return FigureResult(
-        figure=figure,
-        scale=_scale_of(figure, question),
+    return Estimate(
+        estimand=estimand,
+        scale=_scale_of(estimand, question),
         total=total,
         count=row["count"],
         raw_share=row["raw_share"],
@@ -324,8 +324,8 @@ def _read_figure(
     )
 
 
-def _scale_of(figure: Figure, question: ManifestQuestion) -> tuple[float, float]:
-    if figure.kind is Kind.SHARE:
+def _scale_of(estimand: Estimand, question: ManifestQuestion) -> tuple[float, float]:
+    if estimand.kind is Kind.SHARE:
         return 0.0, 1.0
     assert question.minimum is not None
     assert question.maximum is not None

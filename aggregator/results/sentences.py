@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from aggregator.results.estimands import Among
-from aggregator.results.results import FigureResult, QuestionResult, Results
+from aggregator.results.results import Estimate, QuestionResult, Results
 from surveys.formatting import percent, points, whole
 
 CONTRADICTION = (
@@ -83,7 +83,7 @@ def describe_alarm(results: Results) -> str:
     )
 
 
-def digits_for(found: FigureResult) -> int:
+def digits_for(found: Estimate) -> int:
     """Whole points, unless the interval is so narrow that its ends would fall together."""
     if found.is_mean:
         least, greatest = found.scale
@@ -92,7 +92,7 @@ def digits_for(found: FigureResult) -> int:
     return 0 if found.high - found.low >= 0.03 else 1
 
 
-def write_value(found: FigureResult, value: float | None, digits: int, *, unit: str = "") -> str:
+def write_value(found: Estimate, value: float | None, digits: int, *, unit: str = "") -> str:
     """20 %, or for a mean 3.4 hours; a dash where there is none."""
     if value is None:
         return "–"
@@ -101,17 +101,17 @@ def write_value(found: FigureResult, value: float | None, digits: int, *, unit: 
     return f"{value:,.{digits}f} {unit}".rstrip()
 
 
-def _write_bare(found: FigureResult, value: float, digits: int) -> str:
+def _write_bare(found: Estimate, value: float, digits: int) -> str:
     """Without sign or unit."""
     return f"{value:,.{digits}f}" if found.is_mean else points(value, digits)
 
 
-def _write_ends(found: FigureResult, low: float, high: float, digits: int) -> str:
+def _write_ends(found: Estimate, low: float, high: float, digits: int) -> str:
     """15 to 25 %"""
     return f"{_write_bare(found, low, digits)} to {write_value(found, high, digits)}"
 
 
-def summarize(question: QuestionResult, found: FigureResult) -> str:
+def summarize(question: QuestionResult, found: Estimate) -> str:
     """20 % (15–25), as short as a chart needs it."""
     if found.contradiction:
         return "contradiction"
@@ -123,7 +123,7 @@ def summarize(question: QuestionResult, found: FigureResult) -> str:
     return f"{value} ({low}–{high})"
 
 
-def describe_figure(question: QuestionResult, found: FigureResult) -> str:
+def describe_estimate(question: QuestionResult, found: Estimate) -> str:
     """20 % (95 %: 15 to 25 %)."""
     if found.contradiction:
         return CONTRADICTION
@@ -135,17 +135,17 @@ def describe_figure(question: QuestionResult, found: FigureResult) -> str:
     return f"{value} ({percent(question.level)}: {ends})."
 
 
-def describe_whom(found: FigureResult) -> str:
+def describe_whom(found: Estimate) -> str:
     """Of those who were asked and answered; empty where it is everyone."""
-    return OF_WHOM[found.figure.of]
+    return OF_WHOM[found.estimand.of]
 
 
-def write_interval(found: FigureResult, low: float, high: float) -> str:
+def write_interval(found: Estimate, low: float, high: float) -> str:
     """15.0 to 25.3 %"""
     return _write_ends(found, low, high, 2 if found.is_mean else 1)
 
 
-def describe_fakes(question: QuestionResult, found: FigureResult) -> str:
+def describe_fakes(question: QuestionResult, found: Estimate) -> str:
     """Suppose 2 % of the reports were invented: the interval would be 13 to 28 %."""
     band = question.band(found, fake_share=FAKE_SHARE)
     if band is None or found.contradiction:
@@ -156,7 +156,7 @@ def describe_fakes(question: QuestionResult, found: FigureResult) -> str:
     )
 
 
-def describe_worth(question: QuestionResult, found: FigureResult) -> str:
+def describe_worth(question: QuestionResult, found: Estimate) -> str:
     """1,400 codes inform like about 246 direct answers."""
     if found.contradiction or found.effective_total is None:
         return ""
@@ -166,8 +166,8 @@ def describe_worth(question: QuestionResult, found: FigureResult) -> str:
     return f"{codes} codes inform like about {direct} direct answers."
 
 
-def describe_clipping(found: FigureResult) -> str:
-    """Why the figure shown differs from the estimate; empty where it does not."""
+def describe_clipping(found: Estimate) -> str:
+    """Why the value shown differs from the estimate; empty where it does not."""
     if not found.is_clipped or found.estimate is None:
         return ""
     if found.is_mean:
@@ -175,22 +175,22 @@ def describe_clipping(found: FigureResult) -> str:
         return (
             f"The unclipped estimate is {found.estimate:,.2f}. Chance in the randomized codes can "
             f"put it outside {least:,.0f} to {greatest:,.0f}; no mean can be, so "
-            f"{found.shown:,.0f} is shown. Exports keep the unclipped figure."
+            f"{found.shown:,.0f} is shown. Exports keep the unclipped estimate."
         )
     side = "below 0" if found.estimate < 0 else "above 100 %"
     return (
         f"The unclipped estimate is {percent(found.estimate, 1)}. Chance in the randomized codes "
         f"can put it {side}; no share of people can be, so {percent(found.shown or 0.0)} is shown. "
-        "Exports keep the unclipped figure."
+        "Exports keep the unclipped estimate."
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Everything a page says about one figure of one question."""
+    """Everything a page says about one estimate."""
 
     question: QuestionResult
-    found: FigureResult
+    found: Estimate
     text: str
     whom: str
     sentence: str
@@ -206,7 +206,7 @@ class Finding:
     together: str
     truth: str
     is_first: bool  # of its question
-    says_kind: bool  # its kind of interval is not that of the figure after it
+    says_kind: bool  # its kind of interval is not that of the estimate after it
 
     @property
     def head(self) -> str:
@@ -224,15 +224,15 @@ class Finding:
 
 
 def write_findings(results: Results, *, truths: Mapping[str, float] = EMPTY) -> list[Finding]:
-    """Put every figure that pages show into sentences.
+    """Put every estimate that pages show into sentences.
 
-    `truths` are known for the demo only, by question and figure: "q1 1".
+    `truths` are known for the demo only, by question and estimand: "q1 1".
     """
     return [
         _write_finding(
             question,
             found,
-            truth=truths.get(f"{question.question.name} {found.figure.name}"),
+            truth=truths.get(f"{question.question.name} {found.estimand.name}"),
             is_first=place == 0,
             says_kind=_kind_after(question, place) != INTERVALS[found.method],
         )
@@ -248,7 +248,7 @@ def _kind_after(question: QuestionResult, place: int) -> tuple[str, str] | None:
 
 def _write_finding(
     question: QuestionResult,
-    found: FigureResult,
+    found: Estimate,
     *,
     truth: float | None,
     is_first: bool,
@@ -267,9 +267,9 @@ def _write_finding(
     return Finding(
         question=question,
         found=found,
-        text=found.figure.text,
+        text=found.estimand.text,
         whom=describe_whom(found),
-        sentence=describe_figure(question, found),
+        sentence=describe_estimate(question, found),
         worth=describe_worth(question, found),
         clipping="" if found.contradiction else describe_clipping(found),
         fakes=describe_fakes(question, found),

@@ -10,7 +10,7 @@ from aggregator.results.estimates import compute_estimates
 from surveys.manifest.manifest import parse_manifest
 from surveys.models import Wave
 
-# Raised whenever the same batches would give other figures than before.
+# Raised whenever the same batches would give other estimates than before.
 METHOD_VERSION = 4
 KEPT_PER_WAVE = 200
 _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
@@ -39,7 +39,7 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
         return None
     same = wave.snapshots.filter(through_batch=through_batch)
     if same.exclude(method_version=METHOD_VERSION).exists():
-        # Of figures that this method may not find again.
+        # It shows estimates that this method may not find again.
         Chart.objects.filter(wave=wave).delete()
     snapshot, _ = Snapshot.objects.update_or_create(
         wave=wave,

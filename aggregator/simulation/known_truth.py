@@ -14,7 +14,7 @@ from surveys.models import Survey
 
 
 def known_truths(survey: Survey) -> Mapping[str, float]:
-    """True values by figure ("q1 1"); empty unless this is a demo."""
+    """True values by estimand ("q1 1"); empty unless this is a demo."""
     demo = demo_of(survey)
     wave = survey.wave if demo else None
     return EMPTY if demo is None or wave is None else _find(demo.key, bytes(wave.manifest))

@@ -1,23 +1,23 @@
-"""The true value of every figure, for respondents whose answers are known: demo and rehearsal."""
+"""The true value of every estimand, for respondents whose answers are known: demo and rehearsal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from aggregator.results.estimands import ANSWERED, Figure, Kind, list_figures
+from aggregator.results.estimands import ANSWERED, Estimand, Kind, list_estimands
 from aggregator.results.results import Results
-from aggregator.results.sentences import describe_figure, write_value
+from aggregator.results.sentences import describe_estimate, write_value
 from aggregator.simulation.respondents import Answers, find_asked, find_code
 from surveys.manifest.manifest import Manifest, ManifestQuestion
 
 
-def name_figure(figure: Figure) -> str:
+def name_estimand(estimand: Estimand) -> str:
     """As truths are named: "q3 1" is the share of code 1 of q3."""
-    return f"{figure.question} {figure.name}"
+    return f"{estimand.question} {estimand.name}"
 
 
 def find_truths(manifest: Manifest, people: Sequence[Answers]) -> dict[str, float]:
-    """What the figures would be if everybody's answers were known; none where nobody counts."""
+    """What the estimates would be if everybody's answers were known; none where nobody counts."""
     questions = {question.name: question for question in manifest.questions}
     asked = [find_asked(manifest, answers) for answers in people]
     codes = {
@@ -31,26 +31,26 @@ def find_truths(manifest: Manifest, people: Sequence[Answers]) -> dict[str, floa
         for symbol in manifest.symbols
     }
     truths = {}
-    for figure in list_figures(manifest):
-        values = list(_values(figure, questions[figure.question], codes, people))
+    for estimand in list_estimands(manifest):
+        values = list(_values(estimand, questions[estimand.question], codes, people))
         if values:
-            truths[name_figure(figure)] = sum(values) / len(values)
+            truths[name_estimand(estimand)] = sum(values) / len(values)
     return truths
 
 
 def _values(
-    figure: Figure,
+    estimand: Estimand,
     question: ManifestQuestion,
     codes: dict[str, list[int]],
     people: Sequence[Answers],
 ) -> Iterator[float]:
     """Of each person who counts: 1 or 0, or the number."""
-    gates = codes[figure.gate] if figure.gate else [ANSWERED] * len(people)
-    for code, gate, answers in zip(codes[figure.symbol], gates, people, strict=True):
-        if gate != ANSWERED or (figure.among is not None and code not in figure.among):
+    gates = codes[estimand.gate] if estimand.gate else [ANSWERED] * len(people)
+    for code, gate, answers in zip(codes[estimand.symbol], gates, people, strict=True):
+        if gate != ANSWERED or (estimand.among is not None and code not in estimand.among):
             continue
-        if figure.kind is Kind.SHARE:
-            yield float(code in figure.event)
+        if estimand.kind is Kind.SHARE:
+            yield float(code in estimand.event)
             continue
         answer = answers[question.name]
         assert isinstance(answer, int)
@@ -59,9 +59,9 @@ def _values(
 
 
 def write_comparison(results: Results, truths: Mapping[str, float]) -> Iterator[str]:
-    """A line for each figure that pages show: what is estimated, and what is true."""
+    """A line for each estimate that pages show: what is estimated, and what is true."""
     for question in results.questions:
         for found in question.interest:
-            truth = write_value(found, truths.get(name_figure(found.figure)), 1)
-            name = f"Q{question.number} {found.figure.text}"
-            yield f"  {name:<34.34} {describe_figure(question, found):<44} truth {truth}"
+            truth = write_value(found, truths.get(name_estimand(found.estimand)), 1)
+            name = f"Q{question.number} {found.estimand.text}"
+            yield f"  {name:<34.34} {describe_estimate(question, found):<44} truth {truth}"

@@ -129,7 +129,7 @@ def assert_exports_reproduce_the_estimates(world: World) -> None:
     published = {
         row["question"]: float(row["estimate"])
         for row in csv.DictReader(io.StringIO(estimates_csv, newline=""))
-        if row["figure"] == "1"
+        if row["estimand"] == "1"
     }
     assert computed == pytest.approx(published, abs=1e-12)
     rows = Counter(bytes(int(code) for code in report.values()) for report in reports)

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from aggregator.results import estimates
-from aggregator.results.estimands import Among, list_figures
+from aggregator.results.estimands import Among, list_estimands
 from aggregator.simulation.demo_surveys import STUDY
-from aggregator.simulation.truth import find_truths, name_figure
+from aggregator.simulation.truth import find_truths, name_estimand
 from scripts.stack.world import World
 from surveys.manifest.manifest import NOT_DRAWN
 
@@ -46,13 +46,13 @@ def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch)
         for row in question["figures"]
     }
     told = 0
-    for figure in list_figures(manifest):
-        name = name_figure(figure)
+    for estimand in list_estimands(manifest):
+        name = name_estimand(estimand)
         row = found[name]
         print(f"{name}: {truths[name]:.4f} [{row['low']:.4f}, {row['high']:.4f}] {row['method']}")
         assert row["low"] <= truths[name] <= row["high"], name
         told += (row["low"], row["high"]) != (0.0, 1.0)
-    assert {figure.of for figure in list_figures(manifest)} == set(Among)
+    assert {estimand.of for estimand in list_estimands(manifest)} == set(Among)
     assert told >= 0.9 * len(found)
 
 

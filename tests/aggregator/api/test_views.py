@@ -60,12 +60,12 @@ def test_results_are_unclipped_and_say_how_sure_they_are() -> None:
     assert content["n"] == 1000
     assert content["final"] is True
     first, second = content["questions"]
-    assert first["figures"][0]["estimate"] == pytest.approx(-0.02)
-    assert first["figures"][0]["status"] == "outside_0_1"
-    assert first["figures"][0]["effective_n"] is None
-    assert second["figures"][0]["estimate"] == pytest.approx(0.5)
-    assert second["figures"][0]["interval_method"] == "confidence_sequence"
-    assert second["figures"][0]["sentence"].startswith("50\N{NO-BREAK SPACE}% (95")
+    assert first["estimates"][0]["estimate"] == pytest.approx(-0.02)
+    assert first["estimates"][0]["status"] == "outside_0_1"
+    assert first["estimates"][0]["effective_n"] is None
+    assert second["estimates"][0]["estimate"] == pytest.approx(0.5)
+    assert second["estimates"][0]["interval_method"] == "confidence_sequence"
+    assert second["estimates"][0]["sentence"].startswith("50\N{NO-BREAK SPACE}% (95")
 
 
 @pytest.mark.parametrize("name", ["api_results", "api_reports_csv", "api_estimates_csv"])

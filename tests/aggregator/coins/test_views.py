@@ -474,13 +474,13 @@ class TestStratum:
         assert results is not None
         assert results.snapshot.total == people
         for question, truth in zip(results.questions, yes, strict=True):
-            [figure] = question.interest
-            assert figure.estimate is not None
-            assert figure.standard_error is not None
-            margin = 4.892 * figure.standard_error
-            print(f"truth={truth / people} estimate={figure.estimate:.3f} ± {margin:.3f}")
+            [estimate] = question.interest
+            assert estimate.estimate is not None
+            assert estimate.standard_error is not None
+            margin = 4.892 * estimate.standard_error
+            print(f"truth={truth / people} estimate={estimate.estimate:.3f} ± {margin:.3f}")
             assert margin < 0.25, "or nothing would be tested"
-            assert abs(figure.estimate - truth / people) < margin
+            assert abs(estimate.estimate - truth / people) < margin
 
     def test_its_design_is_that_of_the_rule(self) -> None:
         manifest = parse_manifest(bytes(make_coins(flips=40).manifest))

@@ -45,11 +45,11 @@ class TestFiles:
         assert len(reports) == 1400
         assert list(reports[0]) == ["q1", "q2"]
         for row in estimates:
-            shown = sum(report[row["symbol"]] == row["figure"] for report in reports)
+            shown = sum(report[row["symbol"]] == row["estimand"] for report in reports)
             assert int(row["count"]) == shown
             assert float(row["raw_share"]) == shown / 1400
             assert float(row["estimate"]) == pytest.approx(2 * shown / 1400 - 0.5, abs=1e-12)
-        assert [(row["question"], row["figure"]) for row in estimates] == [
+        assert [(row["question"], row["estimand"]) for row in estimates] == [
             ("q1", "1"), ("q1", "0"), ("q2", "1"), ("q2", "0"),
         ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The chart: one specification, honest marks, the same figures as the page, no fork trap."""
+"""The chart: one specification, honest marks, the same numbers as the page, no fork trap."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_the_bundle_is_built_once_per_version(tmp_path: Any) -> None:
 
 @pytest.mark.django_db
 def test_a_chart_of_an_older_method_is_drawn_again() -> None:
-    """The same batches: nothing else would tell that the figures beside it are others."""
+    """The same batches: nothing else would show that the estimates beside it are others."""
     wave = make_launched_survey()
     field(wave, yes=[300, 500], total=1000)
     assert find_view(wave.survey).chart is not None

@@ -1,4 +1,4 @@
-"""Every figure is of the people it says it is of: from a population whose truth is known."""
+"""Every estimand is of the people it says it is of: from a population whose truth is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from aggregator.batches.columns import Layout
-from aggregator.results.estimands import Among, Figure, Kind, figures_of, list_figures
+from aggregator.results.estimands import Among, Estimand, Kind, estimands_of, list_estimands
 from aggregator.results.estimates import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.conditional import estimate_range_mean
@@ -228,15 +228,15 @@ def rows_of(found: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]
 def check_truth(manifest: Manifest, people: list[Person], found: list[dict[str, Any]]) -> None:
     rows = rows_of(found)
     by_name = {question.name: question for question in manifest.questions}
-    figures = list_figures(manifest)
-    assert list(rows) == [(figure.question, figure.name) for figure in figures]
-    for (name, figure), row in rows.items():
-        truth = true_value(by_name[name], figure, people)
-        assert row["estimate"] == pytest.approx(truth, abs=1e-9), (name, figure)
+    estimands = list_estimands(manifest)
+    assert list(rows) == [(estimand.question, estimand.name) for estimand in estimands]
+    for (name, estimand), row in rows.items():
+        truth = true_value(by_name[name], estimand, people)
+        assert row["estimate"] == pytest.approx(truth, abs=1e-9), (name, estimand)
         guides = [(low, high) for _, low, high in row["guides"]]
         for low, high in ((row["low"], row["high"]), row["together"], *guides):
-            assert low - 1e-9 <= truth <= high + 1e-9, (name, figure)
-            assert high - low < 0.01, (name, figure)
+            assert low - 1e-9 <= truth <= high + 1e-9, (name, estimand)
+            assert high - low < 0.01, (name, estimand)
         assert not row["contradiction"]
         if row["joint_estimate"] is not None:
             assert row["joint_estimate"] == pytest.approx(truth, abs=1e-9)
@@ -244,7 +244,7 @@ def check_truth(manifest: Manifest, people: list[Person], found: list[dict[str, 
 
 
 @pytest.mark.parametrize("fixed_end", [True, False])
-def test_exact_expected_counts_return_the_truth_of_every_figure(fixed_end: bool) -> None:
+def test_exact_expected_counts_return_the_truth_of_every_estimand(fixed_end: bool) -> None:
     people = draw_people(EVERY_TYPE)
     found = compute_estimates(
         manifest=EVERY_TYPE, counts=expected_counts(EVERY_TYPE, people), fixed_end=fixed_end
@@ -270,27 +270,27 @@ def test_of_random_subsets_too_those_who_were_not_drawn_do_not_count(fixed_end: 
     check_truth(manifest, people, found)
 
 
-def test_every_figure_says_of_whom_it_is() -> None:
+def test_every_estimand_names_its_group() -> None:
     for question in EVERY_TYPE.questions:
         extras = question.refusal or question.rule is not None
-        for figure in figures_of(question):
-            if figure.name == "refused":
+        for estimand in estimands_of(question):
+            if estimand.name == "refused":
                 expected = Among.EVERYONE if question.rule is None else Among.ASKED
-            elif figure.name == "asked":
+            elif estimand.name == "asked":
                 expected = Among.EVERYONE
-            elif figure.name == "follow_up":
+            elif estimand.name == "follow_up":
                 expected = Among.YES
             else:
                 expected = Among.ANSWERED if extras else Among.EVERYONE
-            assert figure.of is expected
-            restricted = figure.among is not None or bool(figure.gate)
-            assert restricted == (figure.of is not Among.EVERYONE)
+            assert estimand.of is expected
+            restricted = estimand.among is not None or bool(estimand.gate)
+            assert restricted == (estimand.of is not Among.EVERYONE)
 
 
-def test_what_is_not_randomized_has_no_figures() -> None:
+def test_what_is_not_randomized_has_no_estimands() -> None:
     apart = [question for question in EVERY_TYPE.questions if not question.is_protected]
     assert [question.type for question in apart] == ["declared", "information"]
-    assert not any(list(figures_of(question)) for question in apart)
+    assert not any(list(estimands_of(question)) for question in apart)
     declared = make_manifest(apart[:1])
     assert compute_estimates(manifest=declared, counts=[[5, 6, 7]], fixed_end=True) == []
 
@@ -307,9 +307,9 @@ def estimate_one(
     return {row["figure"]: row for row in found["figures"]}
 
 
-def find(figures: Iterable[Figure], name: str) -> Figure:
-    [figure] = [figure for figure in figures if figure.name == name]
-    return figure
+def find(estimands: Iterable[Estimand], name: str) -> Estimand:
+    [estimand] = [estimand for estimand in estimands if estimand.name == name]
+    return estimand
 
 
 def test_several_codes_are_the_others_turned_round() -> None:
@@ -384,10 +384,10 @@ def test_a_rounded_number_is_estimated_as_its_bit(fixed_end: bool, refusal: bool
     assert (row["method"], row["effective_total"]) == (expected.method, None)
 
 
-def test_guides_lie_inside_and_all_together_outside_for_every_figure() -> None:
+def test_inner_intervals_lie_inside_and_simultaneous_ones_outside_for_every_estimand() -> None:
     people = draw_people(EVERY_TYPE)
     counts = expected_counts(EVERY_TYPE, people, reports=4000)
-    shown = sum(figure.shown for figure in list_figures(EVERY_TYPE))
+    shown = sum(estimand.shown for estimand in list_estimands(EVERY_TYPE))
     for fixed_end in (True, False):
         found = compute_estimates(manifest=EVERY_TYPE, counts=counts, fixed_end=fixed_end)
         levels = {question["together_level"] for question in found}
@@ -401,10 +401,10 @@ def test_guides_lie_inside_and_all_together_outside_for_every_figure() -> None:
 
 
 def test_only_one_of_yes_and_no_counts_as_shown() -> None:
-    figures = list(figures_of(make_question("q1", "yes_no", refusal=True)))
-    assert [figure.name for figure in figures] == ["1", "0", "refused"]
-    assert [figure.shown for figure in figures] == [True, False, True]
-    assert find(figures, "1").kind is Kind.SHARE
+    estimands = list(estimands_of(make_question("q1", "yes_no", refusal=True)))
+    assert [estimand.name for estimand in estimands] == ["1", "0", "refused"]
+    assert [estimand.shown for estimand in estimands] == [True, False, True]
+    assert find(estimands, "1").kind is Kind.SHARE
 
 
 # --- alarm ---------------------------------------------------------------------------------------

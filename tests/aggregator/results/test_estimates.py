@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aggregator.results.estimands import figures_of
+from aggregator.results.estimands import estimands_of
 from aggregator.results.estimates import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.estimation import estimate_shares
@@ -79,7 +79,7 @@ def test_guides_lie_inside_and_all_together_outside() -> None:
 
 def test_all_together_counts_the_shares_that_are_shown() -> None:
     questions = [make_question(1), make_question(2, k=4)]
-    shown = [[f.name for f in figures_of(question) if f.shown] for question in questions]
+    shown = [[f.name for f in estimands_of(question) if f.shown] for question in questions]
     assert shown == [["1"], ["0", "1", "2", "3"]]
     found = compute_estimates(
         manifest=make_manifest(*questions),
@@ -99,7 +99,7 @@ def test_few_reports_at_little_noise_get_the_guaranteed_interval() -> None:
     question = make_question(1, flips=2)
     mechanism = question.mechanism
     [found] = compute_estimates(manifest=make_manifest(question), counts=[[45, 5]], fixed_end=True)
-    assert {figure["method"] for figure in found["figures"]} == {"clopper_pearson"}
+    assert {row["method"] for row in found["figures"]} == {"clopper_pearson"}
     assert found["level"] == LEVEL
     expected = clopper_pearson(
         successes=5,
@@ -120,7 +120,7 @@ def test_the_alarm_waits_for_more_than_a_contradiction() -> None:
             manifest=manifest, counts=[[1000 - yes, yes], *fine], fixed_end=False
         )
         assert not any(result["alarm"] for result in found[1:])
-        contradicts = {figure["contradiction"] for figure in found[0]["figures"]}
+        contradicts = {row["contradiction"] for row in found[0]["figures"]}
         assert len(contradicts) == 1
         seen.add((contradicts.pop(), found[0]["alarm"]))
     # First it contradicts at 95 %, and only further out is there an alarm.
@@ -131,6 +131,6 @@ def test_an_alarm_does_not_need_an_interval_that_can_be_empty() -> None:
     [found] = compute_estimates(
         manifest=make_manifest(make_question(1)), counts=[[850, 150]], fixed_end=True
     )
-    assert {figure["method"] for figure in found["figures"]} == {"likelihood_ratio"}
-    assert not any(figure["contradiction"] for figure in found["figures"])
+    assert {row["method"] for row in found["figures"]} == {"likelihood_ratio"}
+    assert not any(row["contradiction"] for row in found["figures"])
     assert found["alarm"]

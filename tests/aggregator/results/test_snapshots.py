@@ -95,7 +95,7 @@ def test_a_snapshot_of_an_older_method_is_made_again() -> None:
     update_snapshot(wave_id=wave.pk)
     assert not find_waves_to_estimate().exists()
     wave.snapshots.update(method_version=METHOD_VERSION - 1, estimates=[])
-    assert newest_snapshot(wave) is None  # its figures are not shown
+    assert newest_snapshot(wave) is None  # its estimates are not shown
     assert list(find_waves_to_estimate()) == [wave]
     update_snapshot(wave_id=wave.pk)
     renewed = newest_snapshot(wave)

@@ -46,8 +46,8 @@ def test_the_counts_add_up_to_the_published_totals(owner: User) -> None:
     assert sum(REDBOOK_COUNTS.values()) == PEOPLE
     truths = known_truths(field_demo(REDBOOK, owner=owner).survey)
     published = {"q1 1": 2053, "q2 1": 1440, "q3 1": 3078, "q4 1": 3952}
-    for figure, yes in published.items():
-        assert truths[figure] == pytest.approx(yes / PEOPLE, abs=1e-12)
+    for estimand, yes in published.items():
+        assert truths[estimand] == pytest.approx(yes / PEOPLE, abs=1e-12)
 
 
 def test_drawing_without_noise_gives_back_the_people(owner: User) -> None:
