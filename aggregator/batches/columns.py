@@ -18,13 +18,13 @@ from surveys.manifest.manifest import NOT_DRAWN, Manifest
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class Columns:
     ks: tuple[int, ...]  # of every column
     places: tuple[int, ...]  # the column of each symbol
     masks: tuple[int | None, ...]  # the column of each symbol's mask; None if all are asked
 
     @classmethod
-    def of(cls, manifest: Manifest) -> Layout:
+    def of(cls, manifest: Manifest) -> Columns:
         masks = manifest.block_count if manifest.drawn is not None else 0
         symbols = manifest.symbols
         return cls(

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery, Sum
 from django.utils import timezone
 
-from aggregator.batches.columns import Layout
+from aggregator.batches.columns import Columns
 from aggregator.batches.packing import count_codes, pack_reports
 from aggregator.models import Batch, Discard, RawReport
 from surveys.authoring.errors import NotOpen
@@ -67,8 +67,8 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
 
 def _seal(*, wave: Wave, size: int) -> Batch:
     rows = _take_raw_reports(wave_id=wave.pk, size=size)
-    layout = Layout.of(parse_manifest(bytes(wave.manifest)))
-    packed = pack_reports(layout.write_columns(rows), ks=layout.ks)
+    columns = Columns.of(parse_manifest(bytes(wave.manifest)))
+    packed = pack_reports(columns.write_columns(rows), ks=columns.ks)
     newest = wave.batches.aggregate(newest=Max("number"))["newest"] or 0
     return Batch.objects.create(
         wave=wave,
@@ -76,7 +76,7 @@ def _seal(*, wave: Wave, size: int) -> Batch:
         size=size,
         packed=packed,
         content_hash=hashlib.sha256(packed).digest(),
-        counts=count_codes(packed, size=size, ks=layout.ks),
+        counts=count_codes(packed, size=size, ks=columns.ks),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aggregator.batches.columns import Layout
+from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import PairCounts
 from aggregator.comparisons.indicators import NO, YES, Indicator
 from aggregator.results.estimates import LEVEL
@@ -105,7 +105,7 @@ def _describe_term(fit: LatentLogisticFit, place: int, adjusted: float | None) -
 
 
 def analyse_pairs(
-    *, indicators: Sequence[Indicator], counts: PairCounts, layout: Layout, minimum: int
+    *, indicators: Sequence[Indicator], counts: PairCounts, columns: Columns, minimum: int
 ) -> dict[str, Any]:
     """Test every two plain indicators, with p-values adjusted for their number.
 
@@ -113,7 +113,7 @@ def analyse_pairs(
     """
     pairs: list[dict[str, Any]] = []
     tables = [
-        (first, second, count_pair(counts, layout, first, second))
+        (first, second, count_pair(counts, columns, first, second))
         for first, second in combinations(indicators, 2)
     ]
     enough = [entry for entry in tables if entry[2].sum() >= minimum]
@@ -152,14 +152,14 @@ def analyse_pairs(
 
 
 def count_pair(
-    counts: PairCounts, layout: Layout, first: Indicator, second: Indicator
+    counts: PairCounts, columns: Columns, first: Indicator, second: Indicator
 ) -> NDArray[np.int64]:
     """The table of two plain indicators among the reports that have both.
 
     Under an unset mask a column holds 0, so counting columns and masks together is enough.
     """
-    one, other = layout.places[first.place], layout.places[second.place]
-    mask, other_mask = layout.masks[first.place], layout.masks[second.place]
+    one, other = columns.places[first.place], columns.places[second.place]
+    mask, other_mask = columns.masks[first.place], columns.masks[second.place]
     both = counts.joint(one, other)
     has_one = counts.joint(one, one if other_mask is None else other_mask)
     has_other = counts.joint(other, other if mask is None else mask)

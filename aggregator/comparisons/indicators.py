@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from aggregator.batches.columns import Layout
+from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import cross_tabulate
 from privacy.associations.tables import Variable
 from privacy.mechanism.mechanisms import RandomizedResponse
@@ -176,12 +176,12 @@ def _parts(
 
 
 def cross_tabulate_indicators(
-    packed: bytes, *, size: int, layout: Layout, indicators: Sequence[Indicator]
+    packed: bytes, *, size: int, columns: Columns, indicators: Sequence[Indicator]
 ) -> NDArray[np.int64]:
     """Count the codes of several indicators jointly, over the reports that have all of them."""
     masks = list(
         dict.fromkeys(
-            mask for indicator in indicators if (mask := layout.masks[indicator.place]) is not None
+            mask for indicator in indicators if (mask := columns.masks[indicator.place]) is not None
         )
     )
     symbols = [
@@ -190,7 +190,7 @@ def cross_tabulate_indicators(
         for place in (indicator.gate_place, indicator.place)
         if place is not None
     ]
-    columns = [*masks, *(layout.places[place] for place in symbols)]
-    counts = cross_tabulate(packed, size=size, ks=layout.ks, columns=columns)
+    wanted = [*masks, *(columns.places[place] for place in symbols)]
+    counts = cross_tabulate(packed, size=size, ks=columns.ks, columns=wanted)
     drawn: NDArray[np.int64] = counts[(1,) * len(masks)]
     return drawn.reshape([indicator.codes for indicator in indicators])

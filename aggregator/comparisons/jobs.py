@@ -18,7 +18,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from aggregator.batches.columns import Layout
+from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import MAX_CELLS as MAX_CODES
 from aggregator.batches.cross_tabulation import PairCounter
 from aggregator.comparisons.analysis import (
@@ -327,18 +327,18 @@ def _settle(
 
 def _compute(comparison: Comparison) -> dict[str, Any]:
     manifest = parse_manifest(bytes(comparison.wave.manifest))
-    layout = Layout.of(manifest)
+    columns = Columns.of(manifest)
     if comparison.kind == Comparison.Kind.PAIRS:
-        counter = PairCounter(ks=layout.ks)
+        counter = PairCounter(ks=columns.ks)
         _read_batches(comparison, lambda packed, size: counter.add(packed, size=size))
         return analyse_pairs(
             indicators=find_plain_indicators(manifest),
             counts=counter.result(),
-            layout=layout,
+            columns=columns,
             minimum=comparison.wave.display_minimum,
         )
     indicators = find_indicators(manifest, comparison.names)
-    counts = _count_jointly(comparison, layout, indicators)
+    counts = _count_jointly(comparison, columns, indicators)
     _check_enough(counts, indicators, minimum=comparison.wave.display_minimum)
     if comparison.kind == Comparison.Kind.TABLE:
         return analyse_table(indicators=indicators, counts=counts)
@@ -359,14 +359,14 @@ def _check_enough(
 
 
 def _count_jointly(
-    comparison: Comparison, layout: Layout, indicators: Sequence[Indicator]
+    comparison: Comparison, columns: Columns, indicators: Sequence[Indicator]
 ) -> NDArray[np.int64]:
     total = np.zeros([indicator.codes for indicator in indicators], dtype=np.int64)
 
     def add(packed: bytes, size: int) -> None:
         nonlocal total
         total = total + cross_tabulate_indicators(
-            packed, size=size, layout=layout, indicators=indicators
+            packed, size=size, columns=columns, indicators=indicators
         )
 
     _read_batches(comparison, add)

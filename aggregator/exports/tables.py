@@ -13,7 +13,7 @@ import numpy as np
 from django.http import StreamingHttpResponse
 from numpy.typing import NDArray
 
-from aggregator.batches.columns import Layout
+from aggregator.batches.columns import Columns
 from aggregator.batches.packing import unpack_reports
 from aggregator.models import Batch
 from aggregator.results.results import Estimate, QuestionResult, Results
@@ -175,15 +175,15 @@ def stream_reports(results: Results) -> Iterator[bytes]:
     their batch, so the file tells nothing about who came when, and is the same whenever it is
     made.
     """
-    layout = Layout.of(results.manifest)
+    columns = Columns.of(results.manifest)
     hidden = _find_hidden(results)
     yield write_row(symbol.name for symbol in results.manifest.symbols)
     for keys in group_batches(find_batches(results), limit=ROWS_AT_ONCE):
         batches = Batch.objects.in_bulk([key.pk for key in keys])
         for key in keys:
             batch = batches.pop(key.pk)
-            columns = unpack_reports(bytes(batch.packed), size=batch.size, ks=layout.ks)
-            codes = layout.read_symbols(columns)
+            matrix = unpack_reports(bytes(batch.packed), size=batch.size, ks=columns.ks)
+            codes = columns.read_symbols(matrix)
             for place, small in hidden:
                 codes[np.isin(codes[:, place], small), place] = NOT_DRAWN
             yield write_codes(sort_rows(codes) if hidden else codes)

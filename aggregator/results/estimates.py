@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aggregator.batches.columns import Layout
+from aggregator.batches.columns import Columns
 from aggregator.results.estimands import ANSWERED, Estimand, Kind, list_estimands
 from privacy.shares.conditional import dirichlet_sequence_share, likelihood_ratio_share
 from privacy.shares.coverage import choose_method
@@ -41,7 +41,7 @@ def compute_estimates(
     symbols = {
         symbol.name: (symbol, cells)
         for symbol, cells in zip(
-            manifest.symbols, Layout.of(manifest).read_counts(counts), strict=True
+            manifest.symbols, Columns.of(manifest).read_counts(counts), strict=True
         )
         if symbol.threshold is not None
     }

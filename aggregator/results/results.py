@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from aggregator.batches.columns import Layout
+from aggregator.batches.columns import Columns
 from aggregator.models import Chart, RawReport, Snapshot
 from aggregator.results.estimands import Estimand, Kind, estimands_of
 from aggregator.results.snapshots import ended_as_frozen, newest_snapshot
@@ -343,7 +343,7 @@ def _positive(value: float | None) -> float | None:
 def _read_declared(
     manifest: Manifest, snapshot: Snapshot, *, minimum: int
 ) -> tuple[DeclaredResult, ...]:
-    counts = Layout.of(manifest).read_counts(snapshot.counts)
+    counts = Columns.of(manifest).read_counts(snapshot.counts)
     by_symbol = {symbol.name: cells for symbol, cells in zip(manifest.symbols, counts, strict=True)}
     return tuple(
         DeclaredResult(

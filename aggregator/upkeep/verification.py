@@ -21,7 +21,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from aggregator.batches.columns import Layout
+from aggregator.batches.columns import Columns
 from aggregator.batches.packing import count_codes, split_columns
 from aggregator.batches.sealing import read_ledger
 from aggregator.comparisons.analysis import analyse_table
@@ -193,7 +193,7 @@ class _WaveCheck:
 
     def __init__(self, wave: Wave, manifest: Manifest) -> None:
         self._wave, self._manifest = wave, manifest
-        self._ks = Layout.of(manifest).ks
+        self._ks = Columns.of(manifest).ks
         self._sums: Counts = [[0] * k for k in self._ks]
         self.batches = self.reports = self.snapshots = self.comparisons = 0
 
@@ -381,12 +381,12 @@ class _OpenComparison:
     """
 
     def __init__(self, row: Comparison, manifest: Manifest) -> None:
-        self._row, self._layout = row, Layout.of(manifest)
+        self._row, self._columns = row, Columns.of(manifest)
         self.through_batch = row.through_batch
         self._indicators = find_indicators(manifest, row.names)
         self._is_table = row.kind == Comparison.Kind.TABLE
         # Where some were not asked, a regression counts fewer reports than there are.
-        self._has_total = row.kind == Comparison.Kind.PAIRS or not self._layout.mask_count
+        self._has_total = row.kind == Comparison.Kind.PAIRS or not self._columns.mask_count
         self._counts: NDArray[np.int64] = np.zeros(
             [one.codes for one in self._indicators] if self._is_table else (), dtype=np.int64
         )
@@ -398,7 +398,7 @@ class _OpenComparison:
     def add(self, batch: _StoredBatch) -> None:
         if self._is_table:
             self._counts = self._counts + cross_tabulate_indicators(
-                batch.packed, size=batch.size, layout=self._layout, indicators=self._indicators
+                batch.packed, size=batch.size, columns=self._columns, indicators=self._indicators
             )
 
     def check(self, wave: Wave, reports: int) -> Iterator[Difference]:

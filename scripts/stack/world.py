@@ -22,7 +22,7 @@ from typing import Any
 import httpx
 import psycopg
 
-from aggregator.batches.columns import Layout
+from aggregator.batches.columns import Columns
 from scripts.stack.stack import ROOT, Stack, free_port
 from surveys.manifest.manifest import Manifest, parse_manifest
 
@@ -152,7 +152,7 @@ class World:
         snapshot, manifest = self.final_snapshot(), self.manifest()
         assert snapshot["final"]
         assert snapshot["total"] == len(sent)
-        counts = Layout.of(manifest).read_counts(snapshot["counts"])
+        counts = Columns.of(manifest).read_counts(snapshot["counts"])
         assert counts == [
             [sum(1 for symbols in sent if symbols[place] == code) for code in range(symbol.k)]
             for place, symbol in enumerate(manifest.symbols)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from accounts.models import User
-from aggregator.batches.columns import Layout
+from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import PairCounter, PairCounts
 from aggregator.batches.packing import count_codes, pack_reports, unpack_reports
 from aggregator.comparisons.analysis import (
@@ -59,11 +59,11 @@ def reports(manifest: Manifest) -> list[bytes]:
 
 
 def test_reports_with_a_subset_survive_packing(manifest: Manifest, reports: list[bytes]) -> None:
-    layout = Layout.of(manifest)
-    packed = pack_reports(layout.write_columns(reports), ks=layout.ks)
-    matrix = layout.read_symbols(unpack_reports(packed, size=len(reports), ks=layout.ks))
+    columns = Columns.of(manifest)
+    packed = pack_reports(columns.write_columns(reports), ks=columns.ks)
+    matrix = columns.read_symbols(unpack_reports(packed, size=len(reports), ks=columns.ks))
     assert sorted(row.tobytes() for row in matrix) == sorted(reports)
-    counts = layout.read_counts(count_codes(packed, size=len(reports), ks=layout.ks))
+    counts = columns.read_counts(count_codes(packed, size=len(reports), ks=columns.ks))
     for place, symbol in enumerate(manifest.symbols):
         shown = [report[place] for report in reports if report[place] != NOT_DRAWN]
         assert counts[place] == [shown.count(code) for code in range(symbol.k)]
@@ -72,14 +72,14 @@ def test_reports_with_a_subset_survive_packing(manifest: Manifest, reports: list
 def test_a_cross_tabulation_counts_the_reports_that_have_both(
     manifest: Manifest, reports: list[bytes]
 ) -> None:
-    layout = Layout.of(manifest)
-    packed = pack_reports(layout.write_columns(reports), ks=layout.ks)
+    columns = Columns.of(manifest)
+    packed = pack_reports(columns.write_columns(reports), ks=columns.ks)
     names = [indicator.name for indicator in list_indicators(manifest)]
     for pair in list(combinations(names, 2))[::5]:
         indicators = find_indicators(manifest, pair)
         if indicators[0].symbol != indicators[1].symbol:
             found = cross_tabulate_indicators(
-                packed, size=len(reports), layout=layout, indicators=indicators
+                packed, size=len(reports), columns=columns, indicators=indicators
             )
             assert found.tolist() == count_by_rows(reports, indicators).tolist()
 
@@ -128,9 +128,9 @@ def send_anything(manifest: Manifest, *, people: int) -> list[bytes]:
 
 
 def count_pairs(manifest: Manifest, reports: Sequence[bytes]) -> PairCounts:
-    layout = Layout.of(manifest)
-    counter = PairCounter(ks=layout.ks)
-    counter.add(pack_reports(layout.write_columns(reports), ks=layout.ks), size=len(reports))
+    columns = Columns.of(manifest)
+    counter = PairCounter(ks=columns.ks)
+    counter.add(pack_reports(columns.write_columns(reports), ks=columns.ks), size=len(reports))
     return counter.result()
 
 
@@ -139,21 +139,21 @@ def test_all_pairs_of_plain_indicators_agree_with_counting_rows(plain: Manifest)
     counts, indicators = count_pairs(plain, reports), find_plain_indicators(plain)
     assert len(indicators) == 4
     for pair in combinations(indicators, 2):
-        found = count_pair(counts, Layout.of(plain), *pair)
+        found = count_pair(counts, Columns.of(plain), *pair)
         assert found.tolist() == count_by_rows(reports, pair).tolist()
 
 
 def test_pairs_whom_too_few_were_asked_are_named(plain: Manifest) -> None:
     reports = send_anything(plain, people=700)  # a sixth of them are asked each pair
-    counts, indicators, layout = (
+    counts, indicators, columns = (
         count_pairs(plain, reports),
         find_plain_indicators(plain),
-        Layout.of(plain),
+        Columns.of(plain),
     )
     numbers = sorted(
-        int(count_pair(counts, layout, *pair).sum()) for pair in combinations(indicators, 2)
+        int(count_pair(counts, columns, *pair).sum()) for pair in combinations(indicators, 2)
     )
-    found = analyse_pairs(indicators=indicators, counts=counts, layout=layout, minimum=numbers[2])
+    found = analyse_pairs(indicators=indicators, counts=counts, columns=columns, minimum=numbers[2])
     assert sorted(pair["n"] for pair in found["pairs"]) == numbers[2:]
     assert sorted(pair["n"] for pair in found["too_few"]) == numbers[:2]
     text = describe_pairs_left_out(found, plain)
@@ -273,12 +273,12 @@ def test_indicators_behind_two_gates_are_compared_among_those_who_answered_both(
 def test_gates_are_counted_with_the_first_of_their_indicators(gated: Manifest) -> None:
     generator = random.Random(9)
     sent = [bytes(generator.randrange(symbol.k) for symbol in gated.symbols) for _ in range(300)]
-    layout = Layout.of(gated)
-    packed = pack_reports(layout.write_columns(sent), ks=layout.ks)
+    columns = Columns.of(gated)
+    packed = pack_reports(columns.write_columns(sent), ks=columns.ks)
     for names in (["q2.2", "q2.1"], ["q1", "q3.2", "q2.1", "q3.1"]):
         indicators = find_indicators(gated, names)
         found = cross_tabulate_indicators(
-            packed, size=len(sent), layout=layout, indicators=indicators
+            packed, size=len(sent), columns=columns, indicators=indicators
         )
         assert found.tolist() == count_by_rows(sent, indicators).tolist()
     assert [indicator.name for indicator in find_plain_indicators(gated)] == ["q1", "q4"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aggregator.batches.columns import Layout
+from aggregator.batches.columns import Columns
 from aggregator.results.estimands import Among, Estimand, Kind, estimands_of, list_estimands
 from aggregator.results.estimates import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
@@ -263,7 +263,7 @@ def test_of_random_subsets_too_those_who_were_not_drawn_do_not_count(fixed_end: 
     assert manifest.block_count == 15
     people = draw_people(manifest)
     counts = expected_counts(manifest, people)
-    assert len(counts) == len(Layout.of(manifest).ks)
+    assert len(counts) == len(Columns.of(manifest).ks)
     found = compute_estimates(manifest=manifest, counts=counts, fixed_end=fixed_end)
     for question in found:  # but for cells that were rounded
         assert abs(question["total"] - REPORTS * 4 / 15) < 5
