@@ -47,11 +47,6 @@ class GroupDifference:
     contradiction: bool
     test: SignificanceTest
 
-    @property
-    def tells_apart(self) -> bool:
-        """Whether the interval leaves out zero."""
-        return not self.low <= 0 <= self.high
-
 
 def compare_groups(
     *,

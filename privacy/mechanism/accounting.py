@@ -443,50 +443,6 @@ def subsampled_epsilon(*, epsilon: float, fraction: float) -> float:
     return _scaled_odds(epsilon, factor=fraction)
 
 
-def fake_data_epsilon(*, epsilon: float, questions: int) -> float:
-    """Compute what random sampling plus fake data really spends over the whole questionnaire.
-
-    Parameters
-    ----------
-    epsilon : float
-        The level that the design states, in nats, positive and finite.
-    questions : int
-        Number d of questions, at least 1.
-
-    Returns
-    -------
-    float
-        ln(d (exp(epsilon) - 1) + 1), the level of the one true report and of the whole.
-
-    Raises
-    ------
-    ValueError
-        If questions is not a whole number or a parameter is out of range.
-
-    Notes
-    -----
-    In RS+FD one question of d is drawn in secret and reported at the level returned here; the
-    others are filled with uniform draws. The stated epsilon holds for a person who differs in
-    one answer. For a person who differs in all of them every question drawn speaks against
-    her, and the whole vector spends the level returned here: at ln 3 and ten questions ln 21.
-    We state epsilon for the whole questionnaire, so we do not offer the design.
-
-    References
-    ----------
-    Arcolezi, H. H., Couchot, J.-F., Al Bouna, B. and Xiao, X. (2021), Random sampling plus
-    fake data, CIKM.
-
-    Examples
-    --------
-    >>> from math import exp, log
-    >>> round(exp(fake_data_epsilon(epsilon=log(3), questions=10)), 9)
-    21.0
-    """
-    epsilon = check_positive("epsilon", epsilon)
-    questions = check_whole("questions", questions, at_least=1)
-    return _scaled_odds(epsilon, factor=questions)
-
-
 def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, frozenset[str]]]:
     """Every entry with its parents, their parents and so on; the ledger checked."""
     if not entries:

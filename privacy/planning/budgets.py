@@ -152,62 +152,6 @@ def subset_standard_error(
     return one_report_spread(share=share, mechanism=weaker) / sqrt(people * answered)
 
 
-def fake_data_standard_error(
-    *, share: float, people: int, questions: int, mechanism: RandomizedResponse
-) -> float:
-    """Find the standard error when one answer hides among fake ones for the other questions.
-
-    Parameters
-    ----------
-    share : float
-        The true share, in [0, 1].
-    people : int
-        People answering, at least 1.
-    questions : int
-        Number of questions q, at least 1, each with k symbols.
-    mechanism : RandomizedResponse
-        What one question alone would get: its epsilon e holds for each question by itself.
-
-    Returns
-    -------
-    float
-        Of one question. For comparison only: over the whole questionnaire the level is not e
-        but ln(q (exp(e) - 1) + 1).
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
-    Notes
-    -----
-    RS+FD: one question is drawn in secret and randomized at the larger level, the others are
-    filled in uniformly. Variance q**2 l (1 - l) / (n (t - c)**2) with l = (c + p (t - c) + (q - 1)
-    / k) / q and t, c at the larger level. Assumes a fixed end; a standard error, no interval.
-
-    References
-    ----------
-    Arcolezi, H. H., Couchot, J.-F., Al Bouna, B. and Xiao, X. (2021), Random sampling plus fake
-    data, CIKM (RS+FD[GRR]).
-
-    Examples
-    --------
-    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
-    >>> round(fake_data_standard_error(
-    ...     share=0.2, people=10_000, questions=10, mechanism=coins), 4)
-    0.0549
-    """
-    share = check_share("share", share)
-    people = check_whole("people", people, at_least=1)
-    questions = check_whole("questions", questions, at_least=1)
-    k = mechanism.symbols
-    odds = questions * (mechanism.keep_probability / mechanism.other_probability - 1) + 1
-    c = 1 / (odds + k - 1)
-    d = (odds - 1) * c
-    reported = (c + d * share + (questions - 1) / k) / questions
-    return questions * sqrt(reported * (1 - reported) / people) / d
-
-
 def question_fraction(*, drawn: int, questions: int) -> float:
     """Find the fraction of people who answer a given question.
 

@@ -440,44 +440,6 @@ def design_effect(*, share: float, mechanism: RandomizedResponse) -> float:
     return one_report_spread(share=share, mechanism=mechanism) ** 2 / (share * (1 - share))
 
 
-def effective_people(*, share: float, people: int, mechanism: RandomizedResponse) -> float:
-    """Find the number of direct answers that would inform as well as these reports.
-
-    Parameters
-    ----------
-    share : float
-        The true share, in [0, 1].
-    people : int
-        Reports n, at least 1.
-    mechanism : RandomizedResponse
-        The question's mechanism.
-
-    Returns
-    -------
-    float
-        n divided by the design effect; 0 at the shares 0 and 1, where a direct question would
-        be exact.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
-    Notes
-    -----
-    A ratio of variances: assumes a fixed end, and no interval.
-
-    Examples
-    --------
-    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
-    >>> round(effective_people(share=0.2, people=1400, mechanism=coins))
-    246
-    """
-    share = check_share("share", share)
-    people = check_whole("people", people, at_least=1)
-    return people * share * (1 - share) / one_report_spread(share=share, mechanism=mechanism) ** 2
-
-
 def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedResponse) -> float:
     """Compare two ways to learn the mean of a rating scale, at the same epsilon.
 

@@ -55,11 +55,6 @@ class ConditionalShare:
     method: str
     contradiction: bool
 
-    @property
-    def tells_nothing(self) -> bool:
-        """Whether the interval is all of [0, 1]: say "cannot tell"."""
-        return self.low == 0.0 and self.high == 1.0
-
 
 @dataclass(frozen=True, kw_only=True)
 class _Cells:

@@ -52,11 +52,6 @@ class ShareEstimates:
     joint_shares: NDArray[np.float64]
     effective_totals: NDArray[np.float64]
 
-    @property
-    def clipped_shares(self) -> NDArray[np.float64]:
-        """Each share cut to [0, 1] by itself: what a screen shows beside its own interval."""
-        return np.clip(self.shares, 0.0, 1.0)
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MarginalEstimates:

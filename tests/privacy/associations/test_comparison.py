@@ -139,14 +139,14 @@ def test_the_difference_is_that_of_the_estimates_of_each_group() -> None:
 
 
 @pytest.mark.parametrize("pair", [(COINS, COINS), (COINS, LIGHT)])
-def test_a_difference_far_from_zero_tells_apart(
+def test_the_interval_of_a_difference_far_from_zero_excludes_zero(
     pair: tuple[RandomizedResponse, RandomizedResponse],
 ) -> None:
     apart = compare_groups(successes=[700, 300], totals=[1000, 1000], mechanisms=pair)
-    assert apart.tells_apart
+    assert apart.low > 0
     assert apart.test.p_value < 1e-6
     alike = compare_groups(successes=[40, 30], totals=[100, 100], mechanisms=pair)
-    assert not alike.tells_apart
+    assert alike.low < 0 < alike.high
 
 
 def test_one_channel_is_tested_on_the_reports_as_they_are() -> None:
@@ -158,7 +158,7 @@ def test_one_channel_is_tested_on_the_reports_as_they_are() -> None:
 def test_reports_that_are_all_alike_do_not_tell_groups_apart(successes: list[int]) -> None:
     found = compare_groups(successes=successes, totals=[30, 20], mechanisms=[COINS, COINS])
     assert found.test.p_value == 1
-    assert not found.tells_apart
+    assert found.low <= 0 <= found.high
 
 
 def test_reports_that_no_difference_explains_are_a_contradiction() -> None:
@@ -222,7 +222,8 @@ def test_unlike_channels_keep_what_a_likelihood_ratio_does_not_reject(
     assert found.test.degrees_of_freedom == 1
     assert found.test.statistic == pytest.approx(statistic, abs=1e-5)
     assert found.test.p_value == pytest.approx(chi2.sf(statistic, 1), abs=1e-5)
-    assert found.tells_apart == (found.test.statistic > limit)
+    excludes_zero = not found.low <= 0 <= found.high
+    assert excludes_zero == (found.test.statistic > limit)
 
 
 def test_nearly_the_same_channel_gives_nearly_the_same_interval() -> None:

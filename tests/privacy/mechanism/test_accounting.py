@@ -20,7 +20,6 @@ from privacy.mechanism.accounting import (
     cumulative_epsilon,
     exact_composition,
     exact_delta,
-    fake_data_epsilon,
     group_epsilon,
     statement_epsilon,
     subsampled_epsilon,
@@ -324,34 +323,8 @@ def test_subsampling_never_costs_more(epsilon: float, fraction: float) -> None:
     assert 0 < sampled <= epsilon * (1 + 1e-12)
 
 
-@pytest.mark.parametrize(("questions", "symbols"), [(1, 2), (2, 2), (3, 2), (2, 3)])
-def test_fake_data_spend_the_larger_epsilon_over_the_whole(questions: int, symbols: int) -> None:
-    stated = log(3)
-    spent = fake_data_epsilon(epsilon=stated, questions=questions)
-    other = 1 / (exp(spent) + symbols - 1)
-
-    def chance(reported: tuple[int, ...], true: tuple[int, ...]) -> float:
-        kept = [r == x for r, x in zip(reported, true, strict=True)]
-        vector = sum(exp(spent) * other if same else other for same in kept)
-        return vector / questions / float(symbols) ** (questions - 1)
-
-    people = list(product(range(symbols), repeat=questions))
-    losses = {
-        (x, y): log(max(chance(r, x) / chance(r, y) for r in people))
-        for x, y in product(people, people)
-    }
-    one_apart = [
-        loss
-        for (x, y), loss in losses.items()
-        if sum(a != b for a, b in zip(x, y, strict=True)) == 1
-    ]
-    assert max(one_apart) == pytest.approx(stated)
-    assert max(losses.values()) == pytest.approx(spent)
-
-
 def test_very_large_epsilons_neither_overflow_nor_vanish() -> None:
     assert subsampled_epsilon(epsilon=800.0, fraction=0.5) == pytest.approx(800 - log(2))
-    assert fake_data_epsilon(epsilon=800.0, questions=4) == pytest.approx(800 + log(4))
     assert advanced_composition(epsilon=800.0, count=1, delta=0.1) == inf
     assert exact_composition(epsilons=[800.0, 1.0], delta=1e-6) == pytest.approx(801.0)
 
@@ -370,7 +343,6 @@ def test_an_epsilon_out_of_range_is_refused(epsilon: float) -> None:
         ("epsilon", lambda: advanced_composition(epsilon=epsilon, count=2, delta=0.1)),
         ("epsilons", lambda: zcdp_composition(epsilons=[epsilon], delta=0.1)),
         ("epsilon", lambda: subsampled_epsilon(epsilon=epsilon, fraction=0.5)),
-        ("epsilon", lambda: fake_data_epsilon(epsilon=epsilon, questions=2)),
     ]
     for argument, call in calls:
         with pytest.raises(ValueError, match=f"{argument} must be positive and finite, got "):
@@ -429,8 +401,6 @@ def test_only_integers_count(value: Any) -> None:
         group_epsilon(1.0, value)
     with pytest.raises(ValueError, match="count must be a whole number"):
         advanced_composition(epsilon=1.0, count=value, delta=0.1)
-    with pytest.raises(ValueError, match="questions must be a whole number"):
-        fake_data_epsilon(epsilon=1.0, questions=value)
 
 
 def test_other_values_out_of_range_are_refused() -> None:
@@ -444,7 +414,6 @@ def test_other_values_out_of_range_are_refused() -> None:
         ("epsilon must be at least 0", lambda: exact_delta(epsilons=[1.0], epsilon=nan)),
         ("fraction must lie in", lambda: subsampled_epsilon(epsilon=1.0, fraction=0.0)),
         ("fraction must lie in", lambda: subsampled_epsilon(epsilon=1.0, fraction=1.1)),
-        ("questions must be at least 1", lambda: fake_data_epsilon(epsilon=1.0, questions=0)),
     ]
     for message, call in refused:
         with pytest.raises(ValueError, match=message):

@@ -87,11 +87,6 @@ def test_400_people_can_only_say_between_11_and_29_percent() -> None:
     assert (round(100 * (0.2 - half)), round(100 * (0.2 + half))) == (11, 29)
 
 
-def test_1400_codes_plan_like_246_direct_answers() -> None:
-    assert round(precision.effective_people(share=0.2, people=1400, mechanism=COINS)) == 246
-    assert precision.effective_people(share=0.0, people=1400, mechanism=COINS) == 0
-
-
 @given(shares, st.floats(0.001, 0.5), mechanisms, st.floats(0.5, 0.999))
 def test_the_number_of_people_is_the_smallest_that_suffices(
     share: float, wanted: float, mechanism: RandomizedResponse, level: float
@@ -111,9 +106,6 @@ def test_the_number_of_people_is_the_smallest_that_suffices(
 def test_randomizing_always_costs_people(share: float, mechanism: RandomizedResponse) -> None:
     effect = precision.design_effect(share=share, mechanism=mechanism)
     assert effect > 1
-    assert precision.effective_people(share=share, people=1000, mechanism=mechanism) == (
-        pytest.approx(1000 / effect)
-    )
 
 
 @given(st.floats(0.01, 0.99), st.integers(1, 49))
@@ -236,7 +228,6 @@ GOOD: dict[str, dict[str, object]] = {
     "people_for_half_width": {"share": 0.2, "half_width": 0.1, "mechanism": COINS},
     "people_for_watched_half_width": {"share": 0.2, "half_width": 0.1, "mechanism": COINS},
     "design_effect": {"share": 0.2, "mechanism": COINS},
-    "effective_people": {"share": 0.2, "people": 100, "mechanism": COINS},
     "people_for_half_width_among_answerers": {
         "share": 0.2,
         "outside": [0.1],
