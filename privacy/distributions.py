@@ -1,12 +1,14 @@
-"""Distributions out of scipy.stats, fetched when first used.
+"""The normal quantile of 95 % intervals, and distributions that scipy.stats provides.
 
-Importing that package takes longer than all others together, and every web process, worker and
-command would pay for it at its start; only plans, exact powers and shuffling need it.
+scipy.stats is imported when it is first used: that takes longer than importing all other packages
+together, and only plans, exact power and shuffling need it.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+Z_95 = 1.959963984540054  # the standard normal quantile at .975
 
 
 def binomial() -> Any:

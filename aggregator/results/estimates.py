@@ -176,7 +176,7 @@ class _Marginals:
                 "estimate": estimates.shares,
                 "joint_estimate": _fit_jointly(symbols),
                 "standard_error": estimates.standard_errors,
-                "effective_total": estimates.effective_totals,
+                "effective_total": estimates.effective_sample_sizes,
             },
             places=places,
             ends=ends,

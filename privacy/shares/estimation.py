@@ -39,7 +39,7 @@ class ShareEstimates:
         Of `shares`.
     joint_shares : ndarray of float64, shape (k,)
         Maximum-likelihood shares among those that lie in [0, 1] and sum to one.
-    effective_totals : ndarray of float64, shape (k,)
+    effective_sample_sizes : ndarray of float64, shape (k,)
         For each symbol, the number of direct answers that would be as precise as these n
         reports.
     """
@@ -50,7 +50,7 @@ class ShareEstimates:
     standard_errors: NDArray[np.float64]
     covariance: NDArray[np.float64]
     joint_shares: NDArray[np.float64]
-    effective_totals: NDArray[np.float64]
+    effective_sample_sizes: NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,13 +59,13 @@ class MarginalEstimates:
 
     Attributes
     ----------
-    shares, standard_errors, effective_totals : ndarray of float64
+    shares, standard_errors, effective_sample_sizes : ndarray of float64
         As in `ShareEstimates`, one for every symbol that was asked for.
     """
 
     shares: NDArray[np.float64]
     standard_errors: NDArray[np.float64]
-    effective_totals: NDArray[np.float64]
+    effective_sample_sizes: NDArray[np.float64]
 
 
 def estimate_shares(*, counts: Sequence[int], mechanism: RandomizedResponse) -> ShareEstimates:
@@ -82,7 +82,7 @@ def estimate_shares(*, counts: Sequence[int], mechanism: RandomizedResponse) -> 
     -------
     ShareEstimates
         Shares (unbiased, unclipped), standard errors, covariance, joint maximum-likelihood
-        shares and effective totals.
+        shares and effective sample sizes.
 
     Raises
     ------
@@ -96,9 +96,9 @@ def estimate_shares(*, counts: Sequence[int], mechanism: RandomizedResponse) -> 
     (diag(l) - l l') / (n d**2). The standard error uses the unclipped l_j and is 0 only if
     all or none of the reports show the symbol. For two coins the estimate is 2 S / n - 1/2.
 
-    The effective total of symbol j is n p (1 - p) d**2 / (l (1 - l)) at p, the estimate cut to
-    [0, 1], and l = c + d p; it is 0 at p = 0 and p = 1, where a direct question would be
-    exact.
+    The effective sample size of symbol j is n p (1 - p) d**2 / (l (1 - l)), where p is the
+    estimate cut to [0, 1] and l = c + d p. It is 0 at p = 0 and p = 1, where a direct question
+    would be exact.
 
     References
     ----------
@@ -129,7 +129,7 @@ def estimate_shares(*, counts: Sequence[int], mechanism: RandomizedResponse) -> 
         standard_errors=marginal.standard_errors,
         covariance=spread / (total * mechanism.slope**2),
         joint_shares=_fit_joint_shares(cells.astype(np.float64), c, d),
-        effective_totals=marginal.effective_totals,
+        effective_sample_sizes=marginal.effective_sample_sizes,
     )
 
 
@@ -182,7 +182,7 @@ def _estimate_marginal_shares(
     return MarginalEstimates(
         shares=shares,
         standard_errors=np.sqrt(reported * (1 - reported) / n) / d,
-        effective_totals=n * truth * (1 - truth) * d**2 / (expected * (1 - expected)),
+        effective_sample_sizes=n * truth * (1 - truth) * d**2 / (expected * (1 - expected)),
     )
 
 

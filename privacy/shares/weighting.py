@@ -39,10 +39,10 @@ class WeightedShare:
     share : float
         Estimate, as a fraction; unclipped, may lie outside [0, 1].
     standard_error : float
-        Of `share`, from the effective total.
+        Of `share`, from the effective sample size.
     reported_share : float
         Weighted share of reports showing the symbol.
-    effective_total : float
+    effective_sample_size : float
         Number of equally weighted reports that would be as precise.
     effective_successes : float
         As many of these as show the symbol; seldom a whole number.
@@ -54,7 +54,7 @@ class WeightedShare:
     share: float
     standard_error: float
     reported_share: float
-    effective_total: float
+    effective_sample_size: float
     effective_successes: float
     approximate: bool = True
 
@@ -157,22 +157,22 @@ def weighted_share(
 
     Notes
     -----
-    With l = sum of w_i y_i / sum of w_i, the estimate is (l - c) / d. The effective total is
-    (sum of w_i)**2 / sum of w_i**2, and the standard error sqrt(l (1 - l) / effective total) /
-    d: exact for weights that have nothing to do with the answers, otherwise approximate. The
+    With l = sum of w_i y_i / sum of w_i, the estimate is (l - c) / d. The effective sample size m
+    is (sum of w_i)**2 / sum of w_i**2, and the standard error is sqrt(l (1 - l) / m) / d: exact
+    for weights that have nothing to do with the answers, otherwise approximate. The
     effective counts stand in for counts in fixed-sample intervals only, which take them as
     `effective` (`privacy.shares.intervals.likelihood_ratio`). The confidence sequence rests on a
     martingale of equally weighted reports and does not hold with weights.
 
     References
     ----------
-    Kish, L. (1965), Survey sampling, section 11.7 (effective total).
+    Kish, L. (1965), Survey sampling, section 11.7 (effective sample size).
 
     Examples
     --------
     >>> coins = RandomizedResponse(symbols=2, threshold=3 * 2**30)
     >>> estimate = weighted_share(reports=[1, 0, 0, 1], weights=[1, 1, 1, 2], mechanism=coins)
-    >>> round(estimate.share, 6), round(estimate.effective_total, 6)
+    >>> round(estimate.share, 6), round(estimate.effective_sample_size, 6)
     (0.7, 3.571429)
     >>> round(estimate.effective_successes, 6), estimate.approximate
     (2.142857, True)
@@ -196,7 +196,7 @@ def weighted_share(
         share=(reported - mechanism.other_probability) / mechanism.slope,
         standard_error=spread / mechanism.slope,
         reported_share=reported,
-        effective_total=effective,
+        effective_sample_size=effective,
         effective_successes=effective * reported,
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, sqrt
 
+from privacy.distributions import Z_95
 from privacy.mechanism.accounting import Entry, basic_epsilon, exact_composition
 from privacy.mechanism.attacks import attacker_success, posterior
 from privacy.mechanism.mechanisms import RandomizedResponse
@@ -35,7 +36,6 @@ from privacy.planning.precision import (
 from surveys.formatting import percent, points, whole
 from surveys.manifest.strength import HIGH_TOTAL_EPSILON, LARGEST_TOTAL_EPSILON, MEDIUM_FROM
 
-Z_95 = 1.959963984540054  # the normal quantile at .975
 DELTA = 1e-6
 POWER = 0.8
 STRENGTHS = (33, 25, 20, 15, 12, 5)
@@ -98,7 +98,7 @@ class StrengthLine:
     people_wanted: int  # for the margin at the expected share
     margin: float  # at the expected share, with the people there are
     people_fine: int  # for FINE_MARGIN at the expected share
-    inflation: float
+    design_effect: float
     posteriors: tuple[float, ...]  # at each of BASES
 
 
@@ -211,19 +211,19 @@ class Plan:
         return self.people_watched if self.given.watched else self.people_at_end
 
     @property
-    def inflation(self) -> float:
-        """How many codes are worth one direct answer, of those who would answer."""
-        return self._inflation_for(self.mechanism)
+    def design_effect(self) -> float:
+        """How many codes carry as much information as one direct answer of a person who answers."""
+        return self._design_effect_for(self.mechanism)
 
-    def _inflation_for(self, mechanism: RandomizedResponse) -> float:
+    def _design_effect_for(self, mechanism: RandomizedResponse) -> float:
         if not self.given.outside:
             return design_effect(share=self.given.share, mechanism=mechanism)
         direct = self.given.share * (1 - self.given.share) / (1 - sum(self.given.outside))
         return self._answerer_spread(mechanism) ** 2 / direct
 
     @property
-    def effective_people(self) -> float:
-        return self.given.reports / self.inflation
+    def effective_sample_size(self) -> float:
+        return self.given.reports / self.design_effect
 
     @cached_property
     def people_per_group(self) -> int | None:
@@ -298,7 +298,7 @@ class Plan:
             people_wanted=self._people_for(mechanism),
             margin=self._margin_for(mechanism),
             people_fine=self._people_for(mechanism, margin=FINE_MARGIN),
-            inflation=self._inflation_for(mechanism),
+            design_effect=self._design_effect_for(mechanism),
             posteriors=tuple(posterior(share=base, mechanism=mechanism) for base in BASES),
         )
 

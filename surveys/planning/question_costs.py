@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+from privacy.distributions import Z_95
 from privacy.mechanism.mechanisms import MAX_SYMBOLS, RandomizedResponse
 from privacy.planning.follow_ups import (
     nested_follow_up_standard_error,
@@ -33,7 +34,6 @@ SHARE = 0.2
 MARGIN = 0.05
 REFUSING = 0.05
 ASKED = 0.5
-Z_95 = 1.959963984540054  # the normal quantile at .975
 NO_ROOM = (
     f"would add a code, and {MAX_SYMBOLS} are the most that a question may have: offer fewer "
     "answers first."

@@ -12,7 +12,9 @@ from privacy.planning.precision import watched_half_width
 from surveys.manifest.manifest import Manifest
 from surveys.respondent.label.names import scrambled, write_whole
 
-Z_95 = 1.96
+# Rounded, unlike `privacy.distributions.Z_95`: labels of open surveys have promised margins that
+# were computed with it, and the exact quantile would change some of them by a point.
+ROUNDED_Z_95 = 1.96
 
 
 def describe_finding(manifest: Manifest) -> tuple[str, ...]:
@@ -82,4 +84,4 @@ def _half_width(manifest: Manifest, weakest: RandomizedResponse, *, people: int)
         # Nobody fixed the end, so only the wider interval for watchers will be shown.
         middle = min(1.0, max(0.0, (0.5 - c) / d))
         return watched_half_width(share=middle, people=people, mechanism=weakest)
-    return Z_95 * 0.5 / (math.sqrt(people) * d)
+    return ROUNDED_Z_95 * 0.5 / (math.sqrt(people) * d)

@@ -27,7 +27,7 @@ shares = st.floats(0, 1)
 
 
 @pytest.mark.parametrize(
-    ("flips", "at_5", "at_20", "at_50", "two_points", "inflation"),
+    ("flips", "at_5", "at_20", "at_50", "two_points", "design_effect"),
     [
         (33, 3012, 3185, 3324, 19905, 13.0),
         (25, 1226, 1399, 1537, 8740, 5.7),
@@ -38,7 +38,7 @@ shares = st.floats(0, 1)
     ],
 )
 def test_the_planner_s_table_by_flips(
-    flips: int, at_5: int, at_20: int, at_50: int, two_points: int, inflation: float
+    flips: int, at_5: int, at_20: int, at_50: int, two_points: int, design_effect: float
 ) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
 
@@ -50,7 +50,7 @@ def test_the_planner_s_table_by_flips(
     five_points = [people(share, 0.05) for share in (0.05, 0.2, 0.5)]
     assert five_points == [at_5, at_20, at_50]
     assert people(0.2, 0.02) == two_points
-    assert round(precision.design_effect(share=0.2, mechanism=mechanism), 1) == inflation
+    assert round(precision.design_effect(share=0.2, mechanism=mechanism), 1) == design_effect
 
 
 @pytest.mark.parametrize(

@@ -124,11 +124,11 @@ def test_1400_codes_inform_like_about_246_direct_answers() -> None:
     # true share 20 %: 35 % report yes
     estimates = estimate_shares(counts=[910, 490], mechanism=COINS)
     assert estimates.shares[1] == pytest.approx(0.2, abs=1e-12)
-    assert round(estimates.effective_totals[1]) == 246
+    assert round(estimates.effective_sample_sizes[1]) == 246
 
 
-def test_at_the_boundary_the_effective_total_is_zero() -> None:
-    assert estimate_shares(counts=[90, 10], mechanism=COINS).effective_totals[1] == 0
+def test_at_the_boundary_the_effective_sample_size_is_zero() -> None:
+    assert estimate_shares(counts=[90, 10], mechanism=COINS).effective_sample_sizes[1] == 0
 
 
 @pytest.mark.parametrize(

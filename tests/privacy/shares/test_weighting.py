@@ -133,7 +133,7 @@ def test_equal_weights_give_the_unweighted_estimate(
     plain = estimate_shares(counts=counts, mechanism=mechanism)
     assert weighted.share == pytest.approx(plain.shares[1], abs=1e-9)
     assert weighted.standard_error == pytest.approx(plain.standard_errors[1], abs=1e-9)
-    assert weighted.effective_total == pytest.approx(yes + no, rel=1e-9)
+    assert weighted.effective_sample_size == pytest.approx(yes + no, rel=1e-9)
     assert weighted.effective_successes == pytest.approx(yes, abs=1e-6)
     assert weighted.approximate
 
@@ -142,7 +142,7 @@ def test_effective_counts_by_hand() -> None:
     # Weights 1, 1, 1, 2: (5)²/7 = 25/7 reports, 3/5 of them yes: (.6 − .25)/.5 = .7
     weighted = weighted_share(reports=[1, 0, 0, 1], weights=[1, 1, 1, 2], mechanism=COINS)
     assert weighted.reported_share == pytest.approx(0.6, abs=1e-15)
-    assert weighted.effective_total == pytest.approx(25 / 7, abs=1e-14)
+    assert weighted.effective_sample_size == pytest.approx(25 / 7, abs=1e-14)
     assert weighted.effective_successes == pytest.approx(15 / 7, abs=1e-14)
     assert weighted.share == pytest.approx(0.7, abs=1e-14)
     assert weighted.standard_error == pytest.approx(np.sqrt(0.24 / (25 / 7)) / 0.5, abs=1e-14)
@@ -154,8 +154,8 @@ def test_unequal_weights_never_count_for_more_than_there_are_reports(
 ) -> None:
     reports, weights = zip(*rows, strict=True)
     weighted = weighted_share(reports=reports, weights=weights, mechanism=COINS)
-    assert 1 - 1e-9 <= weighted.effective_total <= len(rows) + 1e-9
-    assert 0 <= weighted.effective_successes <= weighted.effective_total
+    assert 1 - 1e-9 <= weighted.effective_sample_size <= len(rows) + 1e-9
+    assert 0 <= weighted.effective_successes <= weighted.effective_sample_size
 
 
 def test_reports_of_weight_zero_do_not_count() -> None:

@@ -11,15 +11,16 @@ from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privacy.distributions import Z_95
 from privacy.planning.follow_ups import nested_follow_up_standard_error
 from surveys.authoring.forms import PlanForm
 from surveys.authoring.services import add_question
-from surveys.planning.planner import Z_95, Plan, PlanInput
+from surveys.planning.planner import Plan, PlanInput
 from tests.aggregator.views.test_results import text_of
 from tests.support.factories import make_survey, make_user
 from tests.support.fielding import sign_in
 
-# Flips, ε rounded up, people for ±5 at 5, 20 and 50 %, for ±2 at 20 %, inflation at 20 %, and
+# Flips, ε rounded up, people for ±5 at 5, 20 and 50 %, for ±2 at 20 %, design effect at 20 %, and
 # true Yes among Yes codes at 1, 10 and 50 %.
 TABLE = """
 33 | 0.71 | 3,012 | 3,185 | 3,324 | 19,905 | 13.0× | 2 / 18 / 67 %
@@ -108,7 +109,7 @@ def test_refusals_take_their_toll() -> None:
     # What is not worked out with refusals is not shown as if nobody refused.
     assert watched.people_per_group is None
     assert Plan(given=PlanInput(refusal=True, questions=3)).budgets == []
-    assert plan.inflation > Plan(given=PlanInput()).inflation
+    assert plan.design_effect > Plan(given=PlanInput()).design_effect
 
 
 def test_a_rule_takes_its_toll() -> None:
@@ -273,7 +274,7 @@ def test_whatever_the_form_accepts_can_be_planned(
     assert plan.total_epsilon >= plan.composed_epsilon
     assert plan.people_needed >= 1
     for line in plan.strengths:
-        assert line.inflation >= 1
+        assert line.design_effect >= 1
     assert plan.warnings is not None
     assert plan.people_per_group is None or plan.people_per_group >= 1
     assert all(line.margin > 0 for line in plan.budgets)
