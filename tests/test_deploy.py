@@ -21,7 +21,7 @@ import yaml
 
 from aggregator import problems
 from aggregator.intake.wire import MAX_BODY_BYTES
-from aggregator.upkeep.privacy_checks import RECOMMENDED_POSTGRESQL
+from aggregator.upkeep.checks.postgresql import RECOMMENDED_POSTGRESQL
 from config.asgi import DJANGO_THREADS
 from scripts.stack.postgres import Postgres, running_postgres
 from scripts.stack.stack import ROOT, Stack, free_port, redis_binary

@@ -23,7 +23,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from aggregator.upkeep.privacy_checks import RECOMMENDED_POSTGRESQL
+from aggregator.upkeep.checks.postgresql import RECOMMENDED_POSTGRESQL
 from scripts.attacks.linker.control_settings import SERIAL_POSTGRESQL, SERIAL_SQLITE
 from scripts.attacks.linker.crowd import FLIPS, QUESTIONS, Crowd, make_crowd
 from scripts.attacks.linker.dump import copy_contents, copy_files

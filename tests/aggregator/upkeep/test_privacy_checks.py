@@ -1,4 +1,7 @@
-"""`manage.py privacy_check`: with the documented settings all is well; each wrong one is named."""
+"""The privacy checks: with the documented settings nothing is found; each wrong one is named.
+
+They are Django system checks; most tests look through `manage.py privacy_check`, which runs them.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from django.core import checks
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
@@ -22,10 +26,16 @@ from pytest_django.fixtures import Settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from aggregator.batches.sealing import seal_next_batch
-from aggregator.management.commands import privacy_check
 from aggregator.models import Upkeep
-from aggregator.upkeep import privacy_checks as checks
-from aggregator.upkeep.privacy_checks import POSTGRESQL_SETTINGS, RECOMMENDED_POSTGRESQL, Verdict
+from aggregator.upkeep.checks import registry, sqlite, stored
+from aggregator.upkeep.checks.postgresql import (
+    POSTGRESQL_SETTINGS,
+    RECOMMENDED_POSTGRESQL,
+    judge_connection,
+    judge_preloaded_libraries,
+    judge_replication_slots,
+    judge_settings,
+)
 from aggregator.upkeep.purging import purge_traces
 from scripts.attacks.linker.server import ROLE, Server, django_on, migrate, running_server
 from scripts.stack.stack import free_port, redis_binary
@@ -52,7 +62,8 @@ def failures() -> list[str]:
     assert code == (1 if failed else 0)
     for line in lines:
         assert re.match(r"(OK|FAIL|CANNOT TELL) +\S", line)
-        assert line.startswith("OK") or " Remedy: " in line
+        assert line.startswith("OK") or re.search(r" \(aggregator\.[EW]\d{3}\) Remedy: \S", line)
+    assert [line for line in lines if line.startswith("OK")] == ([] if failed else lines[-1:])
     return failed
 
 
@@ -174,12 +185,12 @@ def test_a_wrong_pragma_is_named(good: Settings, pragma: str, subject: str) -> N
 
 def test_a_wrong_journal_is_named() -> None:
     pragmas = {"journal_mode": "delete", "synchronous": "2", "secure_delete": "1"}
-    failed = [f for f in checks.check_sqlite(pragmas, open_paths=[]) if f.verdict is Verdict.FAIL]
-    assert [finding.subject for finding in failed] == ["PRAGMA journal_mode = delete"]
+    (message,) = sqlite.judge_pragmas(pragmas)
+    assert message.id == "aggregator.E030"
+    assert message.msg.startswith("PRAGMA journal_mode = delete: ")
 
 
 def test_files_that_others_can_read_are_named() -> None:
-    pragmas = {"journal_mode": "wal", "synchronous": "2", "secure_delete": "1"}
     # Not pytest's folder: nobody else reaches that.
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         folder = Path(name)
@@ -187,16 +198,17 @@ def test_files_that_others_can_read_are_named() -> None:
         database, log = folder / "murmur.sqlite3", folder / "murmur.sqlite3-wal"
         for path in (database, log):
             path.touch(mode=0o600)
-        assert privacy_check.find_open_paths(database) == []
+        assert sqlite.find_open_paths(database) == []
         log.chmod(0o644)
-        found = checks.check_sqlite(pragmas, open_paths=privacy_check.find_open_paths(database))
-        (failed,) = [finding for finding in found if finding.verdict is Verdict.FAIL]
-        assert failed.subject == f"{log} has mode 644"
-        subprocess.run(failed.remedy, shell=True, check=True)
-        assert privacy_check.find_open_paths(database) == []
+        (message,) = sqlite.judge_open_paths(sqlite.find_open_paths(database))
+        assert message.id == "aggregator.E031"
+        assert message.msg.startswith(f"{log} has mode 644: ")
+        assert message.hint is not None
+        subprocess.run(message.hint, shell=True, check=True)
+        assert sqlite.find_open_paths(database) == []
         log.chmod(0o644)
         folder.chmod(0o700)
-        assert privacy_check.find_open_paths(database) == []
+        assert sqlite.find_open_paths(database) == []
 
 
 @pytest.mark.parametrize(
@@ -222,7 +234,10 @@ def test_a_wrong_setting_of_redis_is_named(
 def test_one_redis_for_both_is_named(good: Settings) -> None:
     good.LIMITER_URL = good.REDIS_URL
     failed = failures()
-    assert any("broker and limiter are two" in line and "LIMITER_URL" in line for line in failed)
+    assert any(
+        "REDIS_URL and LIMITER_URL lead to the same Redis" in line and "LIMITER_URL" in line
+        for line in failed
+    )
 
 
 def test_a_redis_that_tells_nothing_cannot_be_judged(good: Settings) -> None:
@@ -275,7 +290,9 @@ def test_what_the_last_purge_left_is_named(good: Settings) -> None:
 
 
 def test_small_batches_are_named() -> None:
-    assert checks.check_waves(below_floor=1, floor=10).verdict is Verdict.FAIL
+    (message,) = stored.judge_small_batches(below_floor=1, floor=10)
+    assert message.id == "aggregator.E052"
+    assert stored.judge_small_batches(below_floor=0, floor=10) == []
 
 
 # --- PostgreSQL ---------------------------------------------------------------------------------
@@ -321,9 +338,13 @@ def test_the_recommended_settings_pass_on_postgresql(postgresql: Server) -> None
     code, lines = check()
     assert code == 0, lines
     assert [line for line in lines if not line.startswith("OK")] == []
-    for name, value in RECOMMENDED_POSTGRESQL.items():
-        assert any(line.split("  ")[-1].strip() == f"{name} = {value}" for line in lines), name
-    assert any("auto_explain.log_min_duration = -1" in line for line in lines)
+    # Nothing is found because everything is right, not because nothing was read.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name, setting FROM pg_settings")
+        values = dict(cursor.fetchall())
+    assert values.keys() >= {setting.name for setting in POSTGRESQL_SETTINGS}
+    assert {name: values[name] for name in RECOMMENDED_POSTGRESQL} == RECOMMENDED_POSTGRESQL
+    assert list(judge_settings({})) != []
 
 
 WRONG = {
@@ -467,36 +488,46 @@ def test_without_rights_to_look_it_says_that_it_cannot_tell(postgresql: Server) 
 
 
 @pytest.mark.parametrize(
-    ("address", "encrypted", "verdict"),
+    ("address", "encrypted", "level"),
     [
-        (None, False, Verdict.OK),
-        ("127.0.0.1", False, Verdict.OK),
-        ("::1", False, Verdict.OK),
-        ("203.0.113.7", True, Verdict.OK),
-        ("10.0.0.5", True, Verdict.OK),
-        ("10.0.0.5", False, Verdict.CANNOT_TELL),
-        ("8.8.8.8", False, Verdict.FAIL),
+        (None, False, None),
+        ("127.0.0.1", False, None),
+        ("::1", False, None),
+        ("203.0.113.7", True, None),
+        ("10.0.0.5", True, None),
+        ("10.0.0.5", False, checks.WARNING),
+        ("8.8.8.8", False, checks.ERROR),
     ],
 )
 def test_a_plain_connection_to_elsewhere_fails(
-    address: str | None, encrypted: bool, verdict: Verdict
+    address: str | None, encrypted: bool, level: int | None
 ) -> None:
-    found = checks.check_connection(server_address=address, is_encrypted=encrypted)
-    assert found.verdict is verdict
-    assert "sslmode=verify-full" in found.remedy
+    found = judge_connection(server_address=address, is_encrypted=encrypted)
+    assert [message.level for message in found] == ([] if level is None else [level])
+    assert all("sslmode=verify-full" in str(message.hint) for message in found)
 
 
 def test_pgaudit_fails() -> None:
-    assert checks.check_preloaded_libraries("pg_cron,pgaudit").verdict is Verdict.FAIL
+    (message,) = judge_preloaded_libraries("pg_cron,pgaudit")
+    assert message.id == "aggregator.E021"
 
 
 def test_a_standby_in_use_cannot_be_judged() -> None:
-    (found,) = checks.check_replication_slots([("standby", True)])
-    assert found.verdict is Verdict.CANNOT_TELL
+    (message,) = judge_replication_slots([("standby", True)])
+    assert message.id == "aggregator.W025"
 
 
-def test_the_command_reads_real_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checks_read_real_limits() -> None:
     soft, _ = resource.getrlimit(resource.RLIMIT_CORE)
-    expected = Verdict.OK if soft == 0 else Verdict.FAIL
-    found = {finding.subject[:10]: finding for finding in privacy_check.gather_murmur()}
-    assert found["core dumps"].verdict is expected
+    found = [
+        message.id
+        for message in checks.run_checks(tags=[registry.PRIVACY], include_deployment_checks=True)
+    ]
+    assert ("aggregator.E007" in found) == (soft != 0)
+
+
+def test_a_silenced_check_is_not_printed(good: Settings) -> None:
+    good.DEBUG = True
+    assert failures() != []
+    good.SILENCED_SYSTEM_CHECKS = ["aggregator.E001"]
+    assert failures() == []

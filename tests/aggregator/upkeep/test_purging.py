@@ -22,7 +22,7 @@ from aggregator.intake.store import record_reports
 from aggregator.intake.wire import Upload
 from aggregator.models import Batch, RawReport, Upkeep
 from aggregator.upkeep import purging
-from aggregator.upkeep.privacy_checks import RECOMMENDED_POSTGRESQL
+from aggregator.upkeep.checks.postgresql import RECOMMENDED_POSTGRESQL
 from aggregator.upkeep.purging import purge_is_due, purge_traces
 from scripts.attacks.linker.server import ROLE, Server, django_on, migrate, running_server
 from surveys.authoring.services import close_wave, launch_survey

@@ -1,0 +1,57 @@
+"""How a check of this installation becomes a message of Django's system checks.
+
+Every kind of finding has one number. It is an error (`aggregator.E020`) where something is
+wrong, and a warning (`aggregator.W020`) where Murmur cannot find out.
+"""
+
+from __future__ import annotations
+
+from django.core import checks
+from django.core.checks import CheckMessage
+
+# Settings of Murmur itself
+DEBUG = 1
+HTTPS = 2
+PROXY = 3
+HOSTS = 4
+LOG_LEVEL = 5
+REPORT_LIMIT = 6
+CORE_DUMPS = 7
+CONTRADICTION = 8
+# The database's schema
+MIGRATIONS = 10
+# PostgreSQL
+SERVER_SETTING = 20
+LIBRARIES = 21
+RIGHTS = 22
+ROLE = 23
+CONNECTION = 24
+REPLICATION = 25
+UNLOGGED_TABLES = 26
+STATISTICS = 27
+# SQLite
+PRAGMA = 30
+FILE_MODE = 31
+ONE_PROCESS = 32
+# Redis
+REDIS_SETTING = 40
+REDIS_APART = 41
+# What the workers did
+LAST_PURGE = 50
+TRACES_LEFT = 51
+SMALL_BATCHES = 52
+
+
+def judge(
+    number: int, subject: str, *, good: bool | None, meaning: str, remedy: str
+) -> list[CheckMessage]:
+    """Return no message if `good`, and a warning if that is unknown (None).
+
+    `meaning` says what happens otherwise; `remedy` is a command to type, where there is one.
+    """
+    if good:
+        return []
+    text = f"{subject}: {meaning}"
+    if good is None:
+        return [checks.Warning(text, hint=remedy, id=f"aggregator.W{number:03}")]
+    return [checks.Error(text, hint=remedy, id=f"aggregator.E{number:03}")]

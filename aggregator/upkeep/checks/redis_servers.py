@@ -1,0 +1,85 @@
+"""What the two Redis servers, the broker and the limiter, must be set to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import redis
+from django.conf import settings
+from django.core.checks import CheckMessage
+
+from aggregator.upkeep.checks import messages
+from aggregator.upkeep.checks.messages import judge
+
+PATIENCE_SECONDS = 5
+BROKER_SETTINGS = {"maxmemory-policy": "noeviction"}
+LIMITER_SETTINGS = {"save": "", "appendonly": "no"}
+_EVICTED = "when memory runs low, messages are lost and work waits for the next sweep."
+_PERSISTED = "counters per address are written to a disk, together with the key that makes them."
+
+
+def check_redis() -> Iterator[CheckMessage]:
+    broker = _Server(settings.REDIS_URL)
+    limiter = _Server(settings.LIMITER_URL)
+    yield from _judge_settings("broker", broker.settings, wanted=BROKER_SETTINGS, meaning=_EVICTED)
+    yield from _judge_settings(
+        "limiter", limiter.settings, wanted=LIMITER_SETTINGS, meaning=_PERSISTED
+    )
+    known = broker.identity is not None and limiter.identity is not None
+    which = "lead" if known else "may lead"
+    yield from judge(
+        messages.REDIS_APART,
+        f"REDIS_URL and LIMITER_URL {which} to the same Redis",
+        good=broker.identity != limiter.identity if known else None,
+        meaning="emptying or persisting one also empties or persists the other.",
+        remedy="start a second redis-server and set LIMITER_URL to it.",
+    )
+
+
+class _Server:
+    """One Redis server: its settings and identity, None where it does not say."""
+
+    def __init__(self, url: str) -> None:
+        client = redis.Redis.from_url(
+            url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS
+        )
+        with client:
+            self.identity = _read_identity(client, url)
+            self.settings = _read_settings(client)
+
+
+def _judge_settings(
+    name: str, settings: Mapping[str, str] | None, *, wanted: Mapping[str, str], meaning: str
+) -> Iterator[CheckMessage]:
+    for key, value in wanted.items():
+        shown = None if settings is None else settings.get(key)
+        yield from judge(
+            messages.REDIS_SETTING,
+            f"{name}: {key} = " + ("?" if shown is None else shown or '""'),
+            good=None if shown is None else shown == value,
+            meaning=meaning,
+            remedy=f"redis-cli CONFIG SET {key} '{value}', and the same in its redis.conf.",
+        )
+
+
+def _read_identity(client: Any, url: str) -> str | None:
+    """Return the server's run id with the number of the database."""
+    try:
+        return f"{client.info('server')['run_id']}{urlsplit(url).path.rstrip('/') or '/0'}"
+    except redis.RedisError:
+        return None
+
+
+def _read_settings(client: Any) -> dict[str, str] | None:
+    """Return all settings; None if the server is away or its access list forbids CONFIG."""
+    try:
+        shown = client.config_get("*")
+    except redis.RedisError:
+        return None
+    return {_text(key): _text(value) for key, value in shown.items()}
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value

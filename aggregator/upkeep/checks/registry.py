@@ -1,0 +1,64 @@
+"""The checks that `manage.py check` knows, with their tags.
+
+Plain `manage.py check`, which every other command runs first, looks at settings only. Servers
+are asked by `manage.py check --deploy --tag privacy --database default`, or `privacy_check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.core import checks
+from django.core.checks import CheckMessage
+from django.db import connection
+
+from aggregator.upkeep.checks import messages
+from aggregator.upkeep.checks.messages import judge
+from aggregator.upkeep.checks.postgresql import check_postgresql
+from aggregator.upkeep.checks.redis_servers import check_redis
+from aggregator.upkeep.checks.settings import check_contradictions, check_privacy_settings
+from aggregator.upkeep.checks.sqlite import check_sqlite
+from aggregator.upkeep.checks.stored import check_stored_rows
+from aggregator.upkeep.upgrades import describe_missing_migrations
+
+PRIVACY = "privacy"
+SETTINGS = "settings"
+
+
+def register_checks() -> None:
+    checks.register(check_contradictions, SETTINGS)
+    checks.register(check_privacy_settings, PRIVACY, deploy=True)
+    checks.register(check_servers, PRIVACY, deploy=True)
+    checks.register(check_migrations, checks.Tags.database, PRIVACY, deploy=True)
+    checks.register(check_rows, PRIVACY, deploy=True)
+
+
+def check_servers(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> list[CheckMessage]:
+    """Ask the database server and Redis how they are set."""
+    if not databases:
+        return []
+    check_database = check_postgresql if connection.vendor == "postgresql" else check_sqlite
+    return [*check_database(), *check_redis()]
+
+
+def check_migrations(
+    *, databases: Sequence[str] | None = None, **_kwargs: Any
+) -> list[CheckMessage]:
+    if not databases:
+        return []
+    missing = describe_missing_migrations()
+    return judge(
+        messages.MIGRATIONS,
+        "migrations are missing",
+        good=not missing,
+        meaning=missing,
+        remedy="manage.py migrate",
+    )
+
+
+def check_rows(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> list[CheckMessage]:
+    """Look at what is stored, unless the tables may not fit the code."""
+    if not databases or describe_missing_migrations():
+        return []
+    return list(check_stored_rows())

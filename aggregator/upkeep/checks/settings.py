@@ -1,0 +1,126 @@
+"""Murmur's own settings: what weakens privacy, and what contradicts itself."""
+
+from __future__ import annotations
+
+import logging
+import resource
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage
+
+from aggregator.upkeep.checks import messages
+from aggregator.upkeep.checks.messages import judge
+
+
+def check_privacy_settings(**_kwargs: Any) -> list[CheckMessage]:
+    """Settings that reveal reports, or when and from where they were sent."""
+    return [*_check_exposure(), *_check_transport(), *_check_core_dumps()]
+
+
+def _check_exposure() -> Iterator[CheckMessage]:
+    yield from judge(
+        messages.DEBUG,
+        f"DEBUG = {settings.DEBUG}",
+        good=not settings.DEBUG,
+        meaning="error pages show settings, and Django keeps every SQL statement in memory.",
+        remedy="export DEBUG=false",
+    )
+    yield from judge(
+        messages.HOSTS,
+        f"ALLOWED_HOSTS = {','.join(settings.ALLOWED_HOSTS)}",
+        good="*" not in settings.ALLOWED_HOSTS,
+        meaning="Murmur answers under any host name that a request gives.",
+        remedy="export ALLOWED_HOSTS=the.name.that.people.type",
+    )
+    loggers = (logging.getLogger(), logging.getLogger("django.db.backends"))
+    level = logging.getLevelName(min(logger.getEffectiveLevel() for logger in loggers))
+    yield from judge(
+        messages.LOG_LEVEL,
+        f"LOG_LEVEL = {level}",
+        good=level != "DEBUG",
+        meaning="logs quote SQL statements with reports, and requests with addresses.",
+        remedy="export LOG_LEVEL=INFO",
+    )
+
+
+def _check_transport() -> Iterator[CheckMessage]:
+    yield from judge(
+        messages.HTTPS,
+        f"MURMUR_HTTPS = {settings.HTTPS}",
+        good=settings.HTTPS,
+        meaning="anyone on the network path can read reports and cookies, and change pages.",
+        remedy="export MURMUR_HTTPS=true, behind a proxy that ends TLS.",
+    )
+    yield from judge(
+        messages.PROXY,
+        f"MURMUR_BEHIND_PROXY = {settings.BEHIND_PROXY}",
+        # HTTPS usually ends in a proxy, and then all requests come from the proxy's address.
+        good=True if settings.BEHIND_PROXY or not settings.HTTPS else None,
+        meaning="behind a proxy, all reports appear to come from the proxy's address.",
+        remedy="export MURMUR_BEHIND_PROXY=true, if a proxy ends TLS and appends to "
+        "X-Forwarded-For.",
+    )
+    yield from judge(
+        messages.REPORT_LIMIT,
+        f"MURMUR_REPORTS_PER_MINUTE = {settings.REPORTS_PER_MINUTE}",
+        good=settings.REPORTS_PER_MINUTE > 0,
+        meaning="one address can send any number of invented reports.",
+        remedy="export MURMUR_REPORTS_PER_MINUTE=120",
+    )
+
+
+def _check_core_dumps() -> list[CheckMessage]:
+    soft_limit, _ = resource.getrlimit(resource.RLIMIT_CORE)
+    return judge(
+        messages.CORE_DUMPS,
+        f"core dumps of programs started here: {'off' if soft_limit == 0 else 'on'}",
+        good=soft_limit == 0,
+        meaning="a crash writes reports from memory to the disk.",
+        remedy="ulimit -c 0; LimitCORE=0 in systemd units; ulimits: {core: 0} in compose.",
+    )
+
+
+def check_contradictions(**_kwargs: Any) -> list[CheckMessage]:
+    """Settings that no installation can mean; checked before every command."""
+    rules: tuple[tuple[str, bool | None, str, str], ...] = (
+        (
+            f"MURMUR_SWEEP_SECONDS = {settings.SWEEP_SECONDS:g}",
+            settings.SWEEP_SECONDS > 0,
+            "beat would send sweeps without a pause.",
+            "export MURMUR_SWEEP_SECONDS=2",
+        ),
+        (
+            f"MURMUR_PURGE_SECONDS = {settings.PURGE_SECONDS:g}",
+            settings.PURGE_SECONDS >= 0,
+            "a time cannot be negative.",
+            "export MURMUR_PURGE_SECONDS=60",
+        ),
+        (
+            f"MURMUR_REPORTS_PER_MINUTE = {settings.REPORTS_PER_MINUTE}",
+            settings.REPORTS_PER_MINUTE >= 0,
+            "every report would be refused.",
+            "export MURMUR_REPORTS_PER_MINUTE=120",
+        ),
+        (
+            f"MURMUR_REPORTS_PER_SECOND = {settings.REPORTS_PER_SECOND}",
+            settings.REPORTS_PER_SECOND > 0,
+            "no report could be accepted while the limiter is away.",
+            "export MURMUR_REPORTS_PER_SECOND=200",
+        ),
+        (
+            f"MURMUR_BEHIND_PROXY = {settings.BEHIND_PROXY} with MURMUR_HTTPS = {settings.HTTPS}",
+            # Only a warning: load tests imitate a proxy on a machine without TLS.
+            True if settings.HTTPS or not settings.BEHIND_PROXY else None,
+            "Murmur trusts the proxy's X-Forwarded-Proto, yet sends cookies over plain HTTP.",
+            "export MURMUR_HTTPS=true, or MURMUR_BEHIND_PROXY=false if there is no proxy.",
+        ),
+    )
+    return [
+        message
+        for subject, good, meaning, remedy in rules
+        for message in judge(
+            messages.CONTRADICTION, subject, good=good, meaning=meaning, remedy=remedy
+        )
+    ]

@@ -1,0 +1,71 @@
+"""What the database's rows show: the last purge, and waves or batches below the minimum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from django.conf import settings
+from django.core.checks import CheckMessage
+from django.db.models import F, Q
+from django.utils import timezone
+
+from aggregator.models import Batch, Upkeep
+from aggregator.upkeep.checks import messages
+from aggregator.upkeep.checks.messages import judge
+from aggregator.upkeep.purging import purge_is_due
+from surveys.models import MIN_BATCH_FLOOR, Wave
+
+# A purge may wait for a backup to end, and for work that is due before it.
+PATIENCE_SECONDS = 600.0
+
+
+def check_stored_rows() -> Iterator[CheckMessage]:
+    purge = Upkeep.objects.filter(job=Upkeep.Job.PURGE).first()
+    yield from judge_last_purge(
+        is_due=purge_is_due(),
+        seconds_ago=(timezone.now() - purge.ended_at).total_seconds() if purge else None,
+        patience=settings.PURGE_SECONDS + PATIENCE_SECONDS,
+    )
+    yield from judge_traces_left(purge.found.get("left", []) if purge else [])
+    small_waves = Wave.objects.filter(minimum_batch__lt=MIN_BATCH_FLOOR).count()
+    small_batches = Batch.objects.filter(
+        Q(size__lt=MIN_BATCH_FLOOR) | Q(size__lt=F("wave__minimum_batch"))
+    ).count()
+    yield from judge_small_batches(below_floor=small_waves + small_batches, floor=MIN_BATCH_FLOOR)
+
+
+def judge_last_purge(
+    *, is_due: bool, seconds_ago: float | None, patience: float
+) -> list[CheckMessage]:
+    """`seconds_ago` is the time since the last purge; None if there was none."""
+    when = "never" if seconds_ago is None else f"{seconds_ago:,.0f} seconds ago"
+    return judge(
+        messages.LAST_PURGE,
+        f"last purge: {when}, due",
+        good=not is_due or (seconds_ago is not None and seconds_ago <= patience),
+        meaning="the database's files still hold traces of sealed reports.",
+        remedy="start beat and a worker; if they run, look for long transactions and backups in "
+        "pg_stat_activity.",
+    )
+
+
+def judge_traces_left(sentences: Sequence[str]) -> Iterator[CheckMessage]:
+    """`sentences` say what the last purge could not erase; each ends with its remedy."""
+    for sentence in sentences:
+        yield from judge(
+            messages.TRACES_LEFT,
+            "the last purge left traces",
+            good=False,
+            meaning=sentence,
+            remedy="see above.",
+        )
+
+
+def judge_small_batches(*, below_floor: int, floor: int) -> list[CheckMessage]:
+    return judge(
+        messages.SMALL_BATCHES,
+        f"waves and batches with fewer than {floor} reports: {below_floor}",
+        good=not below_floor,
+        meaning="the database's constraints were removed, and small batches can reveal people.",
+        remedy="restore the constraints by running manage.py migrate on a new database.",
+    )

@@ -1,0 +1,32 @@
+"""Whether the database fits the code: an upgrade is complete only after `manage.py migrate`."""
+
+from __future__ import annotations
+
+import threading
+
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+RUN_MIGRATE = "The database is older than this code ({names}). Run manage.py migrate."
+_MOST_NAMES = 3
+# Set for good once nothing is missing: only a new release, hence a new process, adds migrations.
+_complete = threading.Event()
+
+
+def describe_missing_migrations() -> str:
+    """Return what to run while migrations are missing from the database; empty if none are."""
+    if _complete.is_set():
+        return ""
+    missing = list_missing_migrations()
+    if not missing:
+        _complete.set()
+        return ""
+    shown = missing[:_MOST_NAMES]
+    more = len(missing) - len(shown)
+    return RUN_MIGRATE.format(names=", ".join(shown) + (f" and {more} more" if more else ""))
+
+
+def list_missing_migrations() -> list[str]:
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]

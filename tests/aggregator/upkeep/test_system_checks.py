@@ -1,0 +1,74 @@
+"""The checks as `manage.py check` runs them: when servers are asked, which settings are refused."""
+
+from __future__ import annotations
+
+import pytest
+import redis
+from django.core import checks
+from django.core.checks import CheckMessage
+from django.db import connection
+from pytest_django.fixtures import Settings
+
+from aggregator.upkeep.checks import messages, registry
+
+
+@pytest.fixture(autouse=True)
+def usable(settings: Settings) -> None:
+    settings.SWEEP_SECONDS = 2.0  # tests/settings.py sweeps without a pause
+
+
+def run_privacy_checks(databases: list[str] | None = None) -> list[CheckMessage]:
+    return checks.run_checks(
+        tags=[registry.PRIVACY], include_deployment_checks=True, databases=databases
+    )
+
+
+def run_plain_checks() -> list[CheckMessage]:
+    """As before every command; other apps object to the cache of the tests."""
+    found = checks.run_checks()
+    return [message for message in found if str(message.id).startswith("aggregator.")]
+
+
+def test_no_server_is_asked_unless_a_database_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(*_: object, **__: object) -> None:
+        raise AssertionError("a server was asked")
+
+    monkeypatch.setattr(connection, "cursor", ask)
+    monkeypatch.setattr(redis.Redis, "from_url", ask)
+    assert run_plain_checks() == []
+    run_privacy_checks()  # --deploy alone looks at settings
+    # As migrate does, on a database that is not migrated yet.
+    ours = [registry.PRIVACY, registry.SETTINGS]
+    assert checks.run_checks(tags=ours, databases=["default"]) == []
+    with pytest.raises(AssertionError):
+        run_privacy_checks(["default"])
+
+
+def test_every_kind_of_finding_has_one_number() -> None:
+    numbers = [value for name, value in vars(messages).items() if name.isupper()]
+    assert len(numbers) == len(set(numbers)) > 20
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SWEEP_SECONDS", 0.0),
+        ("PURGE_SECONDS", -1.0),
+        ("REPORTS_PER_MINUTE", -1),
+        ("REPORTS_PER_SECOND", 0),
+    ],
+)
+def test_a_setting_that_cannot_be_meant_stops_every_command(
+    settings: Settings, name: str, value: float
+) -> None:
+    assert run_plain_checks() == []
+    setattr(settings, name, value)
+    (message,) = run_plain_checks()
+    assert message.id == "aggregator.E008"
+    assert message.msg.startswith(f"MURMUR_{name} = {value:g}: ")
+    assert f"export MURMUR_{name}=" in str(message.hint)
+
+
+def test_a_proxy_without_https_is_a_warning(settings: Settings) -> None:
+    settings.HTTPS, settings.BEHIND_PROXY = False, True
+    assert [message.id for message in run_plain_checks()] == ["aggregator.W008"]
