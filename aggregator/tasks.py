@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from aggregator.batches.sealing import MAX_BATCH, close_due_waves, seal_next_batch
 from aggregator.comparisons.jobs import run_comparison
-from aggregator.results.chart_updates import find_waves_to_draw, update_chart
+from aggregator.results.chart_updates import find_waves_to_render, update_chart
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
-from aggregator.simulation.known_truth import known_truths
+from aggregator.simulation.truth import known_truth
 from aggregator.upkeep.due import Kind, find_due_work, remember_due_work, was_just_swept
 from aggregator.upkeep.purging import purge_is_due, purge_traces
 from aggregator.upkeep.verification import Verification, claim_verification, store_findings
@@ -70,7 +70,7 @@ def seal_wave(wave_id: int) -> None:
 
 @shared_task
 def estimate_wave(wave_id: int) -> None:
-    # Drawing costs far more than estimating: that waits for a sweep, and so skips snapshots
+    # Rendering costs far more than estimating: that waits for a sweep, and so skips snapshots
     # that are old by then.
     if find_waves_to_estimate().filter(pk=wave_id).exists():
         update_snapshot(wave_id=wave_id)
@@ -79,8 +79,8 @@ def estimate_wave(wave_id: int) -> None:
 @shared_task
 def draw_wave(wave_id: int) -> None:
     # Every sweep sends what is still due, so several messages may ask for the same chart.
-    if find_waves_to_draw().filter(pk=wave_id).exists():
-        update_chart(wave_id=wave_id, find_truths=known_truths)
+    if find_waves_to_render().filter(pk=wave_id).exists():
+        update_chart(wave_id=wave_id, find_truth=known_truth)
 
 
 @shared_task

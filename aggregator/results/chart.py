@@ -71,8 +71,8 @@ class Row:
     truth: float | None
 
 
-def draw_chart(
-    wave: Wave, snapshot: Snapshot, *, truths: Mapping[str, float] = EMPTY
+def render_chart(
+    wave: Wave, snapshot: Snapshot, *, truth: Mapping[str, float] = EMPTY
 ) -> tuple[dict[str, Any], str, bytes]:
     """Return the Vega-Lite specification of a snapshot, and its SVG and PNG.
 
@@ -87,14 +87,14 @@ def draw_chart(
         )
     specification = build_specification(
         read_results(wave=wave, snapshot=snapshot),
-        truths=truths,
+        truth=truth,
     )
     svg, png = render(specification)
     return specification, svg, png
 
 
 def render(specification: dict[str, Any]) -> tuple[str, bytes]:
-    """Draw a specification without any network access."""
+    """Render a specification without any network access."""
     import vl_convert
 
     svg: str = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
@@ -102,13 +102,13 @@ def render(specification: dict[str, Any]) -> tuple[str, bytes]:
     return svg, png
 
 
-def build_rows(results: Results, *, truths: Mapping[str, float] = EMPTY) -> list[Row]:
+def build_rows(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[Row]:
     """One for each share; means have other axes and stand in words and tables only."""
     return [
         _build_row(
             question,
             found,
-            truth=truths.get(f"{question.question.name} {found.estimand.name}"),
+            truth=truth.get(found.estimand.key),
         )
         for question in results.questions
         for found in question.interest
@@ -141,18 +141,18 @@ def _build_row(question: QuestionResult, found: Estimate, *, truth: float | None
     )
 
 
-def build_specification(results: Results, *, truths: Mapping[str, float] = EMPTY) -> dict[str, Any]:
-    """Describe the chart in Vega-Lite; also what the page draws interactively."""
+def build_specification(results: Results, *, truth: Mapping[str, float] = EMPTY) -> dict[str, Any]:
+    """Describe the chart in Vega-Lite; also what the page renders interactively."""
     import altair as alt
 
-    rows = build_rows(results, truths=truths)
+    rows = build_rows(results, truth=truth)
     chart = (
-        alt.layer(*_layers(has_truths=any(row.truth is not None for row in rows)))
+        alt.layer(*_layers(has_truth=any(row.truth is not None for row in rows)))
         .properties(
             data=alt.InlineData(values=[vars(row) for row in rows]),
             width=WIDTH,
             height=ROW_HEIGHT * len(rows),
-            title=_title(results, has_truths=bool(truths)),
+            title=_title(results, has_truth=bool(truth)),
             background=PAPER,
             padding=16,
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
@@ -176,7 +176,7 @@ def build_specification(results: Results, *, truths: Mapping[str, float] = EMPTY
     return specification
 
 
-def _title(results: Results, *, has_truths: bool) -> altair.TitleParams:
+def _title(results: Results, *, has_truth: bool) -> altair.TitleParams:
     import altair as alt
 
     sentences = (
@@ -185,7 +185,7 @@ def _title(results: Results, *, has_truths: bool) -> altair.TitleParams:
         GUIDES,
     )
     subtitle = [line for text in sentences for line in textwrap.wrap(text, SUBTITLE_LENGTH)]
-    if has_truths:
+    if has_truth:
         subtitle.append("Orange lines: the known truth of the demo.")
     return alt.TitleParams(
         text=textwrap.wrap(results.manifest.title, TITLE_LENGTH, max_lines=2, placeholder=" …"),
@@ -212,7 +212,7 @@ def _describe_reports(results: Results) -> str:
     return f"each question from {ends} of {whole(total)} randomized reports"
 
 
-def _layers(*, has_truths: bool) -> list[altair.Chart]:
+def _layers(*, has_truth: bool) -> list[altair.Chart]:
     import altair as alt
 
     base = alt.Chart()
@@ -254,8 +254,8 @@ def _layers(*, has_truths: bool) -> list[altair.Chart]:
         .transform_filter("isValid(datum.estimate)")
     )
     layers = [track, *whiskers, dot]
-    if has_truths:
-        layers.insert(-1, _mark_truths(base, y))
+    if has_truth:
+        layers.insert(-1, _mark_truth(base, y))
     return [*layers, *_texts(base, y)]
 
 
@@ -280,7 +280,7 @@ def _texts(base: altair.Chart, y: altair.Y) -> list[altair.Chart]:
         "color": ACCENT,
         "fontWeight": "bold",
     }
-    # Each text is drawn twice: first its rim of paper, which keeps it clear of the grid.
+    # Each text is rendered twice: first its rim of paper, which keeps it clear of the grid.
     rim = {"stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round"}
     return [
         chart.mark_text(baseline="middle", fontSize=14, **look)
@@ -289,7 +289,7 @@ def _texts(base: altair.Chart, y: altair.Y) -> list[altair.Chart]:
     ]
 
 
-def _mark_truths(base: altair.Chart, y: altair.Y) -> altair.Chart:
+def _mark_truth(base: altair.Chart, y: altair.Y) -> altair.Chart:
     import altair as alt
 
     return (

@@ -1,4 +1,4 @@
-"""The browser code that draws charts: made from vl-convert, never pasted into the project."""
+"""The browser code that renders charts: made from vl-convert, never pasted into the project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts: the newest snapshot of a wave, drawn by a worker and kept for page and download."""
+"""Charts: the newest snapshot of a wave, rendered by a worker and kept for page and download."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Callable, Mapping
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
 from aggregator.models import Chart, Snapshot
-from aggregator.results.chart import draw_chart
+from aggregator.results.chart import render_chart
 from aggregator.results.snapshots import newest_snapshot
 from surveys.models import Survey, Wave
 
 
 def update_chart(
-    *, wave_id: int, find_truths: Callable[[Survey], Mapping[str, float]]
+    *, wave_id: int, find_truth: Callable[[Survey], Mapping[str, float]]
 ) -> Chart | None:
-    """Draw the newest snapshot; None while there are too few responses to show.
+    """Render the newest snapshot; None while there are too few responses to show.
 
-    `find_truths` gives the true values where they are known, as in a demo.
+    `find_truth` returns the true values where they are known, as in a demo.
     """
     wave = Wave.objects.select_related("survey").get(pk=wave_id)
     snapshot = newest_snapshot(wave)
     if snapshot is None or snapshot.total < wave.display_minimum:
         return None
-    specification, svg, png = draw_chart(wave, snapshot, truths=find_truths(wave.survey))
+    specification, svg, png = render_chart(wave, snapshot, truth=find_truth(wave.survey))
     chart, _ = Chart.objects.update_or_create(
         wave=wave,
         defaults={
@@ -37,8 +37,8 @@ def update_chart(
     return chart
 
 
-def find_waves_to_draw() -> QuerySet[Wave]:
-    """Waves whose newest snapshot may be shown and is not the one that is drawn."""
+def find_waves_to_render() -> QuerySet[Wave]:
+    """Waves whose newest snapshot may be shown and is not the one that the chart shows."""
     newest = Snapshot.objects.filter(wave=OuterRef("pk")).order_by("-through_batch")
     return (
         Wave.objects.annotate(

@@ -49,6 +49,11 @@ class Estimand:
     gate: str = ""
     shown: bool = True  # on pages; of yes and no only the yes
 
+    @property
+    def key(self) -> str:
+        """Unique in a survey: "q3 1" is the share of code 1 of q3."""
+        return f"{self.question} {self.name}"
+
 
 def list_estimands(manifest: Manifest) -> list[Estimand]:
     """Every estimand of every protected question, in the order of the survey."""

@@ -198,8 +198,8 @@ class View:
         """Changes exactly when there is something new to show; part of the panel's address."""
         if self.snapshot is None:
             return f"0-0-{self.standing.value}"
-        drawn = "drawn" if self.chart else "undrawn"
-        return f"{self.snapshot.through_batch}-{int(self.snapshot.final)}-{drawn}"
+        chart = "chart" if self.chart else "no-chart"
+        return f"{self.snapshot.through_batch}-{int(self.snapshot.final)}-{chart}"
 
     @property
     def is_settled(self) -> bool:

@@ -223,16 +223,16 @@ class Finding:
         return "–" if worth is None or self.found.contradiction else whole(round(worth))
 
 
-def write_findings(results: Results, *, truths: Mapping[str, float] = EMPTY) -> list[Finding]:
+def write_findings(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[Finding]:
     """Put every estimate that pages show into sentences.
 
-    `truths` are known for the demo only, by question and estimand: "q1 1".
+    `truth` is known for a demo only; its keys are `Estimand.key`.
     """
     return [
         _write_finding(
             question,
             found,
-            truth=truths.get(f"{question.question.name} {found.estimand.name}"),
+            truth=truth.get(found.estimand.key),
             is_first=place == 0,
             says_kind=_kind_after(question, place) != INTERVALS[found.method],
         )

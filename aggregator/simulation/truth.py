@@ -1,28 +1,46 @@
-"""The true value of every estimand, for respondents whose answers are known: demo and rehearsal."""
+"""The true value of every estimand where all answers are known: in a demo and in a rehearsal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from aggregator.results.estimands import ANSWERED, Estimand, Kind, list_estimands
 from aggregator.results.results import Results
-from aggregator.results.sentences import describe_estimate, write_value
+from aggregator.results.sentences import EMPTY, describe_estimate, write_value
+from aggregator.simulation.demo import demo_of
+from aggregator.simulation.demo_surveys import DEMOS
 from aggregator.simulation.respondents import Answers, find_asked, find_code
-from surveys.manifest.manifest import Manifest, ManifestQuestion
+from surveys.manifest.manifest import Manifest, ManifestQuestion, parse_manifest
+from surveys.models import Survey
 
 
-def name_estimand(estimand: Estimand) -> str:
-    """As truths are named: "q3 1" is the share of code 1 of q3."""
-    return f"{estimand.question} {estimand.name}"
+def known_truth(survey: Survey) -> Mapping[str, float]:
+    """Return the true values by `Estimand.key`; empty unless the survey is a demo."""
+    demo = demo_of(survey)
+    wave = survey.wave if demo else None
+    return EMPTY if demo is None or wave is None else _of_demo(demo.key, bytes(wave.manifest))
 
 
-def find_truths(manifest: Manifest, people: Sequence[Answers]) -> dict[str, float]:
-    """What the estimates would be if everybody's answers were known; none where nobody counts."""
+@lru_cache(maxsize=len(DEMOS))
+def _of_demo(key: str, manifest: bytes) -> Mapping[str, float]:
+    (demo,) = (demo for demo in DEMOS if demo.key == key)
+    return compute_truth(parse_manifest(manifest), demo.people())
+
+
+def describe_truth(survey: Survey) -> str:
+    """Say where the known truth comes from; empty unless the survey is a demo."""
+    demo = demo_of(survey)
+    return demo.note if demo else ""
+
+
+def compute_truth(manifest: Manifest, people: Sequence[Answers]) -> dict[str, float]:
+    """Compute the true value of each estimand by its key; it has none if it describes nobody."""
     questions = {question.name: question for question in manifest.questions}
     asked = [find_asked(manifest, answers) for answers in people]
     codes = {
         symbol.name: [
-            # Rounded down: of a number only whether there is one counts here.
+            # The bit of a number is not used below, only whether there is a number.
             find_code(
                 symbol, questions[symbol.question], seen, answers, random_uint32=lambda: 2**32 - 1
             )
@@ -30,12 +48,12 @@ def find_truths(manifest: Manifest, people: Sequence[Answers]) -> dict[str, floa
         ]
         for symbol in manifest.symbols
     }
-    truths = {}
+    truth = {}
     for estimand in list_estimands(manifest):
         values = list(_values(estimand, questions[estimand.question], codes, people))
         if values:
-            truths[name_estimand(estimand)] = sum(values) / len(values)
-    return truths
+            truth[estimand.key] = sum(values) / len(values)
+    return truth
 
 
 def _values(
@@ -44,7 +62,7 @@ def _values(
     codes: dict[str, list[int]],
     people: Sequence[Answers],
 ) -> Iterator[float]:
-    """Of each person who counts: 1 or 0, or the number."""
+    """Yield 1, 0 or the number for each person in the group that the estimand describes."""
     gates = codes[estimand.gate] if estimand.gate else [ANSWERED] * len(people)
     for code, gate, answers in zip(codes[estimand.symbol], gates, people, strict=True):
         if gate != ANSWERED or (estimand.among is not None and code not in estimand.among):
@@ -58,10 +76,10 @@ def _values(
         yield float(answer if question.is_rounded else question.minimum + answer)
 
 
-def write_comparison(results: Results, truths: Mapping[str, float]) -> Iterator[str]:
-    """A line for each estimate that pages show: what is estimated, and what is true."""
+def write_comparison(results: Results, truth: Mapping[str, float]) -> Iterator[str]:
+    """Write a line for each estimate that pages show: the estimate and the truth."""
     for question in results.questions:
         for found in question.interest:
-            truth = write_value(found, truths.get(name_estimand(found.estimand)), 1)
+            true_value = write_value(found, truth.get(found.estimand.key), 1)
             name = f"Q{question.number} {found.estimand.text}"
-            yield f"  {name:<34.34} {describe_estimate(question, found):<44} truth {truth}"
+            yield f"  {name:<34.34} {describe_estimate(question, found):<44} truth {true_value}"

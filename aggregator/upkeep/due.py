@@ -19,7 +19,7 @@ from django.db.models.functions import Coalesce
 from aggregator.batches.sealing import find_waves_to_seal
 from aggregator.comparisons.jobs import find_comparisons_to_run
 from aggregator.models import DueWork, Upkeep
-from aggregator.results.chart_updates import find_waves_to_draw
+from aggregator.results.chart_updates import find_waves_to_render
 from aggregator.results.snapshots import find_waves_to_estimate
 
 
@@ -48,7 +48,7 @@ def find_due_work() -> list[Due]:
         Kind.ESTIMATE: find_waves_to_estimate()
         .annotate(progress=F("seen_batch"))
         .values_list("pk", "progress"),
-        Kind.DRAW: find_waves_to_draw()
+        Kind.DRAW: find_waves_to_render()
         .annotate(progress=Coalesce("chart__through_batch", 0))
         .values_list("pk", "progress"),
         Kind.COMPARE: find_comparisons_to_run().values_list("pk", "attempts"),

@@ -22,7 +22,7 @@ from aggregator.results.sentences import (
     describe_intervals,
     write_findings,
 )
-from aggregator.simulation.known_truth import describe_known_truth, known_truths
+from aggregator.simulation.truth import describe_truth, known_truth
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.authoring.state import describe_state
@@ -36,7 +36,7 @@ def _context(view: View) -> dict[str, Any]:
     survey, wave, found = view.survey, view.wave, view.results
     is_of_coins = wave is not None and wave.mode == MANUAL
     browsers = survey.wave if is_of_coins else wave
-    findings = write_findings(found, truths=known_truths(survey)) if found else []
+    findings = write_findings(found, truth=known_truth(survey)) if found else []
     return {
         "view": view,
         "survey": survey,
@@ -55,7 +55,7 @@ def _context(view: View) -> dict[str, Any]:
         "chart_note": f"{describe_intervals(found.fixed_end)} {GUIDES}" if found else "",
         "alarm": describe_alarm(found) if found else "",
         "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),
-        "known_truth": describe_known_truth(survey),
+        "known_truth": describe_truth(survey),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -42,15 +42,20 @@ ALL = (
 
 
 @pytest.fixture(autouse=True)
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Stands in for drawing, which takes seconds; remembers what was drawn."""
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Stands in for rendering, which takes seconds; remembers what was rendered."""
     totals: list[int] = []
 
-    def draw(wave: Wave, snapshot: Snapshot) -> tuple[dict[str, Any], str, bytes]:
+    def render(
+        wave: Wave,
+        snapshot: Snapshot,
+        *,
+        truth: Mapping[str, float],
+    ) -> tuple[dict[str, Any], str, bytes]:
         totals.append(snapshot.total)
         return {"n": snapshot.total}, "<svg/>", b""
 
-    monkeypatch.setattr("aggregator.results.chart_updates.draw_chart", draw)
+    monkeypatch.setattr("aggregator.results.chart_updates.render_chart", render)
     return totals
 
 
@@ -94,7 +99,7 @@ def test_two_sweeps_and_their_messages_bring_a_wave_up_to_date(
     send_many(wave, ROWS)
     tasks.sweep()  # closes, seals, estimates
     deliver(queue, times=times)
-    tasks.sweep()  # draws
+    tasks.sweep()  # renders
     deliver(queue, times=times)
     assert_all_counted(wave, 40)
     assert wave.ending == Wave.Ending.CAP
@@ -138,7 +143,7 @@ def test_what_is_never_delivered_stays_due_since_it_was_seen_first(
 
 
 def test_messages_that_come_long_after_the_work_is_done_change_nothing(
-    queue: list[Message], drawn: list[int]
+    queue: list[Message], rendered: list[int]
 ) -> None:
     wave = make_wave(cap=40)
     send_many(wave, ROWS)
@@ -152,7 +157,7 @@ def test_messages_that_come_long_after_the_work_is_done_change_nothing(
     for task, args in [*late, (tasks.estimate_wave, [wave.pk])]:
         task(*args)
     assert [list(model.objects.values()) for model in (Batch, Snapshot, Chart)] == before
-    assert drawn == [40]  # by one message; the others found nothing to draw
+    assert rendered == [40]  # by one message; the others found nothing to render
 
 
 def test_messages_for_what_no_longer_exists_are_harmless(queue: list[Message]) -> None:
@@ -258,7 +263,7 @@ def test_a_closing_that_hangs_keeps_no_other_work_waiting(
     assert queue == [(tasks.seal_wave, [wave.pk])]
 
 
-def test_below_the_display_minimum_nothing_is_drawn(queue: list[Message]) -> None:
+def test_below_the_display_minimum_nothing_is_rendered(queue: list[Message]) -> None:
     wave = make_wave(display_minimum=41)
     send_many(wave, ROWS)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Waves with results, for tests of what is shown: reports in, sealed, estimated, drawn."""
+"""Waves with results, for tests of what is shown: reports in, sealed, estimated, rendered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import RawReport
 from aggregator.results.chart_updates import update_chart
 from aggregator.results.snapshots import update_snapshot
-from aggregator.simulation.known_truth import known_truths
+from aggregator.simulation.truth import known_truth
 from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
 
@@ -29,13 +29,13 @@ def send_codes(wave: Wave, *, yes: Sequence[int], total: int) -> None:
     )
 
 
-def process(wave: Wave, *, drawn: bool = True) -> None:
+def process(wave: Wave, *, rendered: bool = True) -> None:
     """Do what the workers do until nothing is left to do."""
     while seal_next_batch(wave_id=wave.pk):
         pass
     update_snapshot(wave_id=wave.pk)
-    if drawn:
-        update_chart(wave_id=wave.pk, find_truths=known_truths)
+    if rendered:
+        update_chart(wave_id=wave.pk, find_truth=known_truth)
 
 
 def field(
@@ -44,12 +44,12 @@ def field(
     yes: Sequence[int],
     total: int,
     ending: Wave.Ending = Wave.Ending.OWNER,
-    drawn: bool = True,
+    rendered: bool = True,
 ) -> Survey:
     """Send codes, close the wave and process it; return the survey."""
     send_codes(wave, yes=yes, total=total)
     close_wave(wave_id=wave.pk, ending=ending)
-    process(wave, drawn=drawn)
+    process(wave, rendered=rendered)
     return wave.survey
 
 

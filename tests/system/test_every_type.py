@@ -12,7 +12,7 @@ import pytest
 from aggregator.results import estimates
 from aggregator.results.estimands import Among, list_estimands
 from aggregator.simulation.demo_surveys import STUDY
-from aggregator.simulation.truth import find_truths, name_estimand
+from aggregator.simulation.truth import compute_truth
 from scripts.stack.world import World
 from surveys.manifest.manifest import NOT_DRAWN
 
@@ -37,7 +37,7 @@ def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch)
     """At 99.99 %, where an interval says anything; most of them do."""
     manifest, people = world.manifest(), STUDY.people()
     monkeypatch.setattr(estimates, "LEVEL", 0.9999)
-    truths = find_truths(manifest, people)
+    truth = compute_truth(manifest, people)
     found = {
         f"{question['name']} {row['figure']}": row
         for question in estimates.compute_estimates(
@@ -47,10 +47,10 @@ def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch)
     }
     told = 0
     for estimand in list_estimands(manifest):
-        name = name_estimand(estimand)
+        name = estimand.key
         row = found[name]
-        print(f"{name}: {truths[name]:.4f} [{row['low']:.4f}, {row['high']:.4f}] {row['method']}")
-        assert row["low"] <= truths[name] <= row["high"], name
+        print(f"{name}: {truth[name]:.4f} [{row['low']:.4f}, {row['high']:.4f}] {row['method']}")
+        assert row["low"] <= truth[name] <= row["high"], name
         told += (row["low"], row["high"]) != (0.0, 1.0)
     assert {estimand.of for estimand in list_estimands(manifest)} == set(Among)
     assert told >= 0.9 * len(found)

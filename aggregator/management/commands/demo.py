@@ -17,9 +17,8 @@ from aggregator.results.results import read_results
 from aggregator.results.snapshots import newest_snapshot
 from aggregator.simulation.demo import encode_envelopes, field_demo, load_or_draw_envelopes
 from aggregator.simulation.demo_surveys import DEMOS, Demo
-from aggregator.simulation.known_truth import known_truths
 from aggregator.simulation.sending import SendingError, send_reports
-from aggregator.simulation.truth import write_comparison
+from aggregator.simulation.truth import known_truth, write_comparison
 from surveys.models import Wave
 
 POLL_SECONDS = 0.5
@@ -107,7 +106,7 @@ class Command(BaseCommand):
     def _summarize(self, wave: Wave, snapshot: Snapshot) -> None:
         self.stdout.write(f"{snapshot.total:,} reports counted. Estimates, and the known truth:")
         for line in write_comparison(
-            read_results(wave=wave, snapshot=snapshot), known_truths(wave.survey)
+            read_results(wave=wave, snapshot=snapshot), known_truth(wave.survey)
         ):
             self.stdout.write(line)
         self.stdout.write(f"Results: /surveys/{wave.survey.slug}/results")

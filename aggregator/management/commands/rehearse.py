@@ -22,7 +22,7 @@ from aggregator.simulation.rehearsal import (
     read_groups,
 )
 from aggregator.simulation.sending import SendingError, send_reports
-from aggregator.simulation.truth import find_truths, write_comparison
+from aggregator.simulation.truth import compute_truth, write_comparison
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import SurveyError
 from surveys.models import Survey, Wave
@@ -83,7 +83,7 @@ class Command(BaseCommand):
             except SendingError as error:
                 raise CommandError(f"{error} Close the rehearsal and begin another.") from error
         snapshot = self._wait_for_workers(wave, deadline=deadline)
-        self._summarize(wave, snapshot, truths=find_truths(manifest, drawn))
+        self._summarize(wave, snapshot, truth=compute_truth(manifest, drawn))
 
     def _read(self, path: Path | None) -> Any:
         if path is None:
@@ -103,8 +103,8 @@ class Command(BaseCommand):
             time.sleep(POLL_SECONDS)
         raise CommandError("All reports are stored, but no worker has counted them yet.")
 
-    def _summarize(self, wave: Wave, snapshot: Snapshot, *, truths: dict[str, float]) -> None:
+    def _summarize(self, wave: Wave, snapshot: Snapshot, *, truth: dict[str, float]) -> None:
         self.stdout.write(f"{snapshot.total:,} reports counted. Estimates, and what is true:")
-        for line in write_comparison(read_results(wave=wave, snapshot=snapshot), truths):
+        for line in write_comparison(read_results(wave=wave, snapshot=snapshot), truth):
             self.stdout.write(line)
         self.stdout.write(f"Results: /surveys/{wave.survey.slug}/results")

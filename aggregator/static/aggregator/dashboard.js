@@ -1,8 +1,8 @@
-// Draws the chart of a results page from its specification, again whenever a batch was
+// Renders the chart of a results page from its specification, again whenever a batch was
 // sealed and htmx has put a new panel in place. Without it the picture and the table stay.
 
 /** @type {{finalize: () => void} | null} */
-let drawn = null;
+let shown = null;
 
 const OPTIONS = {
   mode: "vega-lite",
@@ -22,25 +22,25 @@ const readSpecification = (script) => {
   return specification;
 };
 
-const draw = async () => {
+const renderChart = async () => {
   const figure = document.getElementById("chart");
   const script = document.getElementById("chart-specification");
-  if (!figure?.dataset.bundle || !script || figure.dataset.drawn) return;
-  figure.dataset.drawn = "pending";
+  if (!figure?.dataset.bundle || !script || figure.dataset.rendered) return;
+  figure.dataset.rendered = "pending";
   await import(figure.dataset.bundle);
   const live = figure.querySelector(".chart-live");
   live.hidden = false;
   try {
     const view = await window.vegaEmbed(live, readSpecification(script), OPTIONS);
-    drawn?.finalize();
-    drawn = view;
+    shown?.finalize();
+    shown = view;
     figure.querySelector(".chart-picture").hidden = true;
-    figure.dataset.drawn = "yes";
+    figure.dataset.rendered = "yes";
   } catch (error) {
     live.hidden = true;
     throw error;
   }
 };
 
-document.addEventListener("htmx:afterSettle", draw);
-await draw();
+document.addEventListener("htmx:afterSettle", renderChart);
+await renderChart();

@@ -54,10 +54,10 @@ def make_answered_wave(
         # Two coins, as in the browser.
         rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
     send_many(wave, rows[: people // 2])
-    process(wave, drawn=False)
+    process(wave, rendered=False)
     send_many(wave, rows[people // 2 :])
     close_wave(wave_id=wave.pk, ending=ending)
-    process(wave, drawn=False)
+    process(wave, rendered=False)
     wave.refresh_from_db()
     return wave
 
@@ -282,7 +282,7 @@ def test_codes_that_no_answers_can_have_produced_are_named() -> None:
     wave = make_wave(questions=2, cap=200)
     send_many(wave, [bytes([i % 2, 1 - i % 2]) for i in range(200)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
-    process(wave, drawn=False)
+    process(wave, rendered=False)
     wave.refresh_from_db()
     # Each question alone is fine: only together they are impossible.
     assert not any(row["alarm"] for row in snapshot_of(wave).estimates)
@@ -299,7 +299,7 @@ def test_an_alarm_reaches_the_comparisons_of_its_question() -> None:
     wave = make_wave(questions=3)
     send_many(wave, [bytes([1, i % 2, i // 2 % 2]) for i in range(200)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, drawn=False)
+    process(wave, rendered=False)
     wave.refresh_from_db()
     alarms = {
         names: find_standing(compute(ask(wave, Kind.TABLE, *names))).alarms
@@ -313,7 +313,7 @@ def test_data_that_allow_no_comparison_give_a_sentence() -> None:
     wave = make_wave(questions=2)
     send_many(wave, [bytes([1, i % 2]) for i in range(60)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, drawn=False)
+    process(wave, rendered=False)
     found = compute(ask(wave, Kind.REGRESSION, "q1", "q2"))
     assert found.state == Comparison.State.FAILED
     assert found.result is None

@@ -69,7 +69,7 @@ class TestFiles:
         wave = make_launched_survey()
         for yes in (3, 17, 9):
             send_codes(wave, yes=[yes, 20 - yes], total=20)
-            process(wave, drawn=False)
+            process(wave, rendered=False)
         lines = body(download(wave.survey, "reports_csv")).split("\r\n")[1:-1]
         start = 0
         for batch in Batch.objects.filter(wave=wave).order_by("content_hash"):

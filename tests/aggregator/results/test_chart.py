@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from aggregator.results import chart_bundle
-from aggregator.results.chart import FONT, build_rows, build_specification, draw_chart
-from aggregator.results.chart_updates import find_waves_to_draw
+from aggregator.results.chart import FONT, build_rows, build_specification, render_chart
+from aggregator.results.chart_updates import find_waves_to_render
 from aggregator.results.results import Results, find_view
 from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
 from aggregator.simulation.demo_surveys import REDBOOK
-from aggregator.simulation.known_truth import known_truths
+from aggregator.simulation.truth import known_truth
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey
 from tests.support.fielding import field, process, send_codes
@@ -36,7 +36,7 @@ def marks_of(specification: dict[str, Any]) -> list[str]:
 class TestSpecification:
     def test_dots_and_whiskers_only_and_one_axis_from_0_to_100(self) -> None:
         specification = build_specification(
-            results_of(field(make_launched_survey(), yes=[80, 100], total=200, drawn=False))
+            results_of(field(make_launched_survey(), yes=[80, 100], total=200, rendered=False))
         )
         assert set(marks_of(specification)) == {"rule", "point", "text"}
         [scale] = [
@@ -47,7 +47,7 @@ class TestSpecification:
         assert scale["domain"] == [0, 1]
 
     def test_rows_show_what_the_page_shows(self) -> None:
-        survey = field(make_launched_survey(), yes=[240, 350], total=1000, drawn=False)
+        survey = field(make_launched_survey(), yes=[240, 350], total=1000, rendered=False)
         first, second = build_rows(results_of(survey))
         assert first.clipped
         assert first.estimate == 0
@@ -60,38 +60,38 @@ class TestSpecification:
         assert low < 0.2 < high
 
     def test_a_contradiction_has_no_dot_and_no_whisker(self) -> None:
-        survey = field(make_launched_survey(), yes=[1000, 500], total=1000, drawn=False)
+        survey = field(make_launched_survey(), yes=[1000, 500], total=1000, rendered=False)
         row = build_rows(results_of(survey))[0]
         assert (row.estimate, row.low, row.high) == (None, None, None)
         assert row.value == "contradiction"
 
     def test_long_questions_are_cut_and_keep_their_number(self) -> None:
         wave = make_launched_survey(questions=["word " * 199])
-        row = build_rows(results_of(field(wave, yes=[80], total=200, drawn=False)))[0]
+        row = build_rows(results_of(field(wave, yes=[80], total=200, rendered=False)))[0]
         assert row.label.startswith("Q1 word")
         assert len(row.label) <= 70
         assert row.question.startswith("word " * 100)
 
     def test_only_the_demo_marks_a_truth(self) -> None:
         wave = make_launched_survey(questions=["a?", "b?", "c?", "d?"])
-        survey = field(wave, yes=[90, 80, 100, 110], total=200, drawn=False)
+        survey = field(wave, yes=[90, 80, 100, 110], total=200, rendered=False)
         snapshot = wave.snapshots.get()
-        assert "tick" not in marks_of(draw_chart(wave, snapshot, truths=known_truths(survey))[0])
+        assert "tick" not in marks_of(render_chart(wave, snapshot, truth=known_truth(survey))[0])
         Survey.objects.filter(pk=survey.pk).update(demo=True, title=REDBOOK.title)
         wave = Wave.objects.get(pk=wave.pk)
-        truths = known_truths(wave.survey)
-        assert "tick" in marks_of(draw_chart(wave, snapshot, truths=truths)[0])
+        truth = known_truth(wave.survey)
+        assert "tick" in marks_of(render_chart(wave, snapshot, truth=truth)[0])
 
-    def test_nothing_is_drawn_below_the_display_minimum(self) -> None:
+    def test_no_chart_is_rendered_below_the_display_minimum(self) -> None:
         wave = make_launched_survey(display_minimum=100)
-        field(wave, yes=[33, 17], total=99, drawn=False)
+        field(wave, yes=[33, 17], total=99, rendered=False)
         with pytest.raises(ValueError, match="display minimum 100, got 99"):
-            draw_chart(wave, wave.snapshots.get())
+            render_chart(wave, wave.snapshots.get())
 
     def test_pictures_carry_no_style_that_the_policy_forbids(self) -> None:
         wave = make_launched_survey(title="<b>&", questions=["</svg><script>?"])
-        field(wave, yes=[80], total=200, drawn=False)
-        specification, svg, png = draw_chart(wave, wave.snapshots.get())
+        field(wave, yes=[80], total=200, rendered=False)
+        specification, svg, png = render_chart(wave, wave.snapshots.get())
         assert re.search(r"<style|style=|<script|href=", svg) is None
         assert svg.startswith("<svg")
         assert png.startswith(b"\x89PNG\r\n")
@@ -105,7 +105,7 @@ class TestSpecification:
         before = wave.snapshots.get()
         send_codes(wave, yes=[3, 3], total=9)
         process(wave)
-        assert draw_chart(wave, wave.snapshots.get())[1] == draw_chart(wave, before)[1]
+        assert render_chart(wave, wave.snapshots.get())[1] == render_chart(wave, before)[1]
 
 
 def test_the_font_is_one_that_the_renderer_carries() -> None:
@@ -134,13 +134,13 @@ def test_the_bundle_is_built_once_per_version(tmp_path: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_a_chart_of_an_older_method_is_drawn_again() -> None:
+def test_a_chart_of_an_older_method_is_rendered_again() -> None:
     """The same batches: nothing else would show that the estimates beside it are others."""
     wave = make_launched_survey()
     field(wave, yes=[300, 500], total=1000)
     assert find_view(wave.survey).chart is not None
-    assert not find_waves_to_draw().exists()
+    assert not find_waves_to_render().exists()
     wave.snapshots.update(method_version=METHOD_VERSION - 1)
     update_snapshot(wave_id=wave.pk)
     assert find_view(wave.survey).chart is None
-    assert list(find_waves_to_draw()) == [wave]
+    assert list(find_waves_to_render()) == [wave]

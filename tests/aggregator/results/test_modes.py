@@ -38,8 +38,8 @@ def make_answered(
     close_wave(
         wave_id=wave.pk, ending=Wave.Ending.CAP if settings.get("cap") else Wave.Ending.OWNER
     )
-    process(wave, drawn=False)
-    process(other, drawn=False)
+    process(wave, rendered=False)
+    process(other, rendered=False)
     return survey
 
 
@@ -144,7 +144,7 @@ def test_below_the_display_minimum_of_either_nothing_is_shown(few: str) -> None:
         send_codes(one, yes=[30, 20], total=total)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     for one in survey.waves.all():
-        process(one, drawn=False)
+        process(one, rendered=False)
     page = words_of(read(survey))
     name = "those who tossed two coins" if few == "manual" else "those who answered in the browser"
     assert f"Too few responses to show from {name}." in page

@@ -23,8 +23,8 @@ from aggregator.simulation.demo_surveys import (
     STUDY,
     Demo,
 )
-from aggregator.simulation.known_truth import known_truths
 from aggregator.simulation.sending import SendingError, send_reports
+from aggregator.simulation.truth import known_truth
 from surveys.manifest.manifest import Manifest, parse_manifest
 from surveys.models import Question, Survey
 from tests.support.waves import send
@@ -44,10 +44,10 @@ def manifest_of(demo: Demo, owner: User) -> Manifest:
 def test_the_counts_add_up_to_the_published_totals(owner: User) -> None:
     assert len(REDBOOK_COUNTS) == 16
     assert sum(REDBOOK_COUNTS.values()) == PEOPLE
-    truths = known_truths(field_demo(REDBOOK, owner=owner).survey)
+    truth = known_truth(field_demo(REDBOOK, owner=owner).survey)
     published = {"q1 1": 2053, "q2 1": 1440, "q3 1": 3078, "q4 1": 3952}
     for estimand, yes in published.items():
-        assert truths[estimand] == pytest.approx(yes / PEOPLE, abs=1e-12)
+        assert truth[estimand] == pytest.approx(yes / PEOPLE, abs=1e-12)
 
 
 def test_drawing_without_noise_gives_back_the_people(owner: User) -> None:
@@ -67,7 +67,7 @@ def test_a_quarter_of_all_answers_is_turned(owner: User) -> None:
         REDBOOK.people(),
         random_uint32=lambda: generator.getrandbits(32),
     )
-    for index, share in enumerate(known_truths(wave.survey)[f"q{n} 1"] for n in (1, 2, 3, 4)):
+    for index, share in enumerate(known_truth(wave.survey)[f"q{n} 1"] for n in (1, 2, 3, 4)):
         observed = sum(e.symbols[index] for e in envelopes)
         expected = PEOPLE / 4 + share * PEOPLE / 2
         # one in a million: 4.9 standard deviations of a sum of coins with p (1 - p) = 3/16

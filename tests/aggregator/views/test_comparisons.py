@@ -164,7 +164,7 @@ def test_impossible_codes_are_no_finding() -> None:
     wave = make_wave(questions=2, cap=200)
     send_many(wave, [bytes([i % 2, 1 - i % 2]) for i in range(200)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
-    process(wave, drawn=False)
+    process(wave, rendered=False)
     client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
     words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
     assert "Do not use these figures." in words
@@ -178,7 +178,7 @@ def test_where_interval_and_test_disagree_the_page_says_so() -> None:
     rows = [[0, 0]] * 68 + [[0, 1]] * 37 + [[1, 0]] * 21 + [[1, 1]] * 24
     send_many(wave, [bytes(row) for row in rows])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, drawn=False)
+    process(wave, rendered=False)
     client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
     words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
     assert "cannot tell these groups apart yet" in words
@@ -190,7 +190,7 @@ def test_one_code_only_leaves_nothing_to_test() -> None:
     wave = make_wave(questions=2)
     send_many(wave, [bytes([i % 3 == 0, i % 2]) for i in range(60)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, drawn=False)
+    process(wave, rendered=False)
     client, comparison = compare(wave, kind="pairs")
     result = comparison.result
     assert result is not None
@@ -242,7 +242,7 @@ def test_the_label_says_what_would_make_figures_stand(
 def test_while_the_survey_runs_the_label_waits_for_its_end() -> None:
     wave = make_wave(cap=1000)
     send_many(wave, [bytes([i % 2, i % 3 == 0, 1]) for i in range(60)])
-    process(wave, drawn=False)
+    process(wave, rendered=False)
     client = sign_in(wave.survey.owner)
     assert "When this survey has ended as it was fixed to" in text_of(
         client.get(address(wave.survey))

@@ -95,7 +95,7 @@ def test_a_page_from_before_a_seal_still_finds_its_picture() -> None:
     send_codes(wave, yes=[40, 50], total=100)
     process(wave)
     send_codes(wave, yes=[40, 50], total=100)
-    process(wave, drawn=False)
+    process(wave, rendered=False)
     assert read(wave.survey, "chart_svg").status_code == 200
 
 
@@ -157,7 +157,7 @@ def test_a_closed_survey_whose_reports_wait_says_that_it_is_being_counted() -> N
 
 
 def test_the_figures_do_not_wait_for_the_chart() -> None:
-    survey = field(make_launched_survey(), yes=[80, 100], total=200, drawn=False)
+    survey = field(make_launched_survey(), yes=[80, 100], total=200, rendered=False)
     words = text_of(read(survey))
     assert "The chart is being drawn" in words
     assert "Raw share of Yes codes 40.0" in words
@@ -208,7 +208,7 @@ def test_the_panel_answers_204_until_a_batch_is_sealed() -> None:
 def test_the_panel_follows_a_chart_that_comes_late() -> None:
     wave = make_launched_survey()
     send_codes(wave, yes=[40, 50], total=100)
-    process(wave, drawn=False)
+    process(wave, rendered=False)
     seen = find_view(wave.survey).seen
     process(wave)
     assert panel(wave.survey, seen).status_code == 200
@@ -216,7 +216,7 @@ def test_the_panel_follows_a_chart_that_comes_late() -> None:
 
 def test_the_panel_stops_asking_once_all_is_final() -> None:
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
-    response = panel(survey, "1-0-drawn")
+    response = panel(survey, find_view(survey).seen)
     assert response.status_code == 286
     assert "hx-get" not in response.content.decode()
     assert "hx-get" not in read(survey).content.decode()
