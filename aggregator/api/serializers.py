@@ -30,8 +30,8 @@ class SurveySerializer(serializers.Serializer[Any]):
     demo = serializers.BooleanField()
 
 
-class GuideSerializer(serializers.Serializer[dict[str, Any]]):
-    """A narrower interval inside the main one, as a guide."""
+class InnerIntervalSerializer(serializers.Serializer[dict[str, Any]]):
+    """A narrower interval inside the main one, which covers less reliably at small n."""
 
     level = serializers.FloatField()
     low = serializers.FloatField()
@@ -68,15 +68,15 @@ class EstimateSerializer(serializers.Serializer[dict[str, Any]]):
     )
     interval_low = serializers.FloatField()
     interval_high = serializers.FloatField()
-    guides = GuideSerializer(many=True)
-    together_method = serializers.ChoiceField(choices=METHODS)
-    together_low = serializers.FloatField(help_text="holds for all estimates shown at once")
-    together_high = serializers.FloatField()
+    inner_intervals = InnerIntervalSerializer(many=True)
+    simultaneous_method = serializers.ChoiceField(choices=METHODS)
+    simultaneous_low = serializers.FloatField(help_text="holds for all estimates shown at once")
+    simultaneous_high = serializers.FloatField()
     fake_2_percent_low = serializers.FloatField(
         allow_null=True, help_text="the interval if 2 % of the reports were invented"
     )
     fake_2_percent_high = serializers.FloatField(allow_null=True)
-    effective_n = serializers.FloatField(
+    effective_sample_size = serializers.FloatField(
         allow_null=True, help_text="direct answers that would inform as much; null outside (0, 1)"
     )
     status = serializers.ChoiceField(choices=("ok", "outside_0_1", "contradiction", "alarm"))
@@ -95,7 +95,9 @@ class QuestionSerializer(serializers.Serializer[dict[str, Any]]):
     )
     n = serializers.IntegerField(help_text="reports in which it was asked")
     level = serializers.FloatField(help_text="of each interval")
-    together_level = serializers.FloatField(help_text="of each interval, so that all hold at once")
+    simultaneous_level = serializers.FloatField(
+        help_text="of each interval, so that all hold at once"
+    )
     alarm = serializers.BooleanField(
         help_text="the design could not plausibly have produced these codes, at any look"
     )
@@ -200,7 +202,7 @@ def _describe_question(results: Results, result: QuestionResult) -> dict[str, An
         "statement_epsilon": results.manifest.statement_epsilon(question),
         "n": result.total,
         "level": result.level,
-        "together_level": result.together_level,
+        "simultaneous_level": result.simultaneous_level,
         "alarm": result.alarm,
         "estimates": [_describe_estimate(result, found) for found in result.estimates],
     }
@@ -223,13 +225,13 @@ def _describe_estimate(result: QuestionResult, found: Estimate) -> dict[str, Any
         "interval_method": found.method,
         "interval_low": found.low,
         "interval_high": found.high,
-        "guides": [vars(guide) for guide in found.guides],
-        "together_method": found.together_method,
-        "together_low": found.together_low,
-        "together_high": found.together_high,
+        "inner_intervals": [vars(inner) for inner in found.inner_intervals],
+        "simultaneous_method": found.simultaneous_method,
+        "simultaneous_low": found.simultaneous_low,
+        "simultaneous_high": found.simultaneous_high,
         "fake_2_percent_low": None if band is None else band.low,
         "fake_2_percent_high": None if band is None else band.high,
-        "effective_n": found.effective_total,
+        "effective_sample_size": found.effective_sample_size,
         "status": result.status_of(found).value,
         "sentence": describe_estimate(result, found),
     }

@@ -68,17 +68,17 @@ ESTIMATE_COLUMNS = (
     "interval_high",
     "interval_method",
     "interval_level",
-    "guide_50_low",
-    "guide_50_high",
-    "guide_80_low",
-    "guide_80_high",
-    "together_low",
-    "together_high",
-    "together_method",
-    "together_level",
+    "inner_50_low",
+    "inner_50_high",
+    "inner_80_low",
+    "inner_80_high",
+    "simultaneous_low",
+    "simultaneous_high",
+    "simultaneous_method",
+    "simultaneous_level",
     "fake_2_percent_low",
     "fake_2_percent_high",
-    "effective_n",
+    "effective_sample_size",
     "status",
 )
 
@@ -157,13 +157,13 @@ def _estimate_cells(
     yield from (question.question.epsilon, results.manifest.statement_epsilon(question.question))
     yield from (question.total, found.count, found.raw_share, found.estimate, found.joint_estimate)
     yield from (found.standard_error, found.low, found.high, found.method, question.level)
-    for guide in found.guides:
-        yield from (guide.low, guide.high)
-    yield from (found.together_low, found.together_high)
-    yield from (found.together_method, question.together_level)
+    for inner in found.inner_intervals:
+        yield from (inner.low, inner.high)
+    yield from (found.simultaneous_low, found.simultaneous_high)
+    yield from (found.simultaneous_method, question.simultaneous_level)
     band = question.band(found, fake_share=FAKE_SHARE)
     yield from (None, None) if band is None else (band.low, band.high)
-    yield from (found.effective_total, question.status_of(found).value)
+    yield from (found.effective_sample_size, question.status_of(found).value)
 
 
 # --- reports.csv --------------------------------------------------------------------------------

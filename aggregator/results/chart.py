@@ -15,7 +15,7 @@ from aggregator.models import Snapshot
 from aggregator.results.results import Estimate, QuestionResult, Results, read_results
 from aggregator.results.sentences import (
     EMPTY,
-    GUIDES,
+    INNER_INTERVALS,
     describe_estimate,
     describe_intervals,
     describe_whom,
@@ -119,7 +119,7 @@ def build_rows(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[
 def _build_row(question: QuestionResult, found: Estimate, *, truth: float | None) -> Row:
     key = f"Q{question.number}"
     alone = len(question.interest) == 1
-    half, most = found.guides
+    half, most = found.inner_intervals
     hidden = found.contradiction
     text = question.question.text if alone else f"{found.estimand.text} · {question.question.text}"
     return Row(
@@ -182,7 +182,7 @@ def _title(results: Results, *, has_truth: bool) -> altair.TitleParams:
     sentences = (
         f"Estimated shares with 95 % intervals, {_describe_reports(results)}.",
         describe_intervals(results.fixed_end),
-        GUIDES,
+        INNER_INTERVALS,
     )
     subtitle = [line for text in sentences for line in textwrap.wrap(text, SUBTITLE_LENGTH)]
     if has_truth:

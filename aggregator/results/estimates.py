@@ -25,7 +25,7 @@ from surveys.manifest.manifest import Manifest, ManifestQuestion, Symbol
 
 LEVEL = 0.95
 # Shown inside the 95 % interval as guides: narrower ones cover less reliably at small n.
-GUIDE_LEVELS = (0.5, 0.8)
+INNER_LEVELS = (0.5, 0.8)
 # One false alarm in a hundred surveys at most, however often one looks.
 ALARM_LEVEL = 0.99
 
@@ -50,7 +50,7 @@ def compute_estimates(
     if not estimands:
         return []
     level = simultaneous_level(LEVEL, shares=sum(estimand.shown for estimand in estimands))
-    levels = {"guides": GUIDE_LEVELS, "one": (LEVEL,), "together": (level,)}
+    levels = {"guides": INNER_LEVELS, "one": (LEVEL,), "together": (level,)}
     halved = any(estimand.gate for estimand in estimands)
     marginal = _Marginals.of(
         asked,

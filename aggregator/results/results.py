@@ -43,7 +43,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guide:
+class InnerInterval:
     """A narrower interval inside the main one; it covers less reliably at small n."""
 
     level: float
@@ -67,14 +67,14 @@ class Estimate:
     estimate: float | None
     joint_estimate: float | None
     standard_error: float | None
-    effective_total: float | None
+    effective_sample_size: float | None
     low: float
     high: float
-    guides: tuple[Guide, ...]
-    together_low: float
-    together_high: float
+    inner_intervals: tuple[InnerInterval, ...]
+    simultaneous_low: float
+    simultaneous_high: float
     method: str
-    together_method: str
+    simultaneous_method: str
     contradiction: bool
 
     @property
@@ -103,7 +103,7 @@ class QuestionResult:
     total: int  # reports in which the question was asked
     estimates: tuple[Estimate, ...]  # none below the display minimum
     level: float
-    together_level: float
+    simultaneous_level: float
     alarm: bool
 
     @property
@@ -294,7 +294,7 @@ def _read_question(
             if total >= minimum
         ),
         level=stored["level"],
-        together_level=stored["together_level"],
+        simultaneous_level=stored["together_level"],
         alarm=stored["alarm"],
     )
 
@@ -302,7 +302,7 @@ def _read_question(
 def _read_estimate(
     estimand: Estimand, question: ManifestQuestion, row: Mapping[str, Any], total: int
 ) -> Estimate:
-    together_low, together_high = row["together"]
+    simultaneous_low, simultaneous_high = row["together"]
     return Estimate(
         estimand=estimand,
         scale=_scale_of(estimand, question),
@@ -312,14 +312,16 @@ def _read_estimate(
         estimate=row["estimate"],
         joint_estimate=row["joint_estimate"],
         standard_error=row["standard_error"],
-        effective_total=_positive(row["effective_total"]),
+        effective_sample_size=_positive(row["effective_total"]),
         low=row["low"],
         high=row["high"],
-        guides=tuple(Guide(level=level, low=low, high=high) for level, low, high in row["guides"]),
-        together_low=together_low,
-        together_high=together_high,
+        inner_intervals=tuple(
+            InnerInterval(level=level, low=low, high=high) for level, low, high in row["guides"]
+        ),
+        simultaneous_low=simultaneous_low,
+        simultaneous_high=simultaneous_high,
         method=row["method"],
-        together_method=row["together_method"],
+        simultaneous_method=row["together_method"],
         contradiction=row["contradiction"],
     )
 

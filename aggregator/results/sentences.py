@@ -55,7 +55,7 @@ OF_WHOM = {
 CANNOT_TELL = "Cannot tell yet: with these codes every value is plausible."
 WATCHED_SHORT = "Valid while you watch: these intervals hold at every look, however often you look."
 FIXED_END_SHORT = "Valid because the end was fixed before opening and the survey ended by it."
-GUIDES = (
+INNER_INTERVALS = (
     "The thin outer line is the 95 % interval; the thicker ones inside are 80 % and 50 % intervals "
     "of the same kind, as guides."
 )
@@ -158,11 +158,11 @@ def describe_fakes(question: QuestionResult, found: Estimate) -> str:
 
 def describe_worth(question: QuestionResult, found: Estimate) -> str:
     """1,400 codes inform like about 246 direct answers."""
-    if found.contradiction or found.effective_total is None:
+    if found.contradiction or found.effective_sample_size is None:
         return ""
-    if found.effective_total < FEWEST_WORTH:
+    if found.effective_sample_size < FEWEST_WORTH:
         return ""  # near 0 and 1 a direct question would be all but exact: no fair measure
-    codes, direct = whole(question.total), whole(round(found.effective_total))
+    codes, direct = whole(question.total), whole(round(found.effective_sample_size))
     return f"{codes} codes inform like about {direct} direct answers."
 
 
@@ -202,8 +202,8 @@ class Finding:
     estimate: str
     error: str
     interval: str
-    guides: tuple[str, ...]
-    together: str
+    inner_intervals: tuple[str, ...]
+    simultaneous: str
     truth: str
     is_first: bool  # of its question
     says_kind: bool  # its kind of interval is not that of the estimate after it
@@ -219,7 +219,7 @@ class Finding:
 
     @property
     def effective(self) -> str:
-        worth = self.found.effective_total
+        worth = self.found.effective_sample_size
         return "–" if worth is None or self.found.contradiction else whole(round(worth))
 
 
@@ -278,8 +278,8 @@ def _write_finding(
         estimate=write_value(found, found.estimate, digits, unit=unit),
         error=written,
         interval=ends(found.low, found.high),
-        guides=tuple(ends(guide.low, guide.high) for guide in found.guides),
-        together=ends(found.together_low, found.together_high),
+        inner_intervals=tuple(ends(inner.low, inner.high) for inner in found.inner_intervals),
+        simultaneous=ends(found.simultaneous_low, found.simultaneous_high),
         truth="" if truth is None else write_value(found, truth, digits, unit=unit),
         is_first=is_first,
         says_kind=says_kind,

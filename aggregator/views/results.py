@@ -16,7 +16,7 @@ from aggregator.results.results import QuestionResult, Results, Standing, View
 from aggregator.results.sentences import (
     CONTRADICTION,
     CONTRADICTION_CAUSES,
-    GUIDES,
+    INNER_INTERVALS,
     Finding,
     describe_alarm,
     describe_intervals,
@@ -52,7 +52,7 @@ def _context(view: View) -> dict[str, Any]:
         "epsilons": _list_epsilons(view.manifest) if view.manifest else [],
         "has_shares": found is not None
         and any(not figure.is_mean for question in found.questions for figure in question.interest),
-        "chart_note": f"{describe_intervals(found.fixed_end)} {GUIDES}" if found else "",
+        "chart_note": f"{describe_intervals(found.fixed_end)} {INNER_INTERVALS}" if found else "",
         "alarm": describe_alarm(found) if found else "",
         "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),
         "known_truth": describe_truth(survey),

@@ -132,8 +132,8 @@ def test_every_number_leads_to_its_method(
     context = make_context(chromium, live, survey, viewport=size)
     reader = Reader(context.new_page(), live)
     page = reader.open(survey)
-    page.get_by_role("link", name="Effective n").first.click()
-    expect(page.locator("#effective-n")).to_be_in_viewport()
+    page.get_by_role("link", name="Effective sample size").first.click()
+    expect(page.locator("#effective-sample-size")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
     for picture in page.locator(".prose img").all():
         picture.scroll_into_view_if_needed()

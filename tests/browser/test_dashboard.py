@@ -207,7 +207,7 @@ def test_without_scripts_the_picture_and_all_figures_are_there(
     box = picture.bounding_box()
     assert box is not None
     assert box["height"] > 100
-    expect(page.locator(".table-figures tbody tr")).to_have_count(2)
+    expect(page.locator(".table-estimates tbody tr")).to_have_count(2)
     expect(page.locator("article.finding")).to_have_count(2)
     context.close()
 

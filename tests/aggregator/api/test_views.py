@@ -62,7 +62,7 @@ def test_results_are_unclipped_and_say_how_sure_they_are() -> None:
     first, second = content["questions"]
     assert first["estimates"][0]["estimate"] == pytest.approx(-0.02)
     assert first["estimates"][0]["status"] == "outside_0_1"
-    assert first["estimates"][0]["effective_n"] is None
+    assert first["estimates"][0]["effective_sample_size"] is None
     assert second["estimates"][0]["estimate"] == pytest.approx(0.5)
     assert second["estimates"][0]["interval_method"] == "confidence_sequence"
     assert second["estimates"][0]["sentence"].startswith("50\N{NO-BREAK SPACE}% (95")
