@@ -1,18 +1,40 @@
-"""Fixtures for all tests: the cast, and static files as the product serves them."""
+"""Fixtures of all tests, their markers, and static files as the product serves them."""
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from django.conf import settings as django_settings
 from django.core.cache import cache
-from django.core.management import call_command
 from hypothesis import settings
+
+from scripts.stack.postgres import Postgres, running_postgres
+from scripts.stack.prepared import copy_empty_database, copy_static_files
+from tests.support import kinds
 
 # The same examples in every run: a failure means a fault, not bad luck, and a slow machine is
 # none. To look for new ones: HYPOTHESIS_PROFILE=search scripts/test tests/privacy
 settings.register_profile("suite", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
+
+
+def pytest_configure() -> None:
+    kinds.watch_programs()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    kinds.add_markers(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    kinds.note_running(item)
+    try:
+        return (yield)
+    finally:
+        kinds.note_running(None)
 
 
 @pytest.fixture(autouse=True)
@@ -25,5 +47,23 @@ def forgetful_cache() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def static_files() -> None:
     """Chart bundle and collected static files in the tests' own folder."""
-    call_command("build_chart_bundle", verbosity=0)
-    call_command("collectstatic", interactive=False, verbosity=0)
+    copy_static_files(django_settings.VAR_DIR)
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Start from the file that the next fixture copies; the tests' folder is removed anyway."""
+    return True
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Copy a migrated database, which is faster than to migrate in every process."""
+    copy_empty_database(Path(django_settings.DATABASES["default"]["TEST"]["NAME"]))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One PostgreSQL for all tests of a process; each makes its own database in it."""
+    with running_postgres() as server:
+        yield server

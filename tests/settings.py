@@ -1,10 +1,13 @@
 """The product's own settings in a temporary folder, with the cache in memory."""
 
+import atexit
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
 os.environ["MURMUR_VAR"] = tempfile.mkdtemp(prefix="murmur-test-")
+atexit.register(shutil.rmtree, os.environ["MURMUR_VAR"], ignore_errors=True)
 os.environ["MURMUR_HTTPS"] = "false"
 os.environ.pop("DATABASE_URL", None)
 # Chart bundle and static files land here; settings and WhiteNoise look when they load.
@@ -17,7 +20,7 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"
 # Nothing may reach a broker from a unit test; system tests start a real one.
 CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-# WhiteNoise lists its folder when it starts; here files are collected after that.
+# WhiteNoise lists its folder when it starts; here files are put there later.
 WHITENOISE_AUTOREFRESH = True
 # Tests sweep as often as they like.
 SWEEP_SECONDS = 0

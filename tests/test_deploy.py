@@ -170,6 +170,7 @@ def test_secrets_come_from_files_and_settings_know_their_names() -> None:
 # --- Redis --------------------------------------------------------------------------------------
 
 
+@pytest.mark.redis
 @pytest.mark.parametrize(("name", "persists"), [("broker", True), ("limiter", False)])
 def test_redis_takes_its_file_and_its_only_user(
     name: str, persists: bool, secrets: Path, tmp_path: Path
@@ -216,40 +217,40 @@ def patient() -> redis.retry.Retry:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
+def postgres_server() -> Iterator[Postgres]:
     with running_postgres(settings=postgresql_conf()) as postgres:
         yield postgres
 
 
-def test_postgresql_is_set_as_the_privacy_check_wants_it(server: Postgres) -> None:
+def test_postgresql_is_set_as_the_privacy_check_wants_it(postgres_server: Postgres) -> None:
     conf = postgresql_conf()
     assert {name: conf.get(name) for name in RECOMMENDED_POSTGRESQL} == RECOMMENDED_POSTGRESQL
-    with psycopg.connect(server.url("postgres")) as connection:
+    with psycopg.connect(postgres_server.url("postgres")) as connection:
         for name, value in RECOMMENDED_POSTGRESQL.items():
             row = connection.execute("SELECT setting FROM pg_settings WHERE name = %s", [name])
             assert row.fetchone() == (value,), name
 
 
 def test_the_new_role_may_do_what_purging_needs_and_no_more(
-    server: Postgres, secrets: Path
+    postgres_server: Postgres, secrets: Path
 ) -> None:
     password = (secrets / "postgres_password").read_text()
-    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+    with psycopg.connect(postgres_server.url("postgres"), autocommit=True) as connection:
         # The tests' superuser bears the name that the script wants to give.
         connection.execute("CREATE ROLE operator SUPERUSER LOGIN PASSWORD 'operator'")
     with psycopg.connect(
-        f"postgresql://operator:operator@127.0.0.1:{server.port}/postgres", autocommit=True
+        f"postgresql://operator:operator@127.0.0.1:{postgres_server.port}/postgres", autocommit=True
     ) as connection:
         connection.execute("ALTER ROLE murmur RENAME TO former")
         try:
-            make_role(server, secrets / "postgres_password")
-            assert_rights(f"postgresql://murmur:{password}@127.0.0.1:{server.port}/murmur")
+            make_role(postgres_server, secrets / "postgres_password")
+            assert_rights(f"postgresql://murmur:{password}@127.0.0.1:{postgres_server.port}/murmur")
         finally:
             connection.execute("DROP DATABASE IF EXISTS murmur")
             connection.execute("DROP ROLE IF EXISTS murmur")
             connection.execute("ALTER ROLE former RENAME TO murmur")
-            connection.execute(f"ALTER ROLE murmur PASSWORD '{server.password}'".encode())
-    assert password.encode() not in (server.folder / "log").read_bytes()
+            connection.execute(f"ALTER ROLE murmur PASSWORD '{postgres_server.password}'".encode())
+    assert password.encode() not in (postgres_server.folder / "log").read_bytes()
 
 
 def make_role(server: Postgres, secret: Path) -> None:

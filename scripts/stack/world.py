@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import atexit
 import base64
 import json
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +19,12 @@ import httpx
 import psycopg
 
 from aggregator.batches.columns import Columns
+from scripts.stack.prepared import SQLITE_FILE, prepare
 from scripts.stack.stack import ROOT, Stack, free_port
 from surveys.manifest.manifest import Manifest, parse_manifest
 
 OWNER = "researcher@localhost"
 SEED = 19740101
-SQLITE_FILE = "murmur.sqlite3"
 # One statement, so that a batch being sealed at this moment is seen on one side only.
 TALLY = """
     SELECT (SELECT count(*) FROM aggregator_spent_id),
@@ -85,7 +81,7 @@ class World:
         if self.database_url:
             with psycopg.connect(self.database_url) as connection:
                 return connection.execute(sql.encode()).fetchall()
-        with closing(sqlite3.connect(self.stack.var / "murmur.sqlite3", timeout=20)) as file:
+        with closing(sqlite3.connect(self.stack.var / SQLITE_FILE, timeout=20)) as file:
             return file.execute(sql).fetchall()
 
     def tally(self) -> Tally:
@@ -171,26 +167,6 @@ class World:
             )
             assert reply.status_code == 302, f"{reply.status_code} {reply.text}"
             yield client
-
-
-def prepare(stack: Stack) -> None:
-    """As `stack.prepare()`, but what is the same for all stacks of a run is made once."""
-    template = _make_template()
-    stack.var.mkdir(parents=True, exist_ok=True)
-    for folder in ("static", "charts"):
-        shutil.copytree(template / folder, stack.var / folder, dirs_exist_ok=True)
-    if "DATABASE_URL" in stack.environment:
-        stack.manage("migrate", "--no-input", "--verbosity", "0")
-    else:
-        shutil.copy(template / SQLITE_FILE, stack.var / SQLITE_FILE)
-
-
-@lru_cache(maxsize=1)
-def _make_template() -> Path:
-    var = Path(tempfile.mkdtemp(prefix="murmur-template-"))
-    atexit.register(shutil.rmtree, var, ignore_errors=True)
-    Stack(var=var, port=free_port()).prepare()
-    return var
 
 
 def make_world(*, var: Path, database_url: str) -> World:

@@ -14,8 +14,9 @@ import httpx
 from scripts.attacks.fuzz.draws import Survey
 from scripts.attacks.fuzz.intake_model import Sent, write
 from scripts.stack.opening import open_surveys
+from scripts.stack.prepared import prepare
 from scripts.stack.stack import Stack, free_port
-from scripts.stack.world import OWNER, World, prepare
+from scripts.stack.world import OWNER, World
 
 QUESTIONS = 12
 JSON = {"content-type": "application/json"}

@@ -19,15 +19,15 @@ WAYS_TO_JOIN = ("hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize
 
 
 @pytest.fixture(scope="module")
-def server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
+def postgres_server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
     with running_server({}) as made:
         with django_db_blocker.unblock(), django_on(made.application_url):
             migrate()
         yield made
 
 
-def test_a_plan_that_repeats_the_choice_takes_no_more_rows(server: Server) -> None:
-    with django_on(server.application_url):
+def test_a_plan_that_repeats_the_choice_takes_no_more_rows(postgres_server: Server) -> None:
+    with django_on(postgres_server.application_url):
         wave = make_wave()
         send_many(wave, [b"\0\1\0"] * 60)
         with connection.cursor() as cursor:

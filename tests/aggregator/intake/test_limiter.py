@@ -23,7 +23,7 @@ NOBODY = "redis://127.0.0.1:1/0"
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def redis_server() -> Iterator[str]:
     port = free_port()
     process = subprocess.Popen(
         [str(redis_binary()), *("--port", str(port), "--bind", "127.0.0.1", "--save", "")],
@@ -46,8 +46,8 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture
-def content(server: str) -> Iterator[redis.Redis]:
-    client = redis.Redis.from_url(server)
+def content(redis_server: str) -> Iterator[redis.Redis]:
+    client = redis.Redis.from_url(redis_server)
     client.flushall()
     yield client
     client.close()
@@ -76,24 +76,24 @@ def admit(url: str, *groups: Sequence[str], per_minute: int = 3) -> list[list[in
 
 
 def test_the_limit_holds_across_groups_and_for_each_network_apart(
-    server: str, content: redis.Redis
+    redis_server: str, content: redis.Redis
 ) -> None:
-    first, second = admit(server, ["192.0.2.1"] * 2 + ["192.0.2.2"], ["192.0.2.1"] * 2)
+    first, second = admit(redis_server, ["192.0.2.1"] * 2 + ["192.0.2.2"], ["192.0.2.1"] * 2)
     assert first == [0, 0, 0]
     assert second[0] == 0
     assert 1 <= second[1] <= limiter.WINDOW_SECONDS
 
 
-def test_two_processes_count_together(server: str, content: redis.Redis) -> None:
-    assert admit(server, ["192.0.2.1"] * 3) == [[0, 0, 0]]
-    ((wait,),) = admit(server, ["192.0.2.1"])
+def test_two_processes_count_together(redis_server: str, content: redis.Redis) -> None:
+    assert admit(redis_server, ["192.0.2.1"] * 3) == [[0, 0, 0]]
+    ((wait,),) = admit(redis_server, ["192.0.2.1"])
     assert wait > 0
 
 
 def test_no_address_is_stored_and_everything_dies_by_itself(
-    server: str, content: redis.Redis
+    redis_server: str, content: redis.Redis
 ) -> None:
-    admit(server, ["192.0.2.77", "2001:db8:77::1"])
+    admit(redis_server, ["192.0.2.77", "2001:db8:77::1"])
     names = content.keys("*")
     assert isinstance(names, list)
     assert len(names) == 3  # the key and two counters
@@ -108,25 +108,25 @@ def test_no_address_is_stored_and_everything_dies_by_itself(
 
 
 def test_the_same_address_counts_under_another_name_once_the_key_is_gone(
-    server: str, content: redis.Redis
+    redis_server: str, content: redis.Redis
 ) -> None:
-    admit(server, ["192.0.2.1"])
+    admit(redis_server, ["192.0.2.1"])
     before = set(content.keys("murmur:reports:*"))
     content.delete("murmur:limiter:key")
-    admit(server, ["192.0.2.1"])
+    admit(redis_server, ["192.0.2.1"])
     after = set(content.keys("murmur:reports:*"))
     assert len(after) == 2
     assert before < after
 
 
-def test_an_emptied_redis_does_not_stop_reports(server: str, content: redis.Redis) -> None:
+def test_an_emptied_redis_does_not_stop_reports(redis_server: str, content: redis.Redis) -> None:
     async def questions(asked: Limiter) -> list[int]:
         before = await asked.admit([network_of("192.0.2.1")] * 3)
         content.flushall()
         content.script_flush()
         return [*before, *await asked.admit([network_of("192.0.2.1")])]
 
-    assert ask(server, questions) == [0, 0, 0, 0]
+    assert ask(redis_server, questions) == [0, 0, 0, 0]
 
 
 def test_without_redis_one_cap_holds_for_all() -> None:

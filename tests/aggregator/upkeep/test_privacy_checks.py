@@ -299,7 +299,7 @@ def test_small_batches_are_named() -> None:
 
 
 @pytest.fixture(scope="module")
-def server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
+def postgres_server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
     preload = {"shared_preload_libraries": LIBRARIES, "pg_stat_statements.track_utility": "off"}
     with running_server(RECOMMENDED_POSTGRESQL | preload) as made:
         with django_db_blocker.unblock(), django_on(made.application_url):
@@ -308,9 +308,9 @@ def server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
 
 
 @pytest.fixture
-def postgresql(server: Server, good: Settings) -> Iterator[Server]:
-    with django_on(server.application_url):
-        yield server
+def postgresql(postgres_server: Server, good: Settings) -> Iterator[Server]:
+    with django_on(postgres_server.application_url):
+        yield postgres_server
 
 
 @contextmanager

@@ -180,7 +180,7 @@ def test_on_sqlite_a_reader_puts_it_off_and_nobody_waits_for_long() -> None:
 
 
 @pytest.fixture(scope="module")
-def server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
+def postgres_server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
     with running_server(RECOMMENDED_POSTGRESQL) as made:
         with django_db_blocker.unblock(), django_on(made.application_url):
             migrate()
@@ -188,10 +188,10 @@ def server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
 
 
 @pytest.fixture
-def on_postgresql(server: Server) -> Iterator[Server]:
-    with django_on(server.application_url):
-        yield server
-    server.run(
+def on_postgresql(postgres_server: Server) -> Iterator[Server]:
+    with django_on(postgres_server.application_url):
+        yield postgres_server
+    postgres_server.run(
         "TRUNCATE aggregator_raw_report, aggregator_spent_id, aggregator_batch, "
         "aggregator_upkeep CASCADE",
         f"GRANT pg_checkpoint TO {ROLE}",

@@ -1,0 +1,105 @@
+"""What every stack of a run starts with, made once: static files and an empty database.
+
+Both take seconds to make and depend only on files of the project, so they are kept in a folder
+named after a hash of those files. Processes that need them at the same time wait for the first.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from scripts.stack.stack import ROOT, Stack, free_port
+
+FOLDER = ROOT / "var" / "prepared"
+SQLITE_FILE = "murmur.sqlite3"
+STATIC_FOLDERS = ("static", "charts")
+# A run lasts hours at most; what no run has used for days belongs to files that have changed.
+UNUSED_SECONDS = 3 * 24 * 3600
+_STATIC_SOURCES = (
+    "requirements-dev.txt",
+    "config/*.py",
+    "*/static/**/*",
+    "surveys/respondent/client/**/*",
+    "surveys/respondent/*.py",
+    "aggregator/results/chart_bundle.py",
+)
+_DATABASE_SOURCES = ("requirements-dev.txt", "config/settings.py", "*/migrations/*.py")
+
+
+def copy_static_files(var: Path) -> None:
+    """Put the collected static files and the chart bundle into `var`."""
+    made = _once("static", _STATIC_SOURCES, _collect_static_files)
+    for folder in STATIC_FOLDERS:
+        shutil.copytree(made / folder, var / folder, dirs_exist_ok=True)
+
+
+def copy_empty_database(target: Path) -> None:
+    """Write an SQLite file with all migrations and no rows of ours."""
+    made = _once("database", _DATABASE_SOURCES, _migrate)
+    shutil.copy(made / SQLITE_FILE, target)
+
+
+def prepare(stack: Stack) -> None:
+    """As `stack.prepare()`, from what is prepared."""
+    stack.var.mkdir(parents=True, exist_ok=True)
+    copy_static_files(stack.var)
+    if "DATABASE_URL" in stack.environment:
+        stack.manage("migrate", "--no-input", "--verbosity", "0")
+    else:
+        copy_empty_database(stack.var / SQLITE_FILE)
+
+
+def _collect_static_files(stack: Stack) -> None:
+    stack.manage("build_chart_bundle", "--verbosity", "0")
+    stack.manage("collectstatic", "--no-input", "--verbosity", "0")
+
+
+def _migrate(stack: Stack) -> None:
+    stack.manage("migrate", "--no-input", "--verbosity", "0")
+
+
+def _once(name: str, sources: Iterable[str], make: Callable[[Stack], None]) -> Path:
+    """The folder that `make` filled for the sources as they are now."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    target = FOLDER / f"{name}-{_hash(sources)}"
+    with (FOLDER / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if target.is_dir():
+            target.touch()
+            return target
+        _remove_unused(name)
+        # Renamed when complete: an interrupted run leaves nothing that looks finished.
+        with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+            partial = Path(folder) / name
+            partial.mkdir()
+            make(_stack_without_database_url(partial))
+            partial.rename(target)
+    return target
+
+
+def _stack_without_database_url(var: Path) -> Stack:
+    stack = Stack(var=var, port=free_port())
+    stack.environment.pop("DATABASE_URL", None)
+    return stack
+
+
+def _hash(patterns: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in patterns for path in ROOT.glob(pattern)}):
+        if path.is_file() and "__pycache__" not in path.parts:
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(ROOT)} {len(content)}\n".encode())
+            digest.update(content)
+    return digest.hexdigest()[:16]
+
+
+def _remove_unused(name: str) -> None:
+    for old in FOLDER.glob(f"{name}-*"):
+        if old.stat().st_mtime < time.time() - UNUSED_SECONDS:
+            shutil.rmtree(old, ignore_errors=True)

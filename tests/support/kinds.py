@@ -1,0 +1,72 @@
+"""Which marker a test bears: given by its folder and fixtures, so that no new test can forget.
+
+A test that starts a server or a browser without its marker fails where it starts it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeGuard
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+# Those of tests/system start Murmur's own processes, Redis among them.
+MARKER_OF_FOLDER = {TESTS / "browser": "browser", TESTS / "system": "redis"}
+# A fixture that starts one of these says so in its name: own_postgres, redis_urls.
+MARKER_IN_NAME = ("postgres", "redis")
+MARKER_OF_PROGRAM = {
+    "initdb": "postgres",
+    "postgres": "postgres",
+    "redis-server": "redis",
+    "chromium": "browser",
+    "node": "browser",  # drives the browser for Playwright
+}
+_running: list[pytest.Item] = []
+
+
+class MarkerMissing(BaseException):
+    """Not an Exception: code that expects a server to fail must not swallow it."""
+
+
+def add_markers(item: pytest.Item) -> None:
+    """Give a test the markers that its folder, its fixtures and their parameters imply."""
+    for folder, marker in MARKER_OF_FOLDER.items():
+        if item.path.is_relative_to(folder):
+            item.add_marker(marker)
+    callspec = getattr(item, "callspec", None)
+    parameters = callspec.params.values() if callspec is not None else ()
+    names = " ".join([*getattr(item, "fixturenames", ()), *filter(_is_text, parameters)])
+    for marker in MARKER_IN_NAME:
+        if marker in names:
+            item.add_marker(marker)
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str)
+
+
+def note_running(item: pytest.Item | None) -> None:
+    """Remember whose markers count for what is started from now on."""
+    _running[:] = [] if item is None else [item]
+
+
+def watch_programs() -> None:
+    """From now on a program that needs a marker may start only in a test that bears it."""
+    sys.addaudithook(_check_start)
+
+
+def _check_start(event: str, details: tuple[object, ...]) -> None:
+    if event != "subprocess.Popen" or not _running:
+        return
+    command = details[1]
+    first = command[0] if isinstance(command, Sequence) and command else command
+    marker = MARKER_OF_PROGRAM.get(Path(str(first)).name)
+    item = _running[0]
+    if marker is not None and item.get_closest_marker(marker) is None:
+        raise MarkerMissing(
+            f"{item.nodeid} starts {first}: mark it with pytest.mark.{marker}, or start it in a "
+            f"fixture with {marker!r} in its name."
+        )

@@ -1,0 +1,45 @@
+"""Markers come from folders and fixtures, and what starts a server without one fails."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from scripts.stack.stack import redis_binary
+from tests.support.kinds import MarkerMissing
+
+
+def markers_of(request: pytest.FixtureRequest) -> set[str]:
+    return {marker.name for marker in request.node.iter_markers()}
+
+
+def test_an_unmarked_test_cannot_start_a_server() -> None:
+    with pytest.raises(MarkerMissing, match=r"pytest\.mark\.redis"):
+        subprocess.Popen([redis_binary(), "--version"])
+    with pytest.raises(MarkerMissing, match=r"pytest\.mark\.postgres"):
+        subprocess.run(["initdb", "--version"], check=False)
+
+
+@pytest.mark.redis
+def test_a_marked_test_can() -> None:
+    done = subprocess.run([redis_binary(), "--version"], capture_output=True, check=True)
+    assert done.stdout.startswith(b"Redis server")
+
+
+@pytest.fixture
+def named_after_redis() -> None:
+    return
+
+
+def test_a_fixture_says_by_its_name_what_it_starts(
+    named_after_redis: None, request: pytest.FixtureRequest
+) -> None:
+    assert markers_of(request) == {"redis"}
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_so_does_a_parameter(database: str, request: pytest.FixtureRequest) -> None:
+    assert markers_of(request) - {"parametrize"} == (
+        {"postgres"} if database == "postgresql" else set()
+    )
