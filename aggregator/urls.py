@@ -8,10 +8,10 @@ from aggregator.views import comparisons as compare
 from aggregator.views import downloads as exports
 from aggregator.views import health, home, methods, results
 from aggregator.views import mode_comparison as mode_views
-from surveys.manifest.manifest import ELECTRONIC, MANUAL
+from surveys.manifest.modes import Mode
 
 
-def _mode_pages(folder: str, *, prefix: str = "", mode: str = ELECTRONIC) -> list[URLPattern]:
+def _mode_pages(folder: str, *, prefix: str = "", mode: Mode = Mode.ELECTRONIC) -> list[URLPattern]:
     root = f"surveys/<slug:slug>/{folder}"
     pages = {
         "results": ("", results.results),
@@ -34,7 +34,7 @@ urlpatterns = [
     path("problems/<slug:slug>", home.problem, name="problem"),
     *_mode_pages("results"),
     # What coins decided: the same pages and files for this mode.
-    *_mode_pages("results/coins", prefix="coin_", mode=MANUAL),
+    *_mode_pages("results/coins", prefix="coin_", mode=Mode.MANUAL),
     path("surveys/<slug:slug>/results/both", mode_views.mode_comparison, name="mode_comparison"),
     path(
         "surveys/<slug:slug>/results/both.csv",

@@ -16,9 +16,13 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.utils import timezone
 
+from surveys.manifest import modes
 from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.languages import LANGUAGES
-from surveys.manifest.manifest import MOST_POINTS_WITH_SHARES
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
+from surveys.manifest.questions import has_point_shares
+from surveys.manifest.serialization import parse_manifest
 
 MIN_BATCH_FLOOR = 10
 MAX_QUESTIONS = 100
@@ -99,14 +103,19 @@ class Survey(models.Model):
         return self.title
 
     @property
+    def has_fixed_end(self) -> bool:
+        """Whether a date or a number of people ends the survey."""
+        return self.closes_at is not None or self.cap is not None
+
+    @property
     def wave(self) -> Wave | None:
         """The newest wave; None while the survey is a draft."""
-        return self.waves.electronic().order_by("-number").first()
+        return self.waves.electronic().newest()
 
     @property
     def coin_wave(self) -> Wave | None:
         """Of the newest wave, the stratum of those who toss coins; None if none is offered."""
-        return self.waves.manual().order_by("-number").first()
+        return self.waves.manual().newest()
 
     @property
     def is_draft(self) -> bool:
@@ -114,15 +123,7 @@ class Survey(models.Model):
 
 
 class Question(models.Model):
-    class Type(models.TextChoices):
-        YES_NO = "yes_no", "Yes or no"
-        CHOICE = "choice", "One of several"
-        SCALE = "scale", "Rating scale"
-        SEVERAL = "several", "Select several"
-        NUMBER = "number", "Number in a range"
-        FOLLOW_UP = "follow_up", "Yes or no, with a follow-up after Yes"
-        DECLARED = "declared", "Not scrambled: a group, sent as it is"
-        INFORMATION = "information", "Text to read, nothing to answer"
+    Type = QuestionType
 
     survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="questions")
     position = models.PositiveSmallIntegerField()
@@ -203,11 +204,13 @@ class Question(models.Model):
         return self.text
 
     @property
-    def has_shares(self) -> bool:
-        """Whether a scale is short enough that each point's share is told, not only the mean."""
-        assert self.minimum is not None
-        assert self.maximum is not None
-        return self.maximum - self.minimum < MOST_POINTS_WITH_SHARES
+    def described(self) -> TypeDescription:
+        return TYPES[self.type]
+
+    @property
+    def has_point_shares(self) -> bool:
+        """Whether each point of a scale gets a share, not only the mean."""
+        return has_point_shares(self.type, minimum=self.minimum, maximum=self.maximum)
 
 
 class Translation(models.Model):
@@ -239,6 +242,9 @@ class WaveQuerySet(models.QuerySet["Wave"]):
     def manual(self) -> WaveQuerySet:
         return self.filter(mode=Wave.Mode.MANUAL)
 
+    def newest(self) -> Wave | None:
+        return self.order_by("-number").first()
+
     def open(self) -> WaveQuerySet:
         return self.filter(state=Wave.State.OPEN)
 
@@ -256,11 +262,7 @@ class Wave(models.Model):
         OPEN = "open", "Open"
         CLOSED = "closed", "Closed"
 
-    class Mode(models.TextChoices):
-        """Who randomizes: the respondent's browser, or two coins in the respondent's hand."""
-
-        ELECTRONIC = "electronic", "Electronic"
-        MANUAL = "manual", "Two coins"
+    Mode = modes.Mode
 
     class Ending(models.TextChoices):
         """Why a wave closed. Only DATE and CAP were fixed before anyone could look."""
@@ -318,6 +320,16 @@ class Wave(models.Model):
 
     def __str__(self) -> str:
         return f"{self.survey_id} wave {self.number}"
+
+    @property
+    def description(self) -> Manifest:
+        """What the manifest's bytes say; parsed once for the same bytes."""
+        return parse_manifest(bytes(self.manifest))
+
+    @property
+    def has_fixed_end(self) -> bool:
+        """Whether a date or a number of people, fixed before the opening, ends the wave."""
+        return self.closes_at is not None or self.cap is not None
 
     @property
     def manifest_hash_hex(self) -> str:

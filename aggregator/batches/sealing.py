@@ -17,7 +17,6 @@ from aggregator.batches.packing import count_codes, pack_reports
 from aggregator.models import Batch, Discard, RawReport
 from surveys.authoring.errors import NotOpen
 from surveys.authoring.services import close_wave
-from surveys.manifest.manifest import parse_manifest
 from surveys.models import Wave
 
 MAX_BATCH = 65_536
@@ -67,7 +66,7 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
 
 def _seal(*, wave: Wave, size: int) -> Batch:
     rows = _take_raw_reports(wave_id=wave.pk, size=size)
-    columns = Columns.of(parse_manifest(bytes(wave.manifest)))
+    columns = Columns.of(wave.description)
     packed = pack_reports(columns.write_columns(rows), ks=columns.ks)
     newest = wave.batches.aggregate(newest=Max("number"))["newest"] or 0
     return Batch.objects.create(

@@ -39,7 +39,7 @@ _TROUBLES = {
 def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
     """Take the bytes that the page as one file showed."""
     waves = Wave.objects.electronic().filter(survey__slug=slug)
-    newest = waves.order_by("-number").first()
+    newest = waves.newest()
     if newest is None:
         return show_notice(request, "unknown", status=404)
     if request.method != "POST":

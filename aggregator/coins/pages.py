@@ -12,7 +12,9 @@ from django.utils.translation import override
 
 from aggregator.coins.sheets import CoinSheet, new_sheet
 from surveys.manifest.languages import NAMES, negotiate, translate_manifest
-from surveys.manifest.manifest import MANUAL, Manifest, ManifestQuestion, parse_manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.modes import Mode
+from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Wave
 from surveys.respondent.label.label import describe_protection
 from surveys.respondent.page import describe_page, link_languages
@@ -53,7 +55,7 @@ def render_page(
     request: HttpRequest, template: str, *, wave: Wave | None, status: int = 200, **more: Any
 ) -> HttpResponse:
     """Write a page in the language that was chosen among the survey's own."""
-    manifest = parse_manifest(bytes(wave.manifest)) if wave else None
+    manifest = wave.description if wave else None
     language = choose_language(request, manifest)
 
     def find_url(code: str) -> str:
@@ -79,17 +81,17 @@ def render_page(
 def _describe_survey(
     manifest: Manifest, *, sheet: CoinSheet | None = None, trouble: str = "", **_more: Any
 ) -> dict[str, Any]:
-    if manifest.mode != MANUAL:
+    if manifest.mode != Mode.MANUAL:
         return {"manifest": manifest}  # a code is handed in, of questions of any type
     codes = sheet.codes if sheet else {}
     fields = [
         Field(
-            number=number,
+            number=question.number,
             question=question,
             code=codes.get(question.name),
             is_missing=trouble == "missing" and question.name not in codes,
         )
-        for number, question in enumerate(manifest.questions, start=1)
+        for question in manifest.questions
     ]
     return {
         "manifest": manifest,

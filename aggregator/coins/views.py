@@ -22,7 +22,6 @@ from aggregator.intake.core import storing_failed
 from aggregator.intake.errors import IntakeError, NotNow
 from aggregator.intake.store import record_report
 from aggregator.intake.wire import MAX_BODY_BYTES
-from surveys.manifest.manifest import parse_manifest
 from surveys.models import Wave, WaveQuerySet
 
 # Refusals after which the form makes no sense any more; all others show it again.
@@ -41,7 +40,7 @@ _STATUSES = {
 @require_http_methods(["GET", "HEAD", "POST"])
 def coins(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask with two coins in the newest wave that offers them, or take what was ticked."""
-    newest = _waves(slug).order_by("-number").first()
+    newest = _waves(slug).newest()
     if newest is None:
         return show_notice(request, "missing", status=404)
     if request.method == "POST":
@@ -53,10 +52,10 @@ def coins(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def paper(request: HttpRequest, slug: str) -> HttpResponse:
     """The same questions to print, with the address of the form for those who type them in."""
-    wave = _waves(slug).order_by("-number").first()
+    wave = _waves(slug).newest()
     if wave is None:
         return show_notice(request, "missing", status=404)
-    manifest = parse_manifest(bytes(wave.manifest))
+    manifest = wave.description
     language = choose_language(request, manifest)
     # Who reads the sheet in one language does not want the form in another.
     query = f"?lang={language}" if len(manifest.languages) > 1 else ""
@@ -92,7 +91,7 @@ def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
     wave = _waves(slug).filter(manifest_hash=read_hash(posted) or b"").first()
     if wave is None:
         return _ask_again(request, newest, trouble="changed")
-    manifest = parse_manifest(bytes(wave.manifest))
+    manifest = wave.description
     sheet = read_sheet(posted, manifest=manifest, manifest_hash=bytes(wave.manifest_hash))
     if sheet.missing(manifest):
         return _ask_again(request, wave, sheet=sheet, trouble="missing")

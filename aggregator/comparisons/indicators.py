@@ -19,7 +19,8 @@ from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import cross_tabulate
 from privacy.associations.tables import Variable
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Symbol
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion, Symbol
 
 NO, YES, NOBODY = 0, 1, 2
 
@@ -81,7 +82,7 @@ class Indicator:
         silent = " or ".join(
             text
             for text, applies in (
-                ("no to the first part", self.question.type == "follow_up" and self.no == (2,)),
+                ("no to the first part", self.question.described.has_follow_up and self.no == (2,)),
                 ("not asked", self.question.rule is not None),
                 ("no answer", self.question.refusal),
             )
@@ -113,9 +114,9 @@ def list_indicators(manifest: Manifest) -> tuple[Indicator, ...]:
     """In the order of the survey."""
     return tuple(
         indicator
-        for number, question in enumerate(manifest.questions, start=1)
-        if question.type != "information"
-        for indicator in _indicators_of(number, question, manifest)
+        for question in manifest.questions
+        if question.is_answered
+        for indicator in _indicators_of(question, manifest)
     )
 
 
@@ -131,15 +132,13 @@ def find_indicators(manifest: Manifest, names: Sequence[str]) -> list[Indicator]
     return found
 
 
-def _indicators_of(
-    number: int, question: ManifestQuestion, manifest: Manifest
-) -> Iterator[Indicator]:
+def _indicators_of(question: ManifestQuestion, manifest: Manifest) -> Iterator[Indicator]:
     places = {symbol.name: place for place, symbol in enumerate(manifest.symbols)}
-    gate_place = places.get(f"{question.name}_gate")
+    gate_place = places.get(question.gate_name)
     for part, symbol, answer, yes, no in _parts(question):
         yield Indicator(
             name=f"{question.name}.{part}" if part else question.name,
-            number=number,
+            number=question.number,
             question=question,
             symbol=manifest.symbols[places[symbol]],
             place=places[symbol],
@@ -157,15 +156,15 @@ def _parts(
     """Part of the name, symbol, what Yes means, codes of Yes and of No."""
     own = question.name
     answers = tuple(range(question.answers))
-    if question.type == "yes_no" or question.is_rounded:
+    if question.is_yes_or_no or question.is_rounded:
         yield "", own, "", (1,), (0,)
-    elif question.type == "follow_up":
+    elif question.described.has_follow_up:
         yield "yes", own, "Yes to the first part", (1, 2), (0,)
         yield "follow_up", own, question.follow_up, (1,), (2,)
-    elif question.type == "several":
+    elif question.has_items:
         for option in question.options:
-            yield str(option.code), f"{own}_{option.code}", option.text, (1,), (0,)
-    elif question.type == "scale":
+            yield str(option.code), question.item_name(option.code), option.text, (1,), (0,)
+    elif question.described.has_points:
         for option in question.options[1:]:
             at_least, below = answers[option.code :], answers[: option.code]
             yield str(option.code), own, f"{option.text} or more", at_least, below

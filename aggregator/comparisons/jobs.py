@@ -38,7 +38,7 @@ from aggregator.results.results import hide_small_groups
 from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen, newest_snapshot
 from privacy.associations.regression import SeparationError
 from privacy.associations.tables import MAX_CELLS, NotSettledError
-from surveys.manifest.manifest import Manifest, parse_manifest
+from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ def request_comparison(
     *, wave: Wave, snapshot: Snapshot, kind: Comparison.Kind, names: Sequence[str]
 ) -> Comparison:
     """Return the comparison for this snapshot, ready or to be computed."""
-    manifest = parse_manifest(bytes(wave.manifest))
+    manifest = wave.description
     _check_choice(manifest=manifest, kind=kind, names=names)
     comparison, created = Comparison.objects.get_or_create(
         wave=wave,
@@ -145,10 +145,10 @@ def find_standing(comparison: Comparison) -> ComparisonStanding:
     # All pairs involve all questions.
     involved = {name.partition(".")[0] for name in comparison.names} or alarms
     return ComparisonStanding(
-        manifest=parse_manifest(bytes(wave.manifest)),
+        manifest=wave.description,
         fixed_end=is_newest and newest is not None and newest.final and ended_as_frozen(wave),
         is_newest=is_newest,
-        end_was_frozen=wave.cap is not None or wave.closes_at is not None,
+        end_was_frozen=wave.has_fixed_end,
         is_over=not wave.is_open,
         alarms=tuple(sorted(alarms & involved)),
         contradiction=bool(comparison.result and comparison.result["contradiction"]),
@@ -326,7 +326,7 @@ def _settle(
 
 
 def _compute(comparison: Comparison) -> dict[str, Any]:
-    manifest = parse_manifest(bytes(comparison.wave.manifest))
+    manifest = comparison.wave.description
     columns = Columns.of(manifest)
     if comparison.kind == Comparison.Kind.PAIRS:
         counter = PairCounter(ks=columns.ks)

@@ -18,7 +18,8 @@ from aggregator.batches.packing import unpack_reports
 from aggregator.models import Batch
 from aggregator.results.results import Estimate, QuestionResult, Results
 from aggregator.results.sentences import FAKE_SHARE
-from surveys.manifest.manifest import NOT_DRAWN, Symbol
+from surveys.manifest.manifest import NOT_DRAWN
+from surveys.manifest.questions import Symbol
 from surveys.models import Wave
 
 CONTENT_TYPE = "text/csv; charset=utf-8"

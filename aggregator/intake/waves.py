@@ -10,7 +10,7 @@ from datetime import datetime
 from aggregator import problems
 from aggregator.intake.errors import IntakeError, NotNow, Refused
 from aggregator.intake.wire import Upload
-from surveys.manifest.manifest import NOT_DRAWN, parse_manifest
+from surveys.manifest.manifest import NOT_DRAWN
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ def _read_terms(hashes: set[bytes]) -> dict[bytes, Terms]:
     unknown = hashes - _terms.keys()
     if unknown:
         for wave in Wave.objects.filter(manifest_hash__in=unknown):
-            manifest = parse_manifest(bytes(wave.manifest))
+            manifest = wave.description
             _terms[bytes(wave.manifest_hash)] = Terms(
                 opens_at=wave.opens_at,
                 closes_at=wave.closes_at,

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from surveys.manifest.manifest import REFUSED_TEXT, Manifest, ManifestQuestion
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ANSWERED, REFUSED_TEXT, ManifestQuestion
 
 YES = 1
-ANSWERED = 0  # of a gate
 
 
 class Kind(StrEnum):
@@ -63,11 +63,11 @@ def list_estimands(manifest: Manifest) -> list[Estimand]:
 def estimands_of(question: ManifestQuestion) -> Iterator[Estimand]:
     if not question.is_protected:
         return
-    if question.type == "several":
+    if question.has_items:
         yield from _of_items(question)
     elif question.is_rounded:
         yield _mean(question)
-    elif question.type == "follow_up":
+    elif question.described.has_follow_up:
         yield from _of_follow_up(question)
     else:
         yield from _of_options(question)
@@ -80,8 +80,7 @@ def _answered(question: ManifestQuestion) -> tuple[int, ...] | None:
 
 
 def _whom(question: ManifestQuestion) -> Among:
-    extras = question.refusal or question.rule is not None
-    return Among.ANSWERED if extras else Among.EVERYONE
+    return Among.ANSWERED if question.has_extra_codes else Among.EVERYONE
 
 
 def _of_options(question: ManifestQuestion) -> Iterator[Estimand]:
@@ -95,9 +94,9 @@ def _of_options(question: ManifestQuestion) -> Iterator[Estimand]:
             event=(option.code,),
             among=_answered(question),
             of=_whom(question),
-            shown=question.type != "yes_no" or option.code == YES,
+            shown=not question.is_yes_or_no or option.code == YES,
         )
-    if question.type == "scale":
+    if question.has_mean:
         yield _mean(question)
 
 
@@ -145,15 +144,15 @@ def _of_items(question: ManifestQuestion) -> Iterator[Estimand]:
             kind=Kind.SHARE,
             name=str(option.code),
             text=option.text,
-            symbol=f"{question.name}_{option.code}",
+            symbol=question.item_name(option.code),
             event=(YES,),
             of=_whom(question),
-            gate=f"{question.name}_gate" if question.has_gate else "",
+            gate=question.gate_name,
         )
 
 
 def _of_those_who_do_not_answer(question: ManifestQuestion) -> Iterator[Estimand]:
-    symbol = f"{question.name}_gate" if question.has_gate else question.name
+    symbol = question.gate_name or question.name
     first = ANSWERED + 1 if question.has_gate else question.answers
     asked = tuple(range(first + question.refusal))
     if question.refused_code is not None:

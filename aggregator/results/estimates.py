@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
-from aggregator.results.estimands import ANSWERED, Estimand, Kind, list_estimands
+from aggregator.results.estimands import Estimand, Kind, list_estimands
 from privacy.shares.conditional import dirichlet_sequence_share, likelihood_ratio_share
 from privacy.shares.coverage import choose_method
 from privacy.shares.estimation import estimate_marginal_shares, fit_joint_shares
 from privacy.shares.intervals import METHODS, Method, simultaneous_level
 from privacy.shares.ratios import nested_ratio, ratio_of_shares
 from privacy.shares.scales import estimate_scale_mean
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Symbol
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ANSWERED, ManifestQuestion, Symbol
 
 LEVEL = 0.95
 # Shown inside the 95 % interval as guides: narrower ones cover less reliably at small n.

@@ -17,8 +17,9 @@ from aggregator.models import Chart, RawReport, Snapshot
 from aggregator.results.estimands import Estimand, Kind, estimands_of
 from aggregator.results.snapshots import ended_as_frozen, newest_snapshot
 from privacy.mechanism.attacks import Band, robustness_band
-from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.manifest.manifest import Manifest, ManifestQuestion, parse_manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.modes import Mode
+from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey, Wave
 
 
@@ -125,10 +126,7 @@ class QuestionResult:
             return None
         mechanism = question.mechanism
         if question.has_gate:  # and no ratio to it: the event is one of the gate's own codes
-            assert question.gate_threshold is not None
-            mechanism = RandomizedResponse(
-                symbols=question.gate_k, threshold=question.gate_threshold
-            )
+            mechanism = question.gate_mechanism
         # Of several codes the share is what one other leaves, as its interval is.
         turned = len(estimand.event) > 1
         low, high = (1 - found.high, 1 - found.low) if turned else (found.low, found.high)
@@ -213,14 +211,14 @@ class View:
         )
 
 
-def find_view(survey: Survey, *, mode: str = Wave.Mode.ELECTRONIC) -> View:
+def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
     """Read what may be shown of a survey's newest wave of browsers, or of coins."""
     waves = survey.waves.filter(mode=mode)
-    wave = waves.select_related("discard").order_by("-number").first()
+    wave = waves.select_related("discard").newest()
     if wave is None:
         return View(survey=survey, wave=None, standing=Standing.DRAFT)
     wave.survey = survey
-    manifest = parse_manifest(bytes(wave.manifest))
+    manifest = wave.description
     snapshot = newest_snapshot(wave)
     if snapshot is None:
         return View(
@@ -262,16 +260,15 @@ def _find_chart(*, wave: Wave, snapshot: Snapshot) -> Chart | None:
 
 def read_results(*, wave: Wave, snapshot: Snapshot) -> Results:
     """Join a snapshot's estimates with the texts and mechanisms of the manifest."""
-    manifest = parse_manifest(bytes(wave.manifest))
+    manifest = wave.description
     by_name = {stored["name"]: stored for stored in snapshot.estimates}
-    numbered = list(enumerate(manifest.questions, start=1))
     return Results(
         wave=wave,
         manifest=manifest,
         snapshot=snapshot,
         questions=tuple(
-            _read_question(number, question, by_name[question.name], wave.display_minimum)
-            for number, question in numbered
+            _read_question(question, by_name[question.name], wave.display_minimum)
+            for question in manifest.questions
             if question.is_protected
         ),
         declared=_read_declared(manifest, snapshot, minimum=wave.display_minimum),
@@ -280,12 +277,12 @@ def read_results(*, wave: Wave, snapshot: Snapshot) -> Results:
 
 
 def _read_question(
-    number: int, question: ManifestQuestion, stored: Mapping[str, Any], minimum: int
+    question: ManifestQuestion, stored: Mapping[str, Any], minimum: int
 ) -> QuestionResult:
     total = stored["total"]
     rows = {row["figure"]: row for row in stored["figures"]}
     return QuestionResult(
-        number=number,
+        number=question.number,
         question=question,
         total=total,
         estimates=tuple(
@@ -349,12 +346,12 @@ def _read_declared(
     by_symbol = {symbol.name: cells for symbol, cells in zip(manifest.symbols, counts, strict=True)}
     return tuple(
         DeclaredResult(
-            number=number,
+            number=question.number,
             question=question,
             groups=_read_groups(question, by_symbol[question.name], minimum=minimum),
         )
-        for number, question in enumerate(manifest.questions, start=1)
-        if question.type == "declared"
+        for question in manifest.questions
+        if question.is_declared
     )
 
 

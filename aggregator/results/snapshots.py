@@ -7,7 +7,6 @@ from django.db.models.functions import Coalesce
 
 from aggregator.models import Batch, Chart, RawReport, Snapshot
 from aggregator.results.estimates import compute_estimates
-from surveys.manifest.manifest import parse_manifest
 from surveys.models import Wave
 
 # Raised whenever the same batches would give other estimates than before.
@@ -50,7 +49,7 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
             "total": sum(counts[0]),
             "counts": counts,
             "estimates": compute_estimates(
-                manifest=parse_manifest(bytes(wave.manifest)),
+                manifest=wave.description,
                 counts=counts,
                 fixed_end=final and ended_as_frozen(wave),
             ),

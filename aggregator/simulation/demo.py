@@ -20,7 +20,7 @@ from aggregator.simulation.demo_surveys import DEMOS, Demo
 from aggregator.simulation.respondents import Answers, Envelope, seal
 from privacy.mechanism.mechanisms import secure_uint32
 from surveys.authoring.services import create_survey, launch_survey
-from surveys.manifest.manifest import Manifest, parse_manifest
+from surveys.manifest.manifest import Manifest
 from surveys.models import Survey, Wave
 
 
@@ -70,7 +70,7 @@ def load_or_draw_envelopes(
                 Envelope(report_id=base64.b64decode(i), symbols=base64.b64decode(s))
                 for i, s in content["envelopes"]
             ]
-    envelopes = draw_envelopes(parse_manifest(bytes(wave.manifest)), people())
+    envelopes = draw_envelopes(wave.description, people())
     store_envelopes(envelopes, wave=wave, path=path)
     return envelopes
 

@@ -21,7 +21,8 @@ from django.db import transaction
 
 from aggregator.simulation.respondents import Answer, Answers
 from surveys.authoring.services import copy_survey, launch_survey, save_draft
-from surveys.manifest.manifest import Manifest, ManifestQuestion
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey, Wave
 
 MAX_PEOPLE = 1_000_000
@@ -56,7 +57,7 @@ def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
             raise RehearsalError(f"The answers of group {number} must be named by question.")
         for name, stated in answers.items():
             question = questions.get(name)
-            if question is None or question.type == "information":
+            if question is None or not question.is_answered:
                 raise RehearsalError(f"Group {number}: there is no answer to give to {name}.")
             try:
                 _Stated(question, stated).check()
@@ -71,7 +72,7 @@ def draw_people(
 ) -> list[Answers]:
     """Draw true answers: group sizes as exactly as whole people allow, the rest by chance."""
     generator = random.Random(seed)  # noqa: S311  invented people, no secrets
-    asked = [question for question in manifest.questions if question.type != "information"]
+    asked = [question for question in manifest.questions if question.is_answered]
     return [
         {
             question.name: _Stated(question, group.answers.get(question.name, ...)).draw(generator)
@@ -151,7 +152,7 @@ class _Stated:
 
     @property
     def _is_several(self) -> bool:
-        return self._question.type == "several"
+        return self._question.has_items
 
     def _item(self, key: str) -> int:
         if not key.isdecimal():

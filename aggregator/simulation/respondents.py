@@ -11,9 +11,9 @@ import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from aggregator.results.estimands import ANSWERED
 from privacy.mechanism.mechanisms import draw_blocks, round_to_bit, secure_uint32
-from surveys.manifest.manifest import NOT_DRAWN, Manifest, ManifestQuestion, Symbol
+from surveys.manifest.manifest import NOT_DRAWN, Manifest
+from surveys.manifest.questions import ANSWERED, ManifestQuestion, Symbol
 from surveys.manifest.rules import holds
 
 # A code; a number; the chosen items of a "select several"; None for "prefer not to say".
@@ -83,11 +83,11 @@ def find_asked(
 
 
 def _codes_for_rules(question: ManifestQuestion, answer: Answer) -> dict[str, int | None]:
-    if answer is None or question.is_rounded or question.type == "information":
+    if answer is None or question.is_rounded or not question.is_answered:
         return {}
-    if question.type == "several":
+    if question.has_items:
         assert not isinstance(answer, int)
-        return {f"{question.name}_{o.code}": int(o.code in answer) for o in question.options}
+        return {question.item_name(o.code): int(o.code in answer) for o in question.options}
     assert isinstance(answer, int)
     return {question.name: answer}
 
@@ -109,7 +109,7 @@ def find_code(
         missing = question.refused_code
         if missing is None:
             raise ValueError(f"{question.name} must be answered: it offers no refusal")
-    if question.type == "several":
+    if question.has_items:
         return _code_of_part(symbol, question, answer, missing)
     if question.is_rounded:
         assert question.minimum is not None
@@ -131,11 +131,11 @@ def find_code(
 def _code_of_part(
     symbol: Symbol, question: ManifestQuestion, answer: Answer, missing: int | None
 ) -> int:
-    if symbol.name == f"{question.name}_gate":
+    if symbol.is_gate:
         return ANSWERED if missing is None else missing
     if answer is None:
         return 0
     assert not isinstance(answer, int)
     if question.limit is not None and len(answer) > question.limit:
         raise ValueError(f"{question.name} takes {question.limit} items, got {len(answer)}")
-    return int(int(symbol.name.rpartition("_")[2]) in answer)
+    return int(symbol.item in answer)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from aggregator.results.estimands import ANSWERED, Estimand, Kind, list_estimands
+from aggregator.results.estimands import Estimand, Kind, list_estimands
 from aggregator.results.results import Results
 from aggregator.results.sentences import EMPTY, describe_estimate, write_value
 from aggregator.simulation.demo import demo_of
 from aggregator.simulation.demo_surveys import DEMOS
 from aggregator.simulation.respondents import Answers, find_asked, find_code
-from surveys.manifest.manifest import Manifest, ManifestQuestion, parse_manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ANSWERED, ManifestQuestion
+from surveys.manifest.serialization import parse_manifest
 from surveys.models import Survey
 
 

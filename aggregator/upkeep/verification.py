@@ -30,7 +30,8 @@ from aggregator.models import Batch, Comparison, Snapshot, Upkeep
 from aggregator.results.estimates import compute_estimates
 from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen
 from surveys.manifest.languages import NAMES, hash_words
-from surveys.manifest.manifest import Manifest, parse_manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.serialization import parse_manifest
 from surveys.models import Wave
 
 # A full batch of a hundred yes/no questions is 0.8 MB.

@@ -99,7 +99,7 @@ def _render_forms(
         "max_predictors": MAX_PREDICTORS,
         "standing": wording.describe_standing(
             fixed_end=results.fixed_end,
-            end_was_frozen=wave.cap is not None or wave.closes_at is not None,
+            end_was_frozen=wave.has_fixed_end,
             is_over=not wave.is_open,
         ),
         "alarm": describe_alarm(results),

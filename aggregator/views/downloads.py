@@ -14,20 +14,24 @@ from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results.results import Results, View
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
-from surveys.manifest.manifest import ELECTRONIC
+from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
 
 @for_owner
 @require_safe
-def reports_csv(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponseBase:
+def reports_csv(
+    request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
+) -> HttpResponseBase:
     view = view_of(survey, mode=mode)
     return _download(request, view, kind="reports", stream=exports.stream_reports)
 
 
 @for_owner
 @require_safe
-def estimates_csv(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponseBase:
+def estimates_csv(
+    request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
+) -> HttpResponseBase:
     view = view_of(survey, mode=mode)
     return _download(request, view, kind="estimates", stream=exports.stream_estimates)
 

@@ -10,7 +10,7 @@ from django.http import Http404
 from django.urls import reverse
 
 from aggregator.results.results import View, find_view
-from surveys.manifest.manifest import ELECTRONIC, MANUAL
+from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
 _PAGES = ("results", "results_panel", "chart_svg", "chart_png", "reports_csv", "estimates_csv")
@@ -19,22 +19,22 @@ _PAGES = ("results", "results_panel", "chart_svg", "chart_png", "reports_csv", "
 def view_of(survey: Survey, *, mode: str) -> View:
     """Return what may be shown for one mode; 404 if coins were never offered."""
     view = find_view(survey, mode=mode)
-    if mode == MANUAL and view.wave is None:
+    if mode == Mode.MANUAL and view.wave is None:
         raise Http404("This survey offers no coins.")
     return view
 
 
 def find_addresses(view: View) -> dict[str, str]:
     """Return the mode's pages and files by name; `other` is the other mode's results page."""
-    mode = view.wave.mode if view.wave else ELECTRONIC
+    mode = view.wave.mode if view.wave else Mode.ELECTRONIC
     addresses = {name: _address(view.survey, name, mode=mode) for name in _PAGES}
-    if mode == MANUAL:
-        addresses["other"] = _address(view.survey, "results", mode=ELECTRONIC)
+    if mode == Mode.MANUAL:
+        addresses["other"] = _address(view.survey, "results", mode=Mode.ELECTRONIC)
     elif view.manifest is not None and view.manifest.coins:
-        addresses["other"] = _address(view.survey, "results", mode=MANUAL)
+        addresses["other"] = _address(view.survey, "results", mode=Mode.MANUAL)
     return addresses
 
 
 def _address(survey: Survey, name: str, *, mode: str) -> str:
-    prefix = "coin_" if mode == MANUAL else ""
+    prefix = "coin_" if mode == Mode.MANUAL else ""
     return reverse(f"aggregator:{prefix}{name}", args=[survey.slug])

@@ -16,7 +16,7 @@ from aggregator.results.results import QuestionResult, Results, View
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.formatting import percent, points, whole
-from surveys.manifest.manifest import ELECTRONIC, MANUAL
+from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
 LEAST_HETEROGENEITY = 0.05
@@ -37,7 +37,7 @@ class Line:
 @require_safe
 def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Each question's two shares and their difference; pooled only with ?pooled=yes."""
-    coins, browser = view_of(survey, mode=MANUAL), view_of(survey, mode=ELECTRONIC)
+    coins, browser = view_of(survey, mode=Mode.MANUAL), view_of(survey, mode=Mode.ELECTRONIC)
     pooled = _is_pooled(request)
     found = _pair(browser, coins)
     wave = browser.wave
@@ -51,7 +51,7 @@ def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
         "pooled": pooled,
         "standing": describe_standing(
             fixed_end=all(view.results and view.results.fixed_end for view in (browser, coins)),
-            end_was_frozen=wave.cap is not None or wave.closes_at is not None,
+            end_was_frozen=wave.has_fixed_end,
             is_over=not wave.is_open,
         ),
     }
@@ -61,7 +61,7 @@ def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
 @for_owner
 @require_safe
 def mode_comparison_csv(request: HttpRequest, survey: Survey) -> HttpResponse:
-    coins, browser = view_of(survey, mode=MANUAL), view_of(survey, mode=ELECTRONIC)
+    coins, browser = view_of(survey, mode=Mode.MANUAL), view_of(survey, mode=Mode.ELECTRONIC)
     if browser.results is None or coins.results is None:
         missing = coins if browser.results else browser
         context = {

@@ -26,7 +26,9 @@ from aggregator.simulation.truth import describe_truth, known_truth
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.authoring.state import describe_state
-from surveys.manifest.manifest import ELECTRONIC, MANUAL, Manifest, ManifestQuestion
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.modes import Mode
+from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
 
 STOP_POLLING = 286  # htmx: swap this in and ask no more
@@ -34,7 +36,7 @@ STOP_POLLING = 286  # htmx: swap this in and ask no more
 
 def _context(view: View) -> dict[str, Any]:
     survey, wave, found = view.survey, view.wave, view.results
-    is_of_coins = wave is not None and wave.mode == MANUAL
+    is_of_coins = wave is not None and wave.mode == Mode.MANUAL
     browsers = survey.wave if is_of_coins else wave
     findings = write_findings(found, truth=known_truth(survey)) if found else []
     return {
@@ -74,25 +76,27 @@ def _list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, floa
     }
     return [
         (
-            number,
+            question.number,
             question,
             question.epsilon,
             manifest.statement_epsilon(question) if question.name in parents else 0.0,
         )
-        for number, question in enumerate(manifest.questions, start=1)
-        if question.type != "information"
+        for question in manifest.questions
+        if question.is_answered
     ]
 
 
 @for_owner
 @require_safe
-def results(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponse:
+def results(request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC) -> HttpResponse:
     return render(request, "aggregator/results/results.html", _context(view_of(survey, mode=mode)))
 
 
 @for_owner
 @require_safe
-def results_panel(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponse:
+def results_panel(
+    request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
+) -> HttpResponse:
     """Answer 204 while nothing was sealed since `seen`; the new panel when something was."""
     view = view_of(survey, mode=mode)
     if request.GET.get("seen") == view.seen and not view.is_settled:
@@ -105,14 +109,18 @@ def results_panel(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) 
 
 @for_owner
 @require_safe
-def chart_svg(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponseBase:
+def chart_svg(
+    request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
+) -> HttpResponseBase:
     chart = _find_chart(survey, mode=mode)
     return _picture(request, chart.svg.encode(), "image/svg+xml", f"{_name(chart)}.svg")
 
 
 @for_owner
 @require_safe
-def chart_png(request: HttpRequest, survey: Survey, mode: str = ELECTRONIC) -> HttpResponseBase:
+def chart_png(
+    request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
+) -> HttpResponseBase:
     chart = _find_chart(survey, mode=mode)
     return _picture(request, bytes(chart.png), "image/png", f"{_name(chart)}.png")
 

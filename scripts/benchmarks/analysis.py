@@ -30,7 +30,9 @@ from aggregator.batches.cross_tabulation import PairCounter, PairCounts, count_o
 from aggregator.batches.packing import count_codes, pack_reports, unpack_reports
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.estimation import estimate_shares
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.questions import ManifestQuestion, Option
 
 QUESTIONS = 10
 KS = [2] * QUESTIONS
@@ -260,7 +262,7 @@ def _yes_no_manifest(questions: int) -> Manifest:
         questions=tuple(
             ManifestQuestion(
                 name=f"q{number}",
-                type="yes_no",
+                type=QuestionType.YES_NO,
                 text=f"Question {number}?",
                 flips=25,
                 threshold=mechanism.threshold,

@@ -21,7 +21,8 @@ import psycopg
 from aggregator.batches.columns import Columns
 from scripts.stack.prepared import SQLITE_FILE, prepare
 from scripts.stack.stack import ROOT, Stack, free_port
-from surveys.manifest.manifest import Manifest, parse_manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.serialization import parse_manifest
 
 OWNER = "researcher@localhost"
 SEED = 19740101
@@ -38,12 +39,11 @@ from pathlib import Path
 from accounts.models import User
 from aggregator.simulation.demo import draw_envelopes, field_demo, store_envelopes
 from aggregator.simulation.demo_surveys import DEMOS
-from surveys.manifest.manifest import parse_manifest
 (chosen,) = (demo for demo in DEMOS if demo.key == {key!r})
 wave = field_demo(chosen, owner=User.objects.get())
 generator = random.Random({seed})
 envelopes = draw_envelopes(
-    parse_manifest(bytes(wave.manifest)),
+    wave.description,
     chosen.people(),
     random_uint32=lambda: generator.getrandbits(32),
 )

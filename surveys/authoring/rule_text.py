@@ -5,38 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from surveys.authoring.answers import name_answers
 from surveys.authoring.errors import RuleError
+from surveys.manifest.names import item_name, split_name
 from surveys.manifest.rules import Rule
 from surveys.models import Question
 
 _TOKEN = re.compile(r"\s*([(),]|[^\s(),]+)")
 _QUESTION = re.compile(r"Q([1-9]\d{0,2})", re.IGNORECASE)
-_WORDS = frozenset(("and", "or", "not", "is", "has", "one", "of"))
 HELP = "Write it like “Q1 is yes”, “Q2 is one of 1, 3” or “Q1 is yes and not (Q3 has 2)”."
 MAX_DEPTH = 20
-
-YES_NO_KEYS = {"no": 0, "yes": 1}
-FOLLOW_UP_KEYS = {"no": 0, "yes-yes": 1, "yes-no": 2}
-
-
-def answer_keys(question: Question) -> dict[str, int]:
-    """How authors call the answers of a question in a rule, and their codes."""
-    types = Question.Type
-    match question.type:
-        case types.YES_NO:
-            return YES_NO_KEYS
-        case types.FOLLOW_UP:
-            return FOLLOW_UP_KEYS
-        case types.CHOICE | types.DECLARED:
-            return {str(number): number - 1 for number in range(1, len(question.options) + 1)}
-        case types.SEVERAL:
-            return {str(number): number for number in range(1, len(question.options) + 1)}
-        case types.SCALE if question.has_shares:
-            assert question.minimum is not None
-            assert question.maximum is not None
-            points = range(question.minimum, question.maximum + 1)
-            return {str(point): point - question.minimum for point in points}
-    return {}
 
 
 def parse_rule(text: str, *, earlier: Sequence[Question | None]) -> Rule | None:
@@ -63,7 +41,7 @@ def write_rule(rule: Rule, *, questions: Sequence[Question]) -> str:
                 return f"({joined})" if inside else joined
         key = part["name"]
         number = f"Q{numbers.get(key, '?')}"
-        names = {code: name for name, code in answer_keys(by_key[key]).items()}
+        names = {code: name for name, code in name_answers(by_key[key]).items()}
         chosen = [names.get(code, "?") for code in part["is"]]
         return f"{number} is {'one of ' if len(chosen) > 1 else ''}{', '.join(chosen)}"
 
@@ -73,8 +51,8 @@ def write_rule(rule: Rule, *, questions: Sequence[Question]) -> str:
 def _list_items(rule: Rule) -> list[tuple[str, str]]:
     """Question and item of each part, where a rule asks for items of one "select several"."""
     parts = rule.get("any", [rule])
-    names = [part["name"].partition("_") for part in parts if "name" in part]
-    items = [(key, item) for key, _, item in names if item]
+    names = [split_name(part["name"]) for part in parts if "name" in part]
+    items = [(key, item) for key, item in names if item]
     alike = len(set(items)) == len(parts) and len({key for key, _ in items}) == 1
     return items if alike else []
 
@@ -138,7 +116,7 @@ class _Parser:
             raise RuleError(f"A question such as Q1 must stand here, {found}. {HELP}")
         self._place += 1
         question = self._find(int(match[1]), token)
-        several = question.type == Question.Type.SEVERAL
+        several = question.described.has_items
         if not self._take("has" if several else "is"):
             word = "has" if several else "is"
             raise RuleError(f"After {token} the word “{word}” must follow. {HELP}")
@@ -148,7 +126,7 @@ class _Parser:
         codes = self._values(question, token)
         rule: Rule
         if several:
-            items = [{"name": f"{question.pk}_{code}", "is": [1]} for code in codes]
+            items = [{"name": item_name(str(question.pk), code), "is": [1]} for code in codes]
             rule = items[0] if len(items) == 1 else {"any": items}
         else:
             rule = {"name": str(question.pk), "is": sorted(codes)}
@@ -161,7 +139,7 @@ class _Parser:
                 "questions that stand above it."
             )
         question = self._earlier[number - 1]
-        if question is None or not answer_keys(question):
+        if question is None or not name_answers(question):
             raise RuleError(
                 f"{token} cannot decide what is asked, because its answer is a number or nothing. "
                 "Choose a question with answers to choose from."
@@ -169,7 +147,7 @@ class _Parser:
         return question
 
     def _values(self, question: Question, token: str) -> list[int]:
-        keys = answer_keys(question)
+        keys = name_answers(question)
         codes: list[int] = []
         while True:
             value = self._next

@@ -14,13 +14,7 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.authoring.drafts import (
-    RuleProblem,
-    describe,
-    describe_words,
-    find_meaning_problems,
-    find_rule_problems,
-)
+from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.errors import (
     BrokenRules,
     ChangedMeanwhile,
@@ -29,17 +23,15 @@ from surveys.authoring.errors import (
     NotOpen,
     TooManyQuestions,
 )
+from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.translations import find_translation_problems
 from surveys.locks import wait_for_writers
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import list_texts
-from surveys.manifest.manifest import (
-    MOST_SYMBOLS,
-    hash_manifest,
-    parse_manifest,
-    serialize_manifest,
-)
+from surveys.manifest.manifest import MOST_SYMBOLS
+from surveys.manifest.names import rename_question
 from surveys.manifest.rules import rename
+from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
 from surveys.models import MAX_QUESTIONS, Question, Survey, Translation, Wave
 
@@ -154,8 +146,7 @@ def copy_survey(*, survey: Survey) -> Survey:
     copies: dict[str, str] = {}
 
     def find_copy(key: str) -> str:
-        owner, separator, item = key.partition("_")
-        return copies[owner] + separator + item
+        return rename_question(key, copies)
 
     for question in survey.questions.all():
         content = {name: getattr(question, name) for name in Question.CONTENT}

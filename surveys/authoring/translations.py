@@ -14,8 +14,9 @@ from surveys.manifest.languages import (
     translate_manifest,
     write_words,
 )
-from surveys.manifest.manifest import Manifest, ManifestQuestion
+from surveys.manifest.manifest import Manifest
 from surveys.manifest.plain_text import fold
+from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey, Translation
 
 MOST_PLACES = 6
@@ -108,11 +109,11 @@ def _describe_missing(language: str, missing: Sequence[SourceText]) -> str:
 def _find_equal_answers(manifest: Manifest, language: str, words: str) -> Iterator[str]:
     """Answers that differ in the author's words must differ in the translated ones."""
     translated = translate_manifest(manifest, language, words)
-    for number, question in enumerate(translated.questions, start=1):
+    for question in translated.questions:
         for first, second in _list_equal(question):
             yield (
-                f"In {name_language(language)}, answers {first} and {second} of question {number} "
-                "have the same words. Translate them differently."
+                f"In {name_language(language)}, answers {first} and {second} of question "
+                f"{question.number} have the same words. Translate them differently."
             )
 
 

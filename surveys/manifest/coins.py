@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from surveys.manifest.manifest import MANUAL, Manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.modes import Mode
 
 
 def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
@@ -22,7 +23,7 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
     return replace(
         manifest,
         questions=manifest.coin_questions,
-        mode=MANUAL,
+        mode=Mode.MANUAL,
         coins=False,
         drawn=None,
         cap=None,

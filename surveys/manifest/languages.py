@@ -9,19 +9,17 @@ from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.utils.translation import get_language_info, gettext, override
-from django.utils.translation import gettext_noop as noop
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 from surveys.manifest.base64url import encode_base64url
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import own_words
+from surveys.manifest.questions import ManifestQuestion, Option
 
 LANGUAGES: tuple[tuple[str, str], ...] = tuple(settings.LANGUAGES)
 NAMES = dict(LANGUAGES)
 _TAGS = {"zh-hans": "zh-Hans"}
 _RIGHT_TO_LEFT = ("ar",)
-
-# Answers that Murmur itself words, in every language.
-OWN_ANSWERS = (noop("Yes"), noop("No"), noop("Yes, then Yes"), noop("Yes, then No"))
 
 
 def language_tag(language: str) -> str:
@@ -70,15 +68,16 @@ def list_texts(manifest: Manifest) -> list[SourceText]:
 def _walk(manifest: Manifest) -> Iterator[tuple[str, str, str]]:
     yield "title", "Title", manifest.title
     yield "introduction", "Introduction", manifest.introduction
-    for number, question in enumerate(manifest.questions, start=1):
-        yield "text", f"Question {number}", question.text
-        yield from _walk_question(f"Question {number}", question)
+    for question in manifest.questions:
+        place = f"Question {question.number}"
+        yield "text", place, question.text
+        yield from _walk_question(place, question)
     yield "closing_message", "Closing message", manifest.closing_message
 
 
 def _walk_question(place: str, question: ManifestQuestion) -> Iterator[tuple[str, str, str]]:
     yield "follow_up", f"{place}, follow-up", question.follow_up
-    if question.type in ("choice", "several", "declared"):
+    if question.described.has_options:
         for number, option in enumerate(question.options, start=1):
             yield "options", f"{place}, answer {number}", option.text
     yield "unit", f"{place}, unit", question.unit
@@ -100,11 +99,7 @@ def write_words(manifest: Manifest, *, language: str, texts: Mapping[str, str]) 
         for source in list_texts(manifest)
         if texts.get(source.text, "").strip()
     }
-    types = {question.type for question in manifest.questions}
-    answers: tuple[str, ...] = OWN_ANSWERS[:2] if "yes_no" in types else ()
-    if "follow_up" in types:
-        answers = OWN_ANSWERS
-    for answer in answers:
+    for answer in own_words(question.type for question in manifest.questions):
         with override(manifest.language):
             own = gettext(answer)
         with override(language):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from privacy.planning.budgets import question_fraction
 from privacy.planning.precision import people_for_half_width
-from surveys.manifest.manifest import Manifest, ManifestQuestion
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
 from surveys.models import MAX_QUESTIONS
 from surveys.planning.planner import PlanInput
 
@@ -43,7 +43,7 @@ def _fill_in(
     query["flips"] = question.flips
     if question.is_rounded:
         query |= {"figure": "mean", "share": 50}
-    if question.type == "follow_up":
+    if question.described.has_follow_up:
         query["share"] = 80  # of No to the first part, one of its codes
     if question.answers != PlanInput.options:
         query["options"] = question.answers
@@ -51,29 +51,17 @@ def _fill_in(
         query["refusing"] = round(100 * PlanInput.refusing)
     if question.rule is not None:
         query["asked"] = round(100 * PlanInput.asked)
-    has_end = manifest.cap is not None or manifest.closes is not None
-    query["closing"] = "fixed" if has_end else "watched"
+    query["closing"] = "fixed" if manifest.has_fixed_end else "watched"
     if manifest.cap is not None:
         query["people"] = manifest.cap
     if manifest.drawn is not None:
-        query["part"] = f"{100 * asked_fraction(manifest):.1f}"
+        query["part"] = f"{100 * manifest.asked_fraction:.1f}"
     return query
-
-
-def asked_fraction(manifest: Manifest) -> float:
-    """Which part of the people is asked a given question."""
-    if manifest.drawn is None:
-        return 1.0
-    return question_fraction(drawn=manifest.drawn, questions=manifest.block_count)
 
 
 def _count_codes(question: ManifestQuestion) -> int:
     """How many codes of a question can differ between two people."""
-    if question.type != "several":
-        return 1
-    items = len(question.options)
-    differing = items if question.limit is None else min(items, 2 * question.limit)
-    return differing + question.has_gate
+    return question.differing_items + question.has_gate if question.has_items else 1
 
 
 def _count_asked(manifest: Manifest) -> int:

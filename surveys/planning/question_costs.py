@@ -26,9 +26,9 @@ from privacy.planning.precision import (
 )
 from surveys.formatting import epsilon as write_epsilon
 from surveys.formatting import percent, points, whole
-from surveys.manifest.manifest import Manifest, ManifestQuestion, with_strength
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion, with_strength
 from surveys.manifest.strength import Strength, describe_strength
-from surveys.planning.planner_links import asked_fraction
 
 SHARE = 0.2
 MARGIN = 0.05
@@ -115,16 +115,14 @@ def describe_ties(manifest: Manifest, question: ManifestQuestion) -> str:
     if not parents:
         return ""
     free = _switched(question, rule=None)
-    without = replace(
-        manifest,
-        questions=tuple(free if each is question else each for each in manifest.questions),
-    )
+    others = (free if each.name == question.name else each for each in manifest.questions)
+    without = replace(manifest, questions=tuple(others))
     said = []
-    for number, each in enumerate(manifest.questions, start=1):
+    for each in manifest.questions:
         if each.name in parents:
             before, after = without.statement_epsilon(each), manifest.statement_epsilon(each)
             said.append(
-                f"What is said about Q{number} grows from ε = {write_epsilon(before)} to "
+                f"What is said about Q{each.number} grows from ε = {write_epsilon(before)} to "
                 f"{write_epsilon(after)}, because this question tells about it too."
             )
     if manifest.drawn is not None:
@@ -166,7 +164,11 @@ def people_needed(question: ManifestQuestion) -> int:
     With a rule the share is among those asked, with a refusal among those who answer. Of a
     follow-up it is that of Yes to the first part, which is known as No is, by one code.
     """
-    share = 0.5 if question.is_rounded else 1 - SHARE if question.type == "follow_up" else SHARE
+    share = SHARE
+    if question.is_rounded:
+        share = 0.5
+    elif question.described.has_follow_up:
+        share = 1 - SHARE
     covered = _covered(question)
     if covered == 1:
         return people_for_half_width(share=share, half_width=MARGIN, mechanism=question.mechanism)
@@ -197,10 +199,8 @@ def _gated_spread(question: ManifestQuestion, *, share: float, covered: float) -
     The delta method for item / gate; the two are randomized apart, but nobody has an item
     without having answered.
     """
-    assert question.gate_threshold is not None
-    gate = RandomizedResponse(symbols=question.gate_k, threshold=question.gate_threshold)
     item = one_report_spread(share=share * covered, mechanism=question.mechanism) ** 2
-    answered = one_report_spread(share=covered, mechanism=gate) ** 2
+    answered = one_report_spread(share=covered, mechanism=question.gate_mechanism) ** 2
     together = share * covered * (1 - covered)
     return math.sqrt(item + share**2 * answered - 2 * share * together) / covered
 
@@ -224,7 +224,7 @@ def _people_for(spread: float) -> int:
 
 
 def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:
-    if question.type == "several":
+    if question.has_items:
         return f"For each option: of every 100 people, {question.flips} send the other code."
     if question.is_rounded and question.k == 2:
         return (
@@ -236,7 +236,7 @@ def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:
 
 def _describe_codes(question: ManifestQuestion) -> str:
     """The real k and what it is made of."""
-    if question.type == "several":
+    if question.has_items:
         text = f"{len(question.options)} codes with k = 2, one for each option"
         return f"{text}, and one with k = {question.gate_k}" if question.has_gate else text
     parts = [f"{question.answers} answers"]
@@ -265,15 +265,15 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
             f"With two coins it tells more than in the browser: ε = {write_epsilon(coins)} instead "
             f"of {write_epsilon(question.epsilon)}."
         )
-    if question.type == "several":
+    if question.has_items:
         lines.append(_describe_several(question))
-    if question.type == "follow_up":
+    if question.described.has_follow_up:
         lines.append(
             f"For the follow-up among Yes, if {percent(FOLLOW_UP_ASKED)} say Yes to the first "
             f"part: about {whole(_people_for_follow_up(question))} people for "
             f"{_write_margin(question)}."
         )
-    asked = asked_fraction(manifest)
+    asked = manifest.asked_fraction
     if asked < 1:
         lines.append(
             f"It is drawn for {percent(asked)} of the people, so about "
@@ -286,10 +286,10 @@ def _dependants(manifest: Manifest, question: ManifestQuestion) -> list[int]:
     """Numbers of all questions that hang on this one, at any depth."""
     tied = {question.name}
     numbers = []
-    for number, other in enumerate(manifest.questions, start=1):
+    for other in manifest.questions:
         if other.is_protected and tied.intersection(manifest.parents_of(other)):
             tied.add(other.name)
-            numbers.append(number)
+            numbers.append(other.number)
     return numbers
 
 
@@ -300,7 +300,7 @@ def _name(numbers: list[int]) -> str:
 
 def _describe_several(question: ManifestQuestion) -> str:
     items = len(question.options)
-    differing = items if question.limit is None else min(items, 2 * question.limit)
+    differing = question.differing_items
     one = describe_strength(question.flips).epsilon
     text = f"{differing} × ε of one option, {write_epsilon(one)}"
     if question.limit is not None:
@@ -323,12 +323,12 @@ def _warn(question: ManifestQuestion) -> list[str]:
             f"{question.k} codes are many for this strength: most codes are swapped. Offer fewer "
             "answers, or protect them less."
         )
-    if question.type == "scale" and question.is_rounded:
+    if question.described.has_points and question.is_rounded:
         found.append(
             f"With {question.points} points only the mean is told, not how many chose each. For "
             "that, use 7 points or fewer."
         )
-    elif question.type == "scale" and question.points >= LONG_SCALE:
+    elif question.described.has_points and question.points >= LONG_SCALE:
         mechanism = RandomizedResponse.from_flips(symbols=question.points, flips=question.flips)
         even = [1 / question.points] * question.points
         ratio = mean_variance_ratio(shares=even, mechanism=mechanism)
@@ -337,7 +337,7 @@ def _warn(question: ManifestQuestion) -> list[str]:
                 f"A scale of {question.points} points is long: for its mean alone, which a scale "
                 f"of 8 to 11 points tells, {ratio:.1f} times as many people are needed."
             )
-    if question.type == "several" and question.limit == 1:
+    if question.has_items and question.limit == 1:
         found.append(
             "With only one to be chosen, “one of several” costs half as much and tells the same."
         )
@@ -361,10 +361,10 @@ class PackedOffer:
 def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer | None:
     """Say what one code would gain where a yes/no question is asked after Yes to the one above."""
     place = manifest.questions.index(question)
-    if place == 0 or question.type != "yes_no" or question.refusal:
+    if place == 0 or not question.is_yes_or_no or question.refusal:
         return None
     parent = manifest.questions[place - 1]
-    plain = parent.type == "yes_no" and not parent.refusal and parent.rule is None
+    plain = parent.is_yes_or_no and not parent.refusal and parent.rule is None
     if not plain or question.rule != {"name": parent.name, "is": [1]}:
         return None
     total = parent.epsilon + question.epsilon

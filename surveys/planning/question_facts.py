@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from surveys.manifest.manifest import REFUSED_TEXT, Manifest, ManifestQuestion
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.names import split_name
+from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 from surveys.manifest.rules import Rule
-from surveys.models import Question
 from surveys.planning.question_costs import PackedOffer, Price, offer_packing, price_question
 
 
@@ -24,10 +25,6 @@ class QuestionFacts:
     price: Price | None
     packing: PackedOffer | None
 
-    @property
-    def is_declared(self) -> bool:
-        return self.question.type == "declared"
-
 
 def list_facts(manifest: Manifest) -> list[QuestionFacts]:
     return [find_facts(manifest, question) for question in manifest.questions]
@@ -36,9 +33,9 @@ def list_facts(manifest: Manifest) -> list[QuestionFacts]:
 def find_facts(manifest: Manifest, question: ManifestQuestion) -> QuestionFacts:
     rule = question.rule
     return QuestionFacts(
-        number=manifest.questions.index(question) + 1,
+        number=question.number,
         question=question,
-        type_name=Question.Type(question.type).label,
+        type_name=question.type.label,
         options=_list_options(question),
         details=tuple(_list_details(question)),
         rule="" if rule is None else describe_rule(rule, questions=manifest.questions),
@@ -48,14 +45,14 @@ def find_facts(manifest: Manifest, question: ManifestQuestion) -> QuestionFacts:
 
 
 def _list_options(question: ManifestQuestion) -> tuple[str, ...]:
-    if question.type not in ("choice", "several", "declared"):
+    if not question.described.has_options:
         return ()
     return tuple(option.text for option in question.options)
 
 
 def _list_details(question: ManifestQuestion) -> list[str]:
     found = []
-    if question.type == "scale":
+    if question.described.has_points:
         ends = [
             f"{_write(number)} (“{label}”)" if label else _write(number)
             for number, label in (
@@ -64,11 +61,11 @@ def _list_details(question: ManifestQuestion) -> list[str]:
             )
         ]
         found.append(f"From {ends[0]} to {ends[1]}.")
-    if question.type == "number":
+    elif question.described.has_range:
         unit = f" {question.unit}" if question.unit else ""
         low, high = _write(question.minimum), _write(question.maximum)
         found.append(f"A whole number from {low} to {high}{unit}.")
-    if question.type == "follow_up":
+    if question.described.has_follow_up:
         found.append(f"After Yes: {question.follow_up}")
     if question.limit is not None:
         found.append(f"Choose at most {question.limit}.")
@@ -83,13 +80,11 @@ def _write(number: int | None) -> str:
 
 def describe_rule(rule: Rule, *, questions: Sequence[ManifestQuestion]) -> str:
     """Write a manifest's rule with the words of the answers: Q1 is “Yes” and Q4 has “Bus”."""
-    texts: dict[tuple[str, int], str] = {}
-    for question in questions:
-        for option in question.options:
-            if question.type == "several":
-                texts[f"{question.name}_{option.code}", 1] = option.text
-            else:
-                texts[question.name, option.code] = option.text
+    texts = {
+        question.find_answer_name(option): option.text
+        for question in questions
+        for option in question.options
+    }
 
     def write(part: Rule, *, inside: bool) -> str:
         if "not" in part:
@@ -98,7 +93,7 @@ def describe_rule(rule: Rule, *, questions: Sequence[ManifestQuestion]) -> str:
             if word in part:
                 joined = joint.join(write(one, inside=True) for one in part[word])
                 return f"({joined})" if inside else joined
-        name, _, item = part["name"].partition("_")
+        name, item = split_name(part["name"])
         chosen = [f"“{texts[part['name'], code]}”" for code in part["is"]]
         either = " or ".join((", ".join(chosen[:-1]), chosen[-1])) if len(chosen) > 1 else chosen[0]
         return f"{name.upper()} {'has' if item else 'is'} {either}"

@@ -59,7 +59,7 @@ def list_subsets(manifest: Manifest) -> Sequence[Subset]:
 def list_blocks(manifest: Manifest) -> list[list[int]]:
     """Numbers of the questions of every block."""
     blocks: list[list[int]] = [[] for _ in range(manifest.block_count)]
-    for number, question in enumerate(manifest.questions, start=1):
+    for question in manifest.questions:
         if question.name in manifest.blocks:
-            blocks[manifest.blocks[question.name]].append(number)
+            blocks[manifest.blocks[question.name]].append(question.number)
     return blocks

@@ -25,7 +25,8 @@ from surveys.manifest.languages import (
     read_words,
     translate_manifest,
 )
-from surveys.manifest.manifest import Manifest, hash_manifest, parse_manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.serialization import hash_manifest, parse_manifest
 from surveys.manifest.strength import TWO_COINS
 from surveys.respondent.client_files import (
     ENTRY,

@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 from django.urls import reverse
 from django.utils.safestring import mark_safe
 
-from surveys.manifest.manifest import hash_manifest, parse_manifest
+from surveys.manifest.serialization import hash_manifest, parse_manifest
 from surveys.respondent.client_files import ENTRY, STYLESHEET, bundle, client_files
 from surveys.respondent.page import render_check, render_questions
 

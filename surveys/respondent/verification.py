@@ -22,7 +22,8 @@ from django.urls import NoReverseMatch, reverse
 
 from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.languages import NAMES, hash_words, translate_manifest
-from surveys.manifest.manifest import Manifest, hash_manifest, parse_manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.serialization import hash_manifest, parse_manifest
 from surveys.respondent import csp
 from surveys.respondent.client_files import client_files, client_version
 from surveys.respondent.page import render_questions

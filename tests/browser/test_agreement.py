@@ -14,16 +14,13 @@ from playwright.sync_api import Browser, Page
 
 from aggregator.simulation.respondents import Answer, find_asked, randomize_answers
 from privacy.mechanism.mechanisms import draw_blocks
-from surveys.authoring.drafts import FOLLOW_UP, YES_NO
-from surveys.manifest.manifest import (
-    Manifest,
-    ManifestQuestion,
-    Option,
-    serialize_manifest,
-    with_strength,
-)
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.manifest.rules import Rule, holds
+from surveys.manifest.serialization import serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
+from tests.support.factories import FOLLOW_UP, YES_NO
 from tests.support.modules import loading
 
 SEED = 20260214
@@ -118,7 +115,7 @@ def draw_manifest(rng: random.Random, *, flips: int = 25) -> Manifest:
 
 
 def yes_no(name: str, *, flips: int) -> ManifestQuestion:
-    question = ManifestQuestion(name=name, type="yes_no", text="?", options=YES_NO)
+    question = ManifestQuestion(name=name, type=QuestionType.YES_NO, text="?", options=YES_NO)
     return with_strength(question, flips=flips)
 
 
@@ -149,7 +146,7 @@ def draw_question(
         content["rule"] = draw_rule(rng, symbols)
     if kind not in ("declared", "information"):
         content["refusal"] = rng.random() < 0.5
-    question = ManifestQuestion(name=name, type=kind, text="?", **content)
+    question = ManifestQuestion(name=name, type=QuestionType(kind), text="?", **content)
     return with_strength(question, flips=flips)
 
 
@@ -288,26 +285,34 @@ def raw_manifest() -> dict[str, Any]:
     options = tuple(Option(code=code, text=f"{code}") for code in range(3))
     rule: Rule = {"name": "q1", "is": [1]}
     described = [
-        ManifestQuestion(name="q1", type="yes_no", text="?", options=YES_NO),
-        ManifestQuestion(name="q2", type="choice", text="?", options=options, refusal=True),
+        ManifestQuestion(name="q1", type=QuestionType.YES_NO, text="?", options=YES_NO),
         ManifestQuestion(
-            name="q3", type="scale", text="?", options=options, minimum=1, maximum=3, rule=rule
+            name="q2", type=QuestionType.CHOICE, text="?", options=options, refusal=True
+        ),
+        ManifestQuestion(
+            name="q3",
+            type=QuestionType.SCALE,
+            text="?",
+            options=options,
+            minimum=1,
+            maximum=3,
+            rule=rule,
         ),
         ManifestQuestion(
             name="q4",
-            type="several",
+            type=QuestionType.SEVERAL,
             text="?",
             options=tuple(Option(code=code, text=f"{code}") for code in (1, 2, 3)),
             limit=1,
             refusal=True,
         ),
-        ManifestQuestion(name="q5", type="number", text="?", minimum=0, maximum=40),
+        ManifestQuestion(name="q5", type=QuestionType.NUMBER, text="?", minimum=0, maximum=40),
         ManifestQuestion(
-            name="q6", type="follow_up", text="?", options=FOLLOW_UP, follow_up="And?"
+            name="q6", type=QuestionType.FOLLOW_UP, text="?", options=FOLLOW_UP, follow_up="And?"
         ),
-        ManifestQuestion(name="q7", type="declared", text="?", options=options),
-        ManifestQuestion(name="q8", type="information", text="!", rule=rule),
-        ManifestQuestion(name="q9", type="scale", text="?", minimum=0, maximum=10),
+        ManifestQuestion(name="q7", type=QuestionType.DECLARED, text="?", options=options),
+        ManifestQuestion(name="q8", type=QuestionType.INFORMATION, text="!", rule=rule),
+        ManifestQuestion(name="q9", type=QuestionType.SCALE, text="?", minimum=0, maximum=10),
     ]
     questions = tuple(with_strength(question, flips=25) for question in described)
     manifest = replace(base, questions=questions, drawn=3)

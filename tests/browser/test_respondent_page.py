@@ -16,7 +16,8 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
 from surveys.authoring.drafts import describe
-from surveys.manifest.manifest import Option, hash_manifest, serialize_manifest
+from surveys.manifest.questions import Option
+from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Wave
 from tests.support.factories import make_launched_survey, make_survey, make_user
 from tests.support.live import LiveApplication

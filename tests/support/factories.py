@@ -11,9 +11,13 @@ from django.contrib.auth.hashers import make_password
 
 from accounts.models import User
 from surveys.authoring.services import add_question, create_survey, launch_survey
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.questions import fixed_options
 from surveys.models import Survey, Wave
 
 PASSWORD = "a long enough passphrase"
+YES_NO = fixed_options(QuestionType.YES_NO)
+FOLLOW_UP = fixed_options(QuestionType.FOLLOW_UP)
 QUESTIONS = ("Have you ever driven after drinking?", "Do you have children?")
 _numbers = itertools.count(1)
 _hashes: dict[str, str] = {}

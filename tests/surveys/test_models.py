@@ -21,7 +21,7 @@ from surveys.authoring.services import (
     move_question,
     save_draft,
 )
-from surveys.manifest.manifest import parse_manifest
+from surveys.manifest.serialization import parse_manifest
 from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
 from tests.support.waves import make_wave
 

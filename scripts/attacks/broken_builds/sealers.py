@@ -14,7 +14,6 @@ from django.db.models import Max
 from aggregator.batches.packing import count_codes, pack_reports
 from aggregator.batches.sealing import choose_batch_size
 from aggregator.models import Batch, RawReport
-from surveys.manifest.manifest import parse_manifest
 from surveys.models import Wave
 
 
@@ -54,7 +53,7 @@ def _delete(rows: list[RawReport]) -> None:
 
 def _insert(wave_id: int, rows: list[RawReport]) -> Batch:
     wave = Wave.objects.get(pk=wave_id)
-    ks = [question.k for question in parse_manifest(bytes(wave.manifest)).questions]
+    ks = [question.k for question in wave.description.questions]
     packed = pack_reports([bytes(row.symbols) for row in rows], ks=ks)
     newest = wave.batches.aggregate(newest=Max("number"))["newest"] or 0
     return Batch.objects.create(

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggregator.batches.packing import unpack_reports
-from surveys.manifest.manifest import parse_manifest
+from surveys.manifest.serialization import parse_manifest
 
 csv.field_size_limit(sys.maxsize)
 CHUNK_BYTES = 4_000_000

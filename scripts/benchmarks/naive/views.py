@@ -20,7 +20,6 @@ from rest_framework.views import APIView
 
 from aggregator.intake.wire import ALPHABET
 from aggregator.models import RawReport, SpentId
-from surveys.manifest.manifest import parse_manifest
 from surveys.models import Wave
 
 TEXT = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -55,7 +54,7 @@ class ReportSerializer(serializers.Serializer[Any]):
         if not wave.is_open:
             raise serializers.ValidationError("closed")
         codes = attrs["symbols"].encode().translate(CODES)
-        questions = parse_manifest(bytes(wave.manifest)).questions
+        questions = wave.description.questions
         if len(codes) != len(questions):
             raise serializers.ValidationError("wrong length")
         if any(code >= question.k for code, question in zip(codes, questions, strict=True)):

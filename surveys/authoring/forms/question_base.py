@@ -9,16 +9,13 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
-from surveys.authoring.drafts import (
-    RuleProblem,
-    describe_questions,
-    find_meaning_problems,
-    find_rule_problems,
-)
+from surveys.authoring.drafts import describe_questions
 from surveys.authoring.errors import RuleError
 from surveys.authoring.forms.fields import PlainText
+from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.rule_text import parse_rule, write_rule
-from surveys.manifest.manifest import REFUSED_TEXT
+from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
+from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.rules import Rule
 from surveys.manifest.strength import OFFERED_FLIPS, TWO_COINS, describe_strength
 from surveys.models import MAX_QUESTION_LENGTH, Question
@@ -39,20 +36,10 @@ def question_text(name: str, label: str, **kwargs: Any) -> PlainText:
     )
 
 
-# Of types whose answers are known before anything is typed.
-_USUAL_CODES: dict[str, int] = {
-    Question.Type.YES_NO: 2,
-    Question.Type.SEVERAL: 2,
-    Question.Type.NUMBER: 2,
-    Question.Type.FOLLOW_UP: 3,
-}
-
-
 class QuestionForm(forms.Form):
     """What all types have in common. `questions` are those of the survey, in their order."""
 
-    type: Question.Type
-    sentence: str  # for authors who choose a type
+    type: QuestionType
 
     text = question_text(
         "question",
@@ -90,6 +77,10 @@ class QuestionForm(forms.Form):
         super().__init__(data, initial=initial)
         if "flips" in self.fields:
             self._offer_strengths(_read_flips(initial.get("flips")))
+
+    @property
+    def described(self) -> TypeDescription:
+        return TYPES[self.type]
 
     @property
     def name(self) -> str:
@@ -173,10 +164,10 @@ class QuestionForm(forms.Form):
 
     def guess_codes(self) -> int | None:
         """How many codes an unfinished question would have; None if that is open."""
-        usual = _USUAL_CODES.get(self.type)
+        usual = self.described.usual_codes
         if usual is None and self.is_bound and self.errors.keys() <= {"text", "rule"}:
             usual = self._count_answers()
-        if usual is None or self.type == Question.Type.SEVERAL:
+        if usual is None or self.described.has_items:
             return usual
         codes = usual + sum(bool(self[name].value()) for name in ("refusal", "rule"))
         return codes if codes <= MAX_SYMBOLS else None
@@ -232,7 +223,7 @@ def _read(question: Question, questions: Sequence[Question]) -> dict[str, Any]:
     initial["rule"] = (
         "" if question.rule is None else write_rule(question.rule, questions=questions)
     )
-    initial["confirmed"] = question.type == Question.Type.DECLARED
+    initial["confirmed"] = question.described.is_answered and not question.described.is_scrambled
     if question.minimum is None:
         del initial["minimum"], initial["maximum"]  # so that another type's defaults are shown
     return initial

@@ -12,8 +12,8 @@ from surveys.authoring.forms.question_base import (
     RuledForm,
     question_text,
 )
-from surveys.manifest.manifest import NONE_TEXT, REFUSED_TEXT
 from surveys.manifest.plain_text import fold
+from surveys.manifest.questions import NONE_TEXT, REFUSED_TEXT
 from surveys.models import MAX_OPTION_LENGTH, Question
 
 MAX_SCALE_POINTS = 11
@@ -35,7 +35,6 @@ def _options(most: int) -> Lines:
 
 class YesNoForm(ProtectedForm):
     type = Question.Type.YES_NO
-    sentence = "One of two answers. Of all types it needs the fewest people."
 
     text = question_text(
         "question",
@@ -47,10 +46,6 @@ class YesNoForm(ProtectedForm):
 
 class FollowUpForm(ProtectedForm):
     type = Question.Type.FOLLOW_UP
-    sentence = (
-        "Two questions in one code: the second is shown after Yes only, and known much more "
-        "precisely than behind a rule."
-    )
 
     text = question_text(
         "question", "First question", help_text="One that is answered with yes or no."
@@ -75,7 +70,7 @@ class OptionsForm(QuestionForm):
                     f"Line {number} says “{REFUSED_TEXT}”, which you also offer by the switch "
                     "below. Delete the line.",
                 )
-            elif self.type == Question.Type.SEVERAL and fold(option) == fold(NONE_TEXT):
+            elif self.described.has_items and fold(option) == fold(NONE_TEXT):
                 self.add_error(
                     "options",
                     f"Line {number} says “{NONE_TEXT}”, which the page offers by itself. Delete "
@@ -92,7 +87,6 @@ class OptionsForm(QuestionForm):
 
 class ChoiceForm(ProtectedForm, OptionsForm):
     type = Question.Type.CHOICE
-    sentence = "One of 2 to 64 texts of yours. Each further one makes all of them less precise."
 
     options = _options(MAX_SYMBOLS)
 
@@ -118,7 +112,6 @@ class ChoiceForm(ProtectedForm, OptionsForm):
 
 class SeveralForm(ProtectedForm, OptionsForm):
     type = Question.Type.SEVERAL
-    sentence = "Any number of 2 to 20 texts. Each text costs as much as a question with yes or no."
 
     options = _options(20)
     limit = WholeNumber(
@@ -162,10 +155,6 @@ class RangeForm(QuestionForm):
 
 class ScaleForm(ProtectedForm, RangeForm):
     type = Question.Type.SCALE
-    sentence = (
-        "From one end to the other, such as 1 “never” to 5 “always”. Up to 7 points you learn how "
-        "many chose each, and the mean; of 8 to 11 points the mean."
-    )
 
     minimum = WholeNumber(low=-FURTHEST_POINT, high=FURTHEST_POINT, label="First point", initial=1)
     maximum = WholeNumber(low=-FURTHEST_POINT, high=FURTHEST_POINT, label="Last point", initial=5)
@@ -202,7 +191,6 @@ class ScaleForm(ProtectedForm, RangeForm):
 
 class NumberForm(ProtectedForm, RangeForm):
     type = Question.Type.NUMBER
-    sentence = "Hours, euros or years, in whole numbers. You learn the mean and nothing else."
 
     minimum = WholeNumber(
         low=-FURTHEST_NUMBER,
@@ -238,7 +226,6 @@ class NumberForm(ProtectedForm, RangeForm):
 
 class InformationForm(RuledForm):
     type = Question.Type.INFORMATION
-    sentence = "A page without a question, to explain something. Nothing of it is sent."
 
     text = question_text(
         "text", "Text", help_text="Plain text, up to 1,000 characters.", lines=True
@@ -250,10 +237,6 @@ class InformationForm(RuledForm):
 
 class DeclaredForm(OptionsForm):
     type = Question.Type.DECLARED
-    sentence = (
-        "A group such as a department, chosen from 2 to 8 texts and sent as it is. Everybody who "
-        "sees a report sees it."
-    )
 
     options = _options(8)
     confirmed = forms.BooleanField(

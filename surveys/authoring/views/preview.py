@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.views.access import authoring, get_own_survey
-from surveys.manifest.manifest import parse_manifest, serialize_manifest
+from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Survey
 from surveys.respondent.page import render_notice, render_questions
 from surveys.respondent.views.compressed import HTML, answer

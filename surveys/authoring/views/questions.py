@@ -12,10 +12,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from surveys.authoring import services
+from surveys.authoring.answers import name_answers
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import BrokenRules, TooManyQuestions
 from surveys.authoring.forms import QUESTION_FORMS, QuestionForm
-from surveys.authoring.rule_text import answer_keys
 from surveys.authoring.views.access import authoring, get_own_question, get_own_survey
 from surveys.authoring.views.draft_page import (
     REFUSED,
@@ -146,7 +146,7 @@ def _list_answers(earlier: Sequence[Question]) -> list[tuple[int, Question, list
 
 
 def _call_answers(question: Question) -> list[str]:
-    names = list(answer_keys(question))
+    names = list(name_answers(question))
     if question.options:
         return [f"{name} “{text}”" for name, text in zip(names, question.options, strict=True)]
     return names

@@ -16,7 +16,7 @@ from surveys.authoring.qr_codes import draw_png, draw_svg
 from surveys.authoring.state import describe_state
 from surveys.authoring.views.access import authoring, get_own_survey
 from surveys.manifest.languages import translate_manifest
-from surveys.manifest.manifest import Manifest, parse_manifest
+from surveys.manifest.manifest import Manifest
 from surveys.models import Survey
 from surveys.respondent.label.label import is_light_anywhere
 
@@ -58,7 +58,7 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     wave = survey.wave
     context: dict[str, object] = {"survey": survey, "wave": wave}
     if wave is not None:
-        manifest = parse_manifest(bytes(wave.manifest))
+        manifest = wave.description
         languages = manifest.languages
         context |= {
             "has_coins": bool(manifest.coin_questions),
@@ -93,11 +93,11 @@ def poster(request: HttpRequest, slug: str) -> HttpResponse:
     wave = survey.wave
     if wave is None:
         return redirect("surveys:share", slug=slug)  # where it says that this comes later
-    manifest = parse_manifest(bytes(wave.manifest))
+    manifest = wave.description
     link = _read_link(request, survey, manifest)
     language = link.language or manifest.language
     translated = translate_manifest(manifest, language, wave.words.get(language, ""))
-    some_declared = any(q.type == "declared" for q in manifest.questions)
+    some_declared = any(question.is_declared for question in manifest.questions)
     with override(language):
         context = {
             "survey": survey,
@@ -117,7 +117,7 @@ def _find_link(request: HttpRequest, slug: str) -> tuple[Survey, Link]:
     wave = survey.wave
     if wave is None:
         raise Http404
-    return survey, _read_link(request, survey, parse_manifest(bytes(wave.manifest)))
+    return survey, _read_link(request, survey, wave.description)
 
 
 def _read_link(request: HttpRequest, survey: Survey, manifest: Manifest) -> Link:

@@ -25,7 +25,7 @@ from surveys.authoring.views.draft_page import (
     to_edit,
     total_context,
 )
-from surveys.manifest.manifest import hash_manifest, parse_manifest, serialize_manifest
+from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Survey, Wave
 from surveys.planning.question_facts import list_facts
 from surveys.planning.subsets import list_blocks, list_subsets
@@ -54,7 +54,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
     if wave is None:
         return show_draft(request, survey)
     link = request.build_absolute_uri(reverse("surveys:respond", args=[survey.slug]))
-    manifest = parse_manifest(bytes(wave.manifest))
+    manifest = wave.description
     context: dict[str, object] = {
         "survey": survey,
         "state": describe_state(wave=wave, now=timezone.now()),

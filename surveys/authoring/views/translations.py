@@ -16,7 +16,6 @@ from surveys.authoring.translations import list_states, list_unused
 from surveys.authoring.views.access import authoring, get_own_survey
 from surveys.authoring.views.draft_page import REFUSED, page_or_form, posted_to, require_draft
 from surveys.manifest.languages import NAMES, SourceText, list_missing, list_texts, name_language
-from surveys.manifest.manifest import parse_manifest
 from surveys.models import Survey, Translation
 
 # Fields of one page: what one request may bring is limited, and so is what one person reads.
@@ -31,7 +30,7 @@ def languages(request: HttpRequest, slug: str) -> HttpResponse:
         require_draft(survey)
     wave = survey.wave
     if wave is not None:
-        frozen = parse_manifest(bytes(wave.manifest))
+        frozen = wave.description
         context = {"survey": survey, "frozen": [*frozen.languages]}
         return render(request, "surveys/authoring/languages.html", context)
     states = list_states(survey=survey, manifest=describe(survey=survey, wave_number=1))

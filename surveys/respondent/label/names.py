@@ -11,7 +11,8 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from surveys.manifest.manifest import Manifest, ManifestQuestion
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
 
 WORDS_OF_A_QUOTE = 6
 # Some languages put no spaces between words.
@@ -41,19 +42,19 @@ def scrambled(manifest: Manifest) -> list[ManifestQuestion]:
 
 
 def sent_as_answered(manifest: Manifest) -> list[ManifestQuestion]:
-    return [question for question in manifest.questions if question.type == "declared"]
+    return [question for question in manifest.questions if question.is_declared]
 
 
 def branches(manifest: Manifest) -> bool:
     """Whether answers decide which questions a person sees."""
-    return any(q.rule is not None or q.type == "follow_up" for q in manifest.questions)
+    return any(q.rule is not None or q.described.has_follow_up for q in manifest.questions)
 
 
 def name_questions(manifest: Manifest, named: Sequence[ManifestQuestion]) -> str:
     """By the numbers that the pages bear; by their first words where pages bear none."""
     if branches(manifest):
         return _enumerate([_("“%(text)s”") % {"text": _quote(q.text)} for q in named])
-    to_answer = [question for question in manifest.questions if question.type != "information"]
+    to_answer = [question for question in manifest.questions if question.is_answered]
     numbers = [write_whole(to_answer.index(question) + 1) for question in named]
     match numbers:
         case [number]:
@@ -82,9 +83,9 @@ def _quote(text: str) -> str:
 def describe_length(manifest: Manifest) -> str:
     pages = Counter(
         {
-            question.name: 2 if question.type == "follow_up" else 1
+            question.name: question.described.pages
             for question in manifest.questions
-            if question.type != "information"
+            if question.is_answered
         }
     )
     total = pages.total()

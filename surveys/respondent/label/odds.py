@@ -14,7 +14,8 @@ from django.utils.translation import gettext_noop as noop
 from django.utils.translation import ngettext
 
 from privacy.mechanism.mechanisms import SCALE
-from surveys.manifest.manifest import Manifest, ManifestQuestion
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.strength import MEDIUM_FROM, STRONG_FROM
 from surveys.respondent.label.names import (
     form_of_tenths,
@@ -94,8 +95,8 @@ def _flips(manifest: Manifest, question: ManifestQuestion) -> int:
     if more:
         return _flips_of(question.mechanism.epsilon + more)
     flips = equivalent_flips(k=question.k, threshold=question.mechanism.threshold)
-    if question.gate_threshold is not None:
-        gate = equivalent_flips(k=question.gate_k, threshold=question.gate_threshold)
+    if question.has_gate:
+        gate = equivalent_flips(k=question.gate_k, threshold=question.gate_mechanism.threshold)
         flips = min(flips, gate)
     return flips
 
@@ -110,13 +111,13 @@ def _odds_sentence(manifest: Manifest, question: ManifestQuestion) -> str:
 
 
 def _own_odds(question: ManifestQuestion) -> tuple[str, ...]:
-    if question.type == "yes_no" and question.k == 2:
+    if question.has_only_yes_and_no:
         return (_yes_no_odds(question),)
     others = question.k - 1
     tenths = 1000 * (SCALE - question.mechanism.threshold) // (SCALE * others)
     number = form_of_tenths(tenths)
     times = {"count": write_tenths(tenths)}
-    if question.type == "several":  # a row is selected or not: there is one other code
+    if question.has_items:  # a row is selected or not: there is one other code
         return (
             ngettext(
                 "For each row, whether you select it or not, "

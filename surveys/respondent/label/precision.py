@@ -25,7 +25,7 @@ def describe_finding(manifest: Manifest) -> tuple[str, ...]:
     means = [question for question in questions if question.is_rounded]
     learned = []
     if shares:
-        yes_no = all(question.type == "yes_no" and question.k == 2 for question in shares)
+        yes_no = all(question.has_only_yes_and_no for question in shares)
         learned.append(
             _("The share of everyone who says Yes.")
             if yes_no
@@ -41,7 +41,7 @@ def describe_finding(manifest: Manifest) -> tuple[str, ...]:
     width = _half_width(manifest, weakest, people=asked)
     points = math.ceil(100 * width - 1e-9)
     # Who does not answer, or is not asked, makes the crowd smaller.
-    fewer = any(question.refusal or question.rule is not None for question in questions)
+    fewer = any(question.has_extra_codes for question in questions)
     return (*learned, _describe_precision(people, points, of_shares=bool(shares), fewer=fewer))
 
 
@@ -80,7 +80,7 @@ def _describe_precision(people: int, points: int, *, of_shares: bool, fewer: boo
 def _half_width(manifest: Manifest, weakest: RandomizedResponse, *, people: int) -> float:
     """Of the 95 % interval that results will show, for the least precise share there can be."""
     c, d = weakest.other_probability, weakest.slope
-    if manifest.cap is None and manifest.closes is None:
+    if not manifest.has_fixed_end:
         # Nobody fixed the end, so only the wider interval for watchers will be shown.
         middle = min(1.0, max(0.0, (0.5 - c) / d))
         return watched_half_width(share=middle, people=people, mechanism=weakest)

@@ -6,7 +6,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from privacy.mechanism.mechanisms import SCALE
-from surveys.manifest.manifest import MANUAL, Manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.modes import Mode
 from surveys.manifest.strength import TWO_COINS
 from surveys.respondent.label.names import (
     branches,
@@ -18,7 +19,7 @@ from surveys.respondent.label.names import (
 
 
 def describe_process(manifest: Manifest) -> tuple[str, ...]:
-    steps = _describe_coins if manifest.mode == MANUAL else _describe_chance
+    steps = _describe_coins if manifest.mode == Mode.MANUAL else _describe_chance
     return (*steps(manifest), *_describe_exceptions(manifest), *_describe_path(manifest))
 
 
@@ -55,7 +56,7 @@ def _describe_draw(manifest: Manifest) -> str:
         and 100 * (SCALE - question.mechanism.threshold) == TWO_COINS * SCALE
         for question in questions
     )
-    if len(questions) > 1 or any(question.type == "several" for question in questions):
+    if len(questions) > 1 or any(question.has_items for question in questions):
         if coins:
             return _("Before sending, this page tosses two coins for each answer and may swap it.")
         return _("Before sending, this page draws a number for each answer and may swap it.")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from surveys.manifest.manifest import MANUAL, Manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.modes import Mode
 from surveys.respondent.label.names import name_questions, scrambled, sent_as_answered, write_whole
 from surveys.respondent.label.odds import describe_odds, guess_from_one
 from surveys.respondent.label.parts import Row
@@ -111,7 +112,7 @@ def _describe_readable(manifest: Manifest) -> tuple[str, ...]:
 def _describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
     drawn = (_("Which questions were drawn for you."),) if manifest.drawn is not None else ()
     language = (_("In which language you read it."),) if manifest.translations else ()
-    by_hand = manifest.mode == MANUAL
+    by_hand = manifest.mode == Mode.MANUAL
     coins = (_("That you used coins."),) if by_hand else ()
     kept = (
         () if by_hand else (_("That this browser took part: it remembers that, but no answers."),)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from surveys.manifest.manifest import parse_manifest
 from surveys.models import Wave
 from surveys.respondent.single_page import build_check_page, build_single_page, describe_download
 from surveys.respondent.views.compressed import answer
@@ -40,10 +39,10 @@ def single_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _find(request: HttpRequest, slug: str) -> tuple[Wave, str]:
-    wave = Wave.objects.electronic().filter(survey__slug=slug).order_by("-number").first()
+    wave = Wave.objects.electronic().filter(survey__slug=slug).newest()
     if wave is None:
         raise Http404
-    manifest = parse_manifest(bytes(wave.manifest))
+    manifest = wave.description
     language = request.GET.get("lang", manifest.language)
     return wave, language if language in manifest.languages else manifest.language
 

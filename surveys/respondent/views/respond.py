@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from surveys.manifest.languages import NAMES, negotiate
-from surveys.manifest.manifest import parse_manifest
+from surveys.manifest.serialization import parse_manifest
 from surveys.models import Wave
 from surveys.respondent.client_files import client_files, client_version, squeeze
 from surveys.respondent.page import render_notice, render_questions
@@ -26,7 +26,7 @@ FOR_EVER = "public, max-age=31536000, immutable"
 @require_safe
 def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse:
     """Ask the questions of a survey's newest wave, or say kindly why not."""
-    wave = Wave.objects.electronic().filter(survey__slug=slug).order_by("-number").first()
+    wave = Wave.objects.electronic().filter(survey__slug=slug).newest()
     if wave is None:
         return _page(
             request, render_notice("missing", language=_choose(request, NAMES)), status=404

@@ -25,7 +25,7 @@ from aggregator.intake import page_limiter
 from aggregator.models import RawReport, SpentId
 from aggregator.results.results import find_view
 from surveys.authoring.services import close_wave, launch_survey
-from surveys.manifest.manifest import parse_manifest
+from surveys.manifest.serialization import parse_manifest
 from surveys.models import Survey, Wave
 from tests.support.factories import QUESTIONS, make_launched_survey, make_survey
 from tests.support.fielding import process, send_codes, sign_in
@@ -440,7 +440,7 @@ class TestStratum:
         generator = random.Random(20261121)
         people, yes = 400, (120, 300)
         wave = make_coins()
-        manifest = parse_manifest(bytes(wave.manifest))
+        manifest = wave.description
         client = Client(headers={"host": "localhost"})
 
         def toss(answer: int) -> int:

@@ -28,7 +28,6 @@ from aggregator.results.snapshots import METHOD_VERSION, newest_snapshot
 from privacy.associations.association import associate
 from privacy.associations.tables import NotSettledError, Variable
 from surveys.authoring.services import close_wave
-from surveys.manifest.manifest import parse_manifest
 from surveys.models import Wave
 from tests.support.fielding import process
 from tests.support.waves import make_wave, send_many
@@ -90,7 +89,7 @@ def test_two_questions_are_compared_over_all_batches() -> None:
     singles = snapshot_of(wave).counts
     assert counts.sum(axis=1).tolist() == singles[1]
     assert counts.sum(axis=0).tolist() == singles[0]
-    mechanism = parse_manifest(bytes(wave.manifest)).questions[0].mechanism
+    mechanism = wave.description.questions[0].mechanism
     again = associate(
         counts=counts,
         variables=[Variable.plain(mechanism)] * 2,

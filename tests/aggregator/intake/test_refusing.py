@@ -18,7 +18,8 @@ from aggregator.intake.limiter import Limiter, network_of
 from aggregator.intake.store import Outcome, record_reports
 from aggregator.intake.wire import Upload
 from aggregator.models import RawReport
-from surveys.manifest.manifest import Manifest, parse_manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.serialization import parse_manifest
 from tests.support.intake_calls import Message, ask, call, chunks, report
 from tests.support.waves import make_wave
 

@@ -18,9 +18,11 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.conditional import estimate_range_mean
 from privacy.shares.intervals import confidence_sequence, simultaneous_level
 from privacy.shares.ratios import ratio_of_shares
-from surveys.authoring.drafts import FOLLOW_UP, YES_NO
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Option, with_strength
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.manifest.rules import Rule
+from tests.support.factories import FOLLOW_UP, YES_NO
 
 REFUSED, NOT_ASKED = "refused", "not asked"
 Person = Mapping[str, Any]  # by question: a code, a number, a set of items, or one of these two
@@ -51,7 +53,7 @@ def make_question(
     }
     question = ManifestQuestion(
         name=name,
-        type="scale" if kind == "long_scale" else kind,
+        type=QuestionType("scale" if kind == "long_scale" else kind),
         text=f"{kind}?",
         refusal=refusal,
         rule=rule,
@@ -89,11 +91,13 @@ def make_every_type() -> Manifest:
         )
     apart = ManifestQuestion(
         name=f"q{len(questions) + 1}",
-        type="declared",
+        type=QuestionType.DECLARED,
         text="Site?",
         options=tuple(Option(code=i, text=f"Site {i}") for i in range(3)),
     )
-    text = ManifestQuestion(name=f"q{len(questions) + 2}", type="information", text="Thank you.")
+    text = ManifestQuestion(
+        name=f"q{len(questions) + 2}", type=QuestionType.INFORMATION, text="Thank you."
+    )
     return make_manifest([*questions, apart, text])
 
 

@@ -9,14 +9,16 @@ from aggregator.results.estimates import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.estimation import estimate_shares
 from privacy.shares.intervals import clopper_pearson, confidence_sequence, likelihood_ratio
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.questions import ManifestQuestion, Option
 
 
 def make_question(number: int, *, k: int = 2, flips: int = 25) -> ManifestQuestion:
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=flips)
     return ManifestQuestion(
         name=f"q{number}",
-        type="yes_no" if k == 2 else "choice",
+        type=QuestionType.YES_NO if k == 2 else QuestionType.CHOICE,
         text=f"Question {number}?",
         flips=flips,
         threshold=mechanism.threshold,

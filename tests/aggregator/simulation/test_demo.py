@@ -25,7 +25,8 @@ from aggregator.simulation.demo_surveys import (
 )
 from aggregator.simulation.sending import SendingError, send_reports
 from aggregator.simulation.truth import known_truth
-from surveys.manifest.manifest import Manifest, parse_manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.serialization import parse_manifest
 from surveys.models import Question, Survey
 from tests.support.waves import send
 
@@ -63,7 +64,7 @@ def test_a_quarter_of_all_answers_is_turned(owner: User) -> None:
     generator = random.Random(1974)
     wave = field_demo(REDBOOK, owner=owner)
     envelopes = draw_envelopes(
-        parse_manifest(bytes(wave.manifest)),
+        wave.description,
         REDBOOK.people(),
         random_uint32=lambda: generator.getrandbits(32),
     )

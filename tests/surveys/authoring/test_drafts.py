@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.authoring.drafts import YES_NO, describe, describe_questions, find_rule_problems
+from surveys.authoring.drafts import describe, describe_questions
 from surveys.authoring.errors import BrokenRules, NotLaunchable
+from surveys.authoring.rule_checks import find_rule_problems
 from surveys.authoring.services import (
     add_question,
     copy_survey,
@@ -23,15 +24,12 @@ from surveys.authoring.services import (
     launch_survey,
     move_question,
 )
-from surveys.manifest.manifest import (
-    Manifest,
-    ManifestQuestion,
-    hash_manifest,
-    parse_manifest,
-    serialize_manifest,
-)
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Question, Survey
-from tests.support.factories import make_survey, make_user
+from tests.support.factories import YES_NO, make_survey, make_user
 
 T = Question.Type
 LN3 = log(3)
@@ -79,7 +77,7 @@ def test_a_survey_of_yes_and_no_has_the_bytes_it_always_had() -> None:
     questions = tuple(
         ManifestQuestion(
             name=f"q{number}",
-            type="yes_no",
+            type=QuestionType.YES_NO,
             text=text,
             flips=flips,
             threshold=RandomizedResponse.from_flips(symbols=2, flips=flips).threshold,

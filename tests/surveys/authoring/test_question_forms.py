@@ -54,7 +54,7 @@ def errors_of(form: QuestionForm) -> dict[str, list[str]]:
 
 def test_every_type_has_its_form() -> None:
     assert set(QUESTION_FORMS) == set(Question.Type.values) == set(GOOD)
-    assert all(form.sentence.endswith(".") for form in QUESTION_FORMS.values())
+    assert all(form().described.explanation.endswith(".") for form in QUESTION_FORMS.values())
 
 
 @pytest.mark.parametrize("type_", GOOD)

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from surveys.authoring.services import add_question, create_survey, launch_survey
-from surveys.manifest.manifest import hash_manifest
+from surveys.manifest.serialization import hash_manifest
 from surveys.manifest.strength import describe_strength
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_user

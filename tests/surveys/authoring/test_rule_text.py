@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from surveys.authoring.answers import name_answers
 from surveys.authoring.errors import RuleError
-from surveys.authoring.rule_text import MAX_DEPTH, answer_keys, parse_rule, write_rule
+from surveys.authoring.rule_text import MAX_DEPTH, parse_rule, write_rule
 from surveys.manifest.rules import Rule
 from surveys.models import Question
 
@@ -96,7 +97,7 @@ def test_what_cannot_be_read_says_where_and_what_could_stand_there(text: str, me
 
 def test_every_name_of_an_answer_is_another_code() -> None:
     for question in EARLIER:
-        keys = answer_keys(question)
+        keys = name_answers(question)
         assert len(set(keys.values())) == len(keys)
         assert all(key == key.lower() for key in keys)
 
@@ -105,13 +106,13 @@ def test_every_name_of_an_answer_is_another_code() -> None:
 # do not hold a list of their own kind.
 def _conditions() -> st.SearchStrategy[Rule]:
     def about(question: Question) -> st.SearchStrategy[Rule]:
-        codes = sorted(answer_keys(question).values())
+        codes = sorted(name_answers(question).values())
         if question.type == T.SEVERAL:
             return st.sampled_from(codes).map(lambda c: {"name": f"{question.pk}_{c}", "is": [1]})
         chosen = st.sets(st.sampled_from(codes), min_size=1).map(sorted)
         return chosen.map(lambda some: {"name": str(question.pk), "is": some})
 
-    return st.sampled_from([one for one in EARLIER if answer_keys(one)]).flatmap(about)
+    return st.sampled_from([one for one in EARLIER if name_answers(one)]).flatmap(about)
 
 
 RULES = st.recursive(

@@ -10,16 +10,17 @@ from django.utils import timezone
 
 from surveys.authoring.services import close_wave
 from surveys.authoring.state import describe_state
+from surveys.manifest.modes import Mode
 from surveys.models import Wave
 from tests.support.factories import make_launched_survey
 
 pytestmark = pytest.mark.django_db
 CLOSES = datetime(2097, 3, 31, 18, 0, tzinfo=UTC)
 EARLIER = "It closes on 31 March 2097, 18:00 UTC, or earlier when 2,000 people have answered"
-BROWSERS, COINS = Wave.Mode.ELECTRONIC, Wave.Mode.MANUAL
+BROWSERS, COINS = Mode.ELECTRONIC, Mode.MANUAL
 
 
-def describe(wave: Wave, mode: Wave.Mode) -> str:
+def describe(wave: Wave, mode: Mode) -> str:
     named = wave.survey.waves.get(mode=mode)
     return describe_state(wave=named, now=timezone.now()).sentence
 

@@ -17,13 +17,9 @@ from surveys.authoring.errors import NotOpen
 from surveys.authoring.services import add_question, close_wave, find_launch_problems, launch_survey
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import hash_words
-from surveys.manifest.manifest import (
-    MANUAL,
-    Manifest,
-    hash_manifest,
-    parse_manifest,
-    serialize_manifest,
-)
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.modes import Mode
+from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Question, Survey, Wave
 from surveys.planning.question_costs import price_question
 from surveys.respondent.label.label import describe_protection
@@ -57,7 +53,7 @@ def test_only_plain_questions_of_yes_or_no_are_asked_with_the_same_words() -> No
     for one in coins.questions:
         assert (one.k, one.flips, one.threshold) == (2, 25, 3 * 2**30)
         assert [(option.code, option.text) for option in one.options] == [(1, "Yes"), (0, "No")]
-    assert (coins.mode, coins.coins, coins.drawn) == (MANUAL, False, None)
+    assert (coins.mode, coins.coins, coins.drawn) == (Mode.MANUAL, False, None)
     assert (coins.cap, coins.quick_exit) == (None, True)
     for name in (
         *("survey", "wave", "title", "introduction", "language", "translations", "opens"),

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Option, with_strength
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.manifest.strength import describe_strength
 from surveys.planning.question_costs import (
     ASKED,
@@ -41,7 +43,7 @@ def make(
     first = 1 if type_ == "several" else 0
     question = ManifestQuestion(
         name=more.pop("name", "q1"),
-        type=type_,
+        type=QuestionType(type_),
         text="Q?",
         options=tuple(Option(code=first + i, text=f"Option {i}") for i in range(options)),
         **more,

@@ -17,15 +17,16 @@ from django.utils.translation import override
 
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.intervals import confidence_sequence
-from surveys.authoring.drafts import YES_NO
 from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.services import add_question, find_launch_problems, launch_survey
 from surveys.manifest.languages import LANGUAGES
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Option
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
 from surveys.respondent.client_files import ENTRY, FOLDER, client_files, find_modules
 from surveys.respondent.label.label import PrivacyLabel, describe_protection, equivalent_flips
-from tests.support.factories import make_survey
+from tests.support.factories import YES_NO, make_survey
 
 FORBIDDEN = re.compile(
     r"anonym|\blie[sd]?\b|\blying\b|false answer|\bfake|\bnois[ey]|garbl|epsilon|ε", re.IGNORECASE
@@ -37,7 +38,7 @@ def question(*, flips: int, options: tuple[Option, ...] = YES_NO) -> ManifestQue
     mechanism = RandomizedResponse.from_flips(symbols=len(options), flips=flips)
     return ManifestQuestion(
         name="q1",
-        type="yes_no",
+        type=QuestionType.YES_NO,
         text="Driven?",
         flips=flips,
         threshold=mechanism.threshold,

@@ -10,12 +10,14 @@ import pytest
 from django.conf import settings
 from django.utils.translation import gettext, override
 
-from surveys.authoring.drafts import FOLLOW_UP, YES_NO
 from surveys.manifest.languages import hash_words
-from surveys.manifest.manifest import MANUAL, Manifest, ManifestQuestion, Option
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.modes import Mode
+from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.respondent.label.label import describe_protection
 from surveys.respondent.label.names import write_tenths, write_whole
 from surveys.respondent.label.parts import PrivacyLabel
+from tests.support.factories import FOLLOW_UP, YES_NO
 from tests.surveys.respondent.test_label import survey
 from tests.surveys.respondent.test_label_types import RULE, make
 
@@ -51,8 +53,8 @@ def manifests() -> Iterator[Manifest]:
         yield survey(yes_no, tied, follow_up, declared, declared)
         yield replace(survey(*[yes_no] * 4, tied, tied), drawn=1)
         yield replace(survey(*[yes_no] * 4), drawn=2)
-        yield replace(survey(yes_no), mode=MANUAL, translations={"de": hash_words("{}")})
-        yield replace(survey(yes_no, yes_no), mode=MANUAL)
+        yield replace(survey(yes_no), mode=Mode.MANUAL, translations={"de": hash_words("{}")})
+        yield replace(survey(yes_no, yes_no), mode=Mode.MANUAL)
 
 
 def texts(label: PrivacyLabel) -> set[str]:
@@ -133,7 +135,7 @@ def test_sentences_are_joined_without_a_space_where_there_is_none() -> None:
 
 
 def test_whoever_tosses_coins_reads_of_coins_in_the_hand() -> None:
-    described = describe_protection(replace(survey(*[make("yes_no")] * 2), mode=MANUAL))
+    described = describe_protection(replace(survey(*[make("yes_no")] * 2), mode=Mode.MANUAL))
     assert described.process == (
         "You toss two coins for each question.",
         "They decide whether you tick your own answer or the one they pick.",

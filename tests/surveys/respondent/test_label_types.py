@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
-from surveys.authoring.drafts import FOLLOW_UP, YES_NO
-from surveys.manifest.manifest import Manifest, ManifestQuestion, Option, with_strength
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.respondent.label.label import PrivacyLabel, describe_protection
+from tests.support.factories import FOLLOW_UP, YES_NO
 from tests.surveys.respondent.test_label import FORBIDDEN, LONGEST_SENTENCE, sentences
 
 RULE = {"name": "q1", "is": [1]}
@@ -30,7 +32,9 @@ def make(kind: str, *, flips: int = 25, text: str = "Driven?", **content: Any) -
         "declared": {"options": THREE},
         "information": {},
     }
-    question = ManifestQuestion(name="", type=kind, text=text, **(usual[kind] | content))
+    question = ManifestQuestion(
+        name="", type=QuestionType(kind), text=text, **(usual[kind] | content)
+    )
     return with_strength(question, flips=flips)
 
 

@@ -1,0 +1,63 @@
+"""The answers that a draft's question offers, with their codes, words and names in rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from django.utils.translation import gettext
+
+from surveys.manifest.names import item_name
+from surveys.manifest.questions import Option, fixed_options
+from surveys.models import Question
+
+
+def list_options(question: Question) -> tuple[Option, ...]:
+    """The answers to choose from; our own words are in the language that is active."""
+    described = question.described
+    if described.fixed_answers:
+        return tuple(
+            replace(option, text=gettext(option.text)) for option in fixed_options(question.type)
+        )
+    if described.has_options:
+        texts = question.options
+    elif question.has_point_shares:
+        assert question.minimum is not None
+        assert question.maximum is not None
+        texts = [str(point) for point in range(question.minimum, question.maximum + 1)]
+    else:
+        texts = []
+    return tuple(
+        Option(code=code, text=text) for code, text in enumerate(texts, described.first_code)
+    )
+
+
+def name_answers(question: Question) -> dict[str, int]:
+    """What authors call the answers of a question in a rule, and their codes.
+
+    Fixed answers are called by their words, points of a scale by their number, and options by
+    their place in the list.
+    """
+    described = question.described
+    if described.fixed_answers:
+        by_code = sorted(described.fixed_answers, key=lambda answer: answer.code)
+        return {answer.key: answer.code for answer in by_code}
+    options = list_options(question)
+    if described.has_options:
+        return {str(number): option.code for number, option in enumerate(options, start=1)}
+    return {option.text: option.code for option in options}
+
+
+def count_codes(question: Question) -> dict[str, int]:
+    """How many codes a rule can ask for, by the names that rules use for the answers."""
+    key, options = str(question.pk), list_options(question)
+    if question.described.has_items:
+        return {item_name(key, option.code): 2 for option in options}
+    return {key: len(options)}
+
+
+def find_words(question: Question) -> dict[tuple[str, int], str]:
+    """The words of every answer that a rule can refer to, by name and code."""
+    key, options = str(question.pk), list_options(question)
+    if question.described.has_items:
+        return {(item_name(key, option.code), 1): option.text for option in options}
+    return {(key, option.code): option.text for option in options}

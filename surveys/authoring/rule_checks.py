@@ -1,0 +1,138 @@
+"""Whether the rules of a draft make sense, and go on meaning the same after an edit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from surveys.authoring.answers import count_codes, find_words
+from surveys.manifest.names import split_name
+from surveys.manifest.rules import Asked, Rule, TooComplex, leaves, outcomes
+from surveys.models import Question
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleProblem:
+    """`number` is that of the question whose rule cannot work."""
+
+    number: int
+    text: str
+
+
+def find_rule_problems(
+    questions: Sequence[Question], *, spoken: Mapping[str, int] | None = None
+) -> list[RuleProblem]:
+    """Say which rules cannot work, each with what to do; none for a draft in order.
+
+    `spoken` are the numbers that the author sees, by key, where they are about to change.
+    """
+    places = {str(question.pk): place for place, question in enumerate(questions, start=1)}
+    spoken = places if spoken is None else spoken
+    problems: list[RuleProblem] = []
+    earlier: list[Asked] = []
+    for question in questions:
+        if question.rule is not None:
+            problem = _find_reference_problem(question, questions, places, spoken)
+            number = spoken[str(question.pk)]
+            # Behind a rule that cannot be read, nothing can be said about what will be asked.
+            problem = problem or ("" if problems else _find_dead_end(number, question, earlier))
+            if problem:
+                problems.append(RuleProblem(number=number, text=problem))
+        earlier.append(_as_asked(question))
+    return problems
+
+
+def _find_reference_problem(
+    question: Question,
+    questions: Sequence[Question],
+    places: Mapping[str, int],
+    spoken: Mapping[str, int],
+) -> str:
+    assert question.rule is not None
+    own = str(question.pk)
+    number = spoken[own]
+    remedy = f"Change the rule of question {number} first."
+    for leaf in leaves(question.rule):
+        key, item = split_name(leaf["name"])
+        if key == own:
+            return f"Question {number} cannot depend on its own answer. Change its rule."
+        if key not in places:
+            what = f"question {spoken[key]}, which" if key in spoken else "a question that"
+            return f"Question {number} is asked depending on {what} would be gone. {remedy}"
+        other = f"question {spoken[key]}"
+        if places[key] > places[own]:
+            return (
+                f"Question {number} is asked depending on {other}, so it must come after it. "
+                f"{remedy}"
+            )
+        symbols = _as_asked(questions[places[key] - 1]).symbols
+        k = symbols.get(leaf["name"], 0)
+        if not all(code < k for code in leaf["is"]):
+            what = f"answer {item} of {other}" if item else f"an answer to {other}"
+            return f"Question {number} is asked depending on {what} that would be gone. {remedy}"
+    return ""
+
+
+def _find_dead_end(number: int, question: Question, earlier: Sequence[Asked]) -> str:
+    assert question.rule is not None
+    try:
+        can_hold, can_fail = outcomes(question.rule, earlier=earlier)
+    except TooComplex:
+        return f"The rule of question {number} is too long to be checked. Write a simpler one."
+    if not can_hold:
+        return (
+            f"Question {number} would never be asked: no answers make its rule hold. Change the "
+            "rule or delete the question."
+        )
+    if not can_fail:
+        return (
+            f"Question {number} would always be asked: every answer makes its rule hold. Remove "
+            "the rule; it would only make the results less precise."
+        )
+    return ""
+
+
+def _as_asked(question: Question) -> Asked:
+    return Asked(
+        name=str(question.pk),
+        symbols=count_codes(question),
+        rule=question.rule,
+        may_refuse=question.refusal,
+        at_most=question.limit,
+    )
+
+
+def find_meaning_problems(
+    *, before: Question, after: Question, questions: Sequence[Question]
+) -> list[RuleProblem]:
+    """Say whose rules would go on as before and mean another answer: codes have no words.
+
+    Rewording an answer is fine. One that moves to another line takes its code not with it.
+    """
+    old, new = find_words(before), find_words(after)
+    problems = []
+    for number, question in enumerate(questions, start=1):
+        if question.rule is None or question.pk == before.pk:
+            continue
+        for name, code in _named_answers(question.rule, str(before.pk)):
+            was, becomes = old.get((name, code), ""), new.get((name, code), "")
+            reworded = was not in new.values() and becomes not in old.values()
+            if before.type == after.type and (was == becomes or reworded):
+                continue
+            problems.append(
+                RuleProblem(
+                    number=number,
+                    text=f"Question {number} is asked depending on the answer “{was}” to this "
+                    f"question, which would become another one. Change the rule of question "
+                    f"{number} first.",
+                )
+            )
+            break
+    return problems
+
+
+def _named_answers(rule: Rule, key: str) -> Iterator[tuple[str, int]]:
+    for leaf in leaves(rule):
+        if split_name(leaf["name"])[0] == key:
+            for code in leaf["is"]:
+                yield leaf["name"], code

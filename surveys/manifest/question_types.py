@@ -1,0 +1,140 @@
+"""Every type of question, described once.
+
+Code asks a description what it needs to know ("are there items?", "is it scrambled?") and never
+compares types. A new type is a new member, its description below and a form for authors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_noop as noop
+
+
+class QuestionType(TextChoices):
+    """The values stand in the database and in manifests; the labels are for authors."""
+
+    YES_NO = "yes_no", "Yes or no"
+    CHOICE = "choice", "One of several"
+    SCALE = "scale", "Rating scale"
+    SEVERAL = "several", "Select several"
+    NUMBER = "number", "Number in a range"
+    FOLLOW_UP = "follow_up", "Yes or no, with a follow-up after Yes"
+    DECLARED = "declared", "Not scrambled: a group, sent as it is"
+    INFORMATION = "information", "Text to read, nothing to answer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedAnswer:
+    """An answer that Murmur words. `key` is what authors call it in rules."""
+
+    code: int
+    text: str
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypeDescription:
+    """What one type of question asks, sends and shows.
+
+    The answers come from one of three places: fixed answers, options that the author writes, or
+    whole numbers in a range.
+    """
+
+    explanation: str  # for authors who choose a type
+    is_answered: bool = True  # otherwise there is only a text to read
+    is_scrambled: bool = True
+    # In the order in which people see them.
+    fixed_answers: tuple[FixedAnswer, ...] = ()
+    # Words of ours that the page shows in every language, besides the author's.
+    own_words: tuple[str, ...] = ()
+    has_options: bool = False
+    first_code: int = 0  # of the author's first option
+    # Each option is an item with a symbol, and people choose any number of items.
+    has_items: bool = False
+    has_range: bool = False
+    # Each whole number in the range is a point to choose. Without points people type a number.
+    has_points: bool = False
+    has_follow_up: bool = False
+    # The two answers are Yes and No, so the share of Yes says everything.
+    is_yes_or_no: bool = False
+
+    @property
+    def usual_codes(self) -> int | None:
+        """How many codes an answer has, if that is known before the author types anything."""
+        if self.has_items or (self.has_range and not self.has_points):
+            return 2
+        return len(self.fixed_answers) or None
+
+    @property
+    def pages(self) -> int:
+        """How many questions one person may see: a follow-up is a second one."""
+        return int(self.is_answered) + int(self.has_follow_up)
+
+
+YES, NO = noop("Yes"), noop("No")
+YES_YES, YES_NO = noop("Yes, then Yes"), noop("Yes, then No")
+
+TYPES: Mapping[str, TypeDescription] = {
+    QuestionType.YES_NO: TypeDescription(
+        explanation="One of two answers. Of all types it needs the fewest people.",
+        fixed_answers=(
+            FixedAnswer(code=1, text=YES, key="yes"),
+            FixedAnswer(code=0, text=NO, key="no"),
+        ),
+        own_words=(YES, NO),
+        is_yes_or_no=True,
+    ),
+    QuestionType.CHOICE: TypeDescription(
+        explanation="One of 2 to 64 texts of yours. Each extra option makes all results less "
+        "precise.",
+        has_options=True,
+    ),
+    QuestionType.SCALE: TypeDescription(
+        explanation="From one end to the other, such as 1 “never” to 5 “always”. With up to 7 "
+        "points you learn how many people chose each point, and the mean; with 8 to 11 points "
+        "only the mean.",
+        has_range=True,
+        has_points=True,
+    ),
+    QuestionType.SEVERAL: TypeDescription(
+        explanation="Any number of 2 to 20 texts. Each text costs as much as a yes/no question.",
+        has_options=True,
+        first_code=1,
+        has_items=True,
+    ),
+    QuestionType.NUMBER: TypeDescription(
+        explanation="Hours, euros or years, in whole numbers. You learn the mean and nothing else.",
+        has_range=True,
+    ),
+    QuestionType.FOLLOW_UP: TypeDescription(
+        explanation="Two questions in one code. People see the second one only after Yes. Its "
+        "result is much more precise than behind a rule.",
+        fixed_answers=(
+            FixedAnswer(code=0, text=NO, key="no"),
+            FixedAnswer(code=1, text=YES_YES, key="yes-yes"),
+            FixedAnswer(code=2, text=YES_NO, key="yes-no"),
+        ),
+        own_words=(YES, NO, YES_YES, YES_NO),
+        has_follow_up=True,
+    ),
+    QuestionType.DECLARED: TypeDescription(
+        explanation="A group such as a department, chosen from 2 to 8 texts and sent as it is. "
+        "Anyone who sees a report sees the group.",
+        is_scrambled=False,
+        has_options=True,
+    ),
+    QuestionType.INFORMATION: TypeDescription(
+        explanation="A page without a question, to explain something. Nothing about it is sent.",
+        is_answered=False,
+        is_scrambled=False,
+    ),
+}
+
+
+def own_words(types: Iterable[str]) -> tuple[str, ...]:
+    """The words of ours that questions of these types show, each once."""
+    used = {word for name in types for word in TYPES[name].own_words}
+    return tuple(word for word in (YES, NO, YES_YES, YES_NO) if word in used)

@@ -1,0 +1,279 @@
+"""One question as a launched survey freezes it, and the symbols it contributes to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from privacy.mechanism.accounting import Entry, basic_epsilon
+from privacy.mechanism.mechanisms import RandomizedResponse
+from surveys.manifest.names import gate_name, item_name
+from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
+from surveys.manifest.rules import Rule
+
+# A longer scale is told by its mean alone: with k-ary response the distribution of so many points
+# costs several times the people (docs/methods.md, rating scales).
+MOST_POINTS_WITH_SHARES = 7
+REFUSED_TEXT = "Prefer not to say"
+NONE_TEXT = "None of these"  # the page's own choice under "select several"
+ANSWERED = 0  # the code of a gate that lets an answer count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    code: int
+    text: str
+
+
+def fixed_options(type_: str) -> tuple[Option, ...]:
+    """The answers that Murmur words, in English and in the order in which people see them."""
+    return tuple(Option(code=one.code, text=one.text) for one in TYPES[type_].fixed_answers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Symbol:
+    """One place in every report: what is sent for a question, or for a part of it.
+
+    `threshold` is None where the answer is sent as it is. `block` is the number of the block
+    that the question belongs to; None for what everybody is asked. `item` is the option that a
+    symbol of a "select several" question stands for.
+    """
+
+    name: str
+    question: str
+    item: int | None = None
+    is_gate: bool = False
+    k: int
+    threshold: int | None
+    block: int | None
+
+    @cached_property
+    def mechanism(self) -> RandomizedResponse:
+        if self.threshold is None:
+            raise ValueError(f"{self.name} is not randomized")
+        return RandomizedResponse(symbols=self.k, threshold=self.threshold)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManifestQuestion:
+    """`options` are the answers to choose from, each with its code.
+
+    After the codes of the answers come that of "prefer not to say", if it is offered, and that
+    of "not asked", if there is a rule. A question with items has a symbol for each item, and
+    sends these two codes in a separate symbol, the gate.
+    """
+
+    name: str
+    type: QuestionType
+    text: str
+    # Its place in the survey, from 1. The manifest that holds the question sets it.
+    number: int = field(default=0, compare=False)
+    flips: int = 0
+    threshold: int | None = None
+    options: tuple[Option, ...] = ()
+    refusal: bool = False
+    rule: Rule | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    unit: str = ""
+    low_label: str = ""
+    high_label: str = ""
+    limit: int | None = None
+    gate_threshold: int | None = None
+    follow_up: str = ""
+
+    @property
+    def described(self) -> TypeDescription:
+        return TYPES[self.type]
+
+    @property
+    def is_protected(self) -> bool:
+        return self.described.is_scrambled
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether people answer it, and do not only read it."""
+        return self.described.is_answered
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the answer is sent as it is."""
+        return self.is_answered and not self.is_protected
+
+    @property
+    def has_items(self) -> bool:
+        return self.described.has_items
+
+    @property
+    def is_yes_or_no(self) -> bool:
+        return self.described.is_yes_or_no
+
+    @property
+    def has_only_yes_and_no(self) -> bool:
+        """Whether Yes and No are the only codes."""
+        return self.is_yes_or_no and self.k == 2
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the answer is a number that is rounded at random to one bit."""
+        return self.described.has_range and not has_point_shares(
+            self.type, minimum=self.minimum, maximum=self.maximum
+        )
+
+    @property
+    def has_mean(self) -> bool:
+        return self.described.has_range
+
+    @property
+    def points(self) -> int:
+        """Whole numbers in the range."""
+        assert self.minimum is not None
+        assert self.maximum is not None
+        return self.maximum - self.minimum + 1
+
+    @property
+    def answers(self) -> int:
+        """Codes that are answers: they come first."""
+        return 2 if self.has_items or self.is_rounded else len(self.options)
+
+    @property
+    def refused_code(self) -> int | None:
+        """Of the question's symbol, or of the gate, whose code 0 means answered."""
+        return self._first_extra if self.refusal else None
+
+    @property
+    def not_asked_code(self) -> int | None:
+        return None if self.rule is None else self._first_extra + self.refusal
+
+    @property
+    def _first_extra(self) -> int:
+        return ANSWERED + 1 if self.has_items else self.answers
+
+    @property
+    def _extras(self) -> int:
+        return int(self.refusal) + int(self.rule is not None)
+
+    @property
+    def has_gate(self) -> bool:
+        return self.has_items and self.has_extra_codes
+
+    @property
+    def has_extra_codes(self) -> bool:
+        """Whether a person can take part and give no answer to this question."""
+        return self._extras > 0
+
+    @property
+    def k(self) -> int:
+        """Codes of the question's symbol, or of each item's."""
+        return 2 if self.has_items else self.answers + self._extras
+
+    @property
+    def gate_k(self) -> int:
+        return 1 + self._extras
+
+    @cached_property
+    def mechanism(self) -> RandomizedResponse:
+        """Of the question's symbol, or of each item's."""
+        assert self.threshold is not None
+        return RandomizedResponse(symbols=self.k, threshold=self.threshold)
+
+    @cached_property
+    def gate_mechanism(self) -> RandomizedResponse:
+        assert self.gate_threshold is not None
+        return RandomizedResponse(symbols=self.gate_k, threshold=self.gate_threshold)
+
+    @property
+    def gate_name(self) -> str:
+        """The gate's symbol; empty where there is none."""
+        return gate_name(self.name) if self.has_gate else ""
+
+    def item_name(self, item: int) -> str:
+        return item_name(self.name, item)
+
+    @property
+    def differing_items(self) -> int:
+        """How many items two people can answer differently: of at most r chosen ones, 2r."""
+        items = len(self.options)
+        return items if self.limit is None else min(items, 2 * self.limit)
+
+    @property
+    def answer_names(self) -> tuple[str, ...]:
+        """The names that rules use for this question's answers."""
+        if not self.has_items:
+            return (self.name,)
+        return tuple(self.item_name(option.code) for option in self.options)
+
+    def find_answer_name(self, option: Option) -> tuple[str, int]:
+        """Name and code by which a rule refers to this answer."""
+        return (self.item_name(option.code), 1) if self.has_items else (self.name, option.code)
+
+    @property
+    def epsilon(self) -> float:
+        """What the question alone costs."""
+        if not self.is_protected:
+            return 0.0
+        if not self.has_items:
+            return self.mechanism.epsilon
+        parts = [self.mechanism] * self.differing_items
+        if self.has_gate:
+            parts.append(self.gate_mechanism)
+        return basic_epsilon(
+            [
+                Entry(name=str(part), epsilon=mechanism.epsilon)
+                for part, mechanism in enumerate(parts)
+            ]
+        )
+
+    def symbols(self, *, block: int | None) -> Iterator[Symbol]:
+        """The question's places in a report, in the order of the wire."""
+        if not self.is_answered:
+            return
+        if not self.has_items:
+            yield Symbol(
+                name=self.name, question=self.name, k=self.k, threshold=self.threshold, block=block
+            )
+            return
+        if self.has_gate:
+            yield Symbol(
+                name=self.gate_name,
+                question=self.name,
+                is_gate=True,
+                k=self.gate_k,
+                threshold=self.gate_threshold,
+                block=block,
+            )
+        for option in self.options:
+            yield Symbol(
+                name=self.item_name(option.code),
+                question=self.name,
+                item=option.code,
+                k=self.k,
+                threshold=self.threshold,
+                block=block,
+            )
+
+
+def has_point_shares(type_: str, *, minimum: int | None, maximum: int | None) -> bool:
+    """Whether a scale is short enough that each point gets a share, not only the mean."""
+    if not TYPES[type_].has_points:
+        return False
+    assert minimum is not None
+    assert maximum is not None
+    return maximum - minimum < MOST_POINTS_WITH_SHARES
+
+
+def with_strength(question: ManifestQuestion, *, flips: int) -> ManifestQuestion:
+    """The thresholds that the strength means for the question's numbers of codes."""
+    if not question.is_protected:
+        return question
+
+    def threshold(symbols: int) -> int:
+        return RandomizedResponse.from_flips(symbols=symbols, flips=flips).threshold
+
+    return replace(
+        question,
+        flips=flips,
+        threshold=threshold(question.k),
+        gate_threshold=threshold(question.gate_k) if question.has_gate else None,
+    )

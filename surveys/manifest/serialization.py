@@ -1,0 +1,131 @@
+"""The bytes of a manifest: canonical JSON (sorted keys, no spaces, no floats, UTF-8).
+
+They are stored, served and hashed as they are; nothing ever writes them a second time. A key
+that would say nothing is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.modes import Mode
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.questions import ManifestQuestion, Option
+
+FORMAT = 1
+_OPTIONAL = (
+    "refusal",
+    "rule",
+    "minimum",
+    "maximum",
+    "unit",
+    "low_label",
+    "high_label",
+    "limit",
+    "gate_threshold",
+    "follow_up",
+)
+
+
+def serialize_manifest(manifest: Manifest) -> bytes:
+    """Write the canonical bytes; the caller stores them and never calls this again."""
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "survey": manifest.survey,
+        "wave": manifest.wave,
+        "title": manifest.title,
+        "introduction": manifest.introduction,
+        "language": manifest.language,
+        "minimum_batch": manifest.minimum_batch,
+        "display_minimum": manifest.display_minimum,
+        "opens": _format_moment(manifest.opens),
+        "closes": _format_moment(manifest.closes),
+        "cap": manifest.cap,
+        "questions": [_describe_question(question) for question in manifest.questions],
+    }
+    if manifest.drawn is not None:
+        content["drawn"] = manifest.drawn
+    if manifest.closing_message:
+        content["closing_message"] = manifest.closing_message
+    if manifest.quick_exit:
+        content["quick_exit"] = True
+    if manifest.coins:
+        content["coins"] = True
+    if manifest.mode != Mode.ELECTRONIC:
+        content["mode"] = manifest.mode
+    if manifest.translations:
+        content["translations"] = manifest.translations
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8")
+
+
+def _describe_question(question: ManifestQuestion) -> dict[str, Any]:
+    content: dict[str, Any] = {"name": question.name, "type": question.type, "text": question.text}
+    if question.is_answered:
+        content["options"] = [{"code": o.code, "text": o.text} for o in question.options]
+        content["k"] = question.k
+    if question.is_protected:
+        content |= {"flips": question.flips, "threshold": question.threshold}
+    for key in _OPTIONAL:
+        value = getattr(question, key)
+        if value is not None and value is not False and value != "":
+            content[key] = value
+    return content
+
+
+def hash_manifest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
+
+
+@lru_cache(maxsize=256)
+def parse_manifest(content: bytes) -> Manifest:
+    """Read stored bytes; cached, because the same bytes always mean the same survey."""
+    raw = json.loads(content)
+    if raw["format"] != FORMAT:
+        raise ValueError(f"manifest format must be {FORMAT}, got {raw['format']!r}")
+    return Manifest(
+        survey=raw["survey"],
+        wave=raw["wave"],
+        title=raw["title"],
+        introduction=raw["introduction"],
+        language=raw["language"],
+        minimum_batch=raw["minimum_batch"],
+        display_minimum=raw["display_minimum"],
+        opens=_parse_moment(raw["opens"]),
+        closes=_parse_moment(raw["closes"]),
+        cap=raw["cap"],
+        drawn=raw.get("drawn"),
+        closing_message=raw.get("closing_message", ""),
+        quick_exit=raw.get("quick_exit", False),
+        coins=raw.get("coins", False),
+        mode=Mode(raw.get("mode", Mode.ELECTRONIC)),
+        translations=raw.get("translations", {}),
+        questions=tuple(map(_parse_question, raw["questions"])),
+    )
+
+
+def _parse_question(raw: dict[str, Any]) -> ManifestQuestion:
+    return ManifestQuestion(
+        name=raw["name"],
+        type=QuestionType(raw["type"]),
+        text=raw["text"],
+        flips=raw.get("flips", 0),
+        threshold=raw.get("threshold"),
+        options=tuple(Option(code=o["code"], text=o["text"]) for o in raw.get("options", ())),
+        **{key: raw[key] for key in _OPTIONAL if key in raw},
+    )
+
+
+def _format_moment(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _parse_moment(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
