@@ -7,6 +7,7 @@ Truth values are refused where a number is meant: they are comparisons that went
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Literal
@@ -169,6 +170,20 @@ def check_symbols(name: str, symbols: int, *, at_least: int, at_most: int | None
     if symbols < at_least or (at_most is not None and symbols > at_most):
         wanted = f"{at_least}" if at_least == at_most else f"at least {at_least}"
         raise ValueError(f"{name} must have {wanted} symbols, got {symbols!r}")
+
+
+def check_epsilons(argument: str, values: Sequence[float]) -> None:
+    """Refuse an empty sequence, and epsilons that are not positive and finite."""
+    if len(values) == 0:
+        raise ValueError(f"{argument} must hold at least one epsilon, got {values!r}")
+    for value in values:
+        check_positive(argument, value)
+
+
+def check_integer(name: str, value: object) -> None:
+    """Refuse with a TypeError what is not a plain integer."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
 
 
 def _is_number(value: object) -> bool:

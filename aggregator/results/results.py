@@ -16,7 +16,7 @@ from aggregator.batches.columns import Columns
 from aggregator.models import Chart, RawReport, Snapshot
 from aggregator.results.estimands import Estimand, Kind, estimands_of
 from aggregator.results.snapshots import ended_as_frozen, newest_snapshot
-from privacy.mechanism.attacks import Band, robustness_band
+from privacy.mechanism.fake_reports import Band, robustness_band
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion

@@ -18,7 +18,7 @@ from accounts.models import User
 from aggregator.intake.wire import encode_report
 from aggregator.simulation.demo_surveys import DEMOS, Demo
 from aggregator.simulation.respondents import Answers, Envelope, seal
-from privacy.mechanism.mechanisms import secure_uint32
+from privacy.mechanism.drawing import secure_uint32
 from surveys.authoring.services import create_survey, launch_survey
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey, Wave

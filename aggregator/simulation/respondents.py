@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from privacy.mechanism.mechanisms import draw_blocks, round_to_bit, secure_uint32
+from privacy.mechanism.drawing import draw_blocks, round_to_bit, secure_uint32
 from surveys.manifest.manifest import NOT_DRAWN, Manifest
 from surveys.manifest.questions import ANSWERED, ManifestQuestion, Symbol
 from surveys.manifest.rules import holds

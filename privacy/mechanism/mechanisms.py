@@ -6,7 +6,6 @@ is derived from it. `surveys/respondent/client/randomize.js` draws in exactly th
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -17,30 +16,12 @@ from math import inf, nextafter
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.checks import check_not_negative, check_positive, check_whole
+from privacy.checks import check_integer, check_not_negative, check_positive, check_whole
+from privacy.mechanism.drawing import SCALE, draw_report, secure_uint32
 
-SCALE = 2**32
 MAX_SYMBOLS = 64
-# A browser computes 2**32 times the difference exactly below this.
-MAX_RANGE = 2**20
 # Fifty digits, each operation correctly rounded: far finer than a float's seventeen.
 _DECIMAL = Context(prec=50)
-
-
-def secure_uint32() -> int:
-    """Draw an integer uniformly from 0 to 2**32 - 1 from the operating system's generator.
-
-    Returns
-    -------
-    int
-        In [0, 2**32).
-
-    Examples
-    --------
-    >>> 0 <= secure_uint32() < 2**32
-    True
-    """
-    return secrets.randbits(32)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +66,7 @@ class RandomizedResponse:
 
     def __post_init__(self) -> None:
         _check_symbols(self.symbols)
-        _check_integer("threshold", self.threshold)
+        check_integer("threshold", self.threshold)
         if not SCALE < self.threshold * self.symbols or not self.threshold < SCALE:
             raise ValueError(
                 f"threshold must lie between 2**32 / {self.symbols} and 2**32, "
@@ -122,7 +103,7 @@ class RandomizedResponse:
         True
         """
         _check_symbols(symbols)
-        _check_integer("flips", flips)
+        check_integer("flips", flips)
         if not 1 <= flips <= 49:
             raise ValueError(f"flips must lie from 1 to 49 of 100, got {flips!r}")
         kept = 100 - flips
@@ -252,142 +233,16 @@ class RandomizedResponse:
         >>> coins.randomize(1, random_uint32=lambda: next(draws))
         0
         """
-        _check_integer("symbol", symbol)
+        check_integer("symbol", symbol)
         if not 0 <= symbol < self.symbols:
             raise ValueError(f"symbol must lie from 0 to {self.symbols - 1}, got {symbol!r}")
-        return _draw(
+        return draw_report(
             symbol,
             symbols=self.symbols,
             threshold=self.threshold,
             scale=SCALE,
             random_word=random_uint32,
         )
-
-
-def _draw(
-    symbol: int, *, symbols: int, threshold: int, scale: int, random_word: Callable[[], int]
-) -> int:
-    """The drawing itself, for words in [0, scale), so that tests can enumerate small scales."""
-    others = symbols - 1
-    limit = scale // others * others
-    u = random_word()
-    v = random_word()
-    while v >= limit:
-        v = random_word()
-    other = v % others
-    replacement = other + (other >= symbol)
-    kept = int(u < threshold)
-    return kept * symbol + (1 - kept) * replacement
-
-
-def round_to_bit(
-    value: int,
-    *,
-    minimum: int,
-    maximum: int,
-    random_uint32: Callable[[], int] = secure_uint32,
-) -> int:
-    """Round a number in a range to one of its ends at random, so that the mean is kept.
-
-    Parameters
-    ----------
-    value : int
-        From minimum to maximum.
-    minimum, maximum : int
-        Ends of the range, minimum < maximum, less than 2**20 apart.
-    random_uint32 : callable, optional
-        Source of independent uniform integers in [0, 2**32).
-
-    Returns
-    -------
-    int
-        1 with probability floor(2**32 (value - minimum) / (maximum - minimum)) / 2**32, else 0:
-        within 2**-32 of the exact share, and exact at both ends.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not an integer, the range is empty or too wide, or value is outside.
-
-    Notes
-    -----
-    Draws once, whatever the value. The bit goes through randomized response like a yes.
-
-    References
-    ----------
-    Ding, B., Kulkarni, J. and Yekhanin, S. (2017), Collecting telemetry data privately,
-    NeurIPS, equation (1) (one-bit mean).
-
-    Examples
-    --------
-    >>> round_to_bit(3, minimum=0, maximum=4, random_uint32=lambda: 3 * 2**30 - 1)
-    1
-    >>> round_to_bit(3, minimum=0, maximum=4, random_uint32=lambda: 3 * 2**30)
-    0
-    """
-    for name, number in (("value", value), ("minimum", minimum), ("maximum", maximum)):
-        _check_integer(name, number)
-    if not 0 < maximum - minimum < MAX_RANGE:
-        raise ValueError(
-            f"maximum must be above minimum by less than {MAX_RANGE}, got {minimum} and {maximum}"
-        )
-    if not minimum <= value <= maximum:
-        raise ValueError(f"value must lie from {minimum} to {maximum}, got {value}")
-    return int(random_uint32() < SCALE * (value - minimum) // (maximum - minimum))
-
-
-def draw_blocks(
-    blocks: int, *, drawn: int, random_uint32: Callable[[], int] = secure_uint32
-) -> tuple[int, ...]:
-    """Draw the blocks of questions that one person is asked; every set is equally likely.
-
-    Parameters
-    ----------
-    blocks : int
-        Number of blocks, at least 1.
-    drawn : int
-        How many of them to draw, from 1 to blocks.
-    random_uint32 : callable, optional
-        Source of independent uniform integers in [0, 2**32).
-
-    Returns
-    -------
-    tuple of int
-        The numbers of the drawn blocks, from 0, in ascending order.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not an integer or out of range.
-
-    Notes
-    -----
-    A partial Fisher-Yates shuffle; numbers that would favour some block are drawn again. The
-    draw is public and made before the first answer, so it changes no epsilon.
-
-    References
-    ----------
-    Durstenfeld, R. (1964), Algorithm 235: random permutation, CACM 7(7), p. 420.
-
-    Examples
-    --------
-    >>> draw_blocks(3, drawn=2, random_uint32=lambda: 5)
-    (0, 2)
-    """
-    _check_integer("blocks", blocks)
-    _check_integer("drawn", drawn)
-    if not 1 <= drawn <= blocks:
-        raise ValueError(f"drawn must lie from 1 to {blocks}, got {drawn!r}")
-    order = list(range(blocks))
-    for place in range(drawn):
-        left = blocks - place
-        limit = SCALE // left * left
-        u = random_uint32()
-        while u >= limit:
-            u = random_uint32()
-        other = place + u % left
-        order[place], order[other] = order[other], order[place]
-    return tuple(sorted(order[:drawn]))
 
 
 def round_up_epsilon(epsilon: float, *, digits: int = 2) -> Decimal:
@@ -422,12 +277,7 @@ def round_up_epsilon(epsilon: float, *, digits: int = 2) -> Decimal:
     return Decimal(epsilon).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING)
 
 
-def _check_integer(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-
-
 def _check_symbols(symbols: int) -> None:
-    _check_integer("symbols", symbols)
+    check_integer("symbols", symbols)
     if not 2 <= symbols <= MAX_SYMBOLS:
         raise ValueError(f"symbols must lie from 2 to {MAX_SYMBOLS}, got {symbols!r}")

@@ -11,8 +11,9 @@ from functools import cached_property
 from math import ceil, sqrt
 
 from privacy.distributions import Z_95
-from privacy.mechanism.accounting import Entry, basic_epsilon, exact_composition
+from privacy.mechanism.accounting import Entry, basic_epsilon
 from privacy.mechanism.attacks import attacker_success, posterior
+from privacy.mechanism.composition import exact_composition
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_epsilon
 from privacy.planning.budgets import (

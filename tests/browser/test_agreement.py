@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from aggregator.simulation.respondents import Answer, find_asked, randomize_answers
-from privacy.mechanism.mechanisms import draw_blocks
+from privacy.mechanism.drawing import draw_blocks
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength

@@ -14,7 +14,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 from scipy.stats import binomtest, chi2
 
-from privacy.mechanism.mechanisms import SCALE, RandomizedResponse, _draw, draw_blocks, round_to_bit
+from privacy.mechanism.drawing import SCALE, draw_blocks, draw_report, round_to_bit
+from privacy.mechanism.mechanisms import RandomizedResponse
 from tests.support.modules import loading
 from tests.vectors.make_randomize import PATH
 
@@ -152,7 +153,7 @@ def test_every_pair_of_small_draws_gives_what_python_gives(load: Load, k: int) -
             assert counts == [kept if code == symbol else each for code in range(k)]
         # Python's table of single draws, at one threshold.
         table = [
-            _draw(
+            draw_report(
                 symbol,
                 symbols=k,
                 threshold=thresholds[0],

@@ -25,8 +25,19 @@ from privacy.associations import (
     tables,
 )
 from privacy.associations.tables import Variable
-from privacy.mechanism import accounting, attacks, mechanisms, shuffling
-from privacy.mechanism.mechanisms import SCALE, RandomizedResponse
+from privacy.mechanism import (
+    accounting,
+    attacks,
+    composition,
+    drawing,
+    fake_reports,
+    inattention,
+    mechanisms,
+    shuffling,
+    subsampling,
+)
+from privacy.mechanism.drawing import SCALE
+from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning import budgets, follow_ups, power, precision
 from privacy.shares import conditional, coverage, estimation, intervals, ratios, scales, weighting
 
@@ -244,10 +255,10 @@ ROWS: list[Row] = [
         "symbols": [*COUNT, 0, 1, 65], "epsilon": [*POSITIVE, 1e-12],
     }),
     (report, {"symbol": 1}, {"symbol": [*COUNT, 2, 1.0]}),
-    (mechanisms.round_to_bit, {"value": 1, "minimum": 0, "maximum": 2}, {
+    (drawing.round_to_bit, {"value": 1, "minimum": 0, "maximum": 2}, {
         "value": [*COUNT, 3, 1.0], "minimum": [*ENDLESS, 2, 0.0], "maximum": [*COUNT, 0, 2**20],
     }),
-    (mechanisms.draw_blocks, {"blocks": 3, "drawn": 2}, {
+    (drawing.draw_blocks, {"blocks": 3, "drawn": 2}, {
         "blocks": [*ENDLESS, 3.0, True, None], "drawn": [*NUMBER, 4, 2.0],
     }),
     (displayed, {"epsilon": 1.0, "digits": 2}, {
@@ -362,13 +373,15 @@ ROWS: list[Row] = [
     (attacks.majority_success, {"mechanism": COINS, "reports": 3}, {
         "reports": [*NUMBER, 3.0], "mechanism": [THREE],
     }),
-    (attacks.poisoning_shift, {
+    (fake_reports.poisoning_shift, {
         "share": 0.2, "fake_share": 0.1, "mechanism": COINS, "target": True,
     }, {"share": SHARE, "fake_share": SHARE}),
-    (attacks.robustness_band, {"low": 0.1, "high": 0.2, "fake_share": 0.1, "mechanism": COINS}, {
+    (fake_reports.robustness_band, {
+        "low": 0.1, "high": 0.2, "fake_share": 0.1, "mechanism": COINS,
+    }, {
         "low": [*ENDLESS, -0.51, 0.3], "high": [*ENDLESS, 1.51, 0.0], "fake_share": OPEN_HIGH,
     }),
-    (attacks.correct_for_attention, ATTENTION, {
+    (inattention.correct_for_attention, ATTENTION, {
         "successes": [*COUNT, 11, 0.5],
         "total": [*NUMBER, 10.0],
         "anchor_successes": [*COUNT, 11, 5, 7],
@@ -445,19 +458,19 @@ ROWS: list[Row] = [
     (drawn, {"drawn": 1}, {"drawn": [x for x in (*NUMBER, 4) if x is not None]}),
     (cumulative, {"per_wave": [1.0, 1.0]}, {"per_wave": EPSILONS}),
     (group, {"epsilon": 1.0, "people": 2}, {"epsilon": POSITIVE, "people": NUMBER}),
-    (accounting.exact_delta, {"epsilons": [1.0], "epsilon": 0.5}, {
+    (composition.exact_delta, {"epsilons": [1.0], "epsilon": 0.5}, {
         "epsilons": EPSILONS, "epsilon": [*ENDLESS, -1, True],
     }),
-    (accounting.exact_composition, {"epsilons": [1.0], "delta": 0.1}, {
+    (composition.exact_composition, {"epsilons": [1.0], "delta": 0.1}, {
         "epsilons": EPSILONS, "delta": OPEN,
     }),
-    (accounting.advanced_composition, {"epsilon": 1.0, "count": 2, "delta": 0.1}, {
+    (composition.advanced_composition, {"epsilon": 1.0, "count": 2, "delta": 0.1}, {
         "epsilon": POSITIVE, "count": NUMBER, "delta": OPEN,
     }),
-    (accounting.zcdp_composition, {"epsilons": [1.0], "delta": 0.1}, {
+    (composition.zcdp_composition, {"epsilons": [1.0], "delta": 0.1}, {
         "epsilons": EPSILONS, "delta": OPEN,
     }),
-    (accounting.subsampled_epsilon, {"epsilon": 1.0, "fraction": 0.5}, {
+    (subsampling.subsampled_epsilon, {"epsilon": 1.0, "fraction": 0.5}, {
         "epsilon": POSITIVE, "fraction": OPEN_LOW,
     }),
     (shuffling.shuffle_delta, {**SHUFFLED, "epsilon": 0.1}, {
@@ -471,8 +484,9 @@ ROWS: list[Row] = [
 
 # Called through a function above, or without an argument that could be wrong by itself.
 ELSEWHERE = {
-    "Entry", "adjust_for_multiplicity", "basic_epsilon", "cumulative_epsilon", "group_epsilon",
-    "profile_interval", "round_up_epsilon", "share_among", "simultaneous_level",
+    "Entry", "adjust_for_multiplicity", "basic_epsilon", "cumulative_epsilon", "draw_report",
+    "group_epsilon", "profile_interval", "round_up_epsilon", "round_up_sum", "share_among",
+    "simultaneous_level",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
     "binomial", "fake_weight", "kronecker", "log_likelihood_of", "secure_uint32",
@@ -516,7 +530,9 @@ def test_good_arguments_are_taken(row: Row) -> None:
 def test_a_bad_argument_is_refused_by_name(
     function: Callable[..., Any], good: dict[str, Any], argument: str, value: Any
 ) -> None:
-    integers_only = getattr(function, "__module__", "") == "privacy.mechanism.mechanisms"
+    integers_only = getattr(function, "__module__", "").startswith(
+        ("privacy.mechanism.mechanisms", "privacy.mechanism.drawing")
+    )
     documented = (ValueError, TypeError) if integers_only or function is report else ValueError
     with pytest.raises(documented) as refused:
         function(**{**good, argument: value})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django import forms
 
-from privacy.mechanism.mechanisms import MAX_RANGE, MAX_SYMBOLS
+from privacy.mechanism.drawing import MAX_RANGE
+from privacy.mechanism.mechanisms import MAX_SYMBOLS
 from surveys.authoring.forms.fields import Lines, PlainText, WholeNumber, write_number
 from surveys.authoring.forms.question_base import (
     ProtectedForm,

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 from django.utils.translation import ngettext
 
-from privacy.mechanism.mechanisms import SCALE
+from privacy.mechanism.drawing import SCALE
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.strength import MEDIUM_FROM, STRONG_FROM

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from privacy.mechanism.mechanisms import SCALE
+from privacy.mechanism.drawing import SCALE
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.strength import TWO_COINS

@@ -18,7 +18,8 @@ from privacy.associations.tables import (
     maximize_likelihood,
     prepare_table,
 )
-from privacy.mechanism.mechanisms import SCALE, RandomizedResponse
+from privacy.mechanism.drawing import SCALE
+from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.estimation import estimate_shares
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)

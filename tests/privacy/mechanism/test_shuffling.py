@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from privacy.mechanism import shuffling
-from privacy.mechanism.mechanisms import SCALE, RandomizedResponse
+from privacy.mechanism.drawing import SCALE
+from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_delta, shuffle_epsilon, shuffle_epsilon_closed_form
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)

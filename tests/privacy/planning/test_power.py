@@ -14,7 +14,8 @@ from scipy.stats import binom
 from statsmodels.stats.power import normal_power_het
 from statsmodels.stats.proportion import power_proportions_2indep
 
-from privacy.mechanism.mechanisms import SCALE, RandomizedResponse
+from privacy.mechanism.drawing import SCALE
+from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.power import (
     Sides,
     _one_sample_power,

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from privacy.mechanism.mechanisms import SCALE, RandomizedResponse
+from privacy.mechanism.drawing import SCALE
+from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning import precision
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privacy.mechanism.mechanisms import SCALE, RandomizedResponse
+from privacy.mechanism.drawing import SCALE
+from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.estimation import (
     estimate_marginal_shares,
     estimate_shares,

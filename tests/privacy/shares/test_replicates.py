@@ -16,7 +16,7 @@ from privacy.associations.association import Association, associate
 from privacy.associations.comparison import compare_groups, pool_strata
 from privacy.associations.regression import fit_logistic
 from privacy.associations.tables import Variable, estimate_table
-from privacy.mechanism.attacks import correct_for_attention
+from privacy.mechanism.inattention import correct_for_attention
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.conditional import (
     dirichlet_sequence_share,
