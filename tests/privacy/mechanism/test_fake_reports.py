@@ -1,4 +1,4 @@
-"""What fake reports do to an estimate: published formulas, laws, and the band that allows for them."""
+"""What fake reports do to an estimate: published formulas, laws, and the widened interval."""
 
 from __future__ import annotations
 
