@@ -8,7 +8,7 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
 from aggregator.models import Chart, Snapshot
 from aggregator.results.chart import render_chart
-from aggregator.results.snapshots import newest_snapshot
+from aggregator.results.snapshots import UnreadableSnapshotError, newest_snapshot
 from surveys.models import Survey, Wave
 
 
@@ -23,7 +23,10 @@ def update_chart(
     snapshot = newest_snapshot(wave)
     if snapshot is None or snapshot.total < wave.display_minimum:
         return None
-    specification, svg, png = render_chart(wave, snapshot, truth=find_truth(wave.survey))
+    try:
+        specification, svg, png = render_chart(wave, snapshot, truth=find_truth(wave.survey))
+    except UnreadableSnapshotError:
+        return None  # due again once the snapshot was computed again
     chart, _ = Chart.objects.update_or_create(
         wave=wave,
         defaults={

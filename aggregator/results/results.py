@@ -15,7 +15,12 @@ from typing import Any
 from aggregator.batches.columns import Columns
 from aggregator.models import Chart, RawReport, Snapshot
 from aggregator.results.estimands import Estimand, Kind, estimands_of
-from aggregator.results.snapshots import ended_as_frozen, newest_snapshot
+from aggregator.results.snapshots import (
+    UnreadableSnapshotError,
+    ended_as_frozen,
+    newest_snapshot,
+    recompute_later,
+)
 from privacy.mechanism.fake_reports import Band, robustness_band
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
@@ -232,13 +237,17 @@ def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
             manifest=manifest,
             snapshot=snapshot,
         )
+    try:
+        results = read_results(wave=wave, snapshot=snapshot)
+    except UnreadableSnapshotError:
+        return View(survey=survey, wave=wave, standing=Standing.WAITING, manifest=manifest)
     return View(
         survey=survey,
         wave=wave,
         standing=Standing.SHOWN,
         manifest=manifest,
         snapshot=snapshot,
-        results=read_results(wave=wave, snapshot=snapshot),
+        results=results,
         chart=_find_chart(wave=wave, snapshot=snapshot),
     )
 
@@ -260,6 +269,14 @@ def _find_chart(*, wave: Wave, snapshot: Snapshot) -> Chart | None:
 
 def read_results(*, wave: Wave, snapshot: Snapshot) -> Results:
     """Join a snapshot's estimates with the texts and mechanisms of the manifest."""
+    try:
+        return _join_results(wave=wave, snapshot=snapshot)
+    except (KeyError, TypeError, ValueError) as error:
+        recompute_later(snapshot)
+        raise UnreadableSnapshotError from error
+
+
+def _join_results(*, wave: Wave, snapshot: Snapshot) -> Results:
     manifest = wave.description
     by_name = {stored["name"]: stored for stored in snapshot.estimates}
     return Results(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
@@ -9,6 +11,7 @@ from aggregator.models import Batch, Chart, RawReport, Snapshot
 from aggregator.results.estimates import compute_estimates
 from surveys.models import Wave
 
+logger = logging.getLogger(__name__)
 # Raised whenever the same batches would give other estimates than before.
 METHOD_VERSION = 4
 KEPT_PER_WAVE = 200
@@ -109,6 +112,21 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
         | Q(seen_version__lt=METHOD_VERSION)
         | Q(pk__in=complete)
     ).order_by("pk")
+
+
+class UnreadableSnapshotError(Exception):
+    """What is stored names estimands that this code does not know, as after a half upgrade."""
+
+
+def recompute_later(snapshot: Snapshot) -> None:
+    """Treat a snapshot as one of an older method, so that the next sweep finds it due."""
+    Snapshot.objects.filter(pk=snapshot.pk).update(method_version=0)
+    logger.error(
+        "The snapshot through batch %s of wave %s could not be read and is computed again. "
+        "If this happens again, run manage.py migrate and restart the workers with this release.",
+        snapshot.through_batch,
+        snapshot.wave_id,
+    )
 
 
 def newest_snapshot(wave: Wave) -> Snapshot | None:

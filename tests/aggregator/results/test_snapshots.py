@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from aggregator.batches.sealing import close_due_waves, seal_next_batch
 from aggregator.models import Snapshot
 from aggregator.results import snapshots
+from aggregator.results.chart_updates import update_chart
+from aggregator.results.results import Standing, find_view
 from aggregator.results.snapshots import (
     METHOD_VERSION,
     add_counts,
@@ -102,6 +105,29 @@ def test_a_snapshot_of_an_older_method_is_made_again() -> None:
     assert renewed is not None
     assert renewed.estimates
     assert not find_waves_to_estimate().exists()
+
+
+@pytest.mark.parametrize("key", ["figure", "low", "name"])
+def test_a_snapshot_with_unknown_names_is_computed_again(key: str) -> None:
+    """As a half-applied upgrade leaves it: the version is right, a name inside is not."""
+    wave = make_wave(display_minimum=10)
+    send_many(wave, ROWS)
+    seal_all(wave)
+    snapshot = update_snapshot(wave_id=wave.pk)
+    assert snapshot is not None
+    right = snapshot.estimates
+    text = json.dumps(right).replace(f'"{key}": ', '"of_another_release": ')
+    wave.snapshots.update(estimates=json.loads(text))
+    assert update_chart(wave_id=wave.pk, find_truth=lambda _: {}) is None
+    assert list(find_waves_to_estimate()) == [wave]
+    wave.snapshots.update(method_version=METHOD_VERSION)
+    assert find_view(wave.survey).standing is Standing.WAITING
+    assert list(find_waves_to_estimate()) == [wave]
+    renewed = update_snapshot(wave_id=wave.pk)
+    assert renewed is not None
+    assert renewed.estimates == right
+    assert find_view(wave.survey).standing is Standing.SHOWN
+    assert update_chart(wave_id=wave.pk, find_truth=lambda _: {}) is not None
 
 
 def test_while_a_wave_is_open_only_the_sequence_is_shown() -> None:
