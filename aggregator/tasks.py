@@ -10,6 +10,7 @@ import logging
 from typing import Any
 
 from celery import shared_task
+from celery.signals import worker_ready
 from django.utils import timezone
 
 from aggregator.batches.sealing import MAX_BATCH, close_due_waves, seal_next_batch
@@ -19,10 +20,12 @@ from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
 from aggregator.simulation.truth import known_truth
 from aggregator.upkeep.due import Kind, find_due_work, remember_due_work, was_just_swept
 from aggregator.upkeep.purging import purge_is_due, purge_traces
+from aggregator.upkeep.upgrades import report_missing_migrations
 from aggregator.upkeep.verification import Verification, claim_verification, store_findings
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
+worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
 # A message that waited longer than this is not worth acting on: newer sweeps sent others.
 EXPIRES_SECONDS = 60
 # 0 goes first, as sweeps do. What takes long must not keep what is quick waiting in the queue.

@@ -6,6 +6,7 @@ deadline first, so that half-sent bodies hold no thread.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 from typing import cast
@@ -30,6 +31,7 @@ django_application = get_wsgi_application()
 
 from aggregator.intake.asgi import IntakeApplication
 from aggregator.intake.body import BodyTooLarge, BodyTooSlow, Disconnected, read_body
+from aggregator.upkeep.upgrades import report_missing_migrations
 from config.headers import SecurityHeaders
 
 INTAKE_PATH = "/api/reports"
@@ -47,6 +49,7 @@ class Entry:
 
     def __init__(self) -> None:
         self._intake = IntakeApplication()
+        self._starting: asyncio.Task[None] | None = None
         # a2wsgi types WSGI and ASGI by its own protocols, narrower than Django's and asgiref's.
         wsgi = cast(WSGIApp, django_application)
         self._django = cast(ASGI3Application, WSGIMiddleware(wsgi, workers=DJANGO_THREADS))
@@ -68,6 +71,8 @@ class Entry:
         while True:
             event = await receive()
             if event["type"] == "lifespan.startup":
+                # Beside everything else: a database that does not answer must not delay the start.
+                self._starting = asyncio.create_task(asyncio.to_thread(report_missing_migrations))
                 await send({"type": "lifespan.startup.complete"})
             elif event["type"] == "lifespan.shutdown":
                 await self._intake.close()

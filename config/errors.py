@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
 from django.views.defaults import page_not_found
@@ -12,14 +13,19 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from aggregator import problems
+from aggregator.upkeep.upgrades import describe_missing_migrations
 
+logger = logging.getLogger(__name__)
 OUT_OF_REACH = (OperationalError, InterfaceError, RedisConnectionError, RedisTimeoutError)
 RETRY_SECONDS = "5"
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer 503 when something we depend on is away, 500 when we failed."""
-    unavailable = isinstance(sys.exc_info()[1], OUT_OF_REACH)
+    error = sys.exc_info()[1]
+    unavailable = isinstance(error, OUT_OF_REACH)
+    if isinstance(error, DatabaseError) and _needs_migrations():
+        unavailable = True
     problem = problems.UNAVAILABLE if unavailable else problems.SERVER_ERROR
     if request.path.startswith("/api/"):
         response = HttpResponse(
@@ -34,6 +40,17 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if unavailable:
         response["Retry-After"] = RETRY_SECONDS
     return response
+
+
+def _needs_migrations() -> bool:
+    """Whether an upgrade is half applied, so that tables may be missing; log what to run."""
+    try:
+        missing = describe_missing_migrations()
+    except (DatabaseError, InterfaceError):
+        return False
+    if missing:
+        logger.error(missing)
+    return bool(missing)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

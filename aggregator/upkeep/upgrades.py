@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 
-from django.db import connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+logger = logging.getLogger(__name__)
 RUN_MIGRATE = "The database is older than this code ({names}). Run manage.py migrate."
 _MOST_NAMES = 3
 # Set for good once nothing is missing: only a new release, hence a new process, adds migrations.
@@ -30,3 +32,15 @@ def list_missing_migrations() -> list[str]:
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
+
+
+def report_missing_migrations() -> None:
+    """Log what to run, where a process starts; a database out of reach is reported elsewhere."""
+    try:
+        missing = describe_missing_migrations()
+    except (DatabaseError, InterfaceError):
+        return
+    finally:
+        connection.close()  # not to be shared with threads or processes that start later
+    if missing:
+        logger.error(missing)

@@ -22,6 +22,7 @@ from redis.retry import Retry
 from aggregator import problems
 from aggregator.models import Upkeep
 from aggregator.upkeep.due import find_oldest_due
+from aggregator.upkeep.upgrades import describe_missing_migrations
 
 LIMITER_PATIENCE_SECONDS = 0.5
 RETRY_SECONDS = 5
@@ -47,6 +48,9 @@ def readyz(request: HttpRequest) -> HttpResponse:
             problems.INVALID_INPUT, "The only parameter is max_age, in whole seconds, such as 60."
         )
     try:
+        missing = describe_missing_migrations()
+        if missing:
+            return _refuse(problems.UNAVAILABLE, missing)
         report = _describe(now=timezone.now())
     except (OperationalError, InterfaceError):
         return _refuse(problems.UNAVAILABLE, "The database does not answer.")

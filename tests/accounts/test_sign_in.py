@@ -164,7 +164,7 @@ def test_without_the_limiter_sign_in_says_so_instead_of_failing(
     response = sign_in(client)
     assert response.status_code == 503
     assert response["Retry-After"]
-    assert "cannot reach its storage" in response.text
+    assert "Murmur is unavailable" in response.text
     assert not get_user(client).is_authenticated
 
 

@@ -1,0 +1,146 @@
+"""A half-applied upgrade: code that is newer than the database says what to run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+
+import pytest
+from celery.signals import worker_ready
+from django.core import checks
+from django.db import ProgrammingError, connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+
+from aggregator import tasks
+from aggregator.upkeep import upgrades
+from aggregator.upkeep.checks import registry
+from aggregator.upkeep.upgrades import describe_missing_migrations, report_missing_migrations
+from aggregator.views import health, home
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As at the start of a process. Its connection is the test's, so it must stay open."""
+    monkeypatch.setattr(connection, "close", lambda: None)
+    monkeypatch.setattr(health, "_limiter_answers", lambda _: True)
+    upgrades._complete.clear()
+    yield
+    upgrades._complete.clear()
+
+
+@pytest.fixture
+def half_applied(db: None) -> str:
+    """The newest migration of reports is missing; returns its name."""
+    applied = MigrationRecorder.Migration.objects.filter(app="aggregator")
+    newest = applied.latest("name")
+    newest.delete()
+    return f"aggregator.{newest.name}"
+
+
+def test_a_migrated_database_is_asked_once() -> None:
+    assert describe_missing_migrations() == ""
+    with connection.execute_wrapper(_refuse):
+        assert describe_missing_migrations() == ""
+
+
+def _refuse(*_: object) -> None:
+    raise AssertionError("the database was asked again")
+
+
+def test_readyz_says_what_to_run(half_applied: str) -> None:
+    response = Client().get("/readyz")
+    detail = json.loads(response.content)["detail"]
+    assert response.status_code == 503
+    assert detail == upgrades.RUN_MIGRATE.format(names=half_applied)
+    assert detail.endswith("Run manage.py migrate.")
+    assert response["Retry-After"]
+
+
+def test_readyz_is_ready_as_soon_as_it_is_migrated(half_applied: str) -> None:
+    assert Client().get("/readyz").status_code == 503
+    app, _, name = half_applied.partition(".")
+    MigrationRecorder(connection).record_applied(app, name)
+    assert Client().get("/readyz").status_code == 200
+
+
+def test_long_lists_are_cut() -> None:
+    MigrationRecorder.Migration.objects.all().delete()
+    assert " and " in describe_missing_migrations()
+    assert len(describe_missing_migrations()) < 250
+
+
+@pytest.mark.usefixtures("half_applied")
+def test_a_starting_worker_logs_what_to_run(caplog: pytest.LogCaptureFixture) -> None:
+    assert tasks.sweep.name  # a worker has imported the tasks
+    worker_ready.send(sender=None)
+    assert "Run manage.py migrate." in caplog.text
+
+
+def test_a_starting_web_process_reports_beside_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    from config import asgi
+
+    reported: list[str] = []
+    monkeypatch.setattr(
+        asgi, "report_missing_migrations", lambda: reported.append(threading.current_thread().name)
+    )
+    asyncio.run(_start_and_stop(asgi.Entry()))
+    assert len(reported) == 1
+    assert reported[0] != threading.current_thread().name
+
+
+async def _start_and_stop(entry: object) -> None:
+    events = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+
+    async def receive() -> dict[str, str]:
+        await asyncio.sleep(0)
+        return events.pop(0)
+
+    async def send(_: object) -> None:
+        await asyncio.sleep(0)
+
+    assert callable(entry)
+    await entry({"type": "lifespan"}, receive, send)
+
+
+def test_a_database_out_of_reach_delays_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> list[str]:
+        raise ProgrammingError("out of reach")
+
+    monkeypatch.setattr(upgrades, "list_missing_migrations", fail)
+    report_missing_migrations()
+
+
+def test_a_missing_table_is_503_with_the_remedy_in_the_log(
+    half_applied: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def ask(*_: object, **__: object) -> None:
+        raise ProgrammingError('relation "surveys_survey" does not exist')
+
+    monkeypatch.setattr(home, "render", ask)
+    response = Client(raise_request_exception=False).get("/")
+    assert response.status_code == 503
+    assert response["Retry-After"]
+    assert f"({half_applied}). Run manage.py migrate." in caplog.text
+
+
+def test_other_faults_of_the_database_are_500(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(*_: object, **__: object) -> None:
+        raise ProgrammingError("syntax error")
+
+    monkeypatch.setattr(home, "render", ask)
+    assert Client(raise_request_exception=False).get("/").status_code == 500
+
+
+@pytest.mark.usefixtures("half_applied")
+def test_the_privacy_checks_name_it_and_look_at_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "check_stored_rows", _refuse)
+    found = checks.run_checks(
+        tags=["database"], include_deployment_checks=True, databases=["default"]
+    )
+    assert "aggregator.E010" in [message.id for message in found]
+    assert registry.check_rows(databases=["default"]) == []
