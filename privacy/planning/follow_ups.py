@@ -12,7 +12,7 @@ import numpy as np
 
 from privacy.checks import check_share, check_symbols, check_whole
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.planning.precision import one_report_conditional_spread
+from privacy.planning.answerer_precision import one_report_conditional_spread
 
 
 def nested_follow_up_standard_error(

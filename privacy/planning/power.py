@@ -6,21 +6,16 @@ and kept. Shares are fractions, not percentage points.
 
 from __future__ import annotations
 
-from math import ceil, log, log1p, sqrt
+from math import sqrt
 from typing import Literal
 
-import numpy as np
 from scipy.special import ndtr, ndtri
 
-from privacy.checks import MOST_REPORTS, check_share, check_whole
-from privacy.distributions import binomial
+from privacy.checks import check_share, check_whole
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.precision import smallest_number
 
 Sides = Literal[1, 2]
-# Exact power is not monotone, so every number of people up to a safe bound is tried.
-_MOST_PEOPLE_EXACTLY = 1_000_000
-_CHUNK = 8192
 
 
 def power_one_sample(
@@ -75,7 +70,7 @@ def power_one_sample(
     ...     null=0.0, alternative=0.1, people=483, mechanism=coins, sides=1), 6)
     0.800575
     """
-    _check_pair(null=null, alternative=alternative)
+    check_pair(null=null, alternative=alternative)
     people = check_whole("people", people, at_least=1)
     return _one_sample_power(
         null,
@@ -137,7 +132,7 @@ def people_for_power_one_sample(
     >>> people_for_power_one_sample(null=0.0, alternative=0.1, mechanism=coins, sides=1)
     483
     """
-    _check_pair(null=null, alternative=alternative)
+    check_pair(null=null, alternative=alternative)
     power = check_share("power", power, ends="()")
     c, d = mechanism.other_probability, mechanism.slope
     quantile = _tail_quantile(significance, sides)
@@ -200,7 +195,7 @@ def power_two_samples(
     >>> round(power_two_samples(first=0.2, second=0.3, people=1000, mechanism=coins), 3)
     0.637
     """
-    _check_pair(first=first, second=second)
+    check_pair(first=first, second=second)
     people = check_whole("people", people, at_least=1)
     return _two_sample_power(
         first,
@@ -263,7 +258,7 @@ def people_for_power_two_samples(
     >>> people_for_power_two_samples(first=0.2, second=0.3, mechanism=coins)
     1471
     """
-    _check_pair(first=first, second=second)
+    check_pair(first=first, second=second)
     power = check_share("power", power, ends="()")
     c, d = mechanism.other_probability, mechanism.slope
     quantile = _tail_quantile(significance, sides)
@@ -273,147 +268,6 @@ def people_for_power_two_samples(
             >= power
         )
     )
-
-
-def exact_power_one_sample(
-    *,
-    null: float,
-    alternative: float,
-    people: int,
-    mechanism: RandomizedResponse,
-    significance: float = 0.05,
-    sides: Sides = 2,
-) -> float:
-    """Find how surely the exact binomial test will tell a share from a given one.
-
-    Parameters
-    ----------
-    null, alternative : float
-        The share to be refuted and the true one, in [0, 1] and different.
-    people : int
-        Reports n, at least 1.
-    mechanism : RandomizedResponse
-        The question's mechanism.
-    significance : float, optional
-        Probability of refuting the null share when it is true is at most this, in (0, 1).
-    sides : {1, 2}, optional
-        1 tests in the direction of the alternative only.
-
-    Returns
-    -------
-    float
-        Probability of refuting the null share, summed over all counts.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range or the shares are equal.
-
-    Notes
-    -----
-    Two-sided, each tail gets half the significance, as in the Clopper-Pearson interval.
-    Assumes one test at a fixed end; no approximation. As n grows the power rises and drops
-    like the teeth of a saw.
-
-    References
-    ----------
-    Clopper, C. J. and Pearson, E. S. (1934), The use of confidence or fiducial limits
-    illustrated in the case of the binomial, Biometrika 26(4).
-    Chernick, M. R. and Liu, C. Y. (2002), The saw-toothed behavior of power versus sample size
-    and software solutions, The American Statistician 56(2).
-
-    Examples
-    --------
-    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
-    >>> round(exact_power_one_sample(
-    ...     null=0.0, alternative=0.1, people=483, mechanism=coins, sides=1), 4)
-    0.7678
-    """
-    _check_pair(null=null, alternative=alternative)
-    people = check_whole("people", people, at_least=1, at_most=MOST_REPORTS)
-    tail = _tail_significance(significance, sides)
-    before, after = _reported(null, mechanism), _reported(alternative, mechanism)
-    return float(_exact_power(np.array([people]), before, after, tail=tail, sides=sides)[0])
-
-
-def people_for_exact_power_one_sample(
-    *,
-    null: float,
-    alternative: float,
-    power: float = 0.8,
-    mechanism: RandomizedResponse,
-    significance: float = 0.05,
-    sides: Sides = 2,
-) -> int:
-    """Find the number of people from which on the exact test is surely powerful enough.
-
-    Parameters
-    ----------
-    null, alternative : float
-        The share to be refuted and the true one, in [0, 1] and different.
-    power : float, optional
-        Wanted probability of refuting the null share, in (0, 1).
-    mechanism : RandomizedResponse
-        The question's mechanism.
-    significance : float, optional
-        Probability of refuting the null share when it is true is at most this, in (0, 1).
-    sides : {1, 2}, optional
-        1 tests in the direction of the alternative only.
-
-    Returns
-    -------
-    int
-        The smallest number such that `exact_power_one_sample` reaches the wanted power there
-        and for every larger number of people: some more or fewer reports do no harm.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range, the shares are equal, or so close that more than a million
-        people might be needed; then use `people_for_power_one_sample`, whose approximation
-        has long become exact.
-
-    Notes
-    -----
-    Hoeffding's inequality, applied to the critical count and to missing it, gives a number of
-    people from which on the power is surely reached; below it every number is tried. Assumes
-    one test at a fixed end; no approximation.
-
-    References
-    ----------
-    Hoeffding, W. (1963), Probability inequalities for sums of bounded random variables, JASA
-    58(301), theorem 1.
-
-    Examples
-    --------
-    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
-    >>> people_for_exact_power_one_sample(null=0.0, alternative=0.1, mechanism=coins, sides=1)
-    522
-    """
-    _check_pair(null=null, alternative=alternative)
-    power = check_share("power", power, ends="()")
-    tail = _tail_significance(significance, sides)
-    before, after = _reported(null, mechanism), _reported(alternative, mechanism)
-    # The critical count is at most n l0 + sqrt(n ln(1 / tail) / 2) + 1, and falling short of it
-    # has probability at most exp(-2 (n (l1 - l0) - sqrt(n ln(1 / tail) / 2) - 1)**2 / n).
-    reach = sqrt(-log(tail) / 2) + sqrt(-log1p(-power) / 2)
-    distance = abs(after - before)
-    root = (reach + sqrt(reach**2 + 4 * distance)) / (2 * distance)
-    if root**2 > _MOST_PEOPLE_EXACTLY:
-        raise ValueError(
-            "alternative must be further from null for an exact search, "
-            f"got {alternative!r} and {null!r}"
-        )
-    stop = ceil(root**2) + 1
-    while stop > 1:
-        start = max(1, stop - _CHUNK)
-        people = np.arange(start, stop)
-        powers = _exact_power(people, before, after, tail=tail, sides=sides)
-        short = people[powers < power]
-        if len(short):
-            return int(short[-1]) + 1
-        stop = start
-    return 1
 
 
 def _one_sample_power(
@@ -446,31 +300,14 @@ def _power(shift: float, critical: float, spread: float, sides: Sides) -> float:
     return found if sides == 1 else found + float(ndtr((-shift - critical) / spread))
 
 
-def _exact_power(
-    people: np.ndarray, before: float, after: float, *, tail: float, sides: Sides
-) -> np.ndarray:
-    """Probability of a count in the rejection region, for several n at once."""
-    if after < before:
-        before, after = 1 - before, 1 - after  # counts the other reports instead
-    # isf is the smallest s with P(count > s) <= tail: all larger counts are rejected.
-    binom = binomial()
-    power = binom.sf(binom.isf(tail, people, before), people, after)
-    if sides == 2:
-        power = power + binom.sf(binom.isf(tail, people, 1 - before), people, 1 - after)
-    return np.asarray(power)
-
-
 def _channel_spread(share: float, *, c: float, d: float) -> float:
     """s(p): standard error of an estimated share from one report, for any channel l = c + d p."""
     reported = c + d * share
     return sqrt(reported * (1 - reported)) / d
 
 
-def _reported(share: float, mechanism: RandomizedResponse) -> float:
-    return mechanism.other_probability + mechanism.slope * share
-
-
-def _tail_significance(significance: float, sides: Sides) -> float:
+def tail_significance(significance: float, sides: Sides) -> float:
+    """Check a significance and return what each tail gets of it."""
     significance = check_share("significance", significance, ends="()")
     if isinstance(sides, bool) or sides not in (1, 2):
         raise ValueError(f"sides must be 1 or 2, got {sides!r}")
@@ -478,10 +315,11 @@ def _tail_significance(significance: float, sides: Sides) -> float:
 
 
 def _tail_quantile(significance: float, sides: Sides) -> float:
-    return -float(ndtri(_tail_significance(significance, sides)))
+    return -float(ndtri(tail_significance(significance, sides)))
 
 
-def _check_pair(**shares: float) -> None:
+def check_pair(**shares: float) -> None:
+    """Refuse two shares, given by name, that are out of range or equal."""
     for name, value in shares.items():
         check_share(name, value)
     (first, before), (second, after) = shares.items()

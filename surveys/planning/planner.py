@@ -16,23 +16,24 @@ from privacy.mechanism.attacks import attacker_success, posterior
 from privacy.mechanism.composition import exact_composition
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_epsilon
+from privacy.planning.answerer_precision import (
+    one_report_conditional_spread,
+    people_for_half_width_among_answerers,
+    people_for_watched_half_width_among_answerers,
+    watched_half_width_among_answerers,
+)
 from privacy.planning.budgets import (
     full_standard_error,
     split_standard_error,
     subset_standard_error,
 )
+from privacy.planning.designs import design_effect, too_many_options
 from privacy.planning.power import people_for_power_two_samples
 from privacy.planning.precision import (
-    design_effect,
     half_width,
-    one_report_conditional_spread,
     people_for_half_width,
-    people_for_half_width_among_answerers,
     people_for_watched_half_width,
-    people_for_watched_half_width_among_answerers,
-    too_many_options,
     watched_half_width,
-    watched_half_width_among_answerers,
 )
 from surveys.formatting import percent, points, whole
 from surveys.manifest.strength import HIGH_TOTAL_EPSILON, LARGEST_TOTAL_EPSILON, MEDIUM_FROM

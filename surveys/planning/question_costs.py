@@ -12,18 +12,16 @@ from typing import Any
 
 from privacy.distributions import Z_95
 from privacy.mechanism.mechanisms import MAX_SYMBOLS, RandomizedResponse
+from privacy.planning.answerer_precision import (
+    one_report_conditional_spread,
+    people_for_half_width_among_answerers,
+)
+from privacy.planning.designs import mean_variance_ratio, too_many_options
 from privacy.planning.follow_ups import (
     nested_follow_up_standard_error,
     packed_follow_up_standard_error,
 )
-from privacy.planning.precision import (
-    mean_variance_ratio,
-    one_report_conditional_spread,
-    one_report_spread,
-    people_for_half_width,
-    people_for_half_width_among_answerers,
-    too_many_options,
-)
+from privacy.planning.precision import one_report_spread, people_for_half_width
 from surveys.formatting import epsilon as write_epsilon
 from surveys.formatting import percent, points, whole
 from surveys.manifest.manifest import Manifest

@@ -38,7 +38,15 @@ from privacy.mechanism import (
 )
 from privacy.mechanism.drawing import SCALE
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.planning import budgets, follow_ups, power, precision
+from privacy.planning import (
+    answerer_precision,
+    budgets,
+    designs,
+    exact_power,
+    follow_ups,
+    power,
+    precision,
+)
 from privacy.shares import conditional, coverage, estimation, intervals, ratios, scales, weighting
 
 Row = tuple[Callable[..., Any], dict[str, Any], dict[str, Sequence[Any]]]
@@ -402,24 +410,26 @@ ROWS: list[Row] = [
     (precision.people_for_watched_half_width, {
         "share": 0.2, "half_width": 0.1, "mechanism": COINS,
     }, {"share": SHARE, "half_width": OPEN, "level": OPEN}),
-    (precision.people_for_half_width_among_answerers, {**REFUSING, "half_width": 0.1}, {
+    (answerer_precision.people_for_half_width_among_answerers, {**REFUSING, "half_width": 0.1}, {
         **OF_REFUSING, "half_width": OPEN,
     }),
-    (precision.watched_half_width_among_answerers, {**REFUSING, "people": 9}, {
+    (answerer_precision.watched_half_width_among_answerers, {**REFUSING, "people": 9}, {
         **OF_REFUSING, "people": NUMBER,
     }),
-    (precision.people_for_watched_half_width_among_answerers, {**REFUSING, "half_width": 0.3}, {
+    (answerer_precision.people_for_watched_half_width_among_answerers, {
+        **REFUSING, "half_width": 0.3,
+    }, {
         **OF_REFUSING, "half_width": OPEN,
     }),
-    (precision.design_effect, {"share": 0.2, "mechanism": COINS}, {"share": OPEN}),
-    (precision.mean_variance_ratio, {"shares": [0.2, 0.8], "mechanism": COINS}, {
+    (designs.design_effect, {"share": 0.2, "mechanism": COINS}, {"share": OPEN}),
+    (designs.mean_variance_ratio, {"shares": [0.2, 0.8], "mechanism": COINS}, {
         "shares": DISTRIBUTION,
     }),
-    (precision.too_many_options, {"symbols": 3, "epsilon": 1.0}, {
+    (designs.too_many_options, {"symbols": 3, "epsilon": 1.0}, {
         "symbols": [*NUMBER, 1], "epsilon": POSITIVE,
     }),
     (precision.one_report_spread, {"share": 0.2, "mechanism": COINS}, {"share": SHARE}),
-    (precision.one_report_conditional_spread, {
+    (answerer_precision.one_report_conditional_spread, {
         "share": 0.2, "covered": 0.5, "mechanism": THREE, "outside": 1,
     }, {"share": SHARE, "covered": OPEN_LOW, "outside": [*COUNT, 2]}),
     (power.power_one_sample, {**ONE, **SURE, "people": 9}, {
@@ -428,12 +438,12 @@ ROWS: list[Row] = [
     (power.power_two_samples, {**TWO, **SURE, "people": 9}, {
         **OF_TWO, **OF_SURE, "people": NUMBER,
     }),
-    (power.exact_power_one_sample, {**ONE, **SURE, "people": 9}, {
+    (exact_power.exact_power_one_sample, {**ONE, **SURE, "people": 9}, {
         **OF_ONE, **OF_SURE, "people": [*NUMBER, 10**30],
     }),
     (power.people_for_power_one_sample, {**ONE, **SURE}, {**OF_ONE, **OF_SURE, "power": OPEN}),
     (power.people_for_power_two_samples, {**TWO, **SURE}, {**OF_TWO, **OF_SURE, "power": OPEN}),
-    (power.people_for_exact_power_one_sample, {**ONE, **SURE}, {
+    (exact_power.people_for_exact_power_one_sample, {**ONE, **SURE}, {
         **OF_ONE, **OF_SURE, "alternative": [*SHARE, 0.1, 0.1001], "power": OPEN,
     }),
     (follow_ups.nested_follow_up_standard_error, {**ASKED, "mechanism": FOUR}, {
@@ -484,9 +494,10 @@ ROWS: list[Row] = [
 
 # Called through a function above, or without an argument that could be wrong by itself.
 ELSEWHERE = {
-    "Entry", "adjust_for_multiplicity", "basic_epsilon", "cumulative_epsilon", "draw_report",
-    "group_epsilon", "profile_interval", "round_up_epsilon", "round_up_sum", "share_among",
-    "simultaneous_level",
+    "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_pair", "cumulative_epsilon",
+    "draw_report", "group_epsilon", "normal_quantile", "profile_interval", "reported_share",
+    "round_up_epsilon", "round_up_people", "round_up_sum", "share_among", "simultaneous_level",
+    "tail_significance",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
     "binomial", "fake_weight", "kronecker", "log_likelihood_of", "secure_uint32",

@@ -1,0 +1,144 @@
+"""How a randomized question compares with a direct one, and two ways to ask one question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp
+
+import numpy as np
+
+from privacy.checks import (
+    check_distribution,
+    check_positive,
+    check_share,
+    check_whole,
+)
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.planning.precision import one_report_spread
+
+
+def design_effect(*, share: float, mechanism: RandomizedResponse) -> float:
+    """Find how many times more people it takes than a direct question would.
+
+    Parameters
+    ----------
+    share : float
+        The true share, in (0, 1): at 0 and 1 a direct question is exact.
+    mechanism : RandomizedResponse
+        The question's mechanism.
+
+    Returns
+    -------
+    float
+        l (1 - l) / (d**2 p (1 - p)); for k = 2 it is 1 + t (1 - t) / ((2 t - 1)**2 p (1 - p)).
+
+    Raises
+    ------
+    ValueError
+        If share is out of range.
+
+    Notes
+    -----
+    A ratio of variances: assumes a fixed end, and no interval.
+
+    References
+    ----------
+    Warner, S. L. (1965), Randomized response: a survey technique for eliminating evasive
+    answer bias, JASA 60(309) (k = 2).
+
+    Examples
+    --------
+    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
+    >>> round(design_effect(share=0.2, mechanism=coins), 4)
+    5.6875
+    """
+    share = check_share("share", share, ends="()")
+    return one_report_spread(share=share, mechanism=mechanism) ** 2 / (share * (1 - share))
+
+
+def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedResponse) -> float:
+    """Compare two ways to learn the mean of a rating scale, at the same epsilon.
+
+    Parameters
+    ----------
+    shares : sequence of float, length k
+        True shares one expects of the values 0, 1, ..., k - 1.
+    mechanism : RandomizedResponse
+        The mechanism that would report the value itself, as one of k symbols.
+
+    Returns
+    -------
+    float
+        Variance of the mean from k symbols over that from one bit; above 1 the bit is better,
+        though it tells the mean only.
+
+    Raises
+    ------
+    ValueError
+        If shares are not k shares that sum to one.
+
+    Notes
+    -----
+    The bit is 1 with probability x / (k - 1) for value x, then passes through binary randomized
+    response with the same epsilon. A ratio of variances: assumes a fixed end, and no interval.
+
+    References
+    ----------
+    Ding, B., Kulkarni, J. and Yekhanin, S. (2017), Collecting telemetry data privately, NeurIPS
+    (one-bit mean).
+
+    Examples
+    --------
+    >>> five = RandomizedResponse.from_flips(symbols=5, flips=25)
+    >>> round(mean_variance_ratio(shares=[0.05, 0.2, 0.5, 0.2, 0.05], mechanism=five), 1)
+    1.3
+    """
+    truth = check_distribution("shares", shares, symbols=mechanism.symbols)
+    values = np.arange(mechanism.symbols)
+    reported = mechanism.channel() @ truth
+    many = (reported @ values**2 - (reported @ values) ** 2) / mechanism.slope**2
+    top = mechanism.symbols - 1
+    bit = RandomizedResponse.from_epsilon(symbols=2, epsilon=mechanism.epsilon)
+    mean = min(1.0, float(truth @ values) / top)
+    return float(many / (top * one_report_spread(share=mean, mechanism=bit)) ** 2)
+
+
+def too_many_options(*, symbols: int, epsilon: float) -> bool:
+    """Say whether a question has too many options for its epsilon.
+
+    Parameters
+    ----------
+    symbols : int
+        Number of symbols k, at least 2.
+    epsilon : float
+        In nats, positive and finite.
+
+    Returns
+    -------
+    bool
+        True if k > 3 exp(epsilon) + 2: then other mechanisms, such as unary encoding, would
+        be more accurate.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    Compares variances: assumes a fixed end, and no interval.
+
+    References
+    ----------
+    Wang, T., Blocki, J., Li, N. and Jha, S. (2017), Locally differentially private protocols for
+    frequency estimation, USENIX Security (direct encoding is best for k < 3 exp(epsilon) + 2).
+
+    Examples
+    --------
+    >>> too_many_options(symbols=11, epsilon=1.0986), too_many_options(symbols=12, epsilon=1.0986)
+    (False, True)
+    """
+    symbols = check_whole("symbols", symbols, at_least=2)
+    epsilon = check_positive("epsilon", epsilon)
+    # At 25 flips of 100 the limit is exactly 11; a threshold rounded down must not cross it.
+    return symbols > 3 * exp(epsilon) + 2 + 0.001
