@@ -64,5 +64,5 @@ urlpatterns = [
         respond.frozen_words,
         name="words",
     ),
-    path("r/<str:version>/<str:name>", respond.client_file, name="client_file"),
+    path("r/<str:version>/<path:name>", respond.client_file, name="client_file"),
 ]

@@ -1,6 +1,6 @@
 """Synthetic respondents: they walk the survey's rules and randomize as the browser does.
 
-The Python twin of the respondent's page (client/report.js, client/randomize.js), for demo,
+The Python twin of the respondent's page (client/report/, client/randomize.js), for demo,
 rehearsal and tests. A respondent is what somebody would answer to each question if it were
 asked; what is not asked or not drawn is left out on the way, as in a browser.
 """

@@ -9,7 +9,7 @@ A rule is plain JSON, the same in the database, the manifest and the browser:
 
 The answer to a question that was not asked, or that somebody preferred not to give, is none of
 the codes. Only browsers evaluate rules for people; `holds` here does the same for drawn ones
-(client/report.js). In the database questions are named by key, because numbers change.
+(client/report/rules.js). In the database questions are named by key, because numbers change.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ STRONG_FROM = 25
 MEDIUM_FROM = 12
 # Above this total the odds of a guess may move by a factor of more than 148.
 HIGH_TOTAL_EPSILON = 5.0
-# Above this total the respondent's page refuses to ask (LARGEST_TOTAL in client/report.js).
+# Above this total the respondent's page refuses to ask (LARGEST_TOTAL in report/manifest.js).
 LARGEST_TOTAL_EPSILON = 20.0
 
 

@@ -1,7 +1,9 @@
-"""The files that a respondent's browser runs, served byte for byte as they stand in client/.
+"""The files that a respondent's browser runs, made from the sources in client/.
 
-All of them share one version, drawn from their bytes: an address under /r/VERSION/ means
-the same bytes for ever, so it may be cached, and a page never mixes two versions.
+The stylesheet and the icon are served as they are. Scripts are joined from their modules, without
+comments; the sources are served too, for people who want to read them. All files share one version,
+which follows from their bytes: an address under /r/VERSION/ means the same bytes for ever, so it
+may be cached, and a page never mixes two versions.
 """
 
 from __future__ import annotations
@@ -9,7 +11,6 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,11 +18,13 @@ from pathlib import Path
 import zopfli.gzip
 from django.urls import reverse
 
+from surveys.respondent.joining import SOURCES, join_modules, list_modules, strip_module
+
 FOLDER = Path(__file__).resolve().parent / "client"
+# Both scripts below import this one, so the self-test runs the very file that scrambles answers.
+RANDOMIZER = "randomize.js"
 ENTRY = "page.js"
 SELF_TEST = "self-test.js"
-_EXPORT = re.compile(r"^export ", re.MULTILINE)
-_IMPORT = re.compile(r'^import [^;]* from "\./([\w.-]+)";\n', re.MULTILINE)
 STYLESHEET = "respondent.css"
 ICON = "icon.svg"
 CONTENT_TYPES = {
@@ -29,6 +32,7 @@ CONTENT_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+_TO_READ = "text/plain; charset=utf-8"  # no browser runs it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +43,7 @@ class ClientFile:
     content_type: str
     integrity: str  # for integrity attributes: what runs is what was published
     url: str
+    sources: tuple[ClientFile, ...] = ()  # of a script, in the order in which they were joined
 
 
 def compress(content: bytes) -> bytes:
@@ -57,54 +62,91 @@ def squeeze(content: bytes) -> bytes:
 def client_version() -> str:
     """Return the first 16 hex digits of SHA-256 over the names and bytes of all files."""
     digest = hashlib.sha256()
-    for path in _paths():
-        content = path.read_bytes()
-        digest.update(f"{path.name} {len(content)}\n".encode() + content)
+    for name, content in sorted({**_serve_sources(), **_serve_files()}.items()):
+        digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
 
 
 @lru_cache(maxsize=1)
 def client_files() -> dict[str, ClientFile]:
-    """Read every file once for the life of the process, by name."""
-    return {path.name: _read(path) for path in _paths()}
+    """Make every file once for the life of the process, by name."""
+    sources = {
+        name: _describe(name, content, compress(content), _TO_READ)
+        for name, content in _serve_sources().items()
+    }
+    files = {
+        name: _describe(
+            name,
+            content,
+            squeeze(content),
+            CONTENT_TYPES[Path(name).suffix],
+            sources=tuple(sources[f"{SOURCES}{module}"] for module in _list_sources(name)),
+        )
+        for name, content in _serve_files().items()
+    }
+    return {**files, **sources}
 
 
-def find_modules(entry: str) -> list[ClientFile]:
-    """Return what an entry imports, directly or not; its page names each with its integrity."""
-    return [file for file in _follow_imports(entry, []) if file.name != entry]
+@lru_cache(maxsize=1)
+def join_page() -> str:
+    """Write the page's script as one module that imports nothing."""
+    return join_modules(ENTRY, read=_read_source)
 
 
-def bundle(entry: str) -> str:
-    """Write an entry and what it imports as one module, each after what it needs.
-
-    Nothing but the lines of import and the word export is left out: who knows the modules can
-    read it. No two modules may use the same name at their top.
-    """
-    whole = "".join(file.content.decode() for file in _follow_imports(entry, []))
-    return _EXPORT.sub("", _IMPORT.sub("", whole))
+@lru_cache(maxsize=1)
+def _read_folder() -> dict[str, bytes]:
+    paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in CONTENT_TYPES)
+    return {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
 
 
-def _follow_imports(name: str, found: list[ClientFile]) -> list[ClientFile]:
-    file = client_files()[name]
-    for imported in _IMPORT.findall(file.content.decode()):
-        _follow_imports(imported, found)
-    if file not in found:
-        found.append(file)
-    return found
+def _read_source(name: str) -> str:
+    return _read_folder()[name].decode()
 
 
-def _paths() -> list[Path]:
-    return sorted(path for path in FOLDER.iterdir() if path.suffix in CONTENT_TYPES)
+@lru_cache(maxsize=1)
+def _serve_files() -> dict[str, bytes]:
+    """What stands in the folder itself; modules in folders below it are parts of scripts."""
+    contents = {name: content for name, content in _read_folder().items() if "/" not in name}
+    for name in contents:
+        if name == RANDOMIZER:
+            contents[name] = strip_module(name, _read_source(name)).encode()
+        elif name.endswith(".js"):
+            contents[name] = join_modules(
+                name, read=_read_source, apart=frozenset({RANDOMIZER})
+            ).encode()
+    return contents
 
 
-def _read(path: Path) -> ClientFile:
-    content = path.read_bytes()
+def _serve_sources() -> dict[str, bytes]:
+    return {
+        f"{SOURCES}{name}": content
+        for name, content in _read_folder().items()
+        if name.endswith(".js")
+    }
+
+
+def _list_sources(name: str) -> list[str]:
+    if not name.endswith(".js"):
+        return []
+    apart = frozenset({RANDOMIZER} - {name})
+    return list_modules(name, read=_read_source, apart=apart)
+
+
+def _describe(
+    name: str,
+    content: bytes,
+    compressed: bytes,
+    content_type: str,
+    *,
+    sources: tuple[ClientFile, ...] = (),
+) -> ClientFile:
     digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
     return ClientFile(
-        name=path.name,
+        name=name,
         content=content,
-        compressed=squeeze(content),
-        content_type=CONTENT_TYPES[path.suffix],
+        compressed=compressed,
+        content_type=content_type,
         integrity=f"sha256-{digest}",
-        url=reverse("surveys:client_file", args=[client_version(), path.name]),
+        url=reverse("surveys:client_file", args=[client_version(), name]),
+        sources=sources,
     )

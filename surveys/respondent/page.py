@@ -31,10 +31,10 @@ from surveys.manifest.strength import TWO_COINS
 from surveys.respondent.client_files import (
     ENTRY,
     ICON,
+    RANDOMIZER,
     SELF_TEST,
     STYLESHEET,
     client_files,
-    find_modules,
 )
 from surveys.respondent.label.label import describe_protection
 
@@ -96,7 +96,7 @@ def render_questions(
         "manifest_hash_hex": digest.hex(),
         "intake_url": reverse("aggregator:intake"),
         "entry": client_files()[ENTRY],
-        "modules": find_modules(ENTRY),
+        "modules": [client_files()[RANDOMIZER]],
         "demo_threshold": _demo_threshold(manifest),
         "types": {question.type for question in manifest.questions},
         "refusals": any(question.refusal for question in manifest.questions),
@@ -124,8 +124,7 @@ def render_check(*, content: bytes, language: str, words: str, **context: Any) -
         words=words,
         template="surveys/respondent/check.html",
         entry=client_files()[SELF_TEST],
-        modules=find_modules(SELF_TEST),
-        files=[file for name, file in client_files().items() if name != ICON],
+        files=[client_files()[name] for name in (ENTRY, RANDOMIZER, SELF_TEST, STYLESHEET)],
         **context,
     )
 

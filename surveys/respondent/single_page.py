@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.safestring import mark_safe
 
 from surveys.manifest.serialization import hash_manifest, parse_manifest
-from surveys.respondent.client_files import ENTRY, STYLESHEET, bundle, client_files
+from surveys.respondent.client_files import STYLESHEET, client_files, join_page
 from surveys.respondent.page import render_check, render_questions
 
 
@@ -25,7 +25,7 @@ def build_single_page(
 ) -> bytes:
     """`content` are the manifest's bytes; `origin` is the server's, as in https://example.org/."""
     slug = parse_manifest(content).survey
-    script, style = bundle(ENTRY), client_files()[STYLESHEET].content.decode()
+    script, style = join_page(), client_files()[STYLESHEET].content.decode()
     return render_questions(
         "disk",
         content=content,
@@ -76,8 +76,8 @@ def describe_download(slug: str) -> str:
 
 def _embed(text: str) -> str:
     """Our own files, as they are: a policy by hash holds for their bytes."""
-    if "</" in text:
-        raise ValueError("a file that closes an element cannot stand inside a page")
+    if "</" in text or "<!--" in text:
+        raise ValueError("a file that closes an element or opens a comment cannot stand in a page")
     return mark_safe(text)  # noqa: S308
 
 

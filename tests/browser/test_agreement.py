@@ -25,12 +25,12 @@ from tests.support.modules import loading
 
 SEED = 20260214
 HOLDS = """async (cases) => {
-    const { holds } = await import("/report.js");
+    const { holds } = await import("/report/rules.js");
     return cases.map(({ rule, codes }) => holds(rule, codes));
 }"""
 # The blocks of the questions; null where the page would refuse to ask.
 ACCEPTS = """async (texts) => {
-    const { checkManifest } = await import("/report.js");
+    const { checkManifest } = await import("/report/manifest.js");
     return texts.map((text) => {
       const manifest = JSON.parse(text);
       try {
@@ -41,11 +41,12 @@ ACCEPTS = """async (texts) => {
       return manifest.questions.map(({ block }) => block);
     });
 }"""
-# What page.js and report.js do, with drawn words from outside.
+# What the page does, with drawn words from outside.
 VISIT = """async (cases) => {
-    const { checkManifest } = await import("/report.js");
+    const { checkManifest } = await import("/report/manifest.js");
     const { drawBlocks, randomizeReport } = await import("/randomize.js");
-    const { findLatents, listPages, markDrawn, walk } = await import("/report.js");
+    const { findLatents } = await import("/report/envelope.js");
+    const { listPages, markDrawn, walk } = await import("/report/walk.js");
     return cases.map(({ text, answers, words }) => {
       const manifest = JSON.parse(text);
       checkManifest(manifest);

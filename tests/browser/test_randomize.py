@@ -6,7 +6,6 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ from scipy.stats import binomtest, chi2
 
 from privacy.mechanism.drawing import SCALE, draw_blocks, draw_report, round_to_bit
 from privacy.mechanism.mechanisms import RandomizedResponse
-from tests.support.modules import loading
+from tests.support.modules import loading, read_module
 from tests.vectors.make_randomize import PATH
 
-SOURCE = Path("surveys/respondent/client/randomize.js").read_text()
+SOURCE = read_module("randomize.js")
 VECTORS: list[dict[str, Any]] = json.loads(PATH.read_text())
 COMPARE = """async (cases) => {
     const { randomizeSymbol } = await import("/randomize.js");

@@ -1,4 +1,4 @@
-"""The respondent's modules as they stand in client/, imported by a blank page of a browser."""
+"""The respondent's modules as they are served, imported one by one by a blank page of a browser."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, Page, Route
 
 from surveys.respondent.client_files import FOLDER
+from surveys.respondent.joining import strip_module
 
 # A page of its own to import into; every request to it is answered by the test.
 ORIGIN = "https://modules.example/"
 Load = Callable[[Mapping[str, str]], Page]
+
+
+def read_module(name: str) -> str:
+    """The lines of a module that browsers load, without comments and not yet joined."""
+    return strip_module(name, (FOLDER / name).read_text())
 
 
 @contextmanager
@@ -24,7 +30,7 @@ def loading(browser: Browser) -> Iterator[Load]:
         def answer(route: Route) -> None:
             name = urlsplit(route.request.url).path.removeprefix("/")
             if name.endswith(".js"):
-                body = sources.get(name) or (FOLDER / name).read_text()
+                body = sources.get(name) or read_module(name)
                 route.fulfill(body=body, content_type="text/javascript")
             else:
                 route.fulfill(body="<!DOCTYPE html><title>-</title>", content_type="text/html")

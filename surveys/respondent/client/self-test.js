@@ -3,55 +3,64 @@
  * does so, and compares what came with what should come.
  */
 import { cryptoUint32, randomizeSymbol } from "./randomize.js";
-import { loadManifest } from "./report.js";
+import { loadManifest } from "./report/manifest.js";
+import { say } from "./visit/words.js";
+
+/** @import { Channel } from "./randomize.js" */
 
 const DRAWS = 100_000;
 const TRUTHS = 6; // of a question with many codes, so many are tried
 const FAR = 5; // standard deviations: chance goes so far once in 1.7 million times
-const page = document.getElementById("self-test");
-const button = page.querySelector("button");
-const verdict = page.querySelector("[role=status]");
-const table = page.querySelector("tbody");
+const page = /** @type {HTMLElement} */ (document.getElementById("self-test"));
+const button = /** @type {HTMLButtonElement} */ (page.querySelector("button"));
+const verdict = /** @type {HTMLElement} */ (page.querySelector("[role=status]"));
+const table = /** @type {HTMLTableElement} */ (page.querySelector("table"));
+const rows = table.tBodies[0];
 
-const say = (name) => document.querySelector("template").content.getElementById(name).textContent;
-
-/** Counts the codes of one true code. */
-function count(truth, channel) {
+/**
+ * Counts the codes that one true code becomes.
+ * @param {number} truth
+ * @param {Channel} channel
+ */
+function countCodes(truth, channel) {
+  /** @type {number[]} */
   const seen = Array(channel.k).fill(0);
   for (let i = 0; i < DRAWS; i += 1) seen[randomizeSymbol(truth, channel, cryptoUint32)] += 1;
   return seen;
 }
 
-/** Every way to scramble, once. */
-async function findChannels() {
-  const { questions } = await loadManifest(page.dataset.manifest, page.dataset.hash);
-  const channels = questions.flatMap((one) => one.channels).filter(Boolean);
+/** Finds every way to scramble, once. */
+async function listChannels() {
+  const { manifest = "", hash = "" } = page.dataset;
+  const { questions } = await loadManifest(manifest, hash);
+  const channels = questions.flatMap((one) => one.channels).filter((one) => one !== null);
   return [...new Map(channels.map((one) => [`${one.k} ${one.threshold}`, one])).values()];
 }
 
 async function test() {
-  table.replaceChildren();
+  rows.replaceChildren();
   verdict.textContent = say("running");
   let isFar = false;
-  for (const channel of await findChannels()) {
+  for (const channel of await listChannels()) {
     const kept = channel.threshold / 2 ** 32;
     for (let truth = 0; truth < Math.min(channel.k, TRUTHS); truth += 1) {
       await new Promise((resolve) => setTimeout(resolve)); // the browser may breathe
-      count(truth, channel).forEach((seen, code) => {
+      countCodes(truth, channel).forEach((seen, code) => {
         const chance = code === truth ? kept : (1 - kept) / (channel.k - 1);
         isFar ||= Math.abs(seen - DRAWS * chance) > FAR * Math.sqrt(DRAWS * chance * (1 - chance));
         const cells = [channel.k, truth, code, Math.round(DRAWS * chance), seen];
-        table.insertRow().append(...cells.map(makeCell));
+        rows.insertRow().append(...cells.map(makeCell));
       });
     }
   }
-  table.parentElement.hidden = false;
+  table.hidden = false;
   verdict.textContent = say(isFar ? "off" : "fair");
 }
 
+/** @param {number} value */
 function makeCell(value) {
   const cell = document.createElement("td");
-  cell.textContent = value;
+  cell.textContent = `${value}`;
   return cell;
 }
 

@@ -36,6 +36,11 @@ Change = Callable[[str, httpx.Response], httpx.Response]
 OUR_POLICY = POLICY["Content-Security-Policy"]
 
 
+def find_path(where: str) -> str:
+    """The address of a file by its name; the ending of any other address stays as it is."""
+    return client_files()[where].url if where in client_files() else where
+
+
 def as_it_is(path: str, response: httpx.Response) -> httpx.Response:
     return response
 
@@ -59,6 +64,8 @@ def server(change: Change = as_it_is) -> httpx.MockTransport:
 
 
 def replacing(where: str, old: bytes, new: bytes) -> Change:
+    where = find_path(where)
+
     def change(path: str, response: httpx.Response) -> httpx.Response:
         if not path.endswith(where):
             return response
@@ -70,6 +77,8 @@ def replacing(where: str, old: bytes, new: bytes) -> Change:
 
 
 def setting(where: str, header: str, value: str) -> Change:
+    where = find_path(where)
+
     def change(path: str, response: httpx.Response) -> httpx.Response:
         if path.endswith(where):
             response.headers[header] = value
@@ -107,12 +116,13 @@ def test_a_server_of_this_release_is_the_same_in_everything(language: str) -> No
         ("page.html?lang=en", b"connect-src data:", b"connect-src *", "the page as one file"),
         ("check?lang=en", b"</head>", b"<script src='/evil.js'></script></head>", "the page for"),
         ("self-test.js", b"100_000", b"1_000", "self-test.js"),
+        ("source/self-test.js", b"100_000", b"1_000", "source/self-test.js"),
+        ("source/report/walk.js", b"!isDrawn", b"isDrawn", "source/report/walk.js"),
     ],
 )
 def test_whatever_a_host_changes_is_found(where: str, old: bytes, new: bytes, found: str) -> None:
     wave = make_launched_survey()
-    where = where or wave.survey.slug
-    [finding, *_] = problems(address(wave), replacing(where, old, new))
+    [finding, *_] = problems(address(wave), replacing(where or wave.survey.slug, old, new))
     assert finding.what.startswith(found)
 
 

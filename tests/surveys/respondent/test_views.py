@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from base64 import b64encode
 from datetime import timedelta
 
@@ -20,7 +21,15 @@ from surveys.authoring.services import close_wave, launch_survey
 from surveys.manifest.languages import hash_words
 from surveys.manifest.serialization import serialize_manifest
 from surveys.models import Wave
-from surveys.respondent.client_files import FOLDER, SELF_TEST, client_files, client_version
+from surveys.respondent.client_files import (
+    ENTRY,
+    FOLDER,
+    RANDOMIZER,
+    STYLESHEET,
+    client_files,
+    client_version,
+    join_page,
+)
 from surveys.respondent.page import render_questions
 from surveys.respondent.views.compressed import accepts_gzip
 from tests.support.factories import make_launched_survey, make_survey, make_user
@@ -62,7 +71,7 @@ def test_the_page_holds_nothing_that_could_send_an_answer() -> None:
 def test_every_script_is_named_with_the_hash_of_the_bytes_that_are_served() -> None:
     text = page_of(make_launched_survey()).content.decode()
     for name, file in client_files().items():
-        if name.endswith((".js", ".css")) and name != SELF_TEST:
+        if name in (ENTRY, RANDOMIZER, STYLESHEET):
             assert f'href="{file.url}"' in text or f'src="{file.url}"' in text
             served = get(file.url).content
             digest = b64encode(hashlib.sha256(served).digest()).decode()
@@ -173,9 +182,9 @@ def test_the_manifest_travels_as_the_stored_bytes() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(client_files()))
-def test_files_are_served_as_written_and_may_be_kept_for_ever(name: str) -> None:
+def test_files_are_served_by_name_and_may_be_kept_for_ever(name: str) -> None:
     response = get(client_files()[name].url)
-    assert response.content == (FOLDER / name).read_bytes()
+    assert response.content == client_files()[name].content
     assert response["Cache-Control"] == FOR_EVER
     packed = get(client_files()[name].url, accept_encoding="br, gzip")
     assert gzip.decompress(packed.content) == response.content
@@ -195,6 +204,44 @@ def test_other_versions_and_other_files_do_not_exist(version: str, name: str) ->
     response = get(reverse("surveys:client_file", args=[version, name]))
     assert response.status_code == 404
     assert "Cache-Control" not in response
+
+
+def test_sources_are_served_as_written_and_cannot_be_run() -> None:
+    written = {path.relative_to(FOLDER).as_posix(): path for path in FOLDER.rglob("*.js")}
+    served = {name for name in client_files() if name.startswith("source/")}
+    assert served == {f"source/{name}" for name in written}
+    for name, path in written.items():
+        response = get(client_files()[f"source/{name}"].url)
+        assert response.content == path.read_bytes()
+        assert response["Content-Type"] == "text/plain; charset=utf-8"
+
+
+def test_stylesheet_and_icon_are_served_as_written() -> None:
+    written = {path.name for path in FOLDER.iterdir() if path.suffix in (".css", ".svg")}
+    assert written
+    for name in written:
+        assert get(client_files()[name].url).content == (FOLDER / name).read_bytes()
+
+
+def test_scripts_are_served_without_comments_and_in_few_files() -> None:
+    scripts = {name for name in client_files() if name.endswith(".js") and "/" not in name}
+    assert scripts == {path.name for path in FOLDER.glob("*.js")}
+    for name in scripts:
+        text = client_files()[name].content.decode()
+        assert "/*" not in text
+        sources = [file.name for file in client_files()[name].sources]
+        assert [line[3:] for line in text.splitlines() if "//" in line] == sources
+        imported = re.findall(r'from "([^"]*)"', text)
+        assert imported == ([] if name == RANDOMIZER else [f"./{RANDOMIZER}"])
+        assert "sourceMappingURL" not in text
+
+
+def test_the_page_as_one_file_imports_nothing_and_says_the_same() -> None:
+    text = join_page()
+    assert "import" not in text
+    assert "export" not in text
+    for file in client_files()[ENTRY].sources:
+        assert f"// {file.name}\n" in text
 
 
 def test_the_version_is_drawn_from_names_and_bytes() -> None:

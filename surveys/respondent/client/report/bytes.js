@@ -1,0 +1,10 @@
+/** Hashes, and how bytes are written as text. */
+
+/** @param {BufferSource} bytes */
+export const sha256 = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+
+/** @param {Uint8Array} bytes */
+export function toBase64url(bytes) {
+  const text = btoa(String.fromCharCode(...bytes));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}

@@ -1,0 +1,69 @@
+/**
+ * The report: one scrambled code for each symbol, and a random name under which a retry is known.
+ */
+import { cryptoUint32, randomizeReport } from "../randomize.js";
+import { toBase64url } from "./bytes.js";
+import { walk } from "./walk.js";
+
+/**
+ * @import { Latent } from "../randomize.js"
+ * @import { Question } from "./manifest.js"
+ * @import { Codes } from "./rules.js"
+ * @import { Answers, Page } from "./walk.js"
+ *
+ * @typedef {object} Envelope
+ * @property {string} manifest Its hash.
+ * @property {string} id
+ * @property {string} symbols
+ */
+
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/**
+ * Finds the truth behind each symbol of a question; undefined cannot be sent.
+ * @param {Question} question
+ * @param {Codes} codes
+ * @param {boolean} isAsked
+ * @returns {Latent[]}
+ */
+export function findLatents(question, codes, isAsked) {
+  const { name, type, options = [], channels, minimum = 0, rule, refusal, isDrawn } = question;
+  const [first] = channels;
+  if (!isDrawn || first === undefined) return channels.map(() => null);
+  const isSeveral = type === "several";
+  const own = codes[isSeveral ? `${name}_1` : name];
+  // After the answers come the codes of a refusal and of a question not asked.
+  const last = (first?.k ?? 0) - 1;
+  const refused = refusal && own === undefined ? last - Number(!!rule) : undefined;
+  const missing = isAsked ? refused : last;
+  if (isSeveral) {
+    const items = options.map(({ code }) => (missing ? 0 : codes[`${name}_${code}`]));
+    return channels.length > items.length ? [missing ?? 0, ...items] : items;
+  }
+  return [first?.maximum === undefined ? (missing ?? own) : { value: own ?? minimum, missing }];
+}
+
+/**
+ * @param {string} manifest
+ * @param {Question[]} questions
+ * @param {Page[]} pages
+ * @param {Answers} answers
+ * @returns {Envelope}
+ */
+export function drawEnvelope(manifest, questions, pages, answers) {
+  const id = toBase64url(crypto.getRandomValues(new Uint8Array(32)));
+  const { open, codes } = walk(pages, answers);
+  const names = open.map(({ name }) => name);
+  const latents = questions.flatMap((one) => findLatents(one, codes, names.includes(one.name)));
+  const channels = questions.flatMap((one) => one.channels);
+  const drawn = randomizeReport(latents, channels, cryptoUint32);
+  const symbols = drawn.map((code) => (code === null ? "~" : ALPHABET[code])).join("");
+  return { manifest, id, symbols };
+}
+
+/**
+ * Writes the bytes that are sent: the same at every try.
+ * @param {Envelope} envelope
+ */
+export const encode = ({ manifest, id, symbols }) =>
+  `{"format":1,"manifest":"${manifest}","id":"${id}","symbols":"${symbols}"}`;

@@ -1,0 +1,111 @@
+/**
+ * The frozen description of a survey: loaded, compared with its hash and checked. A page asks
+ * nothing that would not protect its respondents.
+ */
+import { checkWhole } from "../randomize.js";
+import { findBlocks } from "./blocks.js";
+import { sha256, toBase64url } from "./bytes.js";
+import { demand, findChannels, measure } from "./channels.js";
+import { within } from "./timing.js";
+
+/**
+ * @import { Channel } from "../randomize.js"
+ * @import { Rule } from "./rules.js"
+ *
+ * @typedef {object} Option
+ * @property {number} code
+ * @property {string} text
+ *
+ * @typedef {object} Described A question as the manifest describes it.
+ * @property {string} name
+ * @property {string} type
+ * @property {string} text
+ * @property {number} [k]
+ * @property {number} [threshold]
+ * @property {number} [gate_threshold]
+ * @property {Option[]} [options]
+ * @property {boolean} [refusal]
+ * @property {Rule} [rule]
+ * @property {number} [minimum]
+ * @property {number} [maximum]
+ * @property {string} [unit]
+ * @property {string} [low_label]
+ * @property {string} [high_label]
+ * @property {number} [limit]
+ * @property {string} [follow_up]
+ *
+ * @typedef {object} Found What follows from the description.
+ * @property {(Channel | null)[]} channels One for each symbol; null is sent as it is.
+ * @property {number} block -1 if the question is always asked.
+ * @property {boolean} isDrawn Whether this person is asked.
+ * @property {number} number 0 for a text.
+ *
+ * @typedef {Described & Found} Question
+ *
+ * @typedef {object} Manifest
+ * @property {number} format
+ * @property {string} language
+ * @property {Record<string, string>} [translations] The hash of each language's words.
+ * @property {number} minimum_batch
+ * @property {number} display_minimum
+ * @property {Question[]} questions
+ * @property {number} [drawn] How many blocks are drawn for each person.
+ * @property {number} blocks Found by `checkManifest`.
+ */
+
+const SMALLEST_BATCH = 10;
+const LARGEST_TOTAL = 20; // ε
+
+export class Refusal extends Error {}
+
+/**
+ * Reads JSON whose hash was promised.
+ * @param {BufferSource} bytes
+ * @param {string} promised
+ */
+export async function readWhole(bytes, promised) {
+  if (toBase64url(await sha256(bytes)) !== promised) throw new Refusal("changed");
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+/** @param {string} url */
+async function fetchWhole(url) {
+  const response = await fetch(url, { redirect: "error" });
+  if (!response.ok) throw new TypeError(`${url} answered ${response.status}`);
+  return response.arrayBuffer();
+}
+
+/**
+ * @param {string} url
+ * @param {string} promised
+ * @returns {Promise<Manifest>}
+ */
+export async function loadManifest(url, promised) {
+  const manifest = await readWhole(await within(20, fetchWhole(url)), promised);
+  try {
+    checkManifest(manifest);
+  } catch {
+    throw new Refusal("unsafe");
+  }
+  return manifest;
+}
+
+/**
+ * Throws if the manifest is broken or protects too little. Adds channels and blocks to it.
+ * @param {Manifest} manifest
+ */
+export function checkManifest(manifest) {
+  const { format, minimum_batch, display_minimum, questions, drawn } = manifest;
+  checkWhole(format, 1, 1);
+  checkWhole(minimum_batch, SMALLEST_BATCH, Infinity);
+  checkWhole(display_minimum, minimum_batch, Infinity);
+  for (const question of questions) question.channels = findChannels(question);
+  const count = findBlocks(questions);
+  if (drawn !== undefined) checkWhole(drawn, 1, count - 1);
+  /** @type {number[]} */
+  const losses = Array(count).fill(0);
+  for (const one of questions) if (one.block >= 0) losses[one.block] += measure(one);
+  const largest = losses.sort((a, b) => b - a).slice(0, drawn);
+  demand(largest.reduce((sum, loss) => sum + loss) <= LARGEST_TOTAL);
+  manifest.blocks = count;
+}

@@ -1,0 +1,26 @@
+/** Waiting, and giving up. */
+import { cryptoUint32 } from "../randomize.js";
+
+/**
+ * Waits up to half as long again, so that thousands of browsers do not return at once.
+ * @param {number} seconds
+ */
+export function sleep(seconds) {
+  const jitter = cryptoUint32() / 2 ** 33;
+  return new Promise((resolve) => setTimeout(resolve, 1000 * seconds * (1 + jitter)));
+}
+
+/**
+ * Gives up on what hangs.
+ * @template T
+ * @param {number} seconds
+ * @param {Promise<T>} promise
+ * @returns {Promise<T>}
+ */
+export function within(seconds, promise) {
+  /** @type {Promise<never>} */
+  const late = new Promise((_, reject) => {
+    setTimeout(reject, 1000 * seconds, new Error("too slow"));
+  });
+  return Promise.race([promise, late]);
+}

@@ -1,0 +1,73 @@
+/**
+ * The way through a survey: which pages a person sees, and which code each answer has.
+ * In Python: aggregator/simulation/respondents.py.
+ */
+import { holds, leaves } from "./rules.js";
+
+/**
+ * @import { Option, Question } from "./manifest.js"
+ * @import { Codes } from "./rules.js"
+ *
+ * @typedef {Question & { follows?: string }} Page One question on the screen. A follow-up question
+ *   has two pages; the second `follows` the first.
+ * @typedef {number | number[] | null} Answer null is "prefer not to say".
+ * @typedef {Record<string, Answer>} Answers By the name of the page.
+ */
+
+/**
+ * Marks the questions that this person is asked. A text goes with the questions its rule names.
+ * @param {Question[]} questions
+ * @param {number[]} [mine] The drawn blocks, if not all are asked.
+ */
+export function markDrawn(questions, mine) {
+  /** @type {Set<string>} */
+  const out = new Set();
+  for (const one of questions) {
+    const { name, rule, block } = one;
+    const hangs = rule && leaves(rule).some((leaf) => out.has(leaf.name?.split("_")[0]));
+    one.isDrawn = !mine || (block < 0 ? !hangs : mine.includes(block));
+    if (!one.isDrawn) out.add(name);
+  }
+}
+
+/**
+ * @param {Question[]} questions
+ * @param {string[]} words No and Yes.
+ * @returns {Page[]}
+ */
+export function listPages(questions, words) {
+  return questions.flatMap((question) => {
+    const { name, type, follow_up: text = "" } = question;
+    if (type !== "follow_up") return [question];
+    const options = words.map((text, code) => ({ code, text })).reverse();
+    const rule = { name, is: [1] };
+    const then = { ...question, options, name: `${name}+`, text, rule, follows: name };
+    return [{ ...question, options }, then];
+  });
+}
+
+/**
+ * Finds the open pages and their codes. Answers on other pages are dropped.
+ * @param {Page[]} pages
+ * @param {Answers} answers
+ */
+export function walk(pages, answers) {
+  /** @type {Codes} */
+  const codes = {};
+  const open = pages.filter(({ name, options = [], rule, isDrawn, follows }) => {
+    if (!isDrawn || (rule && !holds(rule, codes))) {
+      delete answers[name];
+      return false;
+    }
+    const answer = answers[name];
+    const code = typeof answer === "number" ? answer : undefined;
+    // The two pages of a follow-up question share the codes 0 No, 1 Yes then Yes, 2 Yes then No.
+    if (follows) codes[follows] = code === undefined ? code : 2 - code;
+    else codes[name] = code;
+    if (Array.isArray(answer)) {
+      for (const { code } of options) codes[`${name}_${code}`] = Number(answer.includes(code));
+    }
+    return true;
+  });
+  return { open, codes };
+}

@@ -1,0 +1,50 @@
+/** The page on which a person checks their answers before they are scrambled. */
+import { make, makeBack, makeButton, makeLink } from "./elements.js";
+import { given } from "./screen.js";
+import { say } from "./words.js";
+
+/**
+ * @import { Answers, Page } from "../report/walk.js"
+ * @import { Survey } from "./survey.js"
+ */
+
+/**
+ * @param {Page[]} asked
+ * @param {Answers} answers
+ * @param {Survey["own"]} own
+ * @param {{ onChange: (name: string) => void, onSubmit: (held: boolean) => void }} actions
+ */
+export function makeCheck(asked, answers, own, { onChange, onSubmit }) {
+  const rows = asked.map((page) => {
+    const { name, text, type } = page;
+    const again = makeLink(say("change"), () => onChange(name), "again");
+    again.append(make("span", { class: "visually-hidden" }, say("change-what"), own(text)));
+    const chosen = make("dd", {}, ...describe(page, answers[name], own));
+    if (type === "declared") chosen.append(make("small", {}, say("plain")));
+    return make("div", {}, make("dt", {}, own(text)), chosen, make("dd", {}, again));
+  });
+  const isMixed = asked.some(({ type }) => type === "declared");
+  const hold = makeLink(say("hold"), () => onSubmit(true), "again");
+  return [
+    makeBack(),
+    make("h1", { tabindex: -1 }, say("check-title")),
+    make("dl", { class: "checks" }, ...rows),
+    make("p", {}, say("check"), isMixed ? ` ${say("mixed")}` : ""),
+    makeButton(say("submit"), () => onSubmit(false)),
+    ...(given.mode === "disk" ? [] : [make("p", {}, hold)]),
+  ];
+}
+
+/**
+ * An answer in words.
+ * @param {Page} page
+ * @param {Answers[string]} answer
+ * @param {Survey["own"]} own
+ */
+function describe({ options = [], unit = "" }, answer, own) {
+  if (answer === null) return [say("refusal")];
+  if (!options.length) return [`${answer} `, own(unit)];
+  const chosen = options.filter(({ code }) => [answer].flat().includes(code));
+  if (!chosen.length) return [say("none")];
+  return chosen.flatMap(({ text }, i) => [i ? say("comma") : "", own(text)]);
+}

@@ -1,0 +1,53 @@
+/** Elements of the page. Words become text here, never markup. */
+import { say } from "./words.js";
+
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, `${value}`);
+  element.append(...children);
+  return element;
+}
+
+/**
+ * @template {HTMLElement} T
+ * @param {T} element
+ * @param {() => void} act
+ */
+export function onClick(element, act) {
+  element.addEventListener("click", (event) => {
+    event.preventDefault();
+    act();
+  });
+  return element;
+}
+
+/**
+ * @param {string} text
+ * @param {() => void} act
+ * @param {string} style
+ */
+export const makeLink = (text, act, style) =>
+  onClick(make("a", { href: "#", class: style }, text), act);
+
+/**
+ * @param {string} text
+ * @param {() => void} act
+ */
+export const makeButton = (text, act) =>
+  onClick(make("button", { type: "button", class: "button" }, text), act);
+
+export const makeBack = () => makeLink(say("back"), () => history.back(), "back");
+
+/**
+ * @param {string} title The name of its words.
+ * @param {...Node} nodes
+ */
+export const fold = (title, ...nodes) =>
+  make("details", {}, make("summary", {}, say(title)), ...nodes);

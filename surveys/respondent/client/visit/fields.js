@@ -1,0 +1,124 @@
+/** The fields of a question: choices, a number, or both. */
+import { make } from "./elements.js";
+import { say } from "./words.js";
+
+/**
+ * @import { Answer, Page } from "../report/walk.js"
+ * @import { Survey } from "./survey.js"
+ *
+ * @typedef {object} Choice
+ * @property {string} text
+ * @property {number | null} value
+ * @property {boolean} [isOwn] Whether the text is the author's.
+ *
+ * @typedef {object} Fields
+ * @property {HTMLElement[]} rows
+ * @property {HTMLElement} first
+ * @property {() => Answer | string} read Gives the answer, or a sentence that says what is wrong.
+ */
+
+const NONE = -1; // none of these
+
+/**
+ * @param {Page} page
+ * @returns {Choice[]}
+ */
+function listChoices({ type, options = [], minimum = 0, maximum = 0, refusal }) {
+  /** @type {Choice[]} */
+  const choices = options.map(({ code, text }) => ({ text, value: code, isOwn: true }));
+  if (type === "scale" && !options.length) {
+    for (let value = minimum; value <= maximum; value += 1) {
+      choices.push({ text: `${value}`, value });
+    }
+  }
+  if (type === "several") choices.push({ text: say("none"), value: NONE });
+  if (refusal) choices.push({ text: say("refusal"), value: null });
+  return choices;
+}
+
+/** @param {Partial<HTMLInputElement>} properties */
+const makeInput = (properties) =>
+  Object.assign(document.createElement("input"), { autocomplete: "off", ...properties });
+
+/**
+ * @param {Page} page
+ * @param {Answer | undefined} answer What was answered before.
+ * @param {Survey["own"]} own
+ * @returns {Fields}
+ */
+export function makeFields(page, answer, own) {
+  const { type, minimum = 0, maximum = 0, unit = "", refusal } = page;
+  const isNumber = type === "number";
+  const choices = listChoices(page);
+  const boxes = choices.map(({ value }, i) => {
+    const checked = [answer].flat().includes(/** @type {number} */ (value));
+    const kind = isNumber || type === "several" ? "checkbox" : "radio";
+    return makeInput({ type: kind, name: "choice", id: `choice-${i}`, checked });
+  });
+  const rows = choices.map(({ text, isOwn }, i) =>
+    make("label", { class: "choice" }, boxes[i], isOwn ? own(text) : make("span", {}, text))
+  );
+  // Not all keyboards of digits have a minus.
+  const inputMode = minimum < 0 ? "text" : "numeric";
+  const line = makeInput({ inputMode, value: `${answer ?? ""}` });
+  if (isNumber) {
+    const title = make("span", {}, say("number", { minimum, maximum }));
+    rows.unshift(make("label", { class: "number" }, title, line, " ", own(unit)));
+  }
+  keepAlone(choices, boxes, line);
+  const read = () => readFields(page, choices, boxes, line);
+  const first = isNumber ? line : boxes[0];
+  if (type !== "scale") return { rows, first, read };
+  const points = rows.splice(0, rows.length - Number(!!refusal));
+  return { rows: [make("div", { class: "scale" }, ...points), ...rows], first, read };
+}
+
+/**
+ * "None of these", a refusal and a typed number each stand alone.
+ * @param {Choice[]} choices
+ * @param {HTMLInputElement[]} boxes
+ * @param {HTMLInputElement} line
+ */
+function keepAlone(choices, boxes, line) {
+  /** @param {number} i */
+  const isAlone = (i) => (choices[i].value ?? NONE) === NONE;
+  boxes.forEach((box, i) =>
+    box.addEventListener("change", () => {
+      line.value = "";
+      boxes.forEach((other, j) => {
+        if (i !== j && box.checked && (isAlone(i) || isAlone(j))) other.checked = false;
+      });
+    })
+  );
+  line.addEventListener("input", () => boxes.forEach((box) => (box.checked = false)));
+}
+
+/**
+ * @param {Page} page
+ * @param {Choice[]} choices
+ * @param {HTMLInputElement[]} boxes
+ * @param {HTMLInputElement} line
+ * @returns {Answer | string}
+ */
+function readFields({ type, minimum = 0, maximum = 0, limit = Infinity }, choices, boxes, line) {
+  const isSeveral = type === "several";
+  const chosen = choices.filter((_, i) => boxes[i].checked).map(({ value }) => value);
+  if (type === "number" && !chosen.length) {
+    const value = readNumber(line.value);
+    return value >= minimum && value <= maximum ? value : say("type", { minimum, maximum });
+  }
+  if (chosen.length > limit) return say("limit", { limit });
+  if (isSeveral && chosen.length && chosen[0] !== null) return /** @type {number[]} */ (chosen);
+  if (chosen.length) return chosen[0];
+  const [one, other, more] = boxes.map((box) => box.parentElement?.textContent ?? "");
+  if (isSeveral) return say("some");
+  return more ? say("one") : say("either", { one, other });
+}
+
+/** @param {string} text */
+function readNumber(text) {
+  // Keyboards have digits of other scripts, too.
+  const digits = text.normalize("NFKC").replace(/[٠-٩۰-۹]/g, (one) => `${one.charCodeAt(0) & 15}`);
+  const typed = digits.trim().replace("−", "-");
+  return /^-?\d+$/.test(typed) ? Number(typed) : NaN;
+}

@@ -1,0 +1,105 @@
+/** Which step is on the screen. The browser's history holds the numbers of steps only. */
+import { walk } from "../report/walk.js";
+import { makeCheck } from "./check.js";
+import { fold } from "./elements.js";
+import { makeQuestion } from "./question.js";
+import { given, label, opening, show } from "./screen.js";
+import { submit } from "./submitting.js";
+import { say } from "./words.js";
+
+/**
+ * @import { Page } from "../report/walk.js"
+ * @import { Survey } from "./survey.js"
+ * @import { Visit } from "./visit.js"
+ */
+
+/**
+ * Goes to a page, or to the next that has no answer.
+ * @param {Visit} visit
+ * @param {Survey} survey
+ * @param {string} [name]
+ */
+export function go(visit, survey, name) {
+  const { open, next } = look(visit, survey);
+  visit.step += 1;
+  visit.trail.length = visit.step;
+  visit.trail[visit.step] = name ?? open[next]?.name ?? "check";
+  history.pushState({ step: visit.step }, "");
+  render(visit);
+}
+
+/**
+ * The open pages, and the place of the first without an answer.
+ * @param {Visit} visit
+ * @param {Survey} survey
+ */
+function look({ answers }, { pages }) {
+  const { open } = walk(pages, answers);
+  const gap = open.findIndex(({ name }) => answers[name] === undefined);
+  return { open, next: gap < 0 ? open.length : gap };
+}
+
+/**
+ * Shows a step, or the last in reach.
+ * @param {Visit} visit
+ */
+function render(visit) {
+  const { phase, answers, trail, step, survey } = visit;
+  if (!survey || phase !== "answering" || !trail[step]) return show(opening.nodes, opening.title);
+  const { open, next } = look(visit, survey);
+  const found = open.findIndex(({ name }) => name === trail[step]);
+  const place = found < 0 ? next : Math.min(found, next);
+  const page = open[place];
+  const asked = open.filter(({ number }) => number);
+  const more = label ? [fold("label", label.cloneNode(true))] : [];
+  if (!page) {
+    const nodes = makeCheck(asked, answers, survey.own, {
+      onChange: (name) => go(visit, survey, name),
+      onSubmit: (held) => void submit(visit, survey, held),
+    });
+    return show([...nodes, ...more], `${say("check-title")} · ${given.title}`);
+  }
+  const progress = describeProgress(page, asked, survey);
+  const name = progress || say("page", { page: place + 1 });
+  const nodes = makeQuestion(page, progress, answers[page.name], survey.own, (answer) => {
+    visit.answers[page.name] = answer;
+    go(visit, survey);
+  });
+  show([...nodes, ...more], `${name} · ${given.title}`);
+}
+
+/**
+ * Only where answers cannot change how many questions there are.
+ * @param {Page} page
+ * @param {Page[]} asked
+ * @param {Survey} survey
+ */
+function describeProgress(page, asked, { pages, isDrawn }) {
+  if (!page.number || pages.some(({ rule }) => rule)) return "";
+  const gaps = { number: page.number, which: asked.indexOf(page) + 1, of: asked.length };
+  return say(isDrawn ? "drawn" : "progress", gaps);
+}
+
+/** @param {Visit} visit */
+export function followHistory(visit) {
+  addEventListener("popstate", (event) => {
+    if (visit.phase === "left") return;
+    if (visit.phase !== "submitted") {
+      visit.step = Number(event.state?.step) || 0;
+      if (visit.survey) render(visit);
+    } else if (visit.trail.length) {
+      // Hides how many steps there were.
+      visit.trail = [];
+      history.pushState({ step: 0 }, "");
+    }
+  });
+  addEventListener("pagehide", () => {
+    if (visit.phase !== "answering") return;
+    // Browsers may keep the page to show it again.
+    visit.answers = {};
+    visit.trail = [];
+    visit.phase = "reading";
+    render(visit);
+  });
+  history.replaceState({ step: 0 }, "");
+}

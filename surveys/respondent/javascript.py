@@ -1,0 +1,176 @@
+"""Splitting our own JavaScript into tokens, exactly or not at all.
+
+This knows the part of the language that the respondent's modules use. It refuses everything else,
+above all a slash that could either divide or begin a regular expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+
+class UnsupportedScriptError(ValueError):
+    """A module uses a part of the language that this code does not know."""
+
+
+class Kind(Enum):
+    GAP = "gap"  # white space and comments
+    WORD = "word"
+    NUMBER = "number"
+    STRING = "string"
+    TEMPLATE = "template"  # a piece of a template literal, up to an expression or to its end
+    REGEX = "regex"
+    SIGN = "sign"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token:
+    kind: Kind
+    text: str
+    depth: int  # how many brackets are open around it
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/")
+_PATTERNS = {
+    Kind.GAP: re.compile(rf"(?:[ \t\n]|{_COMMENT.pattern})+"),
+    Kind.WORD: re.compile(r"[A-Za-z_$][\w$]*", re.ASCII),
+    Kind.NUMBER: re.compile(r"\d[\w.]*", re.ASCII),
+    Kind.STRING: re.compile(r'"(?:[^"\\\n]|\\[^\n])*"' + r"|'(?:[^'\\\n]|\\[^\n])*'"),
+    Kind.TEMPLATE: re.compile(r"[`}](?:[^`\\$]|\\.|\$(?!\{))*(?:`|\$\{)", re.DOTALL),
+    # With the flag v, classes could stand inside classes.
+    Kind.REGEX: re.compile(
+        r"/(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*\])+/[dgimsuy]*(?![\w$])", re.ASCII
+    ),
+    Kind.SIGN: re.compile(r"\.\.\.|\?\.|\+\+|--|=>|[-!%&()*+,./:;<=>?\[\]^{|}~]"),
+}
+_KIND_BY_FIRST = {
+    **dict.fromkeys(" \t\n", Kind.GAP),
+    **dict.fromkeys("0123456789", Kind.NUMBER),
+    **dict.fromkeys("\"'", Kind.STRING),
+    "`": Kind.TEMPLATE,
+}
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_IN_TEMPLATE = "${"
+# After these words, and after brackets that follow them, a slash could mean either.
+_KEYWORDS = frozenset(
+    [
+        "await",
+        "case",
+        "catch",
+        "delete",
+        "do",
+        "else",
+        "extends",
+        "finally",
+        "for",
+        "function",
+        "if",
+        "in",
+        "instanceof",
+        "new",
+        "of",
+        "switch",
+        "throw",
+        "try",
+        "typeof",
+        "void",
+        "while",
+        "with",
+        "yield",
+    ]
+)
+_REFUSED_CHARACTERS = re.compile("[\r\f\v\ufeff\u2028\u2029]")
+
+
+def split_tokens(source: str) -> list[Token]:
+    """Split a module into tokens, whose texts joined are the module again."""
+    if _REFUSED_CHARACTERS.search(source):
+        raise UnsupportedScriptError("an unusual space or end of a line")
+    return list(_Splitter(source).split())
+
+
+def strip_gap(gap: str, *, after: str = "") -> str:
+    """Drop the comments of a gap. A line that ended still ends, and words still stand apart."""
+    parts = _COMMENT.sub("\0", gap).split("\0")
+    if len(parts) == 1:
+        return gap
+    if "\n" not in gap:
+        return "" if after in ("(", "[") else " "
+    *lines, last = "\0".join(parts).split("\n")
+    indentation = last[: len(last) - len(last.lstrip(" \t"))] if lines else ""
+    is_apart = any(part.count("\n") > 1 for part in parts)
+    return ("\n\n" if is_apart else "\n") + indentation
+
+
+class _Splitter:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.place = 0
+        self.brackets: list[tuple[str, str]] = []  # those open, each with the word before it
+        self.closed_after = ""  # the word before the pair of brackets that closed last
+        self.before_last = ""
+        self.last: Token | None = None  # that is no gap
+
+    def split(self) -> Iterator[Token]:
+        while self.place < len(self.source):
+            token = self._read()
+            self.place += len(token.text)
+            if token.kind is not Kind.GAP:
+                self.before_last, self.last = self.last.text if self.last else "", token
+            yield token
+        if self.brackets:
+            raise UnsupportedScriptError("a bracket that is never closed")
+
+    def _read(self) -> Token:
+        kind = self._find_kind()
+        found = _PATTERNS[kind].match(self.source, self.place)
+        if not found:
+            line = self.source.count("\n", 0, self.place) + 1
+            raise UnsupportedScriptError(f"line {line}: {self.source[self.place :][:20]!r}")
+        text = found[0]
+        if (kind is Kind.SIGN and text in _PAIRS) or (kind is Kind.TEMPLATE and text[0] == "}"):
+            self._close(text[0])
+        depth = len(self.brackets)
+        if text in _PAIRS.values():
+            self.brackets.append((text, self.last.text if self.last else ""))
+        elif kind is Kind.TEMPLATE and text.endswith(_IN_TEMPLATE):
+            self.brackets.append((_IN_TEMPLATE, ""))
+        return Token(kind=kind, text=text, depth=depth)
+
+    def _find_kind(self) -> Kind:
+        source, place = self.source, self.place
+        first = source[place]
+        if first in _KIND_BY_FIRST:
+            return _KIND_BY_FIRST[first]
+        if source.startswith(("//", "/*"), place):
+            return Kind.GAP
+        if first == "/":
+            return Kind.SIGN if self._slash_divides() else Kind.REGEX
+        if first == "}" and self.brackets and self.brackets[-1][0] == _IN_TEMPLATE:
+            return Kind.TEMPLATE
+        return Kind.WORD if _PATTERNS[Kind.WORD].match(source, place) else Kind.SIGN
+
+    def _close(self, bracket: str) -> None:
+        opened, self.closed_after = self.brackets.pop() if self.brackets else ("", "")
+        if opened not in (_PAIRS[bracket], _IN_TEMPLATE if bracket == "}" else ""):
+            raise UnsupportedScriptError(f"a {bracket} that closes nothing")
+
+    def _slash_divides(self) -> bool:
+        """Whether a slash here divides; otherwise it begins a regular expression."""
+        last = self.last
+        if last is None:
+            return False
+        if last.kind is Kind.TEMPLATE:
+            return last.text.endswith("`")
+        if last.kind is Kind.WORD:
+            if self.before_last not in (".", "?.") and last.text in _KEYWORDS:
+                raise UnsupportedScriptError(f"a slash after {last.text}")
+            return last.text != "return" or self.before_last in (".", "?.")
+        if last.kind is not Kind.SIGN:
+            return True
+        if last.text in ("}", "++", "--") or (last.text == ")" and self.closed_after in _KEYWORDS):
+            raise UnsupportedScriptError(f"a slash after {last.text}")
+        return last.text in (")", "]")

@@ -1,0 +1,192 @@
+"""Joining the respondent's modules into the files that browsers load.
+
+A joined file holds its modules' own lines, each module after those that it imports. Only comments,
+the lines of import and the word export are left out. Equal sources always give equal bytes. What
+could behave differently after joining is refused.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from surveys.respondent.javascript import (
+    Kind,
+    Token,
+    UnsupportedScriptError,
+    split_tokens,
+    strip_gap,
+)
+
+ReadSource = Callable[[str], str]  # from the name of a module to its text
+SOURCES = "source/"  # where the modules are served with their comments
+_IMPORT = re.compile(r'import \{ ((?:[\w$]+ , )*[\w$]+)(?: ,)? \} from "(\.\.?/[\w./-]+)" ;')
+_DECLARING = ("const", "function", "class")
+# Variables at the top would be state of the whole page; a comma there declares a second name.
+_REFUSED_AT_TOP = ("let", "var", ",")
+# These give words a meaning that is not followed here.
+_REFUSED = ("eval", "import", "switch", "with")
+
+
+@dataclass(kw_only=True)
+class Module:
+    name: str
+    imports: dict[str, set[str]] = field(default_factory=dict)  # names from each module
+    declared: set[str] = field(default_factory=set)  # at the top
+    exported: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)  # words that may mean a name at the top
+    waits: bool = False
+    text: str = ""  # without comments, imports and the word export
+
+
+def join_modules(entry: str, *, read: ReadSource, apart: frozenset[str] = frozenset()) -> str:
+    """Write an entry and what it needs as one file, which imports the modules that stay apart."""
+    modules = _find_modules(entry, read=read, apart=apart)
+    taken: dict[str, set[str]] = {name: set() for name in sorted(apart)}
+    for module in modules:
+        for name in apart & module.imports.keys():
+            taken[name] |= module.imports[name]
+    _check_names(modules, taken)
+    imports = (_import(source, names) for source, names in taken.items() if names)
+    parts = (f"\n// {SOURCES}{module.name}\n{module.text}" for module in modules)
+    return "".join([*imports, *parts]).lstrip("\n")
+
+
+def _import(source: str, names: set[str]) -> str:
+    lines = "".join(f"  {name},\n" for name in sorted(names))
+    return f'import {{\n{lines}}} from "./{source}";\n'
+
+
+def list_modules(entry: str, *, read: ReadSource, apart: frozenset[str] = frozenset()) -> list[str]:
+    """Name the modules of a joined file in their order, which is that in which they would run."""
+    return [module.name for module in _find_modules(entry, read=read, apart=apart)]
+
+
+def strip_module(name: str, source: str) -> str:
+    """Write one module without its comments. It still imports and exports."""
+    return f"// {SOURCES}{name}\n{_strip(split_tokens(source))}"
+
+
+def _find_modules(entry: str, *, read: ReadSource, apart: frozenset[str]) -> list[Module]:
+    found: dict[str, Module] = {}
+    waiting: list[str] = []
+
+    def follow(name: str) -> None:
+        if name in waiting:
+            raise UnsupportedScriptError(f"{name} imports itself")
+        if name in found or name in apart:
+            return
+        waiting.append(name)
+        module = _parse(name, read(name))
+        for imported in module.imports:
+            follow(imported)
+        if module.waits and name != entry:
+            raise UnsupportedScriptError(f"{name} waits at its top")
+        found[waiting.pop()] = module
+
+    follow(entry)
+    return list(found.values())
+
+
+def _parse(name: str, source: str) -> Module:
+    try:
+        return _Parser(name, split_tokens(source)).parse()
+    except UnsupportedScriptError as error:
+        raise UnsupportedScriptError(f"{name}: {error}") from None
+
+
+def _strip(tokens: Iterable[Token]) -> str:
+    kept, last = "", ""
+    for token in tokens:
+        kept += strip_gap(token.text, after=last) if token.kind is Kind.GAP else token.text
+        last = token.text
+    return kept.strip("\n") + "\n"
+
+
+def _check_names(modules: list[Module], taken: dict[str, set[str]]) -> None:
+    """Refuse a word that would mean something else once the modules stand in one file."""
+    exported = {module.name: module.exported for module in modules} | taken
+    tops = {module.name: module.declared for module in modules} | taken
+    for module in modules:
+        for other, names in module.imports.items():
+            if missing := names - exported[other]:
+                raise UnsupportedScriptError(f"{module.name}: {other} lacks {min(missing)}")
+        for other, names in tops.items():
+            found = (module.used & names) - module.imports.get(other, set())
+            if other != module.name and found:
+                raise UnsupportedScriptError(f"{module.name}: {min(found)} belongs to {other}")
+
+
+class _Parser:
+    """Reads what a module imports, declares and uses, and leaves out what is not served."""
+
+    def __init__(self, name: str, tokens: list[Token]) -> None:
+        self.module = Module(name=name)
+        self.tokens = tokens
+        self.places = [i for i, token in enumerate(tokens) if token.kind is not Kind.GAP]
+        # Empty texts stand before the first and after the last.
+        self.texts = [*(tokens[i].text for i in self.places), "", ""]
+        self.dropped: set[int] = set()
+
+    def parse(self) -> Module:
+        start = self._read_imports()
+        places = self.places[start:]
+        # So that no line continues the one above it.
+        if not places or self.tokens[places[0]].kind is not Kind.WORD:
+            raise UnsupportedScriptError("it does not begin with a statement")
+        if self.tokens[places[-1]].text not in (";", "}"):
+            raise UnsupportedScriptError("its last statement does not end")
+        for number in range(start, len(self.places)):
+            self._read_token(number)
+        kept = set(range(places[0], len(self.tokens))) - self.dropped
+        self.module.text = _strip(self.tokens[i] for i in sorted(kept))
+        return self.module
+
+    def _read_imports(self) -> int:
+        """Read the imports, which come first; return the number of the token after them."""
+        start = 0
+        while self.texts[start] == "import":
+            end = start + (*self.texts[start:], ";").index(";") + 1
+            found = _IMPORT.fullmatch(" ".join(self.texts[start:end]))
+            if not found:
+                raise UnsupportedScriptError("an import that is not of names from a module of ours")
+            path = posixpath.join(posixpath.dirname(self.module.name), found[2])
+            names = self.module.imports.setdefault(posixpath.normpath(path), set())
+            names.update(found[1].split(" , "))
+            start = end
+        return start
+
+    def _read_token(self, number: int) -> None:
+        token = self.tokens[self.places[number]]
+        before, after = self.texts[number - 1], self.texts[number + 1]
+        if token.depth == 0 and token.text in _REFUSED_AT_TOP:
+            raise UnsupportedScriptError(f"{token.text} at its top")
+        if token.kind is not Kind.WORD or before in (".", "?."):
+            return
+        if token.text in _REFUSED:
+            raise UnsupportedScriptError(f"the word {token.text}")
+        if token.text == "export":
+            self._drop_export(number)
+        elif token.depth == 0 and token.text in _DECLARING:
+            self._declare(number)
+        elif not (before in ("{", ",") and after == ":"):  # the key of a property
+            self.module.used.add(token.text)
+        if token.depth == 0 and token.text == "await":
+            self.module.waits = True
+
+    def _drop_export(self, number: int) -> None:
+        token, after = self.tokens[self.places[number]], self.texts[number + 1]
+        if token.depth or after not in (*_DECLARING, "async"):
+            raise UnsupportedScriptError("an export that is no declaration")
+        self.dropped |= set(range(self.places[number], self.places[number + 1]))
+
+    def _declare(self, number: int) -> None:
+        name = self.tokens[self.places[number + 1]]
+        if name.kind is not Kind.WORD:
+            raise UnsupportedScriptError(f"{name.text} after {self.texts[number]} at its top")
+        self.module.declared.add(name.text)
+        one, other = self.texts[number - 1], self.texts[number - 2]
+        if one == "export" or (one == "async" and other == "export"):
+            self.module.exported.add(name.text)
