@@ -1,7 +1,7 @@
 // Renders the chart of a results page from its specification, again whenever a batch was
 // sealed and htmx has put a new panel in place. Without it the picture and the table stay.
 
-/** @type {{finalize: () => void} | null} */
+/** @type {View | null} */
 let shown = null;
 
 const OPTIONS = {
@@ -12,6 +12,12 @@ const OPTIONS = {
   defaultStyle: false,
   tooltip: { disableDefaultStyle: true },
 };
+
+/**
+ * The bundle puts its one function on the window.
+ * @typedef {{ finalize: () => void }} View
+ * @typedef {{ vegaEmbed: (place: Element, specification: object, options: object) => Promise<View> }} Vega
+ */
 
 /** @param {Element} script */
 const readSpecification = (script) => {
@@ -28,13 +34,15 @@ const renderChart = async () => {
   if (!figure?.dataset.bundle || !script || figure.dataset.rendered) return;
   figure.dataset.rendered = "pending";
   await import(figure.dataset.bundle);
-  const live = figure.querySelector(".chart-live");
+  const live = /** @type {HTMLElement} */ (figure.querySelector(".chart-live"));
+  const picture = /** @type {HTMLElement} */ (figure.querySelector(".chart-picture"));
+  const vega = /** @type {Vega} */ (/** @type {unknown} */ (window));
   live.hidden = false;
   try {
-    const view = await window.vegaEmbed(live, readSpecification(script), OPTIONS);
+    const view = await vega.vegaEmbed(live, readSpecification(script), OPTIONS);
     shown?.finalize();
     shown = view;
-    figure.querySelector(".chart-picture").hidden = true;
+    picture.hidden = true;
     figure.dataset.rendered = "yes";
   } catch (error) {
     live.hidden = true;
