@@ -21,7 +21,11 @@ from aggregator.simulation.truth import known_truth
 from aggregator.upkeep.due import Kind, find_due_work, remember_due_work, was_just_swept
 from aggregator.upkeep.purging import purge_is_due, purge_traces
 from aggregator.upkeep.upgrades import report_missing_migrations
-from aggregator.upkeep.verification import Verification, claim_verification, store_findings
+from aggregator.upkeep.verification.run import (
+    Verification,
+    claim_verification,
+    store_differences,
+)
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
@@ -104,7 +108,7 @@ def verify() -> None:
     if not claim_verification(now=timezone.now()):
         return
     differences = list(Verification().run(Wave.objects.order_by("pk")))
-    store_findings(differences)
+    store_differences(differences)
     for difference in differences:
         logger.error("verify: %s", difference)
 

@@ -18,11 +18,11 @@ from aggregator.batches.sealing import count_acknowledged, seal_next_batch
 from aggregator.comparisons.jobs import request_comparison
 from aggregator.models import Batch, Chart, Comparison, DueWork, RawReport, Snapshot, Upkeep
 from aggregator.results.snapshots import newest_snapshot
-from aggregator.upkeep.verification import (
-    Difference,
+from aggregator.upkeep.verification.differences import Difference
+from aggregator.upkeep.verification.run import (
     Verification,
     claim_verification,
-    store_findings,
+    store_differences,
 )
 from config.celery import app
 from surveys.authoring.services import close_wave
@@ -320,7 +320,7 @@ def test_a_verification_that_died_or_was_done_in_the_future_keeps_nobody_from_th
     assert claim_verification(now=now)
     assert not claim_verification(now=now + timedelta(hours=11))
     assert claim_verification(now=now + timedelta(hours=24))  # nothing was stored in between
-    store_findings([])
+    store_differences([])
     Upkeep.objects.update(ended_at=now + timedelta(days=9))  # by a clock that was set back since
     assert claim_verification(now=now + timedelta(hours=48))
 

@@ -8,18 +8,18 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import QuerySet
 
-from aggregator.upkeep.verification import Verification, store_findings
+from aggregator.upkeep.verification.run import Verification, store_differences
 from surveys.models import Wave
 
 
 class Command(BaseCommand):
-    help = "Compute everything again from the batches; exit code 1 if anything stored differs."
+    help = "Compute everything again from the batches. If anything stored differs, exit with 1."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("survey", nargs="*", help="only surveys with these slugs")
         parser.add_argument("--wave", type=int, help="only the wave of this number")
-        parser.add_argument("--quiet", action="store_true", help="say nothing unless it differs")
+        parser.add_argument("--quiet", action="store_true", help="print differences only")
 
     def handle(self, *args: Any, **options: Any) -> None:
         waves = _choose_waves(slugs=options["survey"], number=options["wave"])
@@ -30,9 +30,9 @@ class Command(BaseCommand):
             differences.append(difference)
             self.stdout.write(str(difference))
         if not options["survey"] and options["wave"] is None:
-            store_findings(differences)
+            store_differences(differences)
         if differences:
-            raise CommandError(f"{len(differences)} found that must not be.")
+            raise CommandError(f"Differences found: {len(differences)}.")
         if not options["quiet"]:
             self.stdout.write(
                 f"{verification.reports:,} reports in {verification.batches:,} batches of "
@@ -48,7 +48,7 @@ def _choose_waves(*, slugs: list[str], number: int | None) -> QuerySet[Wave]:
         waves = waves.filter(survey__slug__in=slugs)
         unknown = set(slugs) - set(waves.values_list("survey__slug", flat=True))
         if unknown:
-            raise CommandError(f"No launched survey is called {', '.join(sorted(unknown))}.")
+            raise CommandError(f"There is no launched survey named {', '.join(sorted(unknown))}.")
     if number is not None:
         waves = waves.filter(number=number)
         if not waves.exists():

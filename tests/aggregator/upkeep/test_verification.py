@@ -19,8 +19,11 @@ from aggregator.batches.sealing import seal_next_batch
 from aggregator.comparisons.jobs import request_comparison, run_comparison
 from aggregator.models import Batch, Comparison, RawReport, Snapshot, SpentId, Upkeep
 from aggregator.results.snapshots import update_snapshot
-from aggregator.upkeep import verification
-from aggregator.upkeep.verification import Difference, Verification, rows_are_sorted
+from aggregator.upkeep.verification import results, run
+from aggregator.upkeep.verification.batches import rows_are_sorted
+from aggregator.upkeep.verification.differences import Difference
+from aggregator.upkeep.verification.results import WaveCheck
+from aggregator.upkeep.verification.run import Verification
 from surveys.authoring.drafts import describe
 from surveys.authoring.services import close_wave, launch_survey, save_translation
 from surveys.manifest.languages import list_texts
@@ -251,10 +254,10 @@ def change_the_reports_of_all_pairs() -> None:
 
 CHANGES: list[tuple[Callable[[], None], list[tuple[str, str]]]] = [
     (flip_a_bit, [("batch", r"batch 2: .*\(SHA-256\); its counts .*row \d+ of aggregator_batch")]),
-    (cut_the_bytes, [("batch", r"batch 2: .*\(SHA-256\); its bytes are not as many")]),
-    (forge_the_hash, [("batch", r"batch 2: its bytes are not those that were sealed")]),
-    (move_a_count, [("batch", "batch 2: its counts are not those of its bytes")]),
-    (mangle_the_counts, [("batch", "batch 2: its counts are not those of its bytes")]),
+    (cut_the_bytes, [("batch", r"batch 2: .*\(SHA-256\); its number of bytes does not match")]),
+    (forge_the_hash, [("batch", r"batch 2: its bytes differ from those that were sealed")]),
+    (move_a_count, [("batch", "batch 2: its counts do not match its bytes")]),
+    (mangle_the_counts, [("batch", "batch 2: its counts do not match its bytes")]),
     (raise_the_size, [("reports", ": 1 too many"), ("batch", "batch 2: its counts")]),
     (raise_the_minimum, [("batch", "batch 1: it holds 20 reports, fewer than the minimum of 21")]),
     (unsort_the_rows, [("batch", "batch 2: its reports are not in canonical order")]),
@@ -265,9 +268,12 @@ CHANGES: list[tuple[Callable[[], None], list[tuple[str, str]]]] = [
     (change_the_twelfth_digit, [("snapshot", "snapshot through batch 3: its estimates")]),
     (change_an_alarm, [("snapshot", "snapshot through batch 3: its estimates")]),
     (lose_a_waiting_report, [("reports", ": 1 missing")]),
-    (lose_its_spent_id, [("reports", ": 1 too many"), ("reports", "waiting reports, 1 never")]),
+    (
+        lose_its_spent_id,
+        [("reports", ": 1 too many"), ("reports", "never marked as spent: 1")],
+    ),
     (lose_the_spent_id_of_a_sealed_report, [("reports", ": 1 too many")]),
-    (change_the_manifest, [("wave", "the manifest is not the one")]),
+    (change_the_manifest, [("wave", "the manifest differs from the one")]),
     (empty_the_manifest, [("wave", "the manifest cannot be read")]),
     (change_a_table, [("comparison", r"comparison \d+ \(Two questions: q1,q2\): its figures")]),
     (change_the_reports_of_all_pairs, [("comparison", r"\(All pairs: all\): its figures")]),
@@ -275,31 +281,31 @@ CHANGES: list[tuple[Callable[[], None], list[tuple[str, str]]]] = [
 
 
 @pytest.mark.parametrize(
-    ("change", "findings"),
+    ("change", "faults"),
     [
         (
             change_words,
             [
-                "the words in العربية are not those that the manifest names (SHA-256)",
-                "the words in Français are not those that the manifest names (SHA-256)",
+                "the translation into العربية differs from the one in the manifest (SHA-256)",
+                "the translation into Français differs from the one in the manifest (SHA-256)",
             ],
         ),
         (
             lose_words_and_add_others,
             [
-                "there are words in Deutsch, a language that the manifest does not name",
-                "the words in Français, which the manifest names, are missing",
+                "there is a translation into Deutsch, which the manifest does not name",
+                "the translation into Français, which the manifest names, is missing",
             ],
         ),
     ],
 )
 def test_words_of_other_languages_are_held_against_the_manifest(
-    change: Callable[[], None], findings: list[str]
+    change: Callable[[], None], faults: list[str]
 ) -> None:
     change()
     [difference] = find()
     assert difference.kind == "wave"
-    assert f"wave 1: {'; '.join(findings)}. It is the row " in str(difference)
+    assert f"wave 1: {'; '.join(faults)}. It is the row " in str(difference)
 
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES, ids=lambda v: getattr(v, "__name__", ""))
@@ -349,7 +355,7 @@ def test_rows_count_as_sorted_by_the_first_question_first() -> None:
 def test_what_is_sealed_closed_and_estimated_meanwhile_is_no_difference(
     wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = verification._WaveCheck._check_snapshot
+    check = WaveCheck._check_snapshot
 
     def work_first(self: Any, pk: int) -> Any:
         if wave.batches.count() == 3:
@@ -360,7 +366,7 @@ def test_what_is_sealed_closed_and_estimated_meanwhile_is_no_difference(
             update_snapshot(wave_id=wave.pk)
         return check(self, pk)
 
-    monkeypatch.setattr(verification._WaveCheck, "_check_snapshot", work_first)
+    monkeypatch.setattr(WaveCheck, "_check_snapshot", work_first)
     assert find() == []
     assert Snapshot.objects.filter(final=True, through_batch__gt=3).count() == 1
     assert find() == []
@@ -372,7 +378,7 @@ def test_the_end_of_a_wave_between_its_batches_and_its_snapshot_is_no_difference
     """The newest snapshot is made again as final, through the same batch."""
     RawReport.objects.all().delete()
     SpentId.objects.all().delete()
-    check = verification._WaveCheck._check_snapshot
+    check = WaveCheck._check_snapshot
 
     def close_first(self: Any, pk: int) -> Any:
         if Wave.objects.get(pk=wave.pk).is_open:
@@ -381,14 +387,14 @@ def test_the_end_of_a_wave_between_its_batches_and_its_snapshot_is_no_difference
             assert Snapshot.objects.get(through_batch=3).final
         return check(self, pk)
 
-    monkeypatch.setattr(verification._WaveCheck, "_check_snapshot", close_first)
+    monkeypatch.setattr(WaveCheck, "_check_snapshot", close_first)
     assert {difference.kind for difference in find()} == {"reports"}  # the ids deleted above
 
 
 def test_verifying_holds_no_transaction_and_reads_few_batches_at_a_time(
     wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verification, "BATCHES_AT_ONCE", 2)
+    monkeypatch.setattr(results, "BATCHES_AT_ONCE", 2)
     with CaptureQueriesContext(connection) as queries:
         assert find() == []
     statements = [query["sql"] for query in queries]
@@ -415,7 +421,7 @@ def test_the_command_prints_each_difference_and_fails(
 ) -> None:
     flip_a_bit()
     lose_a_waiting_report()
-    with pytest.raises(CommandError, match="2 found that must not be") as failure:
+    with pytest.raises(CommandError, match="Differences found: 2") as failure:
         call_command("verify", "--quiet")
     assert failure.value.returncode == 1
     assert len(capsys.readouterr().out.splitlines()) == 2
@@ -426,9 +432,9 @@ def test_one_survey_can_be_chosen(wave: Wave, finished: Wave) -> None:
     lose_a_waiting_report()
     call_command("verify", finished.survey.slug, "--quiet")
     assert not Upkeep.objects.exists()  # that was not everything
-    with pytest.raises(CommandError, match="1 found"):
+    with pytest.raises(CommandError, match="Differences found: 1"):
         call_command("verify", wave.survey.slug, "--wave", "1")
-    with pytest.raises(CommandError, match="No launched survey is called nosuchsurvey"):
+    with pytest.raises(CommandError, match="There is no launched survey named nosuchsurvey"):
         call_command("verify", "nosuchsurvey")
     with pytest.raises(CommandError, match="There is no wave 7"):
         call_command("verify", wave.survey.slug, "--wave", "7")
@@ -448,7 +454,7 @@ def test_the_task_stores_what_it_found_and_logs_it(
 def test_of_very_many_differences_the_first_are_kept_and_all_are_counted(
     wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verification, "KEPT_FINDINGS", 2)
+    monkeypatch.setattr(run, "MOST_STORED", 2)
     let_waves_change()
     Wave.objects.update(minimum_batch=51, display_minimum=51)
     tasks.verify()

@@ -1,0 +1,70 @@
+"""Checks of a finished comparison while its batches are counted again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aggregator.batches.columns import Columns
+from aggregator.comparisons.analysis import analyse_table
+from aggregator.comparisons.indicators import cross_tabulate_indicators, find_indicators
+from aggregator.models import Comparison
+from aggregator.upkeep.verification.batches import StoredBatch
+from aggregator.upkeep.verification.differences import Difference, agree, name_wave
+from surveys.manifest.manifest import Manifest
+from surveys.models import Wave
+
+# Another processor may round the last digits differently, and the search for a maximum carries
+# that a little further.
+COMPARISON_TOLERANCE = 1e-9
+
+
+class OpenComparison:
+    """A finished comparison whose batches are being counted again.
+
+    Tables are computed again. Regressions and all pairs would take minutes; for them only the
+    number of reports is checked.
+    """
+
+    def __init__(self, row: Comparison, manifest: Manifest) -> None:
+        self._row, self._columns = row, Columns.of(manifest)
+        self.through_batch = row.through_batch
+        self._indicators = find_indicators(manifest, row.names)
+        self._is_table = row.kind == Comparison.Kind.TABLE
+        # Where some were not asked, a regression counts fewer reports than there are.
+        self._has_total = row.kind == Comparison.Kind.PAIRS or not self._columns.mask_count
+        self._counts: NDArray[np.int64] = np.zeros(
+            [one.codes for one in self._indicators] if self._is_table else (), dtype=np.int64
+        )
+
+    def give_up_table(self) -> None:
+        """Check only the number of reports: a batch is wrong, which was reported already."""
+        self._is_table = False
+
+    def add(self, batch: StoredBatch) -> None:
+        if self._is_table:
+            self._counts = self._counts + cross_tabulate_indicators(
+                batch.packed, size=batch.size, columns=self._columns, indicators=self._indicators
+            )
+
+    def check(self, wave: Wave, reports: int) -> Iterator[Difference]:
+        stored = self._row.result or {}
+        if self._is_table:
+            result = analyse_table(indicators=self._indicators, counts=self._counts)
+            right = agree(stored, json.loads(json.dumps(result)), COMPARISON_TOLERANCE)
+        else:
+            right = stored.get("n") == reports or not self._has_total
+        if not right:
+            yield Difference(
+                kind="comparison",
+                where=f"{name_wave(wave)}, comparison {self._row.pk} ({self._row})",
+                number=self._row.pk,
+                finding="its figures do not match its batches",
+                remedy=(
+                    f"Delete the row {self._row.pk} of aggregator_comparison; the comparison can "
+                    "be requested again."
+                ),
+            )

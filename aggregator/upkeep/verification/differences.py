@@ -1,0 +1,46 @@
+"""What verifying reports: something stored that differs from what the batches give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isclose
+from typing import Any
+
+from surveys.models import Wave
+
+RESTORE = "Restore it from a backup, then run verify again."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """Something stored that differs from what the batches give."""
+
+    kind: str  # wave, reports, batch, snapshot or comparison
+    where: str
+    number: int  # of the batch; through-batch of a snapshot; otherwise the primary key
+    finding: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.finding}. {self.remedy}"
+
+
+def name_wave(wave: Wave) -> str:
+    coins = ", two coins" if wave.mode == Wave.Mode.MANUAL else ""
+    return f"Survey {wave.survey.slug}, wave {wave.number}{coins}"
+
+
+def agree(stored: Any, computed: Any, tolerance: float) -> bool:
+    """Whether two results from JSON are equal, numbers within the tolerance."""
+    if isinstance(stored, dict) and isinstance(computed, dict):
+        return stored.keys() == computed.keys() and all(
+            agree(stored[key], computed[key], tolerance) for key in stored
+        )
+    if isinstance(stored, list) and isinstance(computed, list):
+        return len(stored) == len(computed) and all(
+            agree(a, b, tolerance) for a, b in zip(stored, computed, strict=True)
+        )
+    if isinstance(stored, float) or isinstance(computed, float):
+        numbers = isinstance(stored, int | float) and isinstance(computed, int | float)
+        return numbers and isclose(stored, computed, rel_tol=tolerance, abs_tol=tolerance)
+    return bool(stored == computed)

@@ -1,0 +1,137 @@
+"""Checks of everything that was computed from a wave's batches."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from aggregator.batches.columns import Columns
+from aggregator.models import Batch, Comparison, Snapshot
+from aggregator.results.estimates import compute_estimates
+from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen
+from aggregator.upkeep.verification.batches import Counts, StoredBatch
+from aggregator.upkeep.verification.comparisons import OpenComparison
+from aggregator.upkeep.verification.differences import RESTORE, Difference, agree, name_wave
+from surveys.manifest.manifest import Manifest
+from surveys.models import Wave
+
+# A full batch of a hundred yes/no questions is 0.8 MB.
+BATCHES_AT_ONCE = 16
+# Another processor may round the last digits of a logarithm differently.
+ESTIMATE_TOLERANCE = 1e-13
+
+
+class WaveCheck:
+    """Reads a wave's batches once, in order, and checks each result when its batches are read."""
+
+    def __init__(self, wave: Wave, manifest: Manifest) -> None:
+        self._wave, self._manifest = wave, manifest
+        self._ks = Columns.of(manifest).ks
+        self._sums: Counts = [[0] * k for k in self._ks]
+        self.batches = self.reports = self.snapshots = self.comparisons = 0
+
+    def run(self) -> Iterator[Difference]:
+        # Results before batches: then every batch they were computed from is in the list.
+        snapshots = deque(
+            self._wave.snapshots.order_by("through_batch").values_list("through_batch", "pk")
+        )
+        comparisons = deque(self._open_comparisons())
+        last = max(
+            [through for through, _ in snapshots] + [row.through_batch for row in comparisons],
+            default=0,
+        )
+        expected = 1
+        for number, batch in self._read_batches():
+            if number != expected:
+                yield self._missing(expected, number - 1)
+                return  # all later sums would be wrong for the same reason
+            expected += 1
+            yield from self._take(number, batch, comparisons)
+            while snapshots and snapshots[0][0] == number:
+                yield from self._check_snapshot(snapshots.popleft()[1])
+            while comparisons and comparisons[0].through_batch == number:
+                yield from comparisons.popleft().check(self._wave, self.reports)
+                self.comparisons += 1
+        if last >= expected:
+            yield self._missing(expected, last)
+
+    def _read_batches(self) -> Iterator[tuple[int, StoredBatch]]:
+        """Yield the batches in order of their numbers, a few at a time in memory."""
+        keys = list(self._wave.batches.order_by("number").values_list("pk", flat=True))
+        for start in range(0, len(keys), BATCHES_AT_ONCE):
+            few = Batch.objects.filter(pk__in=keys[start : start + BATCHES_AT_ONCE])
+            for batch in few.order_by("number"):
+                yield batch.number, StoredBatch(batch, self._ks)
+
+    def _take(
+        self, number: int, batch: StoredBatch, comparisons: Sequence[OpenComparison]
+    ) -> Iterator[Difference]:
+        self.batches += 1
+        faults = batch.find_faults(minimum=self._wave.minimum_batch)
+        if faults:
+            yield Difference(
+                kind="batch",
+                where=f"{name_wave(self._wave)}, batch {number}",
+                number=number,
+                finding="; ".join(faults),
+                remedy=f"It is the row {batch.pk} of aggregator_batch. {RESTORE}",
+            )
+        counts = batch.counts_to_trust
+        self.reports += sum(counts[0])
+        self._sums = [
+            [a + b for a, b in zip(x, y, strict=True)]
+            for x, y in zip(self._sums, counts, strict=True)
+        ]
+        for comparison in comparisons:
+            if faults:
+                comparison.give_up_table()
+            else:
+                comparison.add(batch)
+
+    def _missing(self, first: int, last: int) -> Difference:
+        which = f"batch {first} is" if first == last else f"batches {first} to {last} are"
+        return Difference(
+            kind="batch",
+            where=name_wave(self._wave),
+            number=first,
+            finding=f"{which} missing, so nothing computed from them can be checked",
+            remedy="Restore what is missing from a backup, then run verify again.",
+        )
+
+    def _check_snapshot(self, pk: int) -> Iterator[Difference]:
+        # Read with its wave as it is now: a wave that closed during the run is rightly final.
+        snapshot = Snapshot.objects.select_related("wave").filter(pk=pk).first()
+        if snapshot is None:
+            return  # replaced by newer ones during the run
+        self.snapshots += 1
+        faults = []
+        if snapshot.total != sum(self._sums[0]):
+            faults.append("its total does not match its batches")
+        if snapshot.counts != self._sums:
+            faults.append("its counts do not match the sum of its batches")
+        if snapshot.method_version == METHOD_VERSION:
+            estimates = compute_estimates(
+                manifest=self._manifest,
+                counts=self._sums,
+                fixed_end=snapshot.final and ended_as_frozen(snapshot.wave),
+            )
+            if not agree(snapshot.estimates, estimates, ESTIMATE_TOLERANCE):
+                faults.append("its estimates do not match its batches")
+        if faults:
+            yield Difference(
+                kind="snapshot",
+                where=f"{name_wave(self._wave)}, snapshot through batch {snapshot.through_batch}",
+                number=snapshot.through_batch,
+                finding="; ".join(faults),
+                remedy=(
+                    f"Delete the row {pk} of aggregator_snapshot and this wave's later ones; the "
+                    "workers then compute the newest again."
+                ),
+            )
+
+    def _open_comparisons(self) -> list[OpenComparison]:
+        done = self._wave.comparisons.filter(
+            state=Comparison.State.DONE, method_version=METHOD_VERSION
+        )
+        rows = done.order_by("through_batch", "pk")
+        return [OpenComparison(row, self._manifest) for row in rows]

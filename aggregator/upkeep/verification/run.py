@@ -1,0 +1,76 @@
+"""Verifying: compute everything again from the batches and compare it with what is stored.
+
+Verifying reads in short statements and holds no transaction: batches never change, so they can
+be added up while reports arrive and others are sealed. Memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from aggregator.models import Upkeep
+from aggregator.upkeep.verification.differences import Difference
+from aggregator.upkeep.verification.results import WaveCheck
+from aggregator.upkeep.verification.waves import check_manifest, check_reports
+from surveys.models import Wave
+
+# A damaged database may differ everywhere; the row of upkeep does not keep all of it.
+MOST_STORED = 1000
+# Less than from one night to the next, more than the hours that a run may take.
+RECENTLY = timedelta(hours=12)
+
+
+class Verification:
+    """One run; counts what it has checked."""
+
+    def __init__(self) -> None:
+        self.waves = self.batches = self.reports = self.snapshots = self.comparisons = 0
+
+    def run(self, waves: QuerySet[Wave]) -> Iterator[Difference]:
+        for pk in list(waves.values_list("pk", flat=True)):
+            wave = Wave.objects.select_related("survey").filter(pk=pk).first()
+            if wave is None:
+                continue  # deleted since the run began
+            self.waves += 1
+            yield from check_reports(wave)
+            manifest, broken = check_manifest(wave)
+            if broken:
+                yield broken
+            if manifest:
+                check = WaveCheck(wave, manifest)
+                yield from check.run()
+                self.batches += check.batches
+                self.reports += check.reports
+                self.snapshots += check.snapshots
+                self.comparisons += check.comparisons
+
+
+def claim_verification(*, now: datetime) -> bool:
+    """Claim tonight's run; return False if one began or ended recently.
+
+    Every beat sends a message each night, and one run by one worker is enough.
+    """
+    # A time in the future comes from a clock that was set back since; it does not count.
+    recent = Q(ended_at__gt=now - RECENTLY, ended_at__lte=now)
+    if Upkeep.objects.filter(recent, job=Upkeep.Job.VERIFY).exists():
+        return False
+    long_ago = datetime.fromtimestamp(0, UTC)
+    claim = Upkeep(job=Upkeep.Job.VERIFY_CLAIM, ended_at=long_ago)
+    Upkeep.objects.bulk_create([claim], ignore_conflicts=True)
+    ours = Upkeep.objects.filter(job=claim.job).exclude(recent).update(ended_at=now)
+    return ours == 1
+
+
+def store_differences(differences: Sequence[Difference]) -> None:
+    """Store when everything was verified, and what differed."""
+    content = {
+        "differences": [str(difference) for difference in differences[:MOST_STORED]],
+        "count": len(differences),
+    }
+    Upkeep.objects.update_or_create(
+        job=Upkeep.Job.VERIFY, defaults={"ended_at": timezone.now(), "found": content}
+    )
