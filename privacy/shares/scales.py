@@ -15,7 +15,7 @@ from scipy.special import chdtri, logsumexp
 
 from privacy.checks import Floats, check_level, check_number, check_whole_counts
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.conditional import RangeMean
+from privacy.shares.range_means import RangeMean
 
 _CLOSE = 1e-13  # of a mean between 0 and 1
 _ROUNDS = 60

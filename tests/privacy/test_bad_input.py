@@ -47,7 +47,17 @@ from privacy.planning import (
     power,
     precision,
 )
-from privacy.shares import conditional, coverage, estimation, intervals, ratios, scales, weighting
+from privacy.shares import (
+    conditional,
+    coverage,
+    estimation,
+    fieller,
+    intervals,
+    range_means,
+    ratios,
+    scales,
+    weighting,
+)
 
 Row = tuple[Callable[..., Any], dict[str, Any], dict[str, Sequence[Any]]]
 
@@ -297,12 +307,12 @@ ROWS: list[Row] = [
     (coverage.choose_fixed_end_method, {**QUESTION, "total": 1}, {"total": [True, 1.0]}),
     (coverage.choose_method, {**QUESTION, "fixed_end": True}, OF_QUESTION),
     (coverage.choose_method, {**QUESTION, "fixed_end": False}, OF_QUESTION),
-    (conditional.fieller_share, RATIO, OF_RATIO),
+    (fieller.fieller_share, RATIO, OF_RATIO),
     (conditional.likelihood_ratio_share, RATIO, OF_RATIO),
     (conditional.dirichlet_sequence_share, RATIO, OF_RATIO),
-    (conditional.estimate_range_mean, BIT, OF_BIT),
-    (conditional.estimate_range_mean, {**BIT, "fixed_end": False}, OF_BIT),
-    (conditional.estimate_range_mean, {**BIT, "counts": [5, 5, 5], "mechanism": THREE}, {
+    (range_means.estimate_range_mean, BIT, OF_BIT),
+    (range_means.estimate_range_mean, {**BIT, "fixed_end": False}, OF_BIT),
+    (range_means.estimate_range_mean, {**BIT, "counts": [5, 5, 5], "mechanism": THREE}, {
         **OF_BIT, "counts": counts([5, 5, 5]),
     }),
     *(

@@ -15,8 +15,8 @@ from aggregator.batches.columns import Columns
 from aggregator.results.estimands import Among, Estimand, Kind, estimands_of, list_estimands
 from aggregator.results.estimates import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.conditional import estimate_range_mean
 from privacy.shares.intervals import confidence_sequence, simultaneous_level
+from privacy.shares.range_means import estimate_range_mean
 from privacy.shares.ratios import ratio_of_shares
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType

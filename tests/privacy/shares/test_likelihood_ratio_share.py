@@ -14,7 +14,9 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import chi2
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.conditional import ConditionalShare, fieller_share, likelihood_ratio_share
+from privacy.shares.conditional import likelihood_ratio_share
+from privacy.shares.conditional_cells import ConditionalShare
+from privacy.shares.fieller import fieller_share
 
 Floats = NDArray[np.float64]
 REFUSAL = RandomizedResponse.from_flips(symbols=3, flips=25)

@@ -18,13 +18,10 @@ from privacy.associations.regression import fit_logistic
 from privacy.associations.tables import Variable, estimate_table
 from privacy.mechanism.inattention import correct_for_attention
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.conditional import (
-    dirichlet_sequence_share,
-    estimate_range_mean,
-    fieller_share,
-    likelihood_ratio_share,
-)
+from privacy.shares.conditional import dirichlet_sequence_share, likelihood_ratio_share
 from privacy.shares.estimation import estimate_shares
+from privacy.shares.fieller import fieller_share
+from privacy.shares.range_means import estimate_range_mean
 from privacy.shares.weighting import post_stratify, weighted_share
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,146 @@
+"""The mean of a number in a range, which each browser rounds at random to one bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from privacy.checks import check_level, check_number
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.conditional import dirichlet_sequence_share, likelihood_ratio_share
+from privacy.shares.conditional_cells import (
+    ConditionalShare,
+)
+from privacy.shares.coverage import choose_method
+from privacy.shares.estimation import estimate_shares
+from privacy.shares.intervals import METHODS
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeMean:
+    """The mean of a number in a range or of a rating scale, in the question's unit.
+
+    Attributes
+    ----------
+    mean, standard_error : float or None
+        Unbiased and unclipped; None where nobody seems to have answered.
+    low, high : float
+        Ends of the interval, within the range.
+    level : float
+        Confidence level.
+    method : str
+        Of a number sent as one bit that of the interval for the share of ones among the bits:
+        as in `privacy.shares.intervals` where every report is a bit, otherwise as in
+        `ConditionalShare`. Of a scale sent as codes see `privacy.shares.scales`.
+    contradiction : bool
+        True if no mean in the range agrees with the reports.
+    """
+
+    mean: float | None
+    standard_error: float | None
+    low: float
+    high: float
+    level: float
+    method: str
+    contradiction: bool
+
+
+def estimate_range_mean(
+    *,
+    counts: Sequence[int],
+    mechanism: RandomizedResponse,
+    minimum: float,
+    maximum: float,
+    fixed_end: bool,
+    level: float = 0.95,
+) -> RangeMean:
+    """Estimate the mean of a number that each browser rounded at random to one bit.
+
+    Parameters
+    ----------
+    counts : sequence of int, length k
+        Reports showing each symbol: 0 is the bit zero, 1 the bit one, further symbols mean
+        refused or not asked.
+    mechanism : RandomizedResponse
+        The mechanism that produced the reports.
+    minimum, maximum : float
+        Ends of the range, in the question's unit, minimum < maximum.
+    fixed_end : bool
+        Whether the survey ended as frozen: an interval for one look then, otherwise one that
+        holds at every look.
+    level : float, optional
+        Confidence level, in (0, 1).
+
+    Returns
+    -------
+    RangeMean
+        minimum + (maximum - minimum) q, where q is the share of ones among ones and zeros.
+
+    Raises
+    ------
+    ValueError
+        As for `likelihood_ratio_share`, or if the range is empty or not finite.
+
+    Notes
+    -----
+    The bit is one with probability (x - minimum) / (maximum - minimum), so q has the mean of
+    x as its expectation. The bit tells nothing else about x: neither spread nor median.
+    Where every report is a bit, q is a share like any other
+    (`privacy.shares.coverage.choose_method`); otherwise
+    `likelihood_ratio_share` at a fixed end and `dirichlet_sequence_share` before it.
+
+    References
+    ----------
+    Ding, B., Kulkarni, J. and Yekhanin, S. (2017), Collecting telemetry data privately,
+    NeurIPS, equation (1) (one-bit mean).
+
+    Examples
+    --------
+    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
+    >>> found = estimate_range_mean(
+    ...     counts=[600, 400], mechanism=coins, minimum=0, maximum=40, fixed_end=True
+    ... )
+    >>> round(found.mean, 6), round(found.standard_error, 3)
+    (12.0, 1.239)
+    """
+    check_number("minimum", minimum)
+    check_number("maximum", maximum)
+    if not minimum < maximum:
+        raise ValueError(f"minimum must be below maximum, got {minimum!r} and {maximum!r}")
+    level = check_level(level)
+    if mechanism.symbols == 2:
+        found = _share_of_all(counts=counts, mechanism=mechanism, fixed_end=fixed_end, level=level)
+    else:
+        estimate = likelihood_ratio_share if fixed_end else dirichlet_sequence_share
+        found = estimate(counts=counts, mechanism=mechanism, symbol=1, among=(0, 1), level=level)
+    width = maximum - minimum
+    return RangeMean(
+        mean=None if found.share is None else minimum + width * found.share,
+        standard_error=None if found.standard_error is None else width * found.standard_error,
+        # Rounding may add up to just more than the maximum.
+        low=min(minimum + width * found.low, maximum),
+        high=min(minimum + width * found.high, maximum),
+        level=level,
+        method=found.method,
+        contradiction=found.contradiction,
+    )
+
+
+def _share_of_all(
+    *, counts: Sequence[int], mechanism: RandomizedResponse, fixed_end: bool, level: float
+) -> ConditionalShare:
+    """Where every report is an answer the ratio is a share like any other."""
+    estimates = estimate_shares(counts=counts, mechanism=mechanism)
+    channel = {"other_probability": mechanism.other_probability, "slope": mechanism.slope}
+    method = choose_method(total=estimates.total, level=level, fixed_end=fixed_end, **channel)
+    found = METHODS[method](successes=counts[1], total=estimates.total, level=level, **channel)
+    return ConditionalShare(
+        share=float(estimates.shares[1]),
+        standard_error=float(estimates.standard_errors[1]),
+        among_share=1.0,
+        low=float(found.low),
+        high=float(found.high),
+        level=level,
+        method=method,
+        contradiction=bool(found.contradiction),
+    )
