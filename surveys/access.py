@@ -1,4 +1,4 @@
-"""Who may see a survey's results: its owner. For everybody else it does not exist."""
+"""Only its owner may edit a survey or see its results. For anyone else it does not exist."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -13,6 +15,11 @@ from django.shortcuts import get_object_or_404
 from django_htmx.http import HttpResponseClientRefresh
 
 from surveys.models import Survey
+
+
+def get_own_survey(user: AbstractBaseUser | AnonymousUser, slug: str) -> Survey:
+    """Return the user's survey. Pages, files and the API all ask here."""
+    return get_object_or_404(Survey.objects.owned_by(user), slug=slug)
 
 
 def for_owner(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -26,7 +33,7 @@ def for_owner(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespon
             if "HX-Request" in request.headers:
                 return HttpResponseClientRefresh()
             return redirect_to_login(request.get_full_path())
-        survey = get_object_or_404(Survey.objects.owned_by(request.user), slug=slug)
+        survey = get_own_survey(request.user, slug)
         return view(request, survey, **rest)
 
     return wrapper

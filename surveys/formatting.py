@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from privacy.mechanism.mechanisms import round_up_epsilon
@@ -27,6 +28,13 @@ def odds_factor(value: float) -> str:
 
 def whole(value: int) -> str:
     return f"{value:,}"
+
+
+def join_list(words: Sequence[str], *, last: str = "and") -> str:
+    """a; a and b; a, b and c"""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def moment(value: datetime) -> str:

@@ -29,7 +29,7 @@ from aggregator.exports import tables as exports
 from aggregator.problems import CONTENT_TYPE as PROBLEM_TYPE
 from aggregator.results.results import Results, find_view
 from aggregator.results.survey_list import find_surveys, read_lines
-from surveys.models import Survey
+from surveys.access import get_own_survey
 
 
 class CsvRenderer(BaseRenderer):
@@ -117,8 +117,7 @@ def estimates_csv(request: Request, slug: str) -> HttpResponseBase:
 
 
 def _find_results(request: Request, slug: str) -> Results:
-    own = Survey.objects.owned_by(request.user)
-    found = find_view(get_object_or_404(own, slug=slug)).results
+    found = find_view(get_own_survey(request.user, slug)).results
     if found is None:
         raise TooFewResponses
     return found

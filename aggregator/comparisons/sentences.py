@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from aggregator.comparisons.indicators import (
 )
 from aggregator.comparisons.jobs import ComparisonStanding
 from aggregator.models import Comparison
-from surveys.formatting import percent, points
+from surveys.formatting import join_list, percent, points
 from surveys.manifest.manifest import Manifest
 
 EXPLORATORY = (
@@ -83,7 +83,7 @@ def describe_impossible(standing: ComparisonStanding) -> str:
     if not standing.alarms:
         return IMPOSSIBLE
     numbers = [f"Q{name.removeprefix('q')}" for name in standing.alarms]
-    return f"{IMPOSSIBLE} The alarm was raised for {join(numbers)}."
+    return f"{IMPOSSIBLE} The alarm was raised for {join_list(numbers)}."
 
 
 def describe_title(manifest: Manifest, comparison: Comparison) -> str:
@@ -93,11 +93,7 @@ def describe_title(manifest: Manifest, comparison: Comparison) -> str:
         return "All pairs of questions"
     if comparison.kind == Comparison.Kind.TABLE:
         return f"{labels[0]} by {labels[1]}"
-    return f"{labels[0]} explained by {join(labels[1:])}"
-
-
-def join(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return f"{labels[0]} explained by {join_list(labels[1:])}"
 
 
 def write_p_value(p: float) -> str:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from aggregator.results.estimands import Among
 from aggregator.results.results import Estimate, QuestionResult, Results
-from surveys.formatting import percent, points, whole
+from surveys.formatting import join_list, percent, points, whole
 
 CONTRADICTION = (
     "The codes contradict the design: no share between 0 and 100 % would plausibly produce them."
@@ -75,11 +75,10 @@ def describe_alarm(results: Results) -> str:
     numbers = [f"Q{question.number}" for question in results.alarms]
     if not numbers:
         return ""
-    listed = numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
     return (
-        f"The codes of {listed} hardly come from this survey's page alone: under its design "
-        "a pattern like this turns up in fewer than 1 of 100 surveys, however often one looks. "
-        "Invented reports are a likely cause."
+        f"The codes of {join_list(numbers)} hardly come from this survey's page alone: under its "
+        "design a pattern like this turns up in fewer than 1 of 100 surveys, however often one "
+        "looks. Invented reports are a likely cause."
     )
 
 

@@ -15,10 +15,18 @@ TWO_COINS = 25
 OFFERED_FLIPS = (TWO_COINS, 40, 33, 20, 12, 5)
 STRONG_FROM = 25
 MEDIUM_FROM = 12
+LIGHT = "light"
 # Above this total the odds of a guess may move by a factor of more than 148.
 HIGH_TOTAL_EPSILON = 5.0
 # Above this total the respondent's page refuses to ask (LARGEST_TOTAL in report/manifest.js).
 LARGEST_TOTAL_EPSILON = 20.0
+
+
+def strength_word(flips: int) -> str:
+    """A key, the same in every language."""
+    if flips >= STRONG_FROM:
+        return "strong"
+    return "medium" if flips >= MEDIUM_FROM else LIGHT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +60,11 @@ class Strength:
 
     @property
     def word(self) -> str:
-        if self.flips >= STRONG_FROM:
-            return "strong"
-        return "medium" if self.flips >= MEDIUM_FROM else "light"
+        return strength_word(self.flips)
 
     @property
     def is_light(self) -> bool:
-        return self.word == "light"
+        return self.word == LIGHT
 
     @property
     def sentence(self) -> str:

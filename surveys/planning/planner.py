@@ -36,7 +36,13 @@ from privacy.planning.precision import (
     watched_half_width,
 )
 from surveys.formatting import percent, points, whole
-from surveys.manifest.strength import HIGH_TOTAL_EPSILON, LARGEST_TOTAL_EPSILON, MEDIUM_FROM
+from surveys.manifest.strength import (
+    HIGH_TOTAL_EPSILON,
+    LARGEST_TOTAL_EPSILON,
+    MEDIUM_FROM,
+    TWO_COINS,
+)
+from surveys.planning.assumptions import ASKED, DIFFERENCE, MARGIN, PEOPLE, REFUSING, SHARE
 
 DELTA = 1e-6
 POWER = 0.8
@@ -53,19 +59,19 @@ HALF = 0.5  # an interval of ± 50 points says nothing
 class PlanInput:
     """What a researcher expects and wants; shares are fractions."""
 
-    share: float = 0.2
-    people: int = 400
-    margin: float = 0.05
-    flips: int = 25
+    share: float = SHARE
+    people: int = PEOPLE
+    margin: float = MARGIN
+    flips: int = TWO_COINS
     questions: int = 1
     options: int = 2
     refusal: bool = False
-    refusing: float = 0.05  # of those who are asked
+    refusing: float = REFUSING  # of those who are asked
     rule: bool = False
-    asked: float = 0.5  # of all, where there is a rule
+    asked: float = ASKED  # of all, where there is a rule
     part: float = 1.0  # of the people who draw the question, where each gets a random part
     mean: bool = False  # of a number, which is told as a share of its range
-    difference: float = 0.1
+    difference: float = DIFFERENCE
     watched: bool = False
 
     @property

@@ -1,7 +1,7 @@
 """What a question costs, in ε and in people, and what each of its switches adds.
 
 People are those who must take part for a share known to ± 5 points, with an end fixed
-beforehand; the assumptions are the constants below, and every sentence says which it makes.
+beforehand; the assumptions are those of assumptions.py, and every sentence says which it makes.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from privacy.planning.follow_ups import (
 )
 from privacy.planning.precision import one_report_spread, people_for_half_width
 from surveys.formatting import epsilon as write_epsilon
-from surveys.formatting import percent, points, whole
+from surveys.formatting import join_list, percent, points, whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion, with_strength
 from surveys.manifest.strength import Strength, describe_strength
+from surveys.planning.assumptions import (
+    ASKED,
+    FOLLOW_UP_ASKED,
+    FOLLOW_UP_PEOPLE,
+    MARGIN,
+    REFUSING,
+    SHARE,
+)
 
-SHARE = 0.2
-MARGIN = 0.05
-REFUSING = 0.05
-ASKED = 0.5
 NO_ROOM = (
     f"would add a code, and {MAX_SYMBOLS} are the most that a question may have: offer fewer "
     "answers first."
 )
 LONG_SCALE = 6  # points from which on a longer scale's mean is clearly better known
-# A follow-up as STATISTICS and /methods compare them.
-FOLLOW_UP_ASKED = 0.3
-FOLLOW_UP_PEOPLE = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +245,7 @@ def _describe_codes(question: ManifestQuestion) -> str:
         parts.append("“prefer not to say”")
     if question.rule is not None:
         parts.append("“not asked”")
-    made = f": {', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else ""
+    made = f": {join_list(parts)}" if len(parts) > 1 else ""
     return f"k = {question.k}{made}"
 
 
@@ -252,9 +253,10 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
     lines = []
     numbers = _dependants(manifest, question)
     if numbers:
+        names = [f"Q{number}" for number in numbers]
         verbs = ("depends", "tells") if len(numbers) == 1 else ("depend", "tell")
         lines.append(
-            f"{_name(numbers)} {verbs[0]} on it and {verbs[1]} about it too: together "
+            f"{join_list(names)} {verbs[0]} on it and {verbs[1]} about it too: together "
             f"ε = {write_epsilon(manifest.statement_epsilon(question))}."
         )
     coins = manifest.coin_epsilon_of(question)
@@ -289,11 +291,6 @@ def _dependants(manifest: Manifest, question: ManifestQuestion) -> list[int]:
             tied.add(other.name)
             numbers.append(other.number)
     return numbers
-
-
-def _name(numbers: list[int]) -> str:
-    names = [f"Q{number}" for number in numbers]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _describe_several(question: ManifestQuestion) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.names import split_name
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
@@ -95,7 +96,6 @@ def describe_rule(rule: Rule, *, questions: Sequence[ManifestQuestion]) -> str:
                 return f"({joined})" if inside else joined
         name, item = split_name(part["name"])
         chosen = [f"“{texts[part['name'], code]}”" for code in part["is"]]
-        either = " or ".join((", ".join(chosen[:-1]), chosen[-1])) if len(chosen) > 1 else chosen[0]
-        return f"{name.upper()} {'has' if item else 'is'} {either}"
+        return f"{name.upper()} {'has' if item else 'is'} {join_list(chosen, last='or')}"
 
     return write(rule, inside=False)

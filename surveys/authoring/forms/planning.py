@@ -10,7 +10,9 @@ from django import forms
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
 from surveys.authoring.forms.fields import decimal_range, number_messages
 from surveys.authoring.forms.settings import MAX_PEOPLE
+from surveys.manifest.strength import TWO_COINS
 from surveys.models import MAX_QUESTIONS
+from surveys.planning.assumptions import DIFFERENCE, MARGIN, PEOPLE, SHARE
 from surveys.planning.planner import PlanInput
 
 
@@ -103,17 +105,17 @@ class PlanForm(forms.Form):
     )
 
     DEFAULTS = {
-        "share": "20",
-        "margin": "5",
-        "people": "400",
-        "flips": "25",
+        "share": f"{100 * SHARE:g}",
+        "margin": f"{100 * MARGIN:g}",
+        "people": str(PEOPLE),
+        "flips": str(TWO_COINS),
         "questions": "1",
         "options": "2",
         "refusing": "",
         "asked": "",
         "part": "",
         "figure": "share",
-        "difference": "10",
+        "difference": f"{100 * DIFFERENCE:g}",
         "closing": "fixed",
     }
 

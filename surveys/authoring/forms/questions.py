@@ -13,6 +13,7 @@ from surveys.authoring.forms.question_base import (
     RuledForm,
     question_text,
 )
+from surveys.formatting import join_list
 from surveys.manifest.plain_text import fold
 from surveys.manifest.questions import NONE_TEXT, REFUSED_TEXT
 from surveys.models import MAX_OPTION_LENGTH, Question
@@ -106,7 +107,7 @@ class ChoiceForm(ProtectedForm, OptionsForm):
             verb = "counts as one" if len(extras) == 1 else "count as two"
             self.add_error(
                 "options",
-                f"There are {options} options, and {' and '.join(extras)} {verb} more. Delete "
+                f"There are {options} options, and {join_list(extras)} {verb} more. Delete "
                 f"some: {most} are the most possible.",
             )
 

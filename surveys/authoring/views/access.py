@@ -11,9 +11,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from accounts.models import User
+from surveys.access import get_own_survey
 from surveys.authoring.errors import SurveyError
 from surveys.authoring.forms.translations import PREFIX
-from surveys.models import Question, Survey
+from surveys.models import Question
 
 # What people typed and would lose if a refusal did not show it to them.
 TYPED_FIELDS = (
@@ -34,14 +35,9 @@ def signed_in_user(request: HttpRequest) -> User:
     return cast(User, request.user)
 
 
-def get_own_survey(request: HttpRequest, slug: str) -> Survey:
-    return get_object_or_404(Survey.objects.owned_by(request.user), slug=slug)
-
-
 def get_own_question(request: HttpRequest, slug: str, pk: int) -> Question:
-    """The question of this survey of one's own; a question of another survey answers 404."""
-    own = Question.objects.filter(survey__owner=signed_in_user(request)).select_related("survey")
-    return get_object_or_404(own, survey__slug=slug, pk=pk)
+    """Return a question of the user's survey; a question of another survey answers 404."""
+    return get_object_or_404(get_own_survey(request.user, slug).questions, pk=pk)
 
 
 def authoring(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

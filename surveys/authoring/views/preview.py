@@ -6,8 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from surveys.access import get_own_survey
 from surveys.authoring.drafts import describe, describe_words
-from surveys.authoring.views.access import authoring, get_own_survey
+from surveys.authoring.views.access import authoring
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Survey
 from surveys.respondent.page import render_notice, render_questions
@@ -18,7 +19,7 @@ from surveys.respondent.views.compressed import HTML, answer
 @authoring
 def preview(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the author the same page; it neither stores nor sends."""
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     content, words = _freeze(survey)
     manifest = parse_manifest(content)
     language = request.GET.get("lang", manifest.language)
@@ -42,7 +43,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @authoring
 def preview_manifest(request: HttpRequest, slug: str) -> HttpResponse:
-    content, _ = _freeze(get_own_survey(request, slug))
+    content, _ = _freeze(get_own_survey(request.user, slug))
     return answer(request, content, content_type="application/json")
 
 

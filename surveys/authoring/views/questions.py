@@ -11,12 +11,13 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
+from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.answers import name_answers
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import BrokenRules, TooManyQuestions
 from surveys.authoring.forms import QUESTION_FORMS, QuestionForm
-from surveys.authoring.views.access import authoring, get_own_question, get_own_survey
+from surveys.authoring.views.access import authoring, get_own_question
 from surveys.authoring.views.draft_page import (
     REFUSED,
     link_packing,
@@ -43,7 +44,7 @@ ASK_PRICE = "price"  # works out the price and stores nothing: a button, or the 
 @authoring
 def create(request: HttpRequest, slug: str) -> HttpResponse:
     """Choose a type first; then its form."""
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     require_draft(survey)
     usual = Question.Type.YES_NO if request.method == "POST" else ""
     chosen = request.GET.get("type", usual)

@@ -12,9 +12,10 @@ from django.utils.text import Truncator
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
+from surveys.access import get_own_survey
 from surveys.authoring.qr_codes import draw_png, draw_svg
 from surveys.authoring.state import describe_state
-from surveys.authoring.views.access import authoring, get_own_survey
+from surveys.authoring.views.access import authoring
 from surveys.manifest.languages import translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey
@@ -54,7 +55,7 @@ def _make_link(request: HttpRequest, survey: Survey, language: str = "") -> Link
 @require_safe
 @authoring
 def share(request: HttpRequest, slug: str) -> HttpResponse:
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     wave = survey.wave
     context: dict[str, object] = {"survey": survey, "wave": wave}
     if wave is not None:
@@ -89,7 +90,7 @@ def qr_png(request: HttpRequest, slug: str) -> HttpResponse:
 @authoring
 def poster(request: HttpRequest, slug: str) -> HttpResponse:
     """One page to print, in the words of those who walk by; only its edge speaks to the author."""
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     wave = survey.wave
     if wave is None:
         return redirect("surveys:share", slug=slug)  # where it says that this comes later
@@ -113,7 +114,7 @@ def poster(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _find_link(request: HttpRequest, slug: str) -> tuple[Survey, Link]:
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     wave = survey.wave
     if wave is None:
         raise Http404

@@ -10,12 +10,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from privacy.mechanism.accounting import cumulative_epsilon
+from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import ChangedMeanwhile, NotLaunchable, NotOpen
 from surveys.authoring.forms import SettingsForm, SurveyTextForm
 from surveys.authoring.state import describe_state
-from surveys.authoring.views.access import authoring, get_own_survey, signed_in_user
+from surveys.authoring.views.access import authoring, signed_in_user
 from surveys.authoring.views.draft_page import (
     REFUSED,
     page_or_form,
@@ -49,7 +50,7 @@ def _status(form: SurveyTextForm) -> int:
 @authoring
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
     """The survey's home: a workbench while it is a draft, a record once it was opened."""
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     wave = survey.wave
     if wave is None:
         return show_draft(request, survey)
@@ -82,7 +83,7 @@ def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
 @page_or_form
 @authoring
 def settings(request: HttpRequest, slug: str) -> HttpResponse:
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     require_draft(survey)
     posted = posted_to(request)
     everything = describe(survey=survey, wave_number=1)
@@ -110,7 +111,7 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
 @authoring
 def launch(request: HttpRequest, slug: str) -> HttpResponse:
     """Show exactly what would be frozen; freeze it only if it is still the same."""
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     require_draft(survey)
     problem = ""
     if request.method == "POST":
@@ -138,7 +139,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
 @page_or_form
 @authoring
 def close(request: HttpRequest, slug: str) -> HttpResponse:
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     wave = survey.wave
     if wave is None or not wave.is_open:
         raise NotOpen
@@ -152,7 +153,7 @@ def close(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @authoring
 def copy(request: HttpRequest, slug: str) -> HttpResponse:
-    copied = services.copy_survey(survey=get_own_survey(request, slug))
+    copied = services.copy_survey(survey=get_own_survey(request.user, slug))
     messages.success(request, "This is the copy. Nothing of it is open yet.")
     return to_edit(copied)
 
@@ -160,7 +161,7 @@ def copy(request: HttpRequest, slug: str) -> HttpResponse:
 @page_or_form
 @authoring
 def delete(request: HttpRequest, slug: str) -> HttpResponse:
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     require_draft(survey)
     if request.method == "POST":
         services.delete_draft(survey=survey)

@@ -8,12 +8,13 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 
+from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.drafts import describe
 from surveys.authoring.forms import LanguageForm, TranslationForm
 from surveys.authoring.forms.translations import PREFIX, field_name
 from surveys.authoring.translations import list_states, list_unused
-from surveys.authoring.views.access import authoring, get_own_survey
+from surveys.authoring.views.access import authoring
 from surveys.authoring.views.draft_page import REFUSED, page_or_form, posted_to, require_draft
 from surveys.manifest.languages import NAMES, SourceText, list_missing, list_texts, name_language
 from surveys.models import Survey, Translation
@@ -25,7 +26,7 @@ TEXTS_OF_A_PART = 100
 @page_or_form
 @authoring
 def languages(request: HttpRequest, slug: str) -> HttpResponse:
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     if request.method == "POST":
         require_draft(survey)
     wave = survey.wave
@@ -48,7 +49,7 @@ def languages(request: HttpRequest, slug: str) -> HttpResponse:
 @authoring
 def translation(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """The words of one language, a part of a long survey at a time."""
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     require_draft(survey)
     found = _find_translation(request, survey, code)
     manifest = describe(survey=survey, wave_number=1)
@@ -108,7 +109,7 @@ def _find_homeless(posted: QueryDict, sources: Iterable[SourceText]) -> list[str
 @page_or_form
 @authoring
 def remove(request: HttpRequest, slug: str, code: str) -> HttpResponse:
-    survey = get_own_survey(request, slug)
+    survey = get_own_survey(request.user, slug)
     require_draft(survey)
     found = get_object_or_404(survey.translations, language=code)
     name = name_language(code)

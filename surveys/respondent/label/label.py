@@ -14,7 +14,6 @@ from surveys.respondent.label.odds import (
     describe_together,
     equivalent_flips,
     is_light_anywhere,
-    strength_word,
 )
 from surveys.respondent.label.parts import Odds, PrivacyLabel, Row
 from surveys.respondent.label.process import describe_process
@@ -27,7 +26,6 @@ __all__ = [
     "describe_protection",
     "equivalent_flips",
     "is_light_anywhere",
-    "strength_word",
 ]
 
 

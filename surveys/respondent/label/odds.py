@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from privacy.mechanism.drawing import SCALE
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
-from surveys.manifest.strength import MEDIUM_FROM, STRONG_FROM
+from surveys.manifest.strength import LIGHT, strength_word
 from surveys.respondent.label.names import (
     form_of_tenths,
     name_questions,
@@ -44,13 +44,6 @@ def equivalent_flips(*, k: int, threshold: int) -> int:
     """Return 100 / (1 + e^ε), rounded down: for k = 2, how many of 100 send the other code."""
     swapped = SCALE - threshold
     return 100 * swapped // (swapped + (k - 1) * threshold)
-
-
-def strength_word(flips: int) -> str:
-    """A key, the same in every language."""
-    if flips >= STRONG_FROM:
-        return "strong"
-    return "medium" if flips >= MEDIUM_FROM else "light"
 
 
 def _flips_of(epsilon: float) -> int:
@@ -175,7 +168,7 @@ def guess_from_one() -> str:
 def is_light_anywhere(manifest: Manifest) -> bool:
     """Whether one answer or all together are protected lightly, in the browser or with coins."""
     flips = [_flips(manifest, question) for question in scrambled(manifest)]
-    return "light" in map(strength_word, (*flips, _flips_of(manifest.epsilon)))
+    return LIGHT in map(strength_word, (*flips, _flips_of(manifest.epsilon)))
 
 
 def describe_together(manifest: Manifest) -> tuple[str, ...]:
@@ -197,6 +190,6 @@ def describe_together(manifest: Manifest) -> tuple[str, ...]:
         first = _("Together, your codes say more than one alone.")
     # With coins one may tell more, and the page of the coins has a label of its own.
     word = strength_word(_flips_of(manifest.drawn_epsilon))
-    if word != "light":
+    if word != LIGHT:
         return (first, _(TOGETHER[word]))
     return (first, _(TOGETHER[word]), _("Someone who saw them all could make a fair guess."))

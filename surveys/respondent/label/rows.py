@@ -7,6 +7,7 @@ from django.utils.translation import ngettext
 
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
+from surveys.manifest.strength import LIGHT
 from surveys.respondent.label.names import name_questions, scrambled, sent_as_answered, write_whole
 from surveys.respondent.label.odds import describe_odds, guess_from_one
 from surveys.respondent.label.parts import Row
@@ -16,7 +17,7 @@ from surveys.respondent.label.precision import describe_finding
 def describe_rows(manifest: Manifest) -> tuple[Row, ...]:
     several = len(scrambled(manifest)) > 1
     odds = describe_odds(manifest)
-    light = any(one.strength == "light" for one in odds)
+    light = any(one.strength == LIGHT for one in odds)
     plain = len(sent_as_answered(manifest))
     more = ((guess_from_one(),) if light else ()) + _describe_readable(manifest)
     return (

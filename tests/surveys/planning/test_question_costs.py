@@ -14,11 +14,8 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.manifest.strength import describe_strength
+from surveys.planning.assumptions import ASKED, MARGIN, REFUSING, SHARE
 from surveys.planning.question_costs import (
-    ASKED,
-    MARGIN,
-    REFUSING,
-    SHARE,
     Price,
     describe_ties,
     offer_packing,

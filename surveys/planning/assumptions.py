@@ -1,0 +1,13 @@
+"""What planning assumes where an author has said nothing else; shares are fractions."""
+
+from __future__ import annotations
+
+SHARE = 0.2  # of the answer that is asked about
+MARGIN = 0.05  # the wanted precision: half of the interval's width
+PEOPLE = 400
+REFUSING = 0.05  # of the people who are asked
+ASKED = 0.5  # of all people, where a rule decides
+DIFFERENCE = 0.1  # between two groups
+# A follow-up, as docs/methods.md compares the two ways to ask it.
+FOLLOW_UP_ASKED = 0.3
+FOLLOW_UP_PEOPLE = 2000
