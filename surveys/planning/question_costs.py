@@ -44,7 +44,7 @@ LONG_SCALE = 6  # points from which on a longer scale's mean is clearly better k
 
 
 @dataclass(frozen=True, kw_only=True)
-class Price:
+class QuestionCost:
     """`statement` is what all codes tell about the question: its own ε and its dependants'.
 
     Where people may toss coins instead, both are those of the dearer way to answer.
@@ -63,18 +63,18 @@ class Price:
     warnings: tuple[str, ...]
 
 
-def price_question(manifest: Manifest, question: ManifestQuestion) -> Price | None:
-    """Work out the price of one question of a survey; None where nothing is scrambled."""
+def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> QuestionCost | None:
+    """Work out the cost of one question of a survey; None where nothing is scrambled."""
     if not question.is_protected:
         return None
     strength = describe_strength(question.flips, symbols=question.k)
     switches = []
     if question.refusal:
-        switches.append(price_refusal(question))
+        switches.append(describe_refusal_cost(question))
     if question.rule is not None:
-        switches.append(price_rule(question))
+        switches.append(describe_rule_cost(question))
     coins = manifest.coin_epsilon_of(question)
-    return Price(
+    return QuestionCost(
         epsilon=max(question.epsilon, coins),
         statement=max(manifest.statement_epsilon(question), coins),
         strength=strength,
@@ -88,7 +88,7 @@ def price_question(manifest: Manifest, question: ManifestQuestion) -> Price | No
     )
 
 
-def price_refusal(question: ManifestQuestion) -> str:
+def describe_refusal_cost(question: ManifestQuestion) -> str:
     """What "prefer not to say" adds or would add."""
     if _is_full(question, refusal=True):
         return f"“Prefer not to say” {NO_ROOM}"
@@ -99,7 +99,7 @@ def price_refusal(question: ManifestQuestion) -> str:
     )
 
 
-def price_rule(question: ManifestQuestion) -> str:
+def describe_rule_cost(question: ManifestQuestion) -> str:
     """What a rule adds or would add."""
     any_rule = question.rule or {"all": []}
     if _is_full(question, rule=any_rule):

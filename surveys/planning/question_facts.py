@@ -10,7 +10,12 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.names import split_name
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 from surveys.manifest.rules import Rule
-from surveys.planning.question_costs import PackedOffer, Price, offer_packing, price_question
+from surveys.planning.question_costs import (
+    PackedOffer,
+    QuestionCost,
+    find_question_cost,
+    offer_packing,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +28,7 @@ class QuestionFacts:
     options: tuple[str, ...]
     details: tuple[str, ...]
     rule: str
-    price: Price | None
+    cost: QuestionCost | None
     packing: PackedOffer | None
 
 
@@ -40,7 +45,7 @@ def find_facts(manifest: Manifest, question: ManifestQuestion) -> QuestionFacts:
         options=_list_options(question),
         details=tuple(_list_details(question)),
         rule="" if rule is None else describe_rule(rule, questions=manifest.questions),
-        price=price_question(manifest, question),
+        cost=find_question_cost(manifest, question),
         packing=offer_packing(manifest, question),
     )
 

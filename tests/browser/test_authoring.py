@@ -113,7 +113,7 @@ def test_a_survey_is_authored_and_opened_by_keyboard(
     ]
 
 
-def test_the_price_of_each_switch_is_seen_while_editing(page: Page, live: LiveApplication) -> None:
+def test_the_cost_of_each_switch_is_seen_while_editing(page: Page, live: LiveApplication) -> None:
     sign_in(page, live)
     survey = make_survey(owner=User.objects.get(), questions=["Do you smoke?"])
     page.goto(f"{live.url}/surveys/{survey.slug}/questions/new?type=yes_no")

@@ -155,7 +155,7 @@ class QuestionForm(forms.Form):
         return questions
 
     def shown(self) -> Question | None:
-        """The question to price: as typed, or as stored; None where too little is known."""
+        """The question to cost: as typed, or as stored; None where too little is known."""
         if self.is_bound:
             return None if self.errors else self.candidate()
         if self.question is not None and self.question.type == self.type:

@@ -85,7 +85,7 @@ def _list_items(
         (
             question,
             facts,
-            urlencode(plan_for_question(manifest, facts.question)) if facts.price else "",
+            urlencode(plan_for_question(manifest, facts.question)) if facts.cost else "",
             link_packing(survey, facts=facts, parent=parent or question, child=question),
         )
         for question, facts, parent in zip(questions, all_facts, parents, strict=False)

@@ -1,4 +1,4 @@
-"""Questions of a draft: choose a type, write, price, move, delete."""
+"""Questions of a draft: choose a type, write, see the cost, move, delete."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from surveys.authoring.views.draft_page import (
     total_context,
 )
 from surveys.models import Question, Survey
-from surveys.planning.question_costs import describe_ties, price_refusal, price_rule
+from surveys.planning.question_costs import describe_refusal_cost, describe_rule_cost, describe_ties
 from surveys.planning.question_facts import find_facts
 
 STEPS = {"up": -1, "down": 1}
@@ -37,7 +37,7 @@ RULE_DROPPED = (
     "The question has no rule any more: a group that is not scrambled is asked of everybody, "
     "because leaving it out would tell what was answered before."
 )
-ASK_PRICE = "price"  # works out the price and stores nothing: a button, or the page by itself
+ASK_COST = "cost"  # works out the cost and stores nothing: a button, or the page by itself
 
 
 @page_or_form
@@ -107,7 +107,7 @@ def _is_while_writing(request: HttpRequest) -> bool:
 
 
 def _is_to_be_stored(request: HttpRequest, form: QuestionForm) -> bool:
-    return request.method == "POST" and form.is_valid() and ASK_PRICE not in request.POST
+    return request.method == "POST" and form.is_valid() and ASK_COST not in request.POST
 
 
 def _choose_type(
@@ -131,9 +131,13 @@ def _show_form(request: HttpRequest, survey: Survey, form: QuestionForm) -> Http
         "form": form,
         "question": form.question,
         "earlier": _list_answers(form.earlier),
-        "priced": ASK_PRICE in request.POST and not form.errors and not _is_while_writing(request),
-        "unpriced": next(iter(form.errors.values()), [""])[0] if _is_while_writing(request) else "",
-        **_price(survey, form),
+        "cost_asked": ASK_COST in request.POST
+        and not form.errors
+        and not _is_while_writing(request),
+        "cost_problem": next(iter(form.errors.values()), [""])[0]
+        if _is_while_writing(request)
+        else "",
+        **_cost(survey, form),
     }
     status = REFUSED if form.errors and not _is_while_writing(request) else 200
     return render(request, "surveys/authoring/question_form.html", context, status=status)
@@ -153,7 +157,7 @@ def _call_answers(question: Question) -> list[str]:
     return names
 
 
-def _price(survey: Survey, form: QuestionForm) -> dict[str, Any]:
+def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
     """What the question would cost as it stands in the form, and all together with it."""
     candidate = form.shown()
     if candidate is None:
@@ -167,8 +171,8 @@ def _price(survey: Survey, form: QuestionForm) -> dict[str, Any]:
     return {
         "symbols": described.k if described.is_protected else None,
         "facts": facts,
-        "refusal_price": price_refusal(described) if "refusal" in form.fields else "",
-        "rule_price": price_rule(described) if described.is_protected else "",
+        "refusal_cost": describe_refusal_cost(described) if "refusal" in form.fields else "",
+        "rule_cost": describe_rule_cost(described) if described.is_protected else "",
         "rule_ties": describe_ties(manifest, described) if described.is_protected else "",
         "packing_link": link_packing(survey, facts=facts, parent=parent, child=candidate),
         **total_context(manifest),

@@ -1,4 +1,4 @@
-"""Questions of all types over HTTP: choosing a type, writing, pricing, moving, deleting."""
+"""Questions of all types over HTTP: choosing a type, writing, costing, moving, deleting."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_question_of_each_type_is_added_edited_and_shown(
     add(survey, text="First?")
     form = author.get(new(survey, type_))
     assert form.status_code == 200
-    assert ("Work out the price" in words(form)) == (type_ not in ("information", "declared"))
+    assert ("Work out the cost" in words(form)) == (type_ not in ("information", "declared"))
     answer = author.post(new(survey, type_), GOOD[type_])
     question = survey.questions.get(position=2)
     assert answer["Location"] == f"{at('edit', survey)}#question-{question.pk}"
@@ -143,7 +143,7 @@ def test_what_is_stored_comes_back_in_the_form(author: Client, survey: Survey) -
         ("yes_no", {"rule": "Q1 is yes and Q1 is no"}, "rule", "Question 2 would never be asked"),
     ],
 )
-@pytest.mark.parametrize("more", [{}, {"price": "1"}])
+@pytest.mark.parametrize("more", [{}, {"cost": "1"}])
 def test_what_does_not_fit_is_said_at_its_field_and_kept(
     author: Client,
     survey: Survey,
@@ -290,12 +290,12 @@ def test_a_draft_in_which_nothing_is_scrambled_says_so_in_its_preview(
     assert "No question is scrambled yet" in words(author.get(at("preview", survey)))
 
 
-# --- prices --------------------------------------------------------------------------------------
+# --- costs --------------------------------------------------------------------------------------
 
 
-def test_the_price_is_worked_out_and_nothing_is_stored(author: Client, survey: Survey) -> None:
+def test_the_cost_is_worked_out_and_nothing_is_stored(author: Client, survey: Survey) -> None:
     add(survey)
-    posted = {**GOOD["choice"], "refusal": "on", "rule": "Q1 is yes", "price": "1"}
+    posted = {**GOOD["choice"], "refusal": "on", "rule": "Q1 is yes", "cost": "1"}
     page = author.post(new(survey, "choice"), posted)
     assert page.status_code == 200
     text = words(page)
@@ -306,9 +306,9 @@ def test_the_price_is_worked_out_and_nothing_is_stored(author: Client, survey: S
     assert "A\nB\nC</textarea>" in page.text
 
 
-def test_the_price_follows_what_is_being_written(author: Client, survey: Survey) -> None:
+def test_the_cost_follows_what_is_being_written(author: Client, survey: Survey) -> None:
     while_writing = {"HX-Request": "true"}
-    posted = {**GOOD["choice"], "text": " ", "price": "1"}
+    posted = {**GOOD["choice"], "text": " ", "cost": "1"}
     page = author.post(new(survey, "choice"), posted, headers=while_writing)
     assert page.status_code == 200
     assert "Each other code is sent" in words(page)
@@ -322,12 +322,12 @@ def test_the_price_follows_what_is_being_written(author: Client, survey: Survey)
 
 @pytest.mark.parametrize("while_writing", [False, True])
 @pytest.mark.parametrize("type_", ["scale", "choice"])
-def test_a_wrong_rule_hides_the_price_and_says_so(
+def test_a_wrong_rule_hides_the_cost_and_says_so(
     author: Client, survey: Survey, type_: str, while_writing: bool
 ) -> None:
     add(survey)
     headers = {"HX-Request": "true"} if while_writing else {}
-    posted = {**GOOD[type_], "rule": "foo", "price": "1"}
+    posted = {**GOOD[type_], "rule": "foo", "cost": "1"}
     text = words(author.post(new(survey, type_), posted, headers=headers))
     reason = "this is settled: [^.]*“foo”" if while_writing else "the problems above are settled."
     assert re.search(f"It is worked out once {reason}", text)
@@ -338,7 +338,7 @@ def test_a_wrong_rule_hides_the_price_and_says_so(
     assert "depends on the number of answers" not in text
 
 
-def test_switches_say_their_price_before_they_are_used(author: Client, survey: Survey) -> None:
+def test_switches_say_their_cost_before_they_are_used(author: Client, survey: Survey) -> None:
     text = words(author.get(new(survey, "yes_no")))
     # STATISTICS §10.5
     assert "adds a code: about 1,941 people for ±5 points instead of 1,399" in text
@@ -348,7 +348,7 @@ def test_switches_say_their_price_before_they_are_used(author: Client, survey: S
 
 def test_a_follow_up_behind_yes_is_offered_in_one_code(author: Client, survey: Survey) -> None:
     parent = add(survey, text="Ever & ever?")
-    posted = {"text": "And last year?", "flips": "25", "rule": "Q1 is yes", "price": "1"}
+    posted = {"text": "And last year?", "flips": "25", "rule": "Q1 is yes", "cost": "1"}
     page = author.post(new(survey, "yes_no"), posted)
     text = words(page)
     # STATISTICS §10.2: .070 apart and .031 packed at the same 2 ln 3
@@ -385,7 +385,7 @@ def test_a_stored_follow_up_is_offered_a_new_question(author: Client, survey: Su
 def test_other_rules_are_offered_no_packing(author: Client, survey: Survey, rule: str) -> None:
     add(survey)
     add(survey, refusal=True)
-    posted = {"text": "Then?", "flips": "25", "rule": rule, "price": "1"}
+    posted = {"text": "Then?", "flips": "25", "rule": rule, "cost": "1"}
     assert "one question with a follow-up" not in words(author.post(new(survey, "yes_no"), posted))
 
 
@@ -474,7 +474,7 @@ def settings_of(survey: Survey, drawn: str) -> dict[str, object]:
     }
 
 
-def test_a_random_part_is_chosen_beside_its_price(author: Client, everything: Survey) -> None:
+def test_a_random_part_is_chosen_beside_its_cost(author: Client, everything: Survey) -> None:
     text = words(author.get(at("settings", everything)))
     # Blocks: 1, 4 and 5 are tied by a rule; 2, 3 and 6 stand alone.
     assert "Of 4 blocks" in text

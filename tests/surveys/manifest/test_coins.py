@@ -1,4 +1,4 @@
-"""Two coins as a wave of their own: what is derived, opened, priced and closed with a survey."""
+"""Two coins as a wave of their own: what is derived, opened, what they cost, and how they are closed with a survey."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Question, Survey, Wave
-from surveys.planning.question_costs import price_question
+from surveys.planning.question_costs import find_question_cost
 from surveys.respondent.label.label import describe_protection
 from tests.support.factories import make_launched_survey, make_survey
 from tests.support.fielding import send_codes, sign_in
@@ -72,7 +72,7 @@ def test_without_the_switch_or_a_question_for_it_there_is_nothing_to_toss_for() 
     assert "no question can be answered with them" in problem
 
 
-class TestPrice:
+class TestCost:
     def test_the_dearer_way_to_answer_is_the_total(self) -> None:
         weak = draft_of(make_survey(flips=40, coins=True))  # 2 ln(60/40) in the browser
         assert weak.drawn_epsilon == pytest.approx(2 * math.log(1.5), abs=1e-6)
@@ -89,11 +89,11 @@ class TestPrice:
 
     def test_a_question_is_priced_by_the_dearer_way(self) -> None:
         manifest = draft_of(make_survey(flips=40, coins=True))
-        price = price_question(manifest, manifest.questions[0])
-        assert price is not None
-        assert price.epsilon == pytest.approx(math.log(3), abs=1e-6)
-        assert price.epsilon <= price.statement
-        assert price.lines == (
+        cost = find_question_cost(manifest, manifest.questions[0])
+        assert cost is not None
+        assert cost.epsilon == pytest.approx(math.log(3), abs=1e-6)
+        assert cost.epsilon <= cost.statement
+        assert cost.lines == (
             "With two coins it tells more than in the browser: ε = 1.10 instead of 0.41.",
         )
 

@@ -16,13 +16,13 @@ from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.manifest.strength import describe_strength
 from surveys.planning.assumptions import ASKED, MARGIN, REFUSING, SHARE
 from surveys.planning.question_costs import (
-    Price,
+    QuestionCost,
+    describe_refusal_cost,
+    describe_rule_cost,
     describe_ties,
+    find_question_cost,
     offer_packing,
     people_needed,
-    price_question,
-    price_refusal,
-    price_rule,
 )
 from surveys.planning.question_facts import list_facts
 from surveys.planning.subsets import describe_subset, list_blocks, list_subsets
@@ -65,10 +65,10 @@ def survey_of(*questions: ManifestQuestion, drawn: int | None = None) -> Manifes
     )
 
 
-def price_of(question: ManifestQuestion) -> Price:
-    price = price_question(survey_of(question), question)
-    assert price is not None
-    return price
+def cost_of(question: ManifestQuestion) -> QuestionCost:
+    cost = find_question_cost(survey_of(question), question)
+    assert cost is not None
+    return cost
 
 
 def test_people_needed_are_the_statistics_own() -> None:
@@ -86,7 +86,7 @@ def test_a_full_question_has_no_room_for_another_code() -> None:
         (make("choice", options=63, rule=YES), (False, True)),
         (make("choice", options=64), (False, False)),
     ):
-        said = (price_refusal(question), price_rule(question))
+        said = (describe_refusal_cost(question), describe_rule_cost(question))
         assert tuple("adds a code" in text for text in said) == offers
         assert tuple("64 are the most" not in text for text in said) == offers
 
@@ -104,11 +104,11 @@ def test_a_rule_says_what_it_ties_together() -> None:
     assert "nothing to draw 2 of" in text
 
 
-def test_both_parts_of_a_follow_up_have_their_price() -> None:
+def test_both_parts_of_a_follow_up_have_their_cost() -> None:
     """The spread of 4,000 drawn surveys is MARGIN / 1.96 for each part, to 10 %."""
     question = make("follow_up", options=3)
-    price, generator = price_of(question), np.random.default_rng(7)
-    [line] = [line for line in price.lines if "For the follow-up among Yes" in line]
+    cost, generator = cost_of(question), np.random.default_rng(7)
+    [line] = [line for line in cost.lines if "For the follow-up among Yes" in line]
     later = re.search(r"about ([\d,]+) people", line)
     assert later is not None
     mechanism = question.mechanism
@@ -118,7 +118,7 @@ def test_both_parts_of_a_follow_up_have_their_price() -> None:
         counts = generator.multinomial(people, mechanism.channel() @ truth, size=4000)
         return (counts / people - mechanism.other_probability) / mechanism.slope
 
-    first = 1 - draw(price.people, asked=SHARE)[:, 0]
+    first = 1 - draw(cost.people, asked=SHARE)[:, 0]
     assert first.std() * 1.96 == pytest.approx(MARGIN, rel=0.1)
     shares = draw(int(later[1].replace(",", "")), asked=0.3)
     second = shares[:, 1] / shares[:, 1:].sum(axis=1)
@@ -179,9 +179,9 @@ def test_people_needed_reach_the_margin_in_drawn_reports(question: ManifestQuest
 def test_select_several_costs_what_can_differ(
     question: ManifestQuestion, epsilons: int, sentence: str
 ) -> None:
-    price = price_of(question)
-    assert price.epsilon == pytest.approx(epsilons * log(3))
-    assert sentence in price.lines[-1]
+    cost = cost_of(question)
+    assert cost.epsilon == pytest.approx(epsilons * log(3))
+    assert sentence in cost.lines[-1]
 
 
 @pytest.mark.parametrize(
@@ -215,9 +215,9 @@ def test_codes_are_counted_and_their_odds_come_from_what_runs(
     question: ManifestQuestion, codes: str, sentence: str
 ) -> None:
     parent = [] if question.name == "q1" else [make()]
-    price = price_question(survey_of(*parent, question), question)
-    assert price is not None
-    assert (price.codes, price.sentence) == (codes, sentence)
+    cost = find_question_cost(survey_of(*parent, question), question)
+    assert cost is not None
+    assert (cost.codes, cost.sentence) == (codes, sentence)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_codes_are_counted_and_their_odds_come_from_what_runs(
     ],
 )
 def test_warnings(question: ManifestQuestion, warning: str) -> None:
-    found = " ".join(price_of(question).warnings)
+    found = " ".join(cost_of(question).warnings)
     assert warning in found
     assert bool(found) == bool(warning)
 
@@ -246,19 +246,19 @@ def test_the_statement_names_everything_that_hangs_on_a_question() -> None:
         make(name="q4", rule={"name": "q2", "is": [0]}),
     ]
     manifest = survey_of(*chain)
-    first, second, _, fourth = (facts.price for facts in list_facts(manifest))
+    first, second, _, fourth = (facts.cost for facts in list_facts(manifest))
     assert first is not None
     assert second is not None
     assert fourth is not None
     assert first.lines == ("Q2 and Q4 depend on it and tell about it too: together ε = 3.30.",)
     assert second.lines == ("Q4 depends on it and tells about it too: together ε = 2.20.",)
     assert fourth.lines == ()
-    assert price_question(manifest, chain[2]) is None
+    assert find_question_cost(manifest, chain[2]) is None
 
 
-def test_a_switch_has_the_same_price_on_and_off() -> None:
-    assert price_refusal(make()) == price_refusal(make(refusal=True))
-    assert "1,941 people for ±5 points instead of 1,399" in price_refusal(make())
+def test_a_switch_has_the_same_cost_on_and_off() -> None:
+    assert describe_refusal_cost(make()) == describe_refusal_cost(make(refusal=True))
+    assert "1,941 people for ±5 points instead of 1,399" in describe_refusal_cost(make())
 
 
 def test_packing_is_compared_at_the_same_total() -> None:
@@ -312,9 +312,9 @@ def test_random_parts_are_described_by_their_fractions() -> None:
 
 def test_a_random_part_takes_more_people() -> None:
     questions = [make(name=f"q{number}") for number in range(1, 4)]
-    price = price_question(survey_of(*questions, drawn=2), questions[0])
-    assert price is not None
-    assert price.people == 1399
-    assert price.lines == (
+    cost = find_question_cost(survey_of(*questions, drawn=2), questions[0])
+    assert cost is not None
+    assert cost.people == 1399
+    assert cost.lines == (
         "It is drawn for 67\N{NO-BREAK SPACE}% of the people, so about 2,099 must take part.",
     )

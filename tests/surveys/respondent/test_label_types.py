@@ -123,7 +123,7 @@ def test_a_question_that_is_not_scrambled_is_named_wherever_it_matters() -> None
     assert light.rows[0].answers[0] == "Not directly, with one exception."
 
 
-def test_rules_are_told_and_the_price_that_a_parent_pays() -> None:
+def test_rules_are_told_and_the_cost_that_a_parent_pays() -> None:
     told = "Which questions you see depends on your answers, but the code looks the same."
     alone = label(make("yes_no"), make("yes_no"))
     assert told not in alone.process
