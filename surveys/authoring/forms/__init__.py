@@ -1,5 +1,6 @@
 """What authors type: shape and range of each input, with errors that say what to do."""
 
+from surveys.authoring.forms.actions import LaunchForm, MoveForm
 from surveys.authoring.forms.planning import PlanForm
 from surveys.authoring.forms.question_base import QuestionForm
 from surveys.authoring.forms.questions import QUESTION_FORMS, YesNoForm
@@ -9,6 +10,8 @@ from surveys.authoring.forms.translations import LanguageForm, TranslationForm
 __all__ = [
     "QUESTION_FORMS",
     "LanguageForm",
+    "LaunchForm",
+    "MoveForm",
     "PlanForm",
     "QuestionForm",
     "SettingsForm",

@@ -21,6 +21,7 @@ from surveys.manifest.strength import OFFERED_FLIPS, TWO_COINS, describe_strengt
 from surveys.models import MAX_QUESTION_LENGTH, Question
 
 MAX_RULE_LENGTH = 1000
+ASK_COST = "cost"  # the name of the button; the page also sends it after every change
 # What the address of an empty form may fill in, where a page offers another way of asking.
 OFFERED = ("text", "follow_up", "flips")
 
@@ -81,6 +82,11 @@ class QuestionForm(forms.Form):
     @property
     def described(self) -> TypeDescription:
         return TYPES[self.type]
+
+    @property
+    def is_cost_asked(self) -> bool:
+        """Whether the author wants to see the cost, and nothing is to be stored."""
+        return ASK_COST in self.data
 
     @property
     def name(self) -> str:

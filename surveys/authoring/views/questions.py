@@ -16,7 +16,7 @@ from surveys.authoring import services
 from surveys.authoring.answers import name_answers
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import BrokenRules, TooManyQuestions
-from surveys.authoring.forms import QUESTION_FORMS, QuestionForm
+from surveys.authoring.forms import QUESTION_FORMS, MoveForm, QuestionForm
 from surveys.authoring.views.access import authoring, get_own_question
 from surveys.authoring.views.draft_page import (
     REFUSED,
@@ -32,12 +32,10 @@ from surveys.models import Question, Survey
 from surveys.planning.question_costs import describe_refusal_cost, describe_rule_cost, describe_ties
 from surveys.planning.question_facts import find_facts
 
-STEPS = {"up": -1, "down": 1}
 RULE_DROPPED = (
     "The question has no rule any more: a group that is not scrambled is asked of everybody, "
     "because leaving it out would tell what was answered before."
 )
-ASK_COST = "cost"  # works out the cost and stores nothing: a button, or the page by itself
 
 
 @page_or_form
@@ -107,7 +105,7 @@ def _is_while_writing(request: HttpRequest) -> bool:
 
 
 def _is_to_be_stored(request: HttpRequest, form: QuestionForm) -> bool:
-    return request.method == "POST" and form.is_valid() and ASK_COST not in request.POST
+    return request.method == "POST" and form.is_valid() and not form.is_cost_asked
 
 
 def _choose_type(
@@ -126,20 +124,17 @@ def _choose_type(
 
 
 def _show_form(request: HttpRequest, survey: Survey, form: QuestionForm) -> HttpResponse:
+    writing = _is_while_writing(request)
     context: dict[str, object] = {
         "survey": survey,
         "form": form,
         "question": form.question,
         "earlier": _list_answers(form.earlier),
-        "cost_asked": ASK_COST in request.POST
-        and not form.errors
-        and not _is_while_writing(request),
-        "cost_problem": next(iter(form.errors.values()), [""])[0]
-        if _is_while_writing(request)
-        else "",
+        "cost_asked": form.is_cost_asked and not form.errors and not writing,
+        "cost_problem": next(iter(form.errors.values()), [""])[0] if writing else "",
         **_cost(survey, form),
     }
-    status = REFUSED if form.errors and not _is_while_writing(request) else 200
+    status = REFUSED if form.errors and not writing else 200
     return render(request, "surveys/authoring/question_form.html", context, status=status)
 
 
@@ -183,11 +178,11 @@ def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
 @authoring
 def move(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     question = get_own_question(request, slug, pk)
-    step = STEPS.get(request.POST.get("direction", ""))
-    if step is None:
+    form = MoveForm(request.POST)
+    if not form.is_valid():
         raise BadRequest("direction must be up or down")
     try:
-        services.move_question(question=question, step=step)
+        services.move_question(question=question, step=form.step)
     except BrokenRules as error:
         return show_draft(request, question.survey, refusal=error)
     return to_edit(question.survey, f"#question-{question.pk}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,7 +15,7 @@ from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import ChangedMeanwhile, NotLaunchable, NotOpen
-from surveys.authoring.forms import SettingsForm, SurveyTextForm
+from surveys.authoring.forms import LaunchForm, SettingsForm, SurveyTextForm
 from surveys.authoring.state import describe_state
 from surveys.authoring.views.access import authoring, signed_in_user
 from surveys.authoring.views.draft_page import (
@@ -26,7 +27,7 @@ from surveys.authoring.views.draft_page import (
     to_edit,
     total_context,
 )
-from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
+from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Survey, Wave
 from surveys.planning.question_facts import list_facts
 from surveys.planning.subsets import list_blocks, list_subsets
@@ -42,7 +43,7 @@ def create(request: HttpRequest) -> HttpResponse:
     return render(request, "surveys/authoring/create.html", {"form": form}, status=_status(form))
 
 
-def _status(form: SurveyTextForm) -> int:
+def _status(form: forms.Form) -> int:
     return REFUSED if form.errors else 200
 
 
@@ -73,10 +74,7 @@ def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
 
     Coins are in the totals already, as the dearer of two ways to answer the same wave.
     """
-    totals = [
-        parse_manifest(bytes(content)).epsilon
-        for content in survey.waves.electronic().values_list("manifest", flat=True)
-    ]
+    totals = [wave.description.epsilon for wave in survey.waves.electronic().only("manifest")]
     return (len(totals), cumulative_epsilon(totals)) if len(totals) > 1 else None
 
 
@@ -113,27 +111,25 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
     """Show exactly what would be frozen; freeze it only if it is still the same."""
     survey = get_own_survey(request.user, slug)
     require_draft(survey)
-    problem = ""
-    if request.method == "POST":
+    form = LaunchForm(posted_to(request))
+    if form.is_valid():
         try:
-            services.launch_survey(survey=survey, expected_hash=request.POST.get("manifest", ""))
+            services.launch_survey(survey=survey, expected_hash=form.cleaned_data["manifest"])
         except (ChangedMeanwhile, NotLaunchable) as error:
-            problem = str(error)
+            form.add_error(None, str(error))
         else:
             messages.success(request, "The survey was opened. It can no longer change.")
             return to_edit(survey)
     manifest = describe(survey=survey, wave_number=1)
     context: dict[str, object] = {
         "survey": survey,
-        "problem": problem,
+        "form": form,
         "problems": services.find_launch_problems(survey=survey, now=timezone.now()),
         "manifest_hash": hash_manifest(serialize_manifest(manifest)).hex(),
         "facts": list_facts(manifest),
     }
     context |= total_context(manifest)
-    return render(
-        request, "surveys/authoring/launch.html", context, status=REFUSED if problem else 200
-    )
+    return render(request, "surveys/authoring/launch.html", context, status=_status(form))
 
 
 @page_or_form

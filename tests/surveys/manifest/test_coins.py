@@ -1,4 +1,4 @@
-"""Two coins as a wave of their own: what is derived, opened, what they cost, and how they are closed with a survey."""
+"""The wave of those who toss two coins: its manifest, its cost, its opening and its end."""
 
 from __future__ import annotations
 

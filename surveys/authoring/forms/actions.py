@@ -1,0 +1,21 @@
+"""Buttons that send more than a click: opening a survey, moving a question."""
+
+from __future__ import annotations
+
+from django import forms
+
+STEPS = {"up": -1, "down": 1}
+
+
+class LaunchForm(forms.Form):
+    """`manifest` is the hash of what the author saw, so that nothing else is frozen."""
+
+    manifest = forms.CharField(required=False, widget=forms.HiddenInput)
+
+
+class MoveForm(forms.Form):
+    direction = forms.ChoiceField(choices=[(name, name) for name in STEPS])
+
+    @property
+    def step(self) -> int:
+        return STEPS[self.cleaned_data["direction"]]
