@@ -1,6 +1,6 @@
 """A thousand times kill -9 under load, on PostgreSQL with two of each process; and is it noticed?
 
-The same storm as in tests/system/test_storm.py, ten times as long, and the same broken builds,
+The storm of tests/system/attacks/test_storm.py, ten times as long, and the same broken builds,
 which the checker must catch; then the broker stays away for two minutes, longer than any test has
 time for. Takes about half an hour; `--quick` makes 30 kills and runs one broken build.
 """

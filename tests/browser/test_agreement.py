@@ -20,8 +20,8 @@ from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.manifest.rules import Rule, holds
 from surveys.manifest.serialization import serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
+from tests.support.browser.modules import loading
 from tests.support.factories import FOLLOW_UP, YES_NO
-from tests.support.modules import loading
 
 SEED = 20260214
 HOLDS = """async (cases) => {

@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 from accounts.models import User
 from surveys.authoring.forms import QUESTION_FORMS
 from surveys.models import Survey, Wave
+from tests.support.browser.live import LiveApplication
 from tests.support.factories import PASSWORD, make_survey, make_user
-from tests.support.live import LiveApplication
 
 COLLECT_VIOLATIONS = """
     document.addEventListener("securitypolicyviolation", (event) => {

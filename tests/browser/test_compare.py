@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, expect
 
 from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
 from surveys.models import Survey, Wave
-from tests.aggregator.comparisons.test_jobs import make_answered_wave
-from tests.browser.test_dashboard import DESK, PHONE, Reader, make_context
-from tests.support.live import LiveApplication
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
+from tests.support.comparisons import make_answered_wave
 
 
 def compute_soon() -> threading.Thread:

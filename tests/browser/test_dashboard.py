@@ -8,64 +8,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
 from tests.support.factories import make_launched_survey
-from tests.support.fielding import field, process, send_codes, sign_in
-from tests.support.live import LiveApplication
-
-# Collected by the page itself, so that reports from before our listeners count too.
-WATCH_VIOLATIONS = """
-    window.violations = [];
-    document.addEventListener("securitypolicyviolation", (event) => {
-        window.violations.push(`${event.violatedDirective} ${event.blockedURI}`);
-    });
-"""
-PHONE = {"width": 390, "height": 844}
-DESK = {"width": 1280, "height": 900}
-
-
-class Reader:
-    """A researcher's browser tab, with everything that went wrong in it."""
-
-    def __init__(self, page: Page, live: LiveApplication) -> None:
-        self.page = page
-        self.live = live
-        self.messages: list[str] = []
-        self.foreign: list[str] = []
-        page.add_init_script(WATCH_VIOLATIONS)
-        page.on("console", lambda message: self._note(message.type, message.text))
-        page.on("pageerror", lambda error: self._note("error", str(error)))
-        page.on("request", lambda request: self._note_request(request.url))
-
-    def _note(self, kind: str, text: str) -> None:
-        if kind in ("error", "warning"):
-            self.messages.append(text)
-
-    def _note_request(self, url: str) -> None:
-        if not url.startswith((self.live.url, "data:")):
-            self.foreign.append(url)
-
-    def open(self, survey: Survey) -> Page:
-        self.page.goto(f"{self.live.url}/surveys/{survey.slug}/results")
-        return self.page
-
-    def assert_nothing_went_wrong(self) -> None:
-        assert self.page.evaluate("window.violations") == []
-        assert self.messages == []
-        assert self.foreign == []
-
-
-def make_context(
-    chromium: Browser, live: LiveApplication, survey: Survey, **options: object
-) -> BrowserContext:
-    """A browser in which the owner of the survey is signed in."""
-    context = chromium.new_context(**{"viewport": DESK, **options})  # type: ignore[arg-type]
-    session = sign_in(survey.owner).cookies["session"].value
-    context.add_cookies([{"name": "session", "value": session, "url": live.url}])
-    return context
+from tests.support.fielding import field, process, send_codes
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from scipy.stats import binomtest, chi2
 
 from privacy.mechanism.drawing import SCALE, draw_blocks, draw_report, round_to_bit
 from privacy.mechanism.mechanisms import RandomizedResponse
-from tests.support.modules import loading, read_module
+from tests.support.browser.modules import loading, read_module
 from tests.vectors.make_randomize import PATH
 
 SOURCE = read_module("randomize.js")

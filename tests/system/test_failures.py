@@ -1,4 +1,4 @@
-"""What is lost or away for a while: a result may be late, never wrong. Kills are in test_storm."""
+"""What is lost or away for a while makes a result late, never wrong. For kills see attacks/."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from surveys.authoring.services import add_question, find_launch_problems, launc
 from surveys.manifest.manifest import MOST_SYMBOLS, NOT_DRAWN
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import QUESTIONS, make_launched_survey, make_survey
+from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 FORM = "application/x-www-form-urlencoded"
@@ -42,10 +43,6 @@ def paste(wave: Wave, text: str, *, query: str = "", **headers: str) -> Any:
 def send(wave: Wave, body: str, *, query: str = "", **headers: str) -> Any:
     client = Client(headers={"host": "localhost", **headers})
     return client.post(address(wave) + query, body, content_type=FORM)
-
-
-def words_of(response: Any) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", response.content.decode())).split())
 
 
 def pasted(response: Any) -> str:

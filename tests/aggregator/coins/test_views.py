@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import random
 import re
@@ -29,6 +28,7 @@ from surveys.manifest.serialization import parse_manifest
 from surveys.models import Survey, Wave
 from tests.support.factories import QUESTIONS, make_launched_survey, make_survey
 from tests.support.fielding import process, send_codes, sign_in
+from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 FORM = "application/x-www-form-urlencoded"
@@ -74,11 +74,6 @@ def post(wave: Wave, fields: dict[str, str], *, query: str = "", **headers: str)
 def tick(wave: Wave, **codes: int) -> dict[str, str]:
     """A freshly loaded form with these ticks."""
     return hidden_fields(load(wave).content.decode()) | {k: str(v) for k, v in codes.items()}
-
-
-def words_of(response: Any) -> str:
-    text = re.sub(r"<[^>]+>", " ", response.content.decode())
-    return " ".join(html.unescape(text).split())
 
 
 class TestForm:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from datetime import timedelta
 from typing import Any
 
@@ -20,61 +19,20 @@ from aggregator.comparisons.jobs import (
     NotComparable,
     find_comparisons_to_run,
     find_standing,
-    request_comparison,
     run_comparison,
 )
-from aggregator.models import Comparison, Snapshot
-from aggregator.results.snapshots import METHOD_VERSION, newest_snapshot
+from aggregator.models import Comparison
+from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.association import associate
 from privacy.associations.tables import NotSettledError, Variable
 from surveys.authoring.services import close_wave
 from surveys.models import Wave
+from tests.support.comparisons import ask, compute, make_answered_wave, snapshot_of
 from tests.support.fielding import process
 from tests.support.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db
 Kind = Comparison.Kind
-
-
-def make_answered_wave(
-    *,
-    people: int = 600,
-    questions: int = 3,
-    ending: Wave.Ending = Wave.Ending.OWNER,
-    **settings: Any,
-) -> Wave:
-    """A wave with codes that hang together, sealed in two batches and estimated."""
-    wave = make_wave(questions=questions, **settings)
-    draw = random.Random(7)
-    rows = []
-    for _ in range(people):
-        first = draw.random() < 0.5
-        said = [first, *(draw.random() < (0.6 if first else 0.4) for _ in range(questions - 1))]
-        # Two coins, as in the browser.
-        rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
-    send_many(wave, rows[: people // 2])
-    process(wave, rendered=False)
-    send_many(wave, rows[people // 2 :])
-    close_wave(wave_id=wave.pk, ending=ending)
-    process(wave, rendered=False)
-    wave.refresh_from_db()
-    return wave
-
-
-def snapshot_of(wave: Wave) -> Snapshot:
-    snapshot = newest_snapshot(wave)
-    assert snapshot is not None
-    return snapshot
-
-
-def ask(wave: Wave, kind: Comparison.Kind, *names: str) -> Comparison:
-    return request_comparison(wave=wave, snapshot=snapshot_of(wave), kind=kind, names=names)
-
-
-def compute(comparison: Comparison) -> Comparison:
-    assert run_comparison(comparison_id=comparison.pk)
-    comparison.refresh_from_db()
-    return comparison
 
 
 def test_two_questions_are_compared_over_all_batches() -> None:

@@ -19,9 +19,9 @@ from privacy.associations.comparison import compare_groups
 from surveys.authoring.services import add_question, close_wave, create_survey, launch_survey
 from surveys.manifest.manifest import Manifest
 from surveys.models import Question, Survey, Wave
-from tests.aggregator.comparisons.test_jobs import ask, compute
-from tests.aggregator.views.test_results import text_of
+from tests.support.comparisons import ask, compute
 from tests.support.fielding import process, sign_in
+from tests.support.reading import text_of
 
 Kind = Comparison.Kind
 MINIMUM = 100

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey
 from tests.support.fielding import process, send_codes, sign_in
+from tests.support.reading import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 
@@ -47,18 +47,13 @@ def read(survey: Survey, name: str = "mode_comparison", query: str = "") -> Any:
     return sign_in(survey.owner).get(reverse(f"aggregator:{name}", args=[survey.slug]) + query)
 
 
-def words_of(response: Any) -> str:
-    text = re.sub(r"<[^>]+>", " ", response.content.decode())
-    return " ".join(text.split())
-
-
 def rows_of(response: Any) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(response.content.decode())))
 
 
 def test_the_difference_is_of_true_answers_behind_channels_of_their_own() -> None:
     survey = make_answered(browser=[100, 88], coins=[50, 45])
-    page = words_of(read(survey))
+    page = text_of(read(survey))
     # 40 flips of 100: d = .2 and c = .4, so .5 becomes .5 and .44 becomes .2; two coins: 2 s − .5.
     for words in ("people 50 %", "people 20 %", "people 40 %", "Coins less browser 20 points"):
         assert words in page
@@ -78,12 +73,12 @@ def test_the_difference_is_of_true_answers_behind_channels_of_their_own() -> Non
 def test_pooled_shares_are_shown_only_to_those_who_ask() -> None:
     survey = make_answered(browser=[100, 88], coins=[55, 35])
     apart, together = read(survey), read(survey, query="?pooled=yes")
-    assert "Pooled, because you chose so" not in words_of(apart)
+    assert "Pooled, because you chose so" not in text_of(apart)
     assert ">Pooled</a>" not in apart.content.decode()
     assert together.content.decode().count(">Pooled</a>") == 2
-    assert "Pooled, because you chose so" in words_of(together)
+    assert "Pooled, because you chose so" in text_of(together)
     for query in ("?pooled=1", "?pooled=", "?pooled=no"):
-        assert "because you chose so" not in words_of(read(survey, query=query))
+        assert "because you chose so" not in text_of(read(survey, query=query))
     first, _ = rows_of(read(survey, "mode_comparison_csv", "?pooled=yes"))
     expected = pool_strata(
         successes=[55, 100],
@@ -103,9 +98,9 @@ def mechanisms(survey: Survey) -> list[Any]:
 
 def test_shares_that_differ_are_not_to_be_pooled() -> None:
     survey = make_answered(browser=[60, 100], coins=[70, 50], flips=25)
-    page = words_of(read(survey, query="?pooled=yes"))
+    page = text_of(read(survey, query="?pooled=yes"))
     assert page.count("so one share describes neither. Do not pool them here.") == 1
-    assert "Do not pool" not in words_of(read(survey))
+    assert "Do not pool" not in text_of(read(survey))
     first, _ = rows_of(read(survey, "mode_comparison_csv"))
     # 2 · .7 − ½ − (2 · .3 − ½), the same channel
     assert float(first["difference"]) == pytest.approx(0.8)
@@ -122,7 +117,7 @@ def test_shares_that_differ_are_not_to_be_pooled() -> None:
 
 def test_codes_that_cannot_be_are_not_to_be_used() -> None:
     survey = make_answered(browser=[100, 100], coins=[0, 50])
-    page = words_of(read(survey, query="?pooled=yes"))
+    page = text_of(read(survey, query="?pooled=yes"))
     assert "are the likely cause of the codes of coins." in page
     first, second = rows_of(read(survey, "mode_comparison_csv"))
     assert (first["coins_status"], second["coins_status"]) == ("alarm", "ok")
@@ -131,7 +126,7 @@ def test_codes_that_cannot_be_are_not_to_be_used() -> None:
 @pytest.mark.parametrize(("cap", "words"), [(200, "ended as fixed"), (None, "Exploratory")])
 def test_it_says_whether_one_look_was_all(cap: int | None, words: str) -> None:
     survey = make_answered(browser=[100, 88], coins=[55, 35], **({"cap": cap} if cap else {}))
-    assert words in words_of(read(survey))
+    assert words in text_of(read(survey))
 
 
 @pytest.mark.parametrize("few", ["manual", "electronic"])
@@ -145,7 +140,7 @@ def test_below_the_display_minimum_of_either_nothing_is_shown(few: str) -> None:
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     for one in survey.waves.all():
         process(one, rendered=False)
-    page = words_of(read(survey))
+    page = text_of(read(survey))
     name = "those who tossed two coins" if few == "manual" else "those who answered in the browser"
     assert f"Too few responses to show from {name}." in page
     assert "Coins less browser" not in page
@@ -154,7 +149,7 @@ def test_below_the_display_minimum_of_either_nothing_is_shown(few: str) -> None:
 
 def test_before_any_report_it_says_so_of_both() -> None:
     survey = make_launched_survey(coins=True).survey
-    page = words_of(read(survey))
+    page = text_of(read(survey))
     assert (
         "from those who answered in the browser and from those who tossed two coins. Both" in page
     )

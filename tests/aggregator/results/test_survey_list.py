@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 from typing import Any
 
@@ -15,16 +14,13 @@ from aggregator.problems import ALL_PROBLEMS
 from aggregator.views.home import PAGE_SIZE
 from tests.support.factories import make_launched_survey, make_survey, make_user
 from tests.support.fielding import field, sign_in
+from tests.support.reading import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 
 
-def words_of(response: Any) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
-
-
 def test_visitors_read_the_claim_and_the_special_case() -> None:
-    words = words_of(Client().get("/"))
+    words = text_of(Client().get("/"))
     assert "Hear the crowd, never the person." in words
     assert "2n′/n − ½" in words
     assert "Sign in" in words
@@ -33,7 +29,7 @@ def test_visitors_read_the_claim_and_the_special_case() -> None:
 
 def test_a_new_researcher_is_invited_to_begin() -> None:
     response = sign_in(make_user()).get("/")
-    assert "No survey yet" in words_of(response)
+    assert "No survey yet" in text_of(response)
     assert reverse("surveys:create") in response.content.decode()
 
 
@@ -46,7 +42,7 @@ def test_own_surveys_are_listed_with_state_and_sealed_reports() -> None:
     make_launched_survey(owner=owner, title="Running")
     field(make_launched_survey(owner=owner, title="Done"), yes=[20, 20], total=1234)
     make_survey(title="Somebody else's")
-    words = words_of(sign_in(owner).get("/"))
+    words = text_of(sign_in(owner).get("/"))
     for line in ("Draft A draft", "Opens later For later", "Open Running", "Closed Done"):
         assert line in words
     assert "1,234 sealed reports" in words
@@ -58,8 +54,8 @@ def test_a_long_list_has_pages() -> None:
     for number in range(PAGE_SIZE + 1):
         make_survey(owner=owner, title=f"Survey {number}", questions=[])
     client = sign_in(owner)
-    assert "Survey 0 " not in words_of(client.get("/"))
-    assert "Survey 0 " in words_of(client.get("/?page=2"))
+    assert "Survey 0 " not in text_of(client.get("/"))
+    assert "Survey 0 " in text_of(client.get("/?page=2"))
     assert client.get("/?page=nonsense").status_code == 200
 
 

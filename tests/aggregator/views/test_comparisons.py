@@ -14,10 +14,10 @@ from django.urls import reverse
 from aggregator.models import Comparison
 from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
-from tests.aggregator.comparisons.test_jobs import compute, make_answered_wave
-from tests.aggregator.views.test_results import text_of
+from tests.support.comparisons import compute, make_answered_wave
 from tests.support.factories import make_launched_survey, make_survey
 from tests.support.fielding import field, process, sign_in
+from tests.support.reading import text_of
 from tests.support.waves import make_wave, send_many
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]

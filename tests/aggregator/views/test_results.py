@@ -16,6 +16,7 @@ from surveys.authoring.services import add_question, close_wave, launch_survey
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import QUESTIONS, make_launched_survey, make_survey, make_user
 from tests.support.fielding import field, process, send_codes, sign_in
+from tests.support.reading import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 TOO_FEW = "Too few responses to show."
@@ -23,11 +24,6 @@ TOO_FEW = "Too few responses to show."
 
 def read(survey: Survey, name: str = "results", **options: Any) -> Any:
     return sign_in(survey.owner).get(reverse(f"aggregator:{name}", args=[survey.slug]), **options)
-
-
-def text_of(response: Any) -> str:
-    """The words of a page, each run of white space, breaking or not, as one space."""
-    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
 def test_every_estimate_comes_with_its_interval_its_kind_and_its_worth() -> None:

@@ -6,19 +6,9 @@ import pytest
 
 from surveys.authoring.forms import QUESTION_FORMS, QuestionForm
 from surveys.models import Question
+from tests.support.question_forms import GOOD
 
 T = Question.Type
-COINS = {"flips": "25"}
-GOOD: dict[str, dict[str, str]] = {
-    "yes_no": {"text": "Q?", **COINS},
-    "choice": {"text": "Q?", "options": "A\nB\nC", **COINS},
-    "scale": {"text": "Q?", "minimum": "1", "maximum": "5", **COINS},
-    "several": {"text": "Q?", "options": "A\nB\nC", "limit": "", **COINS},
-    "number": {"text": "Q?", "minimum": "0", "maximum": "100", "unit": "hours", **COINS},
-    "follow_up": {"text": "Q?", "follow_up": "And?", **COINS},
-    "information": {"text": "Read\nthis"},
-    "declared": {"text": "Q?", "options": "North\nSouth", "confirmed": "on"},
-}
 EARLIER = [
     Question(pk=1, position=1, type=T.YES_NO, text="First?"),
     Question(pk=2, position=2, type=T.CHOICE, text="Second?", options=["A", "B"]),

@@ -17,7 +17,7 @@ from surveys.manifest.serialization import hash_manifest
 from surveys.manifest.strength import describe_strength
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_user
-from tests.surveys.authoring.test_question_forms import GOOD
+from tests.support.question_forms import GOOD
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 HTML = "<img src=x onerror=alert(1)>"

@@ -23,7 +23,7 @@ from surveys.authoring.services import add_question, close_wave, launch_survey, 
 from surveys.manifest.languages import list_texts
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, make_user
-from tests.surveys.respondent.test_label import FORBIDDEN, LONGEST_SENTENCE
+from tests.support.label import FORBIDDEN, LONGEST_SENTENCE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 LINK = "https://murmur.example/s/abcdefghijkm"

@@ -16,9 +16,9 @@ from privacy.planning.follow_ups import nested_follow_up_standard_error
 from surveys.authoring.forms import PlanForm
 from surveys.authoring.services import add_question
 from surveys.planning.planner import Plan, PlanInput
-from tests.aggregator.views.test_results import text_of
 from tests.support.factories import make_survey, make_user
 from tests.support.fielding import sign_in
+from tests.support.reading import text_of
 
 # Flips, ε rounded up, people for ±5 at 5, 20 and 50 %, for ±2 at 20 %, design effect at 20 %, and
 # true Yes among Yes codes at 1, 10 and 50 %.

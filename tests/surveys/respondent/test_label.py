@@ -20,18 +20,13 @@ from privacy.shares.intervals import confidence_sequence
 from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.services import add_question, find_launch_problems, launch_survey
 from surveys.manifest.languages import LANGUAGES
-from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
 from surveys.respondent.client_files import ENTRY, FOLDER, RANDOMIZER, client_files
 from surveys.respondent.label.label import PrivacyLabel, describe_protection, equivalent_flips
 from tests.support.factories import YES_NO, make_survey
-
-FORBIDDEN = re.compile(
-    r"anonym|\blie[sd]?\b|\blying\b|false answer|\bfake|\bnois[ey]|garbl|epsilon|ε", re.IGNORECASE
-)
-LONGEST_SENTENCE = 20
+from tests.support.label import FORBIDDEN, LONGEST_SENTENCE, sentences, survey
 
 
 def question(*, flips: int, options: tuple[Option, ...] = YES_NO) -> ManifestQuestion:
@@ -43,24 +38,6 @@ def question(*, flips: int, options: tuple[Option, ...] = YES_NO) -> ManifestQue
         flips=flips,
         threshold=mechanism.threshold,
         options=options,
-    )
-
-
-def survey(*questions: ManifestQuestion, cap: int | None = None) -> Manifest:
-    return Manifest(
-        survey="abc",
-        wave=1,
-        title="On the road",
-        introduction="",
-        language="en",
-        minimum_batch=50,
-        display_minimum=100,
-        opens=None,
-        closes=None,
-        cap=cap,
-        questions=tuple(
-            replace(each, name=f"q{number}") for number, each in enumerate(questions, start=1)
-        ),
     )
 
 
@@ -226,14 +203,6 @@ def module_strings() -> Iterator[str]:
             words = re.sub(r"\$\{[^}]*\}", "it", "".join(text))
             if " " in words:
                 yield words
-
-
-def sentences(html: str) -> Iterator[str]:
-    html = re.sub(r'{% translate "([^"]*)"[^%]*%}', r"\1", html)
-    html = re.sub(r"\{%.*?%\}|\{#.*?#\}", "", html, flags=re.DOTALL)
-    for block in re.split(r"</?(?:p|dt|dd|h1|h2|div|br|span|b|button|title|section)\b[^>]*>", html):
-        text = " ".join(re.sub(r"<[^>]*>", " ", block).split())
-        yield from (part for part in re.split(r"(?<=[.?!]) ", text) if part)
 
 
 def test_no_forbidden_word_is_written_for_respondents() -> None:

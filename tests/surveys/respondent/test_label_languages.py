@@ -18,8 +18,7 @@ from surveys.respondent.label.label import describe_protection
 from surveys.respondent.label.names import write_tenths, write_whole
 from surveys.respondent.label.parts import PrivacyLabel
 from tests.support.factories import FOLLOW_UP, YES_NO
-from tests.surveys.respondent.test_label import survey
-from tests.surveys.respondent.test_label_types import RULE, make
+from tests.support.label import RULE, make, survey
 
 # What other languages rightly spell as English does, and the numbers that quote a question.
 SAME = {"es": r"No\.", "fr": r"(\d+ q|Q)uestions?( \d+)?"}

@@ -4,38 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from django.template.loader import render_to_string
 
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.question_types import QuestionType
-from surveys.manifest.questions import ManifestQuestion, Option, with_strength
+from surveys.manifest.questions import ManifestQuestion
 from surveys.respondent.label.label import PrivacyLabel, describe_protection
-from tests.support.factories import FOLLOW_UP, YES_NO
-from tests.surveys.respondent.test_label import FORBIDDEN, LONGEST_SENTENCE, sentences
-
-RULE = {"name": "q1", "is": [1]}
-THREE = tuple(Option(code=code, text=f"Row {code}") for code in range(3))
-ITEMS = tuple(Option(code=code, text=f"Row {code}") for code in (1, 2, 3))
-
-
-def make(kind: str, *, flips: int = 25, text: str = "Driven?", **content: Any) -> ManifestQuestion:
-    usual: dict[str, dict[str, Any]] = {
-        "yes_no": {"options": YES_NO},
-        "choice": {"options": THREE},
-        "scale": {"options": THREE, "minimum": 1, "maximum": 3},
-        "several": {"options": ITEMS},
-        "number": {"minimum": 0, "maximum": 24, "unit": "hours"},
-        "follow_up": {"options": FOLLOW_UP, "follow_up": "And now?"},
-        "declared": {"options": THREE},
-        "information": {},
-    }
-    question = ManifestQuestion(
-        name="", type=QuestionType(kind), text=text, **(usual[kind] | content)
-    )
-    return with_strength(question, flips=flips)
+from tests.support.label import FORBIDDEN, LONGEST_SENTENCE, RULE, THREE, make, sentences
 
 
 def label(*questions: ManifestQuestion, drawn: int | None = None) -> PrivacyLabel:

@@ -24,7 +24,7 @@ from scripts.translations.catalogs import (
     update_catalog,
 )
 from scripts.translations.checks import find_problems
-from tests.surveys.respondent.test_label import FORBIDDEN as ENGLISH
+from tests.support.label import FORBIDDEN as ENGLISH
 
 # What tests/surveys/respondent/test_label.py forbids in English, and why it does: people take these
 # words for a threat, a trick or a formula.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from surveys.authoring.services import launch_survey
-from surveys.models import Wave
 from surveys.respondent.client_files import (
     ENTRY,
     ICON,
@@ -15,31 +13,9 @@ from surveys.respondent.client_files import (
     squeeze,
 )
 from surveys.respondent.page import render_questions
-from tests.support.factories import make_survey
+from tests.support.six_languages import HAPPENED, make_survey_in_six_languages
 
 REPORT = 164  # bytes of ten codes
-HAPPENED = {
-    "en": "In the last month, has number {} of our list happened?",
-    "es": "En el último mes, ¿ha pasado lo que dice el número {} de nuestra lista?",
-    "fr": "Le mois dernier, le numéro {} de notre liste est-il arrivé ?",
-    "de": "Ist im letzten Monat Nummer {} unserer Liste geschehen?",
-    "ar": "في الشهر الماضي، هل حدث الرقم {} من قائمتنا؟",
-    "zh-hans": "上个月，我们清单上的第 {} 项发生过吗？",
-}
-
-
-def write_questions(language: str) -> list[str]:
-    return [HAPPENED[language].format(number) for number in range(10)]
-
-
-def make_survey_in_six_languages() -> Wave:
-    """Ten questions, in a survey that carries all languages."""
-    questions = write_questions("en")
-    survey = make_survey(title="List", questions=questions)
-    for other in HAPPENED.keys() - {"en"}:
-        texts = dict(zip(questions, write_questions(other), strict=True))
-        survey.translations.create(language=other, texts={"List": f"L {other}", **texts})
-    return launch_survey(survey=survey)
 
 
 @pytest.mark.django_db

@@ -9,12 +9,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from surveys.models import Wave
-from tests.browser.test_respondent_access import AXE, RUN_AXE, fill_in
-from tests.browser.test_respondent_sending import REPORTS, refuse
-from tests.browser.test_respondent_trust import NEUTRAL
+from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.sending import NEUTRAL, REPORTS, refuse
+from tests.support.browser.visit import Visitor, status, visiting
 from tests.support.factories import make_launched_survey
-from tests.support.live import LiveApplication
-from tests.support.visit import Visitor, status, visiting
 
 FIND_WORDS = """(name) =>
     document.querySelector("template").content.getElementById(name).textContent"""

@@ -15,9 +15,8 @@ from aggregator.models import RawReport, SpentId
 from scripts.stack.chromium import launch_chromium
 from surveys.models import Wave
 from surveys.respondent.client_files import ICON, client_files
-from tests.support.factories import make_launched_survey
-from tests.support.live import LiveApplication
-from tests.support.visit import (
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.visit import (
     DUMP,
     FIXED_RANDOMNESS,
     SENT,
@@ -27,7 +26,8 @@ from tests.support.visit import (
     status,
     visiting,
 )
-from tests.surveys.respondent.test_weight import make_survey_in_six_languages
+from tests.support.factories import make_launched_survey
+from tests.support.six_languages import make_survey_in_six_languages
 
 THREE = ("Have you ever driven after drinking?", "Do you have children?", "Do you own a car?")
 

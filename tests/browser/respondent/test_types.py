@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from aggregator.models import RawReport
 from surveys.authoring.services import launch_survey
-from tests.support.every_type import (
+from tests.support.browser.every_type import (
     GROUP,
     HOURS,
     LONELY,
@@ -28,9 +28,9 @@ from tests.support.every_type import (
     type_in,
     walk_through,
 )
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.visit import NEXT, SENT, Visitor, press, status, visiting
 from tests.support.factories import make_survey
-from tests.support.live import LiveApplication
-from tests.support.visit import NEXT, SENT, Visitor, press, status, visiting
 
 LONG_WAY: dict[str, Do] = {
     MOVED: choose("Yes"),

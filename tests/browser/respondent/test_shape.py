@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, Request, expect
 from aggregator.models import RawReport, SpentId
 from surveys.authoring.services import launch_survey
 from surveys.models import Wave
-from tests.support.every_type import (
+from tests.support.browser.every_type import (
     GROUP,
     HOURS,
     LONELY,
@@ -29,9 +29,17 @@ from tests.support.every_type import (
     make_branching_survey,
     walk_through,
 )
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.visit import (
+    DUMP,
+    FIXED_RANDOMNESS,
+    SENT,
+    Visitor,
+    press,
+    status,
+    visiting,
+)
 from tests.support.factories import make_survey
-from tests.support.live import LiveApplication
-from tests.support.visit import DUMP, FIXED_RANDOMNESS, SENT, Visitor, press, status, visiting
 
 SYMBOLS = re.compile(r'"symbols": ?"[A-Za-z0-9_~-]+"')
 # Counts what is asked of the browser's generator, with the size of every request.

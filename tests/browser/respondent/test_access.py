@@ -6,10 +6,8 @@ import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
@@ -18,23 +16,13 @@ from surveys.authoring.drafts import describe
 from surveys.authoring.services import close_wave, launch_survey
 from surveys.manifest.languages import list_texts
 from surveys.models import Wave
-from tests.support.every_type import REFUSED, ask
+from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
+from tests.support.browser.every_type import REFUSED, ask
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.visit import NEXT, PHONE, SENT, Visitor, press, status, visiting
 from tests.support.factories import make_launched_survey, make_survey
-from tests.support.live import LiveApplication
-from tests.support.visit import NEXT, PHONE, SENT, Visitor, press, status, visiting
 
 Look = Callable[[str], None]
-AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text()
-# Best practices too: left out are level AAA, and experiments that guess from looks (a small line
-# above a heading is no heading).
-RUN_AXE = """async (tag) => {
-    const isOut = (tag) => tag === "wcag2aaa" || tag === "experimental";
-    const rules = axe.getRules(tag).filter(({ tags }) => !tags.some(isOut));
-    const values = rules.map(({ ruleId }) => ruleId);
-    const { violations } = await axe.run({ runOnly: { type: "rule", values } });
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
-}"""
 # What sticks out of the window or of its own box, or is cut off. Tables may be scrolled.
 FIND_MISFITS = """() => {
     const root = document.scrollingElement;
@@ -206,14 +194,6 @@ def walk(page: Page, look: Look) -> None:
     look("outcome")
     page.locator("summary").click()
     look("receipt")
-
-
-def fill_in(page: Page) -> None:
-    number = page.locator(".number input")
-    if number.count():
-        number.fill("7")
-    else:
-        page.locator(".choice").first.click()
 
 
 def tour(page: Page, live: LiveApplication, wave: Wave, *, language: str, look: Look) -> None:

@@ -14,12 +14,11 @@ from aggregator.models import RawReport
 from scripts.stack.chromium import launch_chromium
 from surveys.authoring.services import launch_survey
 from surveys.models import Wave
-from tests.browser.test_respondent_sending import REPORTS, TWO, kept, lose_acknowledgement, submit
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.sending import NEUTRAL, REPORTS, TWO, kept, lose_acknowledgement, submit
+from tests.support.browser.visit import SENT, Visitor, answer, press, status, visiting
 from tests.support.factories import make_launched_survey, make_survey
-from tests.support.live import LiveApplication
-from tests.support.visit import SENT, Visitor, answer, press, status, visiting
 
-NEUTRAL = "https://www.wikipedia.org/"
 RECEIPT = "See exactly what left your phone"
 HOLD = "Scramble now and send later"
 AGREE = "Send it when I am online again"

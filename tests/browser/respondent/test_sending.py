@@ -6,38 +6,16 @@ import json
 
 import pytest
 from django.db import OperationalError
-from playwright.sync_api import Dialog, Page, Route, expect
+from playwright.sync_api import Dialog, Route, expect
 
 from aggregator.models import RawReport, SpentId
 from surveys.authoring.services import close_wave
 from surveys.models import Wave
+from tests.support.browser.sending import REPORTS, TWO, kept, lose_acknowledgement, refuse, submit
+from tests.support.browser.visit import SENT, Visitor, answer, press, status
 from tests.support.factories import make_launched_survey
-from tests.support.visit import DUMP, SENT, Visitor, answer, press, status
 
-REPORTS = "**/api/reports"
-TWO = ("Yes", "No")
 NOT_SENT = "Not sent yet. Your code stays the same."
-
-
-def kept(page: Page) -> list[dict[str, str]]:
-    dump: dict[str, list[dict[str, str]]] = page.evaluate(DUMP)["databases"]
-    return dump["murmur/envelopes"]
-
-
-def submit(page: Page) -> None:
-    answer(page, TWO)
-    press(page, "Submit")
-
-
-def refuse(route: Route, code: int, **headers: str) -> None:
-    """As the intake does, with a problem of its own."""
-    route.fulfill(status=code, headers=headers, body='{"type": "/problems/any"}')
-
-
-def lose_acknowledgement(route: Route) -> None:
-    """Let the server commit, then cut the line."""
-    assert route.fetch().status in (200, 201)
-    route.abort()
 
 
 def test_a_lost_acknowledgement_is_repeated_with_the_same_bytes(visitor: Visitor) -> None:

@@ -19,9 +19,9 @@ from surveys.authoring.drafts import describe
 from surveys.manifest.questions import Option
 from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Wave
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.visit import DUMP, NEXT, SENT, Visitor, answer, press, status, visiting
 from tests.support.factories import make_launched_survey, make_survey, make_user
-from tests.support.live import LiveApplication
-from tests.support.visit import DUMP, NEXT, SENT, Visitor, answer, press, status, visiting
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>&amp;{{ 7*7 }}"
 LONG = "Averyverylongwordwithoutanyspace" * 30 + " and many short ones" * 200

@@ -17,8 +17,9 @@ import pytest
 from aggregator.intake.wire import parse_upload
 from scripts.load.plan import Plan, Tally, arrivals, make_bodies, quantile, split
 from scripts.load.run import Load, Target
+from scripts.stack.stack import ROOT
 
-BENCHMARKS = Path(__file__).parent.parent / "scripts" / "benchmarks"
+BENCHMARKS = ROOT / "scripts" / "benchmarks"
 MANIFEST = "A" * 43
 CREATED = b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}"
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"

@@ -9,8 +9,8 @@ from playwright.sync_api import Page
 
 from surveys.authoring.services import add_question, launch_survey
 from surveys.models import Question, Survey, Wave
+from tests.support.browser.visit import NEXT, press
 from tests.support.factories import make_survey
-from tests.support.visit import NEXT, press
 
 REFUSED = "Prefer not to say"
 NONE = "None of these"

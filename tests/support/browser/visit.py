@@ -20,7 +20,7 @@ from playwright.sync_api import (
 
 from scripts.stack.chromium import launch_chromium
 from surveys.models import Wave
-from tests.support.live import LiveApplication
+from tests.support.browser.live import LiveApplication
 
 PHONE = {"width": 390, "height": 844}
 NEXT = "Continue"

@@ -1,0 +1,58 @@
+"""A wave whose answers are related, and comparisons of its questions as the workers make them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from aggregator.comparisons.jobs import (
+    request_comparison,
+    run_comparison,
+)
+from aggregator.models import Comparison, Snapshot
+from aggregator.results.snapshots import newest_snapshot
+from surveys.authoring.services import close_wave
+from surveys.models import Wave
+from tests.support.fielding import process
+from tests.support.waves import make_wave, send_many
+
+
+def make_answered_wave(
+    *,
+    people: int = 600,
+    questions: int = 3,
+    ending: Wave.Ending = Wave.Ending.OWNER,
+    **settings: Any,
+) -> Wave:
+    """A wave with codes that hang together, sealed in two batches and estimated."""
+    wave = make_wave(questions=questions, **settings)
+    draw = random.Random(7)
+    rows = []
+    for _ in range(people):
+        first = draw.random() < 0.5
+        said = [first, *(draw.random() < (0.6 if first else 0.4) for _ in range(questions - 1))]
+        # Two coins, as in the browser.
+        rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
+    send_many(wave, rows[: people // 2])
+    process(wave, rendered=False)
+    send_many(wave, rows[people // 2 :])
+    close_wave(wave_id=wave.pk, ending=ending)
+    process(wave, rendered=False)
+    wave.refresh_from_db()
+    return wave
+
+
+def snapshot_of(wave: Wave) -> Snapshot:
+    snapshot = newest_snapshot(wave)
+    assert snapshot is not None
+    return snapshot
+
+
+def ask(wave: Wave, kind: Comparison.Kind, *names: str) -> Comparison:
+    return request_comparison(wave=wave, snapshot=snapshot_of(wave), kind=kind, names=names)
+
+
+def compute(comparison: Comparison) -> Comparison:
+    assert run_comparison(comparison_id=comparison.pk)
+    comparison.refresh_from_db()
+    return comparison

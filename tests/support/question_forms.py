@@ -1,0 +1,15 @@
+"""What an author types into the form of each type of question."""
+
+from __future__ import annotations
+
+COINS = {"flips": "25"}
+GOOD: dict[str, dict[str, str]] = {
+    "yes_no": {"text": "Q?", **COINS},
+    "choice": {"text": "Q?", "options": "A\nB\nC", **COINS},
+    "scale": {"text": "Q?", "minimum": "1", "maximum": "5", **COINS},
+    "several": {"text": "Q?", "options": "A\nB\nC", "limit": "", **COINS},
+    "number": {"text": "Q?", "minimum": "0", "maximum": "100", "unit": "hours", **COINS},
+    "follow_up": {"text": "Q?", "follow_up": "And?", **COINS},
+    "information": {"text": "Read\nthis"},
+    "declared": {"text": "Q?", "options": "North\nSouth", "confirmed": "on"},
+}

@@ -1,0 +1,66 @@
+"""Rules for folders that the import contracts in pyproject.toml cannot express."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from scripts.stack.stack import ROOT
+
+PACKAGES = ("config", "privacy", "accounts", "surveys", "aggregator", "scripts", "tests")
+MAX_MODULES = 13
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+
+
+def modules_of(folder: Path) -> list[str]:
+    """Modules that lie side by side; migrations only ever grow."""
+    files = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+    return [] if folder.name == "migrations" else files
+
+
+def imported_test_modules(source: str) -> set[str]:
+    """Names of test modules that a piece of source imports, in any spelling."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.update(
+                f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names
+            )
+    return {name for name in names if ".test_" in name}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_package_has_more_modules_than_a_reader_can_survey(package: str) -> None:
+    folders = {path.parent for path in (ROOT / package).rglob("__init__.py")}
+    flat = {str(folder.relative_to(ROOT)): modules_of(folder) for folder in folders}
+    assert {name: found for name, found in flat.items() if len(found) > MAX_MODULES} == {}
+
+
+def test_no_test_module_imports_another() -> None:
+    """What tests share lies in tests/support."""
+    shared = sorted((ROOT / "tests" / "support").glob("*.py"))
+    found = {
+        str(path.relative_to(ROOT)): imported
+        for path in [*TESTS, *shared]
+        if (imported := imported_test_modules(path.read_text()))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "imported"),
+    [
+        ("from tests.surveys.test_models import make", {"tests.surveys.test_models.make"}),
+        ("from tests.surveys import test_models", {"tests.surveys.test_models"}),
+        ("import tests.surveys.test_models as other", {"tests.surveys.test_models"}),
+        ("def f() -> None:\n    from .test_models import make", {".test_models.make"}),
+        ("from tests.support.waves import test_wave", {"tests.support.waves.test_wave"}),
+        ("from tests.support.waves import make_wave", set()),
+    ],
+)
+def test_every_spelling_of_such_an_import_is_seen(source: str, imported: set[str]) -> None:
+    assert imported_test_modules(source) == imported
