@@ -239,6 +239,9 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 # Where "Exit this page" leads: somewhere that explains nothing.
 EXIT_URL = env.str("MURMUR_EXIT_URL", default="https://www.wikipedia.org/")
 
+# Where the start page sends those who want to read the code; empty: nowhere.
+SOURCE_URL = env.str("MURMUR_SOURCE_URL", default="")
+
 LANGUAGE_CODE = "en"
 USE_I18N = True
 # Of respondents' pages (surveys/locale); the researchers' are English. By their own names: who

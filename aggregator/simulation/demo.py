@@ -12,11 +12,12 @@ import json
 import os
 import random
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from accounts.models import User
 from aggregator.intake.wire import encode_report
-from aggregator.simulation.demo_surveys import DEMOS, Demo
+from aggregator.simulation.demo_surveys import DEMOS, OPEN, Demo
 from aggregator.simulation.respondents import Answers, Envelope, seal
 from privacy.mechanism.drawing import secure_uint32
 from surveys.authoring.services import create_survey, launch_survey
@@ -29,6 +30,13 @@ def demo_of(survey: Survey) -> Demo | None:
     if not survey.demo:
         return None
     return next((demo for demo in DEMOS if demo.title == survey.title), None)
+
+
+def find_open_demo(*, now: datetime) -> Survey | None:
+    """Return the demo that anyone may answer, while one takes reports."""
+    waves = Wave.objects.open().electronic().filter(survey__demo=True, survey__title=OPEN.title)
+    newest = waves.select_related("survey").order_by("-pk").first()
+    return newest.survey if newest is not None and newest.accepts_at(now) else None
 
 
 def field_demo(demo: Demo, *, owner: User) -> Wave:

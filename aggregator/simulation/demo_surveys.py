@@ -1,8 +1,9 @@
 """The surveys of the demo, and the people who answer them.
 
-The first is a published one: the Redbook survey of 1974, with the counts in R. C. Fair, A Theory
-of Extramarital Affairs, Journal of Political Economy 86(1), 1978, pp. 45-61. The second uses
-every type of question; its people are invented, by the assumptions that stand in `_invent`.
+- Try Murmur: three questions that anyone may answer; it stays open and has no invented people.
+- Married life: the Redbook survey of 1974, with the published counts of R. C. Fair, A Theory of
+  Extramarital Affairs, Journal of Political Economy 86(1), 1978, pp. 45-61.
+- Student life: every type of question; its people are invented from the assumptions in `_invent`.
 """
 
 from __future__ import annotations
@@ -45,10 +46,37 @@ class Demo:
     key: str
     title: str
     introduction: str
-    note: str  # what is known about the truth, and from where
+    note: str  # where the true values come from; empty if nobody knows them
     add_questions: Callable[[Survey], None]
-    people: Callable[[], Sequence[Answers]]
+    people: Callable[[], Sequence[Answers]]  # none: real people answer, and it stays open
     settings: dict[str, Any]
+
+
+# --- try it ---------------------------------------------------------------------------------------
+_OPEN_QUESTIONS = (
+    "Have you ever pretended to have read a book?",
+    "Have you ever blamed someone else for your own mistake?",
+    "Have you ever taken something home from work that was not yours?",
+)
+
+
+def _add_open_questions(survey: Survey) -> None:
+    for text in _OPEN_QUESTIONS:
+        add_question(survey=survey, text=text)
+
+
+OPEN = Demo(
+    key="open",
+    title="Try Murmur",
+    introduction=(
+        "Three small questions for anyone who wants to see how Murmur works. Your browser "
+        "scrambles each answer before it sends anything."
+    ),
+    note="",
+    add_questions=_add_open_questions,
+    people=list,
+    settings={},
+)
 
 
 # --- married life, 1974 --------------------------------------------------------------------------
@@ -202,4 +230,4 @@ STUDY = Demo(
     settings={"cap": INVENTED_PEOPLE, "drawn": 4},
 )
 
-DEMOS = (REDBOOK, STUDY)
+DEMOS = (OPEN, REDBOOK, STUDY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from aggregator import problems
 from aggregator.results.survey_list import find_surveys, read_lines
+from aggregator.simulation.demo import find_open_demo
 
 PAGE_SIZE = 25
 
@@ -18,7 +20,11 @@ PAGE_SIZE = 25
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
-        return render(request, "aggregator/site/landing.html")
+        context = {
+            "demo": find_open_demo(now=timezone.now()),
+            "source_url": settings.SOURCE_URL,
+        }
+        return render(request, "aggregator/site/landing.html", context)
     page = Paginator(find_surveys(owner=request.user), PAGE_SIZE).get_page(request.GET.get("page"))
     lines = read_lines(page.object_list, now=timezone.now())
     return render(request, "aggregator/site/home.html", {"page": page, "lines": lines})

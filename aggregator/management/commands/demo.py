@@ -16,7 +16,7 @@ from aggregator.models import Snapshot
 from aggregator.results.results import read_results
 from aggregator.results.snapshots import newest_snapshot
 from aggregator.simulation.demo import encode_envelopes, field_demo, load_or_draw_envelopes
-from aggregator.simulation.demo_surveys import DEMOS, Demo
+from aggregator.simulation.demo_surveys import DEMOS, OPEN, Demo
 from aggregator.simulation.sending import SendingError, send_reports
 from aggregator.simulation.truth import known_truth, write_comparison
 from surveys.models import Wave
@@ -54,6 +54,9 @@ class Command(BaseCommand):
 
     def _field(self, demo: Demo, *, owner: User, deadline: float, options: dict[str, Any]) -> None:
         wave = field_demo(demo, owner=owner)
+        if demo is OPEN:
+            self.stdout.write(f"“{demo.title}” is open to anyone: /s/{wave.survey.slug}")
+            return
         snapshot = newest_snapshot(wave)
         if snapshot is None or not snapshot.final:
             path = options["envelopes"] or settings.VAR_DIR / f"demo-{demo.key}-envelopes.json"

@@ -116,6 +116,18 @@ def check_contradictions(**_kwargs: Any) -> list[CheckMessage]:
             "Murmur trusts the proxy's X-Forwarded-Proto, yet sends cookies over plain HTTP.",
             "export MURMUR_HTTPS=true, or MURMUR_BEHIND_PROXY=false if there is no proxy.",
         ),
+        *(
+            (
+                f"{name} = {url}",
+                not url or url.startswith(("https://", "http://")),
+                "pages link to it, and it is no web address.",
+                f"export {name}=https://…",
+            )
+            for name, url in (
+                ("MURMUR_EXIT_URL", settings.EXIT_URL),
+                ("MURMUR_SOURCE_URL", settings.SOURCE_URL),
+            )
+        ),
     )
     return [
         message

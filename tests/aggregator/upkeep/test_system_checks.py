@@ -56,16 +56,19 @@ def test_every_kind_of_finding_has_one_number() -> None:
         ("PURGE_SECONDS", -1.0),
         ("REPORTS_PER_MINUTE", -1),
         ("REPORTS_PER_SECOND", 0),
+        ("EXIT_URL", "javascript:alert(1)"),
+        ("SOURCE_URL", "murmur"),
     ],
 )
 def test_a_setting_that_cannot_be_meant_stops_every_command(
-    settings: Settings, name: str, value: float
+    settings: Settings, name: str, value: float | str
 ) -> None:
     assert run_plain_checks() == []
     setattr(settings, name, value)
+    shown = value if isinstance(value, str) else f"{value:g}"
     (message,) = run_plain_checks()
     assert message.id == "aggregator.E008"
-    assert message.msg.startswith(f"MURMUR_{name} = {value:g}: ")
+    assert message.msg.startswith(f"MURMUR_{name} = {shown}: ")
     assert f"export MURMUR_{name}=" in str(message.hint)
 
 

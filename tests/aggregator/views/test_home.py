@@ -1,0 +1,52 @@
+"""The start page for visitors: it leads to the open demo, the methods and the source."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django.fixtures import Settings
+
+from accounts.models import User
+from aggregator.simulation.demo import field_demo
+from aggregator.simulation.demo_surveys import OPEN, REDBOOK
+from surveys.authoring.services import close_wave
+from surveys.models import Wave
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+
+
+def start_page() -> str:
+    response = Client().get("/")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+@pytest.fixture
+def owner() -> User:
+    return User.objects.create_user(email="demo@example.org")
+
+
+def test_it_leads_to_the_methods() -> None:
+    assert f'href="{reverse("aggregator:methods")}"' in start_page()
+
+
+def test_it_leads_to_the_demo_that_anyone_may_answer(owner: User) -> None:
+    assert 'href="/s/' not in start_page()
+    wave = field_demo(OPEN, owner=owner)
+    address = reverse("surveys:respond", args=[wave.survey.slug])
+    assert f'href="{address}"' in start_page()
+    assert Client().get(address).status_code == 200
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    assert 'href="/s/' not in start_page()
+
+
+def test_no_visitor_is_led_to_a_demo_whose_people_are_known(owner: User) -> None:
+    field_demo(REDBOOK, owner=owner)
+    assert 'href="/s/' not in start_page()
+
+
+def test_it_leads_to_the_source_if_a_setting_names_it(settings: Settings) -> None:
+    assert "source code" not in start_page()
+    settings.SOURCE_URL = "https://code.example/murmur"
+    assert 'href="https://code.example/murmur"' in start_page()
