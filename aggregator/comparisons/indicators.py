@@ -40,8 +40,18 @@ class Indicator:
 
     @property
     def is_number(self) -> bool:
-        """Whether only its mean in groups can be told."""
+        """Whether groups can only be compared by its mean."""
         return self.question.is_rounded
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        """The ends between which a number lies."""
+        if not self.is_number:
+            return None
+        least, greatest = self.question.minimum, self.question.maximum
+        assert least is not None
+        assert greatest is not None
+        return least, greatest
 
     @property
     def is_known(self) -> bool:
@@ -130,6 +140,10 @@ def find_indicators(manifest: Manifest, names: Sequence[str]) -> list[Indicator]
             indicator = replace(indicator, gate=None, gate_place=None)
         found.append(indicator)
     return found
+
+
+def find_plain_indicators(manifest: Manifest) -> list[Indicator]:
+    return [indicator for indicator in list_indicators(manifest) if indicator.is_plain]
 
 
 def _indicators_of(question: ManifestQuestion, manifest: Manifest) -> Iterator[Indicator]:

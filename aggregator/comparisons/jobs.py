@@ -1,73 +1,67 @@
-"""Comparisons of questions: asked for on a page, computed from batches by a worker, kept.
+"""Comparisons as work: requested on a page, computed from batches by a worker, then stored.
 
-One is computed once per snapshot. The work is in the rows: a waiting comparison, or one whose
-worker let its lease run out, is found by the sweep.
+Each choice is computed once for each snapshot. The rows are the queue: the sweep finds every
+comparison that waits, and every one whose worker let its lease expire.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from math import prod
 from typing import Any
 
 import numpy as np
+from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
-from aggregator.batches.cross_tabulation import MAX_CELLS as MAX_CODES
 from aggregator.batches.cross_tabulation import PairCounter
-from aggregator.comparisons.analysis import (
-    MAX_PREDICTORS,
-    analyse_pairs,
-    analyse_regression,
-    analyse_table,
-)
+from aggregator.comparisons.analysis import analyse_pairs, analyse_regression, analyse_table
+from aggregator.comparisons.choice import check_choice
 from aggregator.comparisons.indicators import (
     Indicator,
     cross_tabulate_indicators,
     find_indicators,
+    find_plain_indicators,
     list_indicators,
 )
+from aggregator.comparisons.result import ComparisonResult
+from aggregator.comparisons.stored import read_result, write_result
 from aggregator.models import Batch, Comparison, Snapshot
 from aggregator.results.results import hide_small_groups
-from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen, newest_snapshot
+from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.regression import SeparationError
-from privacy.associations.tables import MAX_CELLS, NotSettledError
-from surveys.manifest.manifest import Manifest
+from privacy.associations.tables import NotSettledError
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
-# Longer than any computation; a worker that died is replaced after it.
+# Longer than any computation. When it expires, another worker may start.
 LEASE = timedelta(minutes=6)
 MAX_ATTEMPTS = 3
 KEPT_PER_WAVE = 100
-# Read at once: 64 full batches of a hundred yes/no questions are 52 MB.
+# Batches read together: 64 full ones of a hundred yes/no questions take 52 MB.
 BATCHES_AT_ONCE = 64
-# After a failure that may pass, such as a locked database.
+# After a failure that may be temporary, such as a locked database.
 PAUSE = timedelta(seconds=30)
 GAVE_UP = (
-    "This comparison could not be computed. Nothing is lost: the results of the survey are "
-    "complete. Ask for it again; if that fails, tell whoever runs this server, whose log says "
-    "what went wrong."
+    "This comparison could not be computed. The results of the survey are complete and nothing is "
+    "lost. Try again. If it fails again, ask the server’s administrator to look at the log."
 )
-NOT_SETTLED = (
-    "The search for the most likely true answers did not come to rest. Choose fewer predictors, "
-    "or wait for more reports."
-)
-
-
+NOT_SETTLED = "The estimation did not converge. Choose fewer predictors, or wait for more reports."
 TOO_FEW_TOGETHER = (
-    "Only {people:,} people were asked all of these questions: too few responses to show. Choose "
-    "questions of fewer blocks."
+    "Only {people:,} people were asked all of these questions, which is too few to show a result. "
+    "Choose questions from fewer blocks."
+)
+OLDER_METHOD = (
+    "An older version of Murmur computed this comparison. Compare the same questions again to see "
+    "the current result."
 )
 HIDDEN_GROUP = (
-    "{label} is a group of too few people to show, or one that would give away the size of such "
-    "a group. Choose another group, or wait for more reports."
+    "{label} is a group of too few people to show, or showing it would reveal the size of such a "
+    "group. Choose another group, or wait for more reports."
 )
 
 
@@ -75,16 +69,12 @@ class TooFewToShow(Exception):
     """The message says what to choose instead."""
 
 
-class NotComparable(Exception):
-    """The choice of questions makes no comparison; the message says what to choose instead."""
-
-
 def request_comparison(
     *, wave: Wave, snapshot: Snapshot, kind: Comparison.Kind, names: Sequence[str]
 ) -> Comparison:
-    """Return the comparison for this snapshot, ready or to be computed."""
+    """Return the comparison for this snapshot, computed or waiting; may raise NotComparable."""
     manifest = wave.description
-    _check_choice(manifest=manifest, kind=kind, names=names)
+    check_choice(manifest=manifest, kind=kind, names=names)
     comparison, created = Comparison.objects.get_or_create(
         wave=wave,
         through_batch=snapshot.through_batch,
@@ -94,168 +84,62 @@ def request_comparison(
     )
     if created:
         _drop_old(wave)
-    elif comparison.problem == GAVE_UP:
-        comparison.state, comparison.problem, comparison.attempts = (
-            Comparison.State.WAITING,
-            "",
-            0,
-        )
+    elif _was_given_up(comparison):
+        comparison.state = Comparison.State.WAITING
+        comparison.problem, comparison.attempts = "", 0
         comparison.save(update_fields=["state", "problem", "attempts"])
     return comparison
 
 
+def _was_given_up(comparison: Comparison) -> bool:
+    """Whether it failed by our fault; a failure that the data explain is final."""
+    return comparison.state == Comparison.State.FAILED and comparison.attempts > MAX_ATTEMPTS
+
+
+def compute_again(comparison: Comparison) -> None:
+    """Put a comparison whose stored result cannot be read back into the queue."""
+    logger.error(
+        "The result of comparison %s could not be read; computing it again.", comparison.pk
+    )
+    fresh: dict[str, Any] = {
+        "state": Comparison.State.WAITING,
+        "result": None,
+        "method_version": METHOD_VERSION,
+        "attempts": 0,
+        "batches_counted": 0,
+        "leased_until": None,
+    }
+    try:
+        with transaction.atomic():
+            Comparison.objects.filter(pk=comparison.pk, state=Comparison.State.DONE).update(**fresh)
+    except IntegrityError:
+        # The same choice was requested again after an upgrade, and has a row with this method.
+        failed = {"state": Comparison.State.FAILED, "result": None, "problem": OLDER_METHOD}
+        Comparison.objects.filter(pk=comparison.pk).update(**failed)
+    comparison.refresh_from_db()
+
+
 def _drop_old(wave: Wave) -> None:
-    """Keep the newest; what is waiting or being computed stays in any case."""
+    """Keep the newest, and all that are waiting or being computed."""
     kept = wave.comparisons.order_by("-pk").values_list("pk", flat=True)[:KEPT_PER_WAVE]
     settled = wave.comparisons.filter(state__in=[Comparison.State.DONE, Comparison.State.FAILED])
     settled.exclude(pk__in=list(kept)).delete()
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComparisonStanding:
-    """What a comparison may be used for, and whether there is news since."""
-
-    manifest: Manifest
-    fixed_end: bool
-    is_newest: bool
-    end_was_frozen: bool
-    is_over: bool
-    alarms: tuple[str, ...]  # names of questions in alarm
-    contradiction: bool  # no true answers at all agree with the joint codes
-
-    @property
-    def is_impossible(self) -> bool:
-        """Whether the codes cannot plausibly come from the design: no figure is to be used."""
-        return self.contradiction or bool(self.alarms)
-
-
-def find_standing(comparison: Comparison) -> ComparisonStanding:
-    """Read from the wave as it is now: the same figures may stand once the wave has ended."""
-    wave = comparison.wave
-    newest = newest_snapshot(wave)
-    is_newest = (
-        newest is not None
-        and newest.through_batch == comparison.through_batch
-        and comparison.method_version == METHOD_VERSION
-    )
-    same = wave.snapshots.filter(
-        through_batch=comparison.through_batch, method_version=METHOD_VERSION
-    ).first()
-    alarms = {row["name"] for row in same.estimates if row["alarm"]} if same else set()
-    # All pairs involve all questions.
-    involved = {name.partition(".")[0] for name in comparison.names} or alarms
-    return ComparisonStanding(
-        manifest=wave.description,
-        fixed_end=is_newest and newest is not None and newest.final and ended_as_frozen(wave),
-        is_newest=is_newest,
-        end_was_frozen=wave.has_fixed_end,
-        is_over=not wave.is_open,
-        alarms=tuple(sorted(alarms & involved)),
-        contradiction=bool(comparison.result and comparison.result["contradiction"]),
-    )
-
-
 def describe_divergence(names: Sequence[str]) -> str:
-    """Say which questions make a coefficient grow without bound, and what to do."""
+    """Name the questions whose coefficient grows without bound, and what to do about them."""
     questions = sorted({name.partition("=")[0].partition(".")[0] for name in names if "=" in name})
     numbers = [f"Q{name.removeprefix('q')}" for name in questions]
     which = f" of {', '.join(numbers)}" if numbers else ""
     return (
-        f"The reports do not determine the effect{which}: by the codes, some combination of "
-        "answers seems to have nobody, or everybody, with the outcome. Leave such a predictor "
-        "out, or wait for more reports."
+        f"The reports do not determine the effect{which}: for some combination of answers, it is "
+        "possible that nobody, or everybody, has the outcome. Remove such a predictor, or wait for "
+        "more reports."
     )
 
 
-def _check_choice(*, manifest: Manifest, kind: Comparison.Kind, names: Sequence[str]) -> None:
-    if not set(names) <= {indicator.name for indicator in list_indicators(manifest)}:
-        raise NotComparable("Choose questions of this survey.")
-    if kind == Comparison.Kind.PAIRS:
-        plain = find_plain_indicators(manifest)
-        if (
-            manifest.drawn == 1
-            and len({indicator.symbol.block for indicator in plain}) == len(plain) > 1
-        ):
-            raise NotComparable(
-                "Each person was asked one block of questions, so nobody was asked two of those "
-                "that have just Yes and No: no pairs to test."
-            )
-        if len(plain) < 2:
-            raise NotComparable(
-                "Fewer than two questions have just Yes and No for everybody: no pairs to test. "
-                "Choose two questions to compare instead."
-            )
-        return
-    chosen = find_indicators(manifest, names)
-    if chosen and all(indicator.is_known for indicator in chosen):
-        raise NotComparable(
-            "These answers are not scrambled, so there is nothing to estimate. Choose a scrambled "
-            "question as the outcome."
-        )
-    if kind == Comparison.Kind.TABLE:
-        if len(chosen) != 2:
-            raise NotComparable("Choose two questions.")
-        if len(_symbols(chosen)) < 2:
-            raise NotComparable("Choose two different questions.")
-        _check_no_number(chosen[1:])
-    else:
-        if len(chosen) < 2:
-            raise NotComparable("Choose an outcome and at least one predictor.")
-        _check_no_number(chosen)
-        if chosen[0].symbol.name in _symbols(chosen[1:]):
-            raise NotComparable(
-                "The outcome cannot be one of its predictors. Choose other predictors."
-            )
-        if len(_symbols(chosen)) < len(chosen):
-            raise NotComparable(
-                "Two predictors are answers to the same question, so one of them says what the "
-                "other does. Choose one of them."
-            )
-        if len(chosen) > MAX_PREDICTORS + 1:
-            raise NotComparable(
-                f"Choose at most {MAX_PREDICTORS} predictors: each one doubles the table of true "
-                "answers that has to be estimated."
-            )
-    _check_size(manifest, chosen)
-
-
-def _check_no_number(indicators: Sequence[Indicator]) -> None:
-    for indicator in indicators:
-        if indicator.is_number:
-            raise NotComparable(
-                f"{indicator.label} is a number that each browser rounds to one bit, so it makes "
-                "no groups and explains nothing. Choose it as the outcome of two questions: then "
-                "its mean is compared."
-            )
-
-
-def _symbols(indicators: Sequence[Indicator]) -> set[str]:
-    return {indicator.symbol.name for indicator in indicators}
-
-
-def _check_size(manifest: Manifest, chosen: Sequence[Indicator]) -> None:
-    if prod(indicator.variable.size for indicator in chosen) > MAX_CELLS or (
-        prod(indicator.codes for indicator in chosen) > MAX_CODES
-    ):
-        raise NotComparable(
-            "These questions together have too many combinations of answers. Choose fewer, or "
-            "some with fewer answers."
-        )
-    blocks = {indicator.symbol.block for indicator in chosen} - {None}
-    if manifest.drawn is not None and len(blocks) > manifest.drawn:
-        raise NotComparable(
-            f"Each person was asked {manifest.drawn} of {manifest.block_count} blocks of "
-            f"questions, so nobody was asked all of these. Choose questions of "
-            f"{manifest.drawn} blocks at most."
-        )
-
-
-def find_plain_indicators(manifest: Manifest) -> list[Indicator]:
-    return [indicator for indicator in list_indicators(manifest) if indicator.is_plain]
-
-
 def find_comparisons_to_run(*, now: datetime | None = None) -> QuerySet[Comparison]:
-    """Waiting ones that are due, and those whose worker let its lease run out."""
+    """Find comparisons that are waiting and due, or whose worker let its lease expire."""
     return Comparison.objects.filter(_due(now or timezone.now())).order_by("pk")
 
 
@@ -265,7 +149,7 @@ def _due(now: datetime) -> Q:
 
 
 def run_comparison(*, comparison_id: int) -> bool:
-    """Compute a comparison; False if there was nothing to do or another worker is at it."""
+    """Compute a comparison; False if nothing was due or another worker is computing it."""
     now = timezone.now()
     claimed = (
         Comparison.objects.filter(pk=comparison_id)
@@ -281,9 +165,9 @@ def run_comparison(*, comparison_id: int) -> bool:
         return False
     comparison = Comparison.objects.select_related("wave").filter(pk=comparison_id).first()
     if comparison is None:
-        return False  # deleted meanwhile
+        return False  # deleted in the meantime
     if comparison.method_version != METHOD_VERSION:
-        # Asked before an upgrade; whoever wants it asks again.
+        # Requested before an upgrade; it can be requested again.
         comparison.delete()
     elif comparison.attempts > MAX_ATTEMPTS:
         _settle(comparison, problem=GAVE_UP)
@@ -295,8 +179,11 @@ def run_comparison(*, comparison_id: int) -> bool:
 def _attempt(comparison: Comparison) -> None:
     try:
         result = _compute(comparison)
+        stored = write_result(result)
+        # A result that cannot be read back would be computed again at every visit.
+        _check_readable(comparison, stored)
     except SeparationError as error:
-        # The reports do not allow it: no later attempt will.
+        # The reports do not allow it, so later attempts would fail too.
         _settle(comparison, problem=describe_divergence(error.names))
     except NotSettledError:
         _settle(comparison, problem=NOT_SETTLED)
@@ -308,11 +195,17 @@ def _attempt(comparison: Comparison) -> None:
             state=Comparison.State.WAITING, leased_until=timezone.now() + PAUSE
         )
     else:
-        _settle(comparison, result=result)
+        _settle(comparison, result=stored)
+
+
+def _check_readable(comparison: Comparison, stored: dict[str, Any]) -> None:
+    manifest = comparison.wave.description
+    names = [indicator.name for indicator in list_indicators(manifest)]
+    read_result(comparison.kind, stored, indicators=names)
 
 
 def _mine(comparison: Comparison) -> QuerySet[Comparison]:
-    """The row while this attempt holds it: a worker past its lease changes nothing."""
+    """The row while this attempt holds it; a worker past its lease matches no row."""
     return Comparison.objects.filter(
         pk=comparison.pk, state=Comparison.State.RUNNING, attempts=comparison.attempts
     )
@@ -325,7 +218,7 @@ def _settle(
     _mine(comparison).update(state=done, result=result, problem=problem, leased_until=None)
 
 
-def _compute(comparison: Comparison) -> dict[str, Any]:
+def _compute(comparison: Comparison) -> ComparisonResult:
     manifest = comparison.wave.description
     columns = Columns.of(manifest)
     if comparison.kind == Comparison.Kind.PAIRS:
@@ -348,7 +241,7 @@ def _compute(comparison: Comparison) -> dict[str, Any]:
 def _check_enough(
     counts: NDArray[np.int64], indicators: Sequence[Indicator], *, minimum: int
 ) -> None:
-    """Refuse what the results page would not show of these reports."""
+    """Raise TooFewToShow where the results page would not show these reports either."""
     if counts.sum() < minimum:
         raise TooFewToShow(TOO_FEW_TOGETHER.format(people=int(counts.sum())))
     for axis, indicator in enumerate(indicators):
@@ -374,7 +267,7 @@ def _count_jointly(
 
 
 def _read_batches(comparison: Comparison, take: Callable[[bytes, int], None]) -> None:
-    """Hand every batch on, and say after each few how far it got."""
+    """Pass on every batch, and record progress after each group of batches."""
     batches = Batch.objects.filter(
         wave_id=comparison.wave_id, number__lte=comparison.through_batch
     ).order_by("number")

@@ -1,21 +1,29 @@
-"""A comparison as CSV: every figure in full precision, with what it was computed from."""
+"""A comparison as CSV in long format: one quantity a row, in full precision, with its inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
 
 from django.http import HttpResponse
 
-from aggregator.comparisons.indicators import find_indicators
-from aggregator.comparisons.jobs import (
-    ComparisonStanding,
-    find_plain_indicators,
-    find_standing,
+from aggregator.comparisons.indicators import find_indicators, find_plain_indicators
+from aggregator.comparisons.result import (
+    Cell,
+    ComparisonResult,
+    PairsResult,
+    PairTest,
+    RegressionResult,
+    Term,
+    TwoQuestionsResult,
 )
+from aggregator.comparisons.standing import ComparisonStanding
 from aggregator.exports.tables import CONTENT_TYPE, DESIGN, write_row
 from aggregator.models import Comparison
+from privacy.associations.association import Figure
 
+# The same in every row: what was compared, and from what.
 HEAD = (
     "survey",
     "wave",
@@ -26,60 +34,51 @@ HEAD = (
     "design",
     "ks",
     "thresholds",
-    # Codes and threshold of the symbol that says whether a "select several" was answered.
-    "gates",
+    "gates",  # k and threshold of the symbol that shows whether a "select several" was answered
     "n",
-    # Of a number as the outcome: its shares say how far means lie between these.
-    "outcome_minimum",
-    "outcome_maximum",
+    "outcome_minimum",  # only for a number as outcome: a share of 0 is a mean at this end,
+    "outcome_maximum",  # and a share of 1 is a mean at this one
+    "kind",
 )
-AS_IT_IS = "as_it_is"  # of a declared group, in the place of a threshold
-TABLE_COLUMNS = ("figure", "raw", "standard_error", "estimate", "low", "high", "level")
-TEST_COLUMNS = ("interval_method", "test_method", "statistic", "degrees_of_freedom", "p_value")
-# In the file → in the result: the first group is those who say Yes.
-FIGURES = {
-    "share_where_group_yes": "share_first",
-    "share_where_group_no": "share_second",
-    "difference": "difference",
-    "odds_ratio": "odds_ratio",
-    "log_odds_ratio": "log_odds_ratio",
-    "phi": "phi",
-}
-CELL_COLUMNS = (
-    "outcome_code",
-    "group_code",
-    "count",
-    "cell_share",
-    "cell_standard_error",
-    "cell_joint_share",
-)
-TERM_COLUMNS = (
-    "name",
-    "coefficient",
+QUANTITY_COLUMNS = (
+    "section",
+    "row",
+    "first",
+    "second",
+    "quantity",
+    "value",
     "standard_error",
     "low",
     "high",
-    "odds_ratio",
-    "odds_ratio_low",
-    "odds_ratio_high",
-    "statistic",
-    "p_value",
-    "adjusted_p_value",
-)
-PAIR_COLUMNS = (
-    "first",
-    "second",
-    "n_of_both",
-    "more_often_together",
+    "level",
     "method",
-    "statistic",
-    "p_value",
-    "adjusted_p_value",
 )
+AS_IT_IS = "as_it_is"  # in place of the threshold of a declared group
+PROFILE, WALD, LIKELIHOOD_RATIO, HOLM = "profile_likelihood", "wald", "likelihood_ratio", "holm"
 
 
-def respond_with_comparison(comparison: Comparison) -> HttpResponse:
-    response = HttpResponse(b"".join(_rows(comparison)), content_type=CONTENT_TYPE)
+@dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """One row of the file after its head."""
+
+    section: str  # estimates, test, cells, coefficients or pairs
+    row: str
+    first: str  # the outcome, or the first question of a pair
+    second: str  # the group, the predictor, or the second question of a pair
+    quantity: str
+    value: float | None
+    standard_error: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    method: str | None = None
+
+
+def respond_with_comparison(
+    comparison: Comparison, standing: ComparisonStanding, result: ComparisonResult
+) -> HttpResponse:
+    content = b"".join(_rows(comparison, standing, result))
+    response = HttpResponse(content, content_type=CONTENT_TYPE)
     wave = comparison.wave
     name = "_".join([comparison.kind, *comparison.names])
     response["Content-Disposition"] = (
@@ -89,37 +88,31 @@ def respond_with_comparison(comparison: Comparison) -> HttpResponse:
     return response
 
 
-def _rows(comparison: Comparison) -> Iterator[bytes]:
-    """One table: the columns of the survey first, the same in every row."""
-    result, wave = comparison.result or {}, comparison.wave
-    standing = find_standing(comparison)
-    indicators = find_indicators(standing.manifest, comparison.names) or find_plain_indicators(
-        standing.manifest
-    )
-    head = (
-        wave.survey.slug,
-        wave.number,
-        wave.manifest_hash_hex,
-        comparison.through_batch,
-        comparison.method_version,
-        _name_standing(standing),
-        DESIGN,
-        ";".join(str(indicator.symbol.k) for indicator in indicators),
-        ";".join(
-            AS_IT_IS if indicator.is_known else str(indicator.symbol.threshold)
-            for indicator in indicators
-        ),
-        ";".join(
-            f"{indicator.gate.k}:{indicator.gate.threshold}" if indicator.gate else ""
-            for indicator in indicators
-        ),
-        result["n"],
-        *(result.get("range") or (None, None)),
-    )
-    columns, rows = _table(comparison.kind, comparison.names, result)
-    yield write_row((*HEAD, *columns))
-    for row in rows:
-        yield write_row((*head, *row))
+def _rows(
+    comparison: Comparison, standing: ComparisonStanding, result: ComparisonResult
+) -> Iterator[bytes]:
+    head = tuple(_head(comparison, standing, result))
+    yield write_row((*HEAD, *QUANTITY_COLUMNS))
+    for quantity in list_quantities(comparison.names, result):
+        yield write_row((*head, *(getattr(quantity, name) for name in QUANTITY_COLUMNS)))
+
+
+def _head(
+    comparison: Comparison, standing: ComparisonStanding, result: ComparisonResult
+) -> Iterator[str | float | None]:
+    wave, manifest = comparison.wave, standing.manifest
+    chosen = find_indicators(manifest, comparison.names) or find_plain_indicators(manifest)
+    gates = [one.gate for one in chosen]
+    yield from (wave.survey.slug, wave.number, wave.manifest_hash_hex)
+    yield from (comparison.through_batch, comparison.method_version, _name_standing(standing))
+    yield DESIGN
+    yield ";".join(str(one.symbol.k) for one in chosen)
+    yield ";".join(AS_IT_IS if one.is_known else str(one.symbol.threshold) for one in chosen)
+    yield ";".join(f"{gate.k}:{gate.threshold}" if gate else "" for gate in gates)
+    yield result.n
+    ends = result.outcome_range if isinstance(result, TwoQuestionsResult) else None
+    yield from ends or (None, None)
+    yield comparison.kind
 
 
 def _name_standing(standing: ComparisonStanding) -> str:
@@ -128,46 +121,99 @@ def _name_standing(standing: ComparisonStanding) -> str:
     return "fixed_end" if standing.fixed_end else "exploratory"
 
 
-def _table(
-    kind: str, names: list[str], result: dict[str, Any]
-) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-    if kind == Comparison.Kind.REGRESSION:
-        rows = [tuple(term[column] for column in TERM_COLUMNS) for term in result["terms"]]
-        columns = ("outcome", *TERM_COLUMNS, "interval_method", "level")
-        return columns, [(names[0], *row, "wald", result["level"]) for row in rows]
-    if kind == Comparison.Kind.PAIRS:
-        return PAIR_COLUMNS, [
-            (
-                *pair["questions"],
-                pair["n"],
-                pair["together"],
-                *(pair[column] for column in PAIR_COLUMNS[4:]),
-            )
-            for pair in result["pairs"]
-        ]
-    return _two_questions(names, result)
+def list_quantities(names: list[str], result: ComparisonResult) -> Iterator[Quantity]:
+    """Every number of a result; `names` are the indicators of the comparison, in order."""
+    if isinstance(result, PairsResult):
+        for pair in result.pairs:
+            yield from _list_pair(pair)
+    elif isinstance(result, RegressionResult):
+        for term in result.terms:
+            yield from _list_term(term, outcome=names[0], level=result.level)
+    else:
+        outcome, group = names
+        yield from _list_estimates(result, outcome, group)
+        yield from _list_test(result, outcome, group)
+        for cell in result.cells:
+            yield from _list_cell(cell, outcome, group)
 
 
-def _two_questions(
-    names: list[str], result: dict[str, Any]
-) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-    """The figures, the test, and then the cells of the table of true answers."""
-    columns = ("outcome", "group", *TABLE_COLUMNS, *TEST_COLUMNS, *CELL_COLUMNS)
-    no_cell, no_figure = (None,) * len(CELL_COLUMNS), (None,) * (len(TABLE_COLUMNS) - 1)
-    profile = ("profile_likelihood", *(None,) * (len(TEST_COLUMNS) - 1))
-    rows: list[tuple[Any, ...]] = [
-        (name, *(result[key][column] for column in TABLE_COLUMNS[1:]), *profile, *no_cell)
-        for name, key in FIGURES.items()
-    ]
-    test = result["test"]
-    tested = (test["method"], test["statistic"], test["degrees_of_freedom"], test["p_value"])
-    rows.append(("test", *no_figure, None, *tested, *no_cell))
-    for first, counts in enumerate(result["counts"]):
-        for second, count in enumerate(counts):
-            cell = [
-                result[name][first][second]
-                for name in ("shares", "standard_errors", "joint_shares")
-            ]
-            nothing = (None,) * len(TEST_COLUMNS)
-            rows.append(("cell", *no_figure, *nothing, first, second, count, *cell))
-    return columns, [(*names, *row) for row in rows]
+def _list_estimates(result: TwoQuestionsResult, outcome: str, group: str) -> Iterator[Quantity]:
+    """Each estimate twice: unclipped with its standard error, and most likely with its interval."""
+    estimates: dict[str, Figure] = {
+        "share_where_group_yes": result.share_first,
+        "share_where_group_no": result.share_second,
+        "difference": result.difference,
+        "odds_ratio": result.odds_ratio,
+        "log_odds_ratio": result.log_odds_ratio,
+        "phi": result.phi,
+    }
+    for row, figure in estimates.items():
+        write = partial(Quantity, section="estimates", row=row, first=outcome, second=group)
+        yield write(quantity="raw", value=figure.raw, standard_error=figure.standard_error)
+        yield write(
+            quantity="estimate",
+            value=figure.estimate,
+            low=figure.low,
+            high=figure.high,
+            level=figure.level,
+            method=PROFILE,
+        )
+
+
+def _list_test(result: TwoQuestionsResult, outcome: str, group: str) -> Iterator[Quantity]:
+    test = result.test
+    for quantity in ("statistic", "degrees_of_freedom", "p_value"):
+        yield Quantity(
+            section="test",
+            row="independence",
+            first=outcome,
+            second=group,
+            quantity=quantity,
+            value=getattr(test, quantity),
+            method=test.method,
+        )
+
+
+def _list_cell(cell: Cell, outcome: str, group: str) -> Iterator[Quantity]:
+    write = partial(
+        Quantity, section="cells", row=f"{cell.outcome};{cell.group}", first=outcome, second=group
+    )
+    yield write(quantity="count", value=cell.count)
+    yield write(quantity="raw_share", value=cell.share, standard_error=cell.standard_error)
+    yield write(quantity="joint_share", value=cell.joint_share)
+
+
+def _list_term(term: Term, *, outcome: str, level: float) -> Iterator[Quantity]:
+    write = partial(
+        Quantity, section="coefficients", row=term.name, first=outcome, second=term.indicator
+    )
+    yield write(
+        quantity="coefficient",
+        value=term.coefficient,
+        standard_error=term.standard_error,
+        low=term.low,
+        high=term.high,
+        level=level,
+        method=WALD,
+    )
+    yield write(
+        quantity="odds_ratio",
+        value=term.odds_ratio,
+        low=term.odds_ratio_low,
+        high=term.odds_ratio_high,
+        level=level,
+        method=WALD,
+    )
+    yield write(quantity="statistic", value=term.statistic, method=LIKELIHOOD_RATIO)
+    yield write(quantity="p_value", value=term.p_value, method=LIKELIHOOD_RATIO)
+    yield write(quantity="adjusted_p_value", value=term.adjusted_p_value, method=HOLM)
+
+
+def _list_pair(pair: PairTest) -> Iterator[Quantity]:
+    first, second = pair.indicators
+    write = partial(Quantity, section="pairs", row=f"{first};{second}", first=first, second=second)
+    yield write(quantity="n_of_both", value=pair.n)
+    yield write(quantity="more_often_together", value=pair.more_often_together)
+    yield write(quantity="statistic", value=pair.statistic, method=pair.method)
+    yield write(quantity="p_value", value=pair.p_value, method=pair.method)
+    yield write(quantity="adjusted_p_value", value=pair.adjusted_p_value, method=HOLM)

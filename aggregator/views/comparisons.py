@@ -1,23 +1,39 @@
-"""Compare: choose questions, wait for a worker, read what hangs together and how surely."""
+"""Compare: choose questions, wait for the worker, read the result."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from aggregator.comparisons import sentences as wording
-from aggregator.comparisons.analysis import MAX_PREDICTORS
-from aggregator.comparisons.indicators import Indicator, find_indicators, list_indicators
-from aggregator.comparisons.jobs import (
-    NotComparable,
+from aggregator.comparisons.forms import CHOOSE_KIND, FORMS, ComparisonForm
+from aggregator.comparisons.indicators import (
+    Indicator,
+    find_indicators,
     find_plain_indicators,
-    find_standing,
-    request_comparison,
+    list_indicators,
+)
+from aggregator.comparisons.jobs import request_comparison
+from aggregator.comparisons.pair_sentences import describe_pairs_left_out, write_pairs
+from aggregator.comparisons.regression_sentences import write_terms
+from aggregator.comparisons.result import ComparisonResult, PairsResult, RegressionResult
+from aggregator.comparisons.sentences import (
+    A_PLACE_TO_START,
+    describe_impossible,
+    describe_standing,
+    describe_title,
+)
+from aggregator.comparisons.standing import ComparisonStanding, find_standing, is_of_survey
+from aggregator.comparisons.table_sentences import (
+    describe_difference,
+    describe_disagreement,
+    describe_test,
+    write_cells,
+    write_estimates,
 )
 from aggregator.exports.comparisons import respond_with_comparison
 from aggregator.models import Comparison
@@ -32,12 +48,19 @@ from surveys.manifest.manifest import Manifest
 from surveys.models import Survey
 
 REFUSED = 422
+RECENT = 20
+NO_COMPARISON = "There is no such comparison."
+NO_RESULT = "This comparison has no result."
+ONE_BLOCK_EACH = (
+    "Each person was asked one block of questions, so questions from different blocks cannot be "
+    "compared."
+)
 
 
 @for_owner
 @require_http_methods(["GET", "HEAD", "POST"])
 def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    """The forms; a choice that makes sense leads to its comparison."""
+    """Show the forms; redirect a valid choice to its comparison."""
     view = find_view(survey)
     if view.results is None:
         status = TOO_FEW_RESPONSES.status if request.method == "POST" else 200
@@ -45,76 +68,56 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
         return render(
             request, "aggregator/comparisons/nothing_to_compare.html", context, status=status
         )
-    if request.method != "POST":
-        return _render_forms(request, survey, view.results)
-    try:
-        kind, names = _read_choice(request, view.results)
+    results = view.results
+    shown = _list_shown(results)
+    posted = _bind(request, results, shown)
+    if posted is not None and posted.is_valid():
         comparison = request_comparison(
-            wave=view.results.wave, snapshot=view.results.snapshot, kind=kind, names=names
+            wave=results.wave, snapshot=results.snapshot, kind=posted.kind, names=posted.names
         )
-    except NotComparable as error:
-        return _render_forms(request, survey, view.results, problem=str(error))
-    return redirect("aggregator:comparison", slug=survey.slug, pk=comparison.pk)
+        return redirect("aggregator:comparison", slug=survey.slug, pk=comparison.pk)
+    context = _describe_forms(survey, results, shown, posted)
+    if request.method == "POST" and posted is None:
+        context["problem"] = CHOOSE_KIND
+    status = REFUSED if request.method == "POST" else 200
+    return render(request, "aggregator/comparisons/compare.html", context, status=status)
 
 
-def _read_choice(request: HttpRequest, results: Results) -> tuple[Comparison.Kind, list[str]]:
-    """Kind and names of questions; predictors in the order of the survey, so that the same
-    choice is the same comparison."""
-    kind = request.POST.get("kind", "")
-    if kind not in Comparison.Kind.values:
-        raise NotComparable("Choose what to compare.")
-    outcome, group = request.POST.get("outcome", ""), request.POST.get("group", "")
-    chosen = set(request.POST.getlist("predictors"))
-    if kind == Comparison.Kind.PAIRS:
-        return Comparison.Kind.PAIRS, []
-    if kind == Comparison.Kind.TABLE:
-        return Comparison.Kind.TABLE, [name for name in (outcome, group) if name]
-    known = [indicator.name for indicator in list_indicators(results.manifest)]
-    unknown = sorted(chosen - set(known))
-    predictors = [name for name in known if name in chosen] + unknown
-    return Comparison.Kind.REGRESSION, [name for name in (outcome, *predictors) if name]
+def _bind(request: HttpRequest, results: Results, shown: list[Indicator]) -> ComparisonForm | None:
+    """The form that was posted, if it is one of ours."""
+    form = FORMS.get(request.POST.get("kind", ""))
+    return form(request.POST, manifest=results.manifest, shown=shown) if form else None
 
 
-def _render_forms(
-    request: HttpRequest, survey: Survey, results: Results, *, problem: str = ""
-) -> HttpResponse:
-    wave = results.wave
-    indicators = _list_shown(results)
-    recent = wave.comparisons.order_by("-pk")[:20]
-    context = {
+def _describe_forms(
+    survey: Survey, results: Results, shown: list[Indicator], posted: ComparisonForm | None
+) -> dict[str, Any]:
+    wave, manifest = results.wave, results.manifest
+    forms = {kind: form(manifest=manifest, shown=shown) for kind, form in FORMS.items()}
+    if posted is not None:
+        forms[posted.kind.value] = posted
+    recent = [
+        one for one in wave.comparisons.order_by("-pk")[:RECENT] if is_of_survey(one, manifest)
+    ]
+    return {
         "survey": survey,
-        "outcomes": indicators,
-        "indicators": [indicator for indicator in indicators if not indicator.is_number],
-        "plain_indicators": len(find_plain_indicators(results.manifest)),
-        "drawn_note": _describe_drawn(results.manifest),
-        "problem": problem,
-        "posted": request.POST,
-        **{
-            f"{kind}_outcome": request.POST.get("outcome")
-            if request.POST.get("kind") == kind
-            else ""
-            for kind in (Comparison.Kind.TABLE.value, Comparison.Kind.REGRESSION.value)
-        },
-        "chosen": request.POST.getlist("predictors"),
-        "max_predictors": MAX_PREDICTORS,
-        "standing": wording.describe_standing(
+        "form": posted,
+        "forms": forms,
+        "can_compare": len(shown) > 1 and not all(indicator.is_number for indicator in shown),
+        "plain_indicators": len(find_plain_indicators(manifest)),
+        "drawn_note": _describe_drawn(manifest),
+        "standing": describe_standing(
             fixed_end=results.fixed_end,
             end_was_frozen=wave.has_fixed_end,
             is_over=not wave.is_open,
         ),
         "alarm": describe_alarm(results),
-        "recent": [
-            (comparison, wording.describe_title(results.manifest, comparison))
-            for comparison in recent
-        ],
+        "recent": [(one, describe_title(manifest, one)) for one in recent],
     }
-    return render(
-        request, "aggregator/comparisons/compare.html", context, status=REFUSED if problem else 200
-    )
 
 
 def _list_shown(results: Results) -> list[Indicator]:
-    """All but groups that are too small to be shown."""
+    """All indicators except groups that are too small to show."""
     hidden = {declared.question.name: declared.hidden for declared in results.declared}
     return [
         indicator
@@ -124,20 +127,17 @@ def _list_shown(results: Results) -> list[Indicator]:
 
 
 def _describe_drawn(manifest: Manifest) -> str:
-    """What a random subset means for comparisons; empty where everybody was asked everything."""
+    """Say what a random subset means for comparisons; empty if everybody was asked everything."""
     m, blocks = manifest.drawn, manifest.block_count
     if m is None:
         return ""
     if m == 1:
-        return (
-            "Each person was asked one block of questions, so no two questions of different "
-            "blocks can be compared."
-        )
+        return ONE_BLOCK_EACH
     share = percent(pair_fraction(drawn=m, questions=blocks))
     return (
-        f"Each person was asked {m} of {blocks} blocks of questions: two questions of different "
-        f"blocks are compared on about {share} of the reports, and more than {m} blocks never "
-        "come together."
+        f"Each person was asked {m} of {blocks} blocks of questions. Two questions from different "
+        f"blocks are compared on about {share} of the reports, and questions from more than {m} "
+        "blocks cannot be compared together."
     )
 
 
@@ -151,15 +151,15 @@ def comparison(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBas
 @for_owner
 @require_safe
 def comparison_panel(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
-    """What there is now; asks no more once it is settled."""
+    """The current state; stops the polling once the comparison is settled."""
     try:
         found = _find(survey, pk)
     except Http404:
         if "HX-Request" not in request.headers:
             raise
-        return HttpResponseClientRefresh()  # deleted while somebody waits: the page says so
-    status = STOP_POLLING if found.is_settled else 200
+        return HttpResponseClientRefresh()  # deleted in the meantime: show the 404 page
     context = {**_context(survey, found), "swapped": True}
+    status = STOP_POLLING if found.is_settled else 200
     return render(request, "aggregator/comparisons/comparison_panel.html", context, status=status)
 
 
@@ -167,66 +167,69 @@ def comparison_panel(request: HttpRequest, survey: Survey, pk: int) -> HttpRespo
 @require_safe
 def comparison_csv(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:  # noqa: ARG001
     found = _find(survey, pk)
-    if found.state != Comparison.State.DONE:
-        raise Http404("This comparison has no result.")
-    return respond_with_comparison(found)
+    standing = find_standing(found)
+    if standing.result is None:
+        raise Http404(NO_RESULT)
+    return respond_with_comparison(found, standing, standing.result)
 
 
 def _find(survey: Survey, pk: int) -> Comparison:
     found = (
         Comparison.objects.select_related("wave__survey").filter(wave__survey=survey, pk=pk).first()
     )
-    if found is None:
-        raise Http404("There is no such comparison.")
+    if found is None or not is_of_survey(found, found.wave.description):
+        raise Http404(NO_COMPARISON)
     return found
 
 
 def _context(survey: Survey, comparison: Comparison) -> dict[str, Any]:
     standing = find_standing(comparison)
-    manifest = standing.manifest
-    indicators = find_indicators(manifest, comparison.names)
+    indicators = find_indicators(standing.manifest, comparison.names)
     context: dict[str, Any] = {
         "survey": survey,
         "comparison": comparison,
-        "title": wording.describe_title(manifest, comparison),
+        "title": describe_title(standing.manifest, comparison),
         "indicators": indicators,
-        "standing": wording.A_PLACE_TO_START
-        if comparison.kind == Comparison.Kind.PAIRS
-        else wording.describe_standing(
-            fixed_end=standing.fixed_end,
-            end_was_frozen=standing.end_was_frozen,
-            is_over=standing.is_over,
-        ),
-        "impossible": wording.describe_impossible(standing),
+        "standing": _describe_use(comparison, standing),
+        "impossible": describe_impossible(standing),
         "is_exploratory": not standing.fixed_end or comparison.kind == Comparison.Kind.PAIRS,
         "is_newest": standing.is_newest,
         "batches": comparison.through_batch,
     }
-    if comparison.state == Comparison.State.DONE:
-        context |= _describe_result(comparison, manifest, indicators)
+    if standing.result is not None:
+        context |= _describe_result(standing.result, standing.manifest, indicators)
     return context
 
 
-def _describe_result(
-    comparison: Comparison, manifest: Manifest, indicators: list[Indicator]
-) -> dict[str, Any]:
-    result = comparison.result or {}
+def _describe_use(comparison: Comparison, standing: ComparisonStanding) -> str:
     if comparison.kind == Comparison.Kind.PAIRS:
+        return A_PLACE_TO_START
+    return describe_standing(
+        fixed_end=standing.fixed_end,
+        end_was_frozen=standing.end_was_frozen,
+        is_over=standing.is_over,
+    )
+
+
+def _describe_result(
+    result: ComparisonResult, manifest: Manifest, indicators: list[Indicator]
+) -> dict[str, Any]:
+    if isinstance(result, PairsResult):
         return {
             "result": result,
-            "pairs": wording.write_pairs(result, manifest),
-            "left_out": wording.describe_pairs_left_out(result, manifest),
+            "pairs": write_pairs(result, manifest),
+            "left_out": describe_pairs_left_out(result, manifest),
         }
-    if comparison.kind == Comparison.Kind.REGRESSION:
-        return {"result": result, "terms": wording.write_terms(result, manifest)}
+    if isinstance(result, RegressionResult):
+        return {"result": result, "terms": write_terms(result, manifest)}
     outcome, group = indicators
     return {
         "result": result,
-        "difference": wording.describe_difference(result, outcome, group),
-        "test": wording.describe_test(result["test"]),
-        "disagreement": wording.describe_disagreement(result),
-        "figures": wording.write_figures(result, outcome, group),
-        "cells": wording.write_cells(result, outcome, group),
+        "difference": describe_difference(result, outcome, group),
+        "test": describe_test(result.test),
+        "disagreement": describe_disagreement(result),
+        "estimates": write_estimates(result, outcome, group),
+        "cells": write_cells(result, outcome, group),
         "outcome": outcome.label,
         "group": group.label,
         "is_group_known": group.is_known,

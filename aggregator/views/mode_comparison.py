@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from aggregator.comparisons.sentences import FigureLine, describe_standing
+from aggregator.comparisons.sentences import EstimateLine, describe_standing
 from aggregator.exports.modes import respond_with_mode_comparison
 from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results.modes import ModeComparison, compare_modes
@@ -29,7 +29,7 @@ class Line:
     name: str
     number: int
     text: str
-    rows: list[FigureLine]
+    rows: list[EstimateLine]
     warning: str
 
 
@@ -115,7 +115,7 @@ def _write_line(found: ModeComparison, *, pooled: bool) -> Line:
     rows = [
         _write_side("In the browser", found.browser),
         _write_side("Two coins", found.coins),
-        FigureLine(
+        EstimateLine(
             name="Coins less browser",
             anchor="declared-groups",
             value=f"{points(difference.difference)} points",
@@ -124,7 +124,7 @@ def _write_line(found: ModeComparison, *, pooled: bool) -> Line:
     ]
     if pooled:
         rows.append(
-            FigureLine(
+            EstimateLine(
                 name="Pooled",
                 anchor="strata-and-modes",
                 value=percent(both.share),
@@ -137,10 +137,10 @@ def _write_line(found: ModeComparison, *, pooled: bool) -> Line:
     )
 
 
-def _write_side(name: str, result: QuestionResult) -> FigureLine:
+def _write_side(name: str, result: QuestionResult) -> EstimateLine:
     (share,) = result.interest
     assert share.shown is not None  # of everybody who was asked
-    return FigureLine(
+    return EstimateLine(
         name=f"{name}, {whole(result.total)} people",
         anchor="estimating-a-share",
         value=percent(share.shown),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from aggregator.batches.columns import Columns
 from aggregator.comparisons.analysis import analyse_table
 from aggregator.comparisons.indicators import cross_tabulate_indicators, find_indicators
+from aggregator.comparisons.stored import write_result
 from aggregator.models import Comparison
 from aggregator.upkeep.verification.batches import StoredBatch
 from aggregator.upkeep.verification.differences import Difference, agree, name_wave
@@ -54,7 +54,7 @@ class OpenComparison:
         stored = self._row.result or {}
         if self._is_table:
             result = analyse_table(indicators=self._indicators, counts=self._counts)
-            right = agree(stored, json.loads(json.dumps(result)), COMPARISON_TOLERANCE)
+            right = agree(stored, write_result(result), COMPARISON_TOLERANCE)
         else:
             right = stored.get("n") == reports or not self._has_total
         if not right:

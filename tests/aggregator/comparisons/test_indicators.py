@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -21,14 +22,24 @@ from aggregator.comparisons.analysis import (
     analyse_table,
     count_pair,
 )
+from aggregator.comparisons.choice import (
+    ALL_KNOWN,
+    DIFFERENT_QUESTIONS,
+    NO_PAIR_ASKED,
+    OUTCOME_AS_PREDICTOR,
+    SAME_QUESTION,
+    UNKNOWN_QUESTION,
+    NotComparable,
+    check_choice,
+)
 from aggregator.comparisons.indicators import (
     Indicator,
     cross_tabulate_indicators,
     find_indicators,
+    find_plain_indicators,
     list_indicators,
 )
-from aggregator.comparisons.jobs import NotComparable, _check_choice, find_plain_indicators
-from aggregator.comparisons.sentences import describe_pairs_left_out
+from aggregator.comparisons.pair_sentences import describe_pairs_left_out
 from aggregator.models import Comparison
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers
@@ -143,7 +154,7 @@ def test_all_pairs_of_plain_indicators_agree_with_counting_rows(plain: Manifest)
         assert found.tolist() == count_by_rows(reports, pair).tolist()
 
 
-def test_pairs_whom_too_few_were_asked_are_named(plain: Manifest) -> None:
+def test_pairs_that_too_few_people_were_asked_are_named(plain: Manifest) -> None:
     reports = send_anything(plain, people=700)  # a sixth of them are asked each pair
     counts, indicators, columns = (
         count_pairs(plain, reports),
@@ -154,25 +165,25 @@ def test_pairs_whom_too_few_were_asked_are_named(plain: Manifest) -> None:
         int(count_pair(counts, columns, *pair).sum()) for pair in combinations(indicators, 2)
     )
     found = analyse_pairs(indicators=indicators, counts=counts, columns=columns, minimum=numbers[2])
-    assert sorted(pair["n"] for pair in found["pairs"]) == numbers[2:]
-    assert sorted(pair["n"] for pair in found["too_few"]) == numbers[:2]
+    assert sorted(pair.n for pair in found.pairs) == numbers[2:]
+    assert sorted(pair.n for pair in found.too_few) == numbers[:2]
     text = describe_pairs_left_out(found, plain)
-    first, second = found["too_few"][0]["questions"]
+    first, second = found.too_few[0].indicators
     assert f"{first.upper()} and {second.upper()}" in text
     assert f"fewer than {plain.display_minimum} people were asked both" in text
 
 
-def test_no_pairs_are_promised_where_nobody_is_asked_two(plain: Manifest) -> None:
+def test_pairs_are_refused_if_nobody_is_asked_two_questions(plain: Manifest) -> None:
     alone = replace(plain, drawn=1)
-    with pytest.raises(NotComparable, match="no pairs to test"):
-        _check_choice(manifest=alone, kind=Kind.PAIRS, names=[])
-    _check_choice(manifest=plain, kind=Kind.PAIRS, names=[])
+    with pytest.raises(NotComparable, match=re.escape(NO_PAIR_ASKED)):
+        check_choice(manifest=alone, kind=Kind.PAIRS, names=[])
+    check_choice(manifest=plain, kind=Kind.PAIRS, names=[])
 
 
 # --- the study, in which everything occurs --------------------------------------------------------
 
 
-def test_every_answer_that_makes_groups_is_an_indicator(manifest: Manifest) -> None:
+def test_every_answer_that_can_form_groups_is_an_indicator(manifest: Manifest) -> None:
     indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}
     assert list(indicators) == [
         *("q2.0", "q2.1"),
@@ -188,13 +199,13 @@ def test_every_answer_that_makes_groups_is_an_indicator(manifest: Manifest) -> N
 @pytest.mark.parametrize(
     ("kind", "names", "message"),
     [
-        (Kind.TABLE, ["q5.1", "q5.2"], "Choose two different questions"),
+        (Kind.TABLE, ["q5.1", "q5.2"], DIFFERENT_QUESTIONS),
         (Kind.TABLE, ["q3", "q8"], "Q8 is a number"),
-        (Kind.TABLE, ["q2.0", "q2.1"], "not scrambled"),
-        (Kind.TABLE, ["q3", "q1"], "Choose questions of this survey"),
+        (Kind.TABLE, ["q2.0", "q2.1"], ALL_KNOWN),
+        (Kind.TABLE, ["q3", "q1"], UNKNOWN_QUESTION),
         (Kind.REGRESSION, ["q8", "q3"], "Q8 is a number"),
-        (Kind.REGRESSION, ["q3", "q5.1", "q5.2"], "answers to the same question"),
-        (Kind.REGRESSION, ["q5.1", "q5.2"], "cannot be one of its predictors"),
+        (Kind.REGRESSION, ["q3", "q5.1", "q5.2"], SAME_QUESTION),
+        (Kind.REGRESSION, ["q5.1", "q5.2"], OUTCOME_AS_PREDICTOR),
         (
             Kind.REGRESSION,
             ["q3", "q5.1", "q6.2", "q7.1", "q9.yes"],
@@ -202,11 +213,11 @@ def test_every_answer_that_makes_groups_is_an_indicator(manifest: Manifest) -> N
         ),
     ],
 )
-def test_what_makes_no_comparison_is_refused(
+def test_a_choice_that_cannot_be_compared_is_refused(
     manifest: Manifest, kind: Comparison.Kind, names: list[str], message: str
 ) -> None:
-    with pytest.raises(NotComparable, match=message):
-        _check_choice(manifest=manifest, kind=kind, names=names)
+    with pytest.raises(NotComparable, match=re.escape(message)):
+        check_choice(manifest=manifest, kind=kind, names=names)
 
 
 # --- "select several" behind a gate ---------------------------------------------------------------
@@ -248,9 +259,9 @@ def test_indicators_behind_a_gate_are_compared_among_those_who_answered(gated: M
     answered: Truth = {(0, a, b): 0.5 * (0.4 if a else 0.6) * 0.5 for a in (0, 1) for b in (0, 1)}
     counts = expect_counts(indicators, {**answered, (1, 0, 0): 0.1, (2, 0, 0): 0.4})
     found = analyse_table(indicators=indicators, counts=counts)
-    assert found["share_first"]["estimate"] == pytest.approx(0.4, abs=1e-4)
-    assert found["share_second"]["estimate"] == pytest.approx(0.4, abs=1e-4)
-    assert found["test"]["p_value"] > 0.99
+    assert found.share_first.estimate == pytest.approx(0.4, abs=1e-4)
+    assert found.share_second.estimate == pytest.approx(0.4, abs=1e-4)
+    assert found.test.p_value > 0.99
     assert indicators[0].category_texts == ("No", "Yes", "Not asked or no answer")
 
 
@@ -262,12 +273,12 @@ def test_indicators_behind_two_gates_are_compared_among_those_who_answered_both(
     both = {codes: 0.3 * share / sum(both.values()) for codes, share in both.items()}
     rest: Truth = {(1, 0, 0, 1): 0.2, (2, 0, 0, 0): 0.2, (2, 0, 1, 0): 0.1, (0, 1, 1, 0): 0.2}
     found = analyse_table(indicators=indicators, counts=expect_counts(indicators, both | rest))
-    assert found["share_first"]["estimate"] == pytest.approx(5 / 6, abs=1e-4)
-    assert found["share_second"]["estimate"] == pytest.approx(1 / 6, abs=1e-4)
+    assert found.share_first.estimate == pytest.approx(5 / 6, abs=1e-4)
+    assert found.share_second.estimate == pytest.approx(1 / 6, abs=1e-4)
     effect = analyse_regression(
         indicators=indicators, counts=expect_counts(indicators, both | rest)
     )
-    assert effect["terms"][1]["coefficient"] == pytest.approx(2 * np.log(5), abs=1e-3)
+    assert effect.terms[1].coefficient == pytest.approx(2 * np.log(5), abs=1e-3)
 
 
 def test_gates_are_counted_with_the_first_of_their_indicators(gated: Manifest) -> None:
@@ -285,4 +296,4 @@ def test_gates_are_counted_with_the_first_of_their_indicators(gated: Manifest) -
 
 
 def test_a_number_may_be_the_outcome_of_two_questions(manifest: Manifest) -> None:
-    _check_choice(manifest=manifest, kind=Kind.TABLE, names=["q8", "q3"])
+    check_choice(manifest=manifest, kind=Kind.TABLE, names=["q8", "q3"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import secrets
 
 import pytest
@@ -11,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import User
-from aggregator.comparisons.jobs import NotComparable, find_plain_indicators
+from aggregator.comparisons.choice import ALL_KNOWN, NotComparable
+from aggregator.comparisons.indicators import find_indicators, find_plain_indicators
+from aggregator.comparisons.jobs import HIDDEN_GROUP
 from aggregator.exports.tables import stream_reports
 from aggregator.models import Comparison, RawReport
 from aggregator.results.results import find_view, hide_small_groups
@@ -141,7 +144,7 @@ def test_the_page_speaks_of_groups_that_are_known(wave: Wave) -> None:
     assert "Yes to Q2 is more common among Q1 (Kitchen)" in page
     assert "among people in Q1 (Kitchen)" in page
     assert "among those in the other groups of Q1" in page
-    assert "Groups are known" in page
+    assert "The groups are known" in page
     file = client.get(f"/surveys/{survey.slug}/compare/{comparison.pk}/result.csv").content.decode()
     rows = list(csv.DictReader(io.StringIO(file, newline="")))
     assert {row["thresholds"].split(";")[1] for row in rows} == {"as_it_is"}
@@ -160,13 +163,14 @@ def test_a_group_is_a_predictor(wave: Wave) -> None:
 def test_hidden_groups_are_not_compared(wave: Wave) -> None:
     survey = send(wave, {0: 3, 1: 150, 2: 130})
     for name in ("q1.0", "q1.2"):
+        label = find_indicators(find_manifest(survey), [name])[0].label
         for names in (("q2", name), (name, "q2")):
             for kind in (Kind.TABLE, Kind.REGRESSION):
                 found = compute(ask(wave, kind, *names))
                 assert found.state == Comparison.State.FAILED
-                assert "too few people to show" in found.problem
+                assert found.problem == HIDDEN_GROUP.format(label=label)
     assert compute(ask(wave, Kind.TABLE, "q2", "q1.1")).result is not None
-    with pytest.raises(NotComparable, match="not scrambled"):
+    with pytest.raises(NotComparable, match=re.escape(ALL_KNOWN)):
         ask(wave, Kind.TABLE, "q1.1", "q1.0")
     assert [one.name for one in find_plain_indicators(find_manifest(survey))] == ["q2"]
 

@@ -11,6 +11,23 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from aggregator.comparisons.choice import (
+    DIFFERENT_QUESTIONS,
+    NO_PREDICTOR,
+    OUTCOME_AS_PREDICTOR,
+    TWO_QUESTIONS,
+    UNKNOWN_QUESTION,
+)
+from aggregator.comparisons.forms import CHOOSE_KIND
+from aggregator.comparisons.sentences import (
+    A_PLACE_TO_START,
+    CONFIRMED,
+    EXPLORATORY,
+    IMPOSSIBLE,
+    NEXT_TIME,
+    UNTIL_THE_END,
+)
+from aggregator.comparisons.table_sentences import DISAGREE, MAY_BE_ZERO, RELATED, TESTS
 from aggregator.models import Comparison
 from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
@@ -21,7 +38,11 @@ from tests.support.reading import text_of
 from tests.support.waves import make_wave, send_many
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-EXPLORATORY = "Exploratory: no guarantee under repeated looks."
+
+
+def plain(sentence: str) -> str:
+    """As `text_of` gives it: without spaces that do not break."""
+    return sentence.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def address(survey: Survey, name: str = "compare", **more: Any) -> str:
@@ -49,7 +70,7 @@ def test_two_questions_from_the_form_to_the_sentence() -> None:
     comparison = Comparison.objects.get()
     page = address(wave.survey, "comparison", pk=comparison.pk)
     waiting = client.get(page)
-    assert "Being computed" in text_of(waiting)
+    assert 'id="progress"' in waiting.content.decode()
     assert "hx-get" in waiting.content.decode()
     panel = address(wave.survey, "comparison_panel", pk=comparison.pk)
     assert client.get(panel).status_code == 200
@@ -62,15 +83,15 @@ def test_two_questions_from_the_form_to_the_sentence() -> None:
     assert comparison.result is not None
     difference = round(100 * comparison.result["difference"]["estimate"])
     assert f"The difference is {difference} points (95 %:" in words
-    assert re.search(r"The two questions are not independent \(p [<=] 0\.0\d+, Pearson", words)
+    assert re.search(rf"{RELATED} \(p [<=] 0\.0\d+, {TESTS['pearson']}\)", words)
     assert "Q2 by Q1" in words
 
 
-def test_groups_that_cannot_be_told_apart_are_not_told_apart() -> None:
+def test_a_difference_that_may_be_zero_is_called_so() -> None:
     wave = make_answered_wave(people=60)
     client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
     words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
-    assert "annot tell these groups apart yet" in words
+    assert MAY_BE_ZERO in words
 
 
 def test_a_regression_shows_odds_ratios_and_says_what_they_are_not() -> None:
@@ -82,7 +103,7 @@ def test_a_regression_shows_odds_ratios_and_says_what_they_are_not() -> None:
     assert "Q2: Yes" in words
     assert "not a cause" in words
     assert EXPLORATORY not in words
-    assert "The survey ended as fixed before it opened" in words
+    assert plain(CONFIRMED) in words
 
 
 def test_all_pairs_lead_to_each_pair() -> None:
@@ -90,25 +111,25 @@ def test_all_pairs_lead_to_each_pair() -> None:
     client, comparison = compare(wave, kind="pairs")
     response = client.get(address(wave.survey, "comparison", pk=comparison.pk))
     words = text_of(response)
-    assert "Q1 and Q2 Question 1? · Question 2? connected: Yes to both more often" in words
-    assert "was not planned beforehand" in words
+    assert "Q1 and Q2 Question 1? · Question 2? related: Yes to both more often" in words
+    assert A_PLACE_TO_START in words
     assert response.content.decode().count('name="kind" value="table"') == 3
 
 
 @pytest.mark.parametrize(
     ("chosen", "advice"),
     [
-        ({}, "Choose what to compare."),
-        ({"kind": "cake"}, "Choose what to compare."),
-        ({"kind": "table", "outcome": "q1", "group": ""}, "Choose two questions."),
-        ({"kind": "table", "outcome": "q1", "group": "q1"}, "Choose two different questions."),
-        ({"kind": "table", "outcome": "q1", "group": "q77"}, "questions of this survey"),
-        ({"kind": "regression", "outcome": "q1"}, "at least one predictor"),
+        ({}, CHOOSE_KIND),
+        ({"kind": "cake"}, CHOOSE_KIND),
+        ({"kind": "table", "outcome": "q1", "group": ""}, TWO_QUESTIONS),
+        ({"kind": "table", "outcome": "q1", "group": "q1"}, DIFFERENT_QUESTIONS),
+        ({"kind": "table", "outcome": "q1", "group": "q77"}, UNKNOWN_QUESTION),
+        ({"kind": "regression", "outcome": "q1"}, NO_PREDICTOR),
         (
             {"kind": "regression", "outcome": "q1", "predictors": ["q1", "q2"]},
-            "The outcome cannot be one of its predictors.",
+            OUTCOME_AS_PREDICTOR,
         ),
-        ({"kind": "regression", "outcome": "q1", "predictors": ["x' OR 1=1"]}, "questions of this"),
+        ({"kind": "regression", "outcome": "q1", "predictors": ["x' OR 1=1"]}, UNKNOWN_QUESTION),
     ],
 )
 def test_bad_choices_say_what_to_do_and_keep_what_was_chosen(
@@ -123,7 +144,7 @@ def test_bad_choices_say_what_to_do_and_keep_what_was_chosen(
     if chosen.get("outcome"):
         assert re.search(r'value="q1"\s+selected', html)
     if "q2" in chosen.get("predictors", ()):
-        assert re.search(r'value="q2"\s+checked', html)
+        assert re.search(r'value="q2"[^>]* checked', html)
     assert not Comparison.objects.exists()
 
 
@@ -143,7 +164,8 @@ def test_a_draft_has_nothing_to_compare() -> None:
 
 def test_one_question_has_nothing_to_be_compared_with() -> None:
     survey = field(make_launched_survey(questions=["Only one?"]), yes=[80], total=200)
-    assert "One question only" in text_of(sign_in(survey.owner).get(address(survey)))
+    page = sign_in(survey.owner).get(address(survey)).content.decode()
+    assert 'id="nothing-to-compare"' in page
 
 
 def test_a_failure_says_what_to_do() -> None:
@@ -155,25 +177,24 @@ def test_a_failure_says_what_to_do() -> None:
     response = client.get(address(wave.survey, "comparison", pk=comparison.pk))
     words = text_of(response)
     assert "There is no result. The table is empty." in words
-    assert "Other questions may be compared" in words
     file = address(wave.survey, "comparison_csv", pk=comparison.pk)
     assert client.get(file).status_code == 404
 
 
-def test_impossible_codes_are_no_finding() -> None:
+def test_impossible_codes_come_with_a_warning_instead_of_a_finding() -> None:
     wave = make_wave(questions=2, cap=200)
     send_many(wave, [bytes([i % 2, 1 - i % 2]) for i in range(200)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
     process(wave, rendered=False)
     client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
     words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
-    assert "Do not use these figures." in words
-    assert "The survey ended as fixed" not in words
+    assert IMPOSSIBLE in words
+    assert plain(CONFIRMED) not in words
     [row, *_] = read_csv(client, wave.survey, comparison)
     assert row["standing"] == "contradiction"
 
 
-def test_where_interval_and_test_disagree_the_page_says_so() -> None:
+def test_the_page_says_so_if_interval_and_test_disagree() -> None:
     wave = make_wave(questions=2)
     rows = [[0, 0]] * 68 + [[0, 1]] * 37 + [[1, 0]] * 21 + [[1, 1]] * 24
     send_many(wave, [bytes(row) for row in rows])
@@ -181,9 +202,9 @@ def test_where_interval_and_test_disagree_the_page_says_so() -> None:
     process(wave, rendered=False)
     client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
     words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
-    assert "cannot tell these groups apart yet" in words
-    assert "The two questions are not independent (p = 0.039" in words
-    assert "here they do not agree: take the question as open" in words
+    assert MAY_BE_ZERO in words
+    assert f"{RELATED} (p = 0.039" in words
+    assert DISAGREE in words
 
 
 def test_one_code_only_leaves_nothing_to_test() -> None:
@@ -208,10 +229,11 @@ def test_what_has_no_limit_says_so() -> None:
     assert comparison.result["odds_ratio"]["high"] == "inf"
     words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
     assert "to no upper limit" in words
-    rows = {row["figure"]: row for row in read_csv(client, wave.survey, comparison)}
-    assert rows["odds_ratio"]["high"] == "inf"
-    assert rows["odds_ratio"]["thresholds"] == "3221225472;3221225472"
-    assert rows["difference"]["interval_method"] == "profile_likelihood"
+    rows = by_name(read_csv(client, wave.survey, comparison))
+    odds_ratio = rows["odds_ratio", "estimate"]
+    assert odds_ratio["high"] == "inf"
+    assert odds_ratio["thresholds"] == "3221225472;3221225472"
+    assert rows["difference", "estimate"]["method"] == "profile_likelihood"
 
 
 def test_a_page_that_waits_for_a_deleted_comparison_is_told() -> None:
@@ -226,9 +248,9 @@ def test_a_page_that_waits_for_a_deleted_comparison_is_told() -> None:
 @pytest.mark.parametrize(
     ("cap", "ending", "advice"),
     [
-        (None, Wave.Ending.OWNER, "In your next survey, fix the end"),
-        (900, Wave.Ending.OWNER, "In your next survey, fix the end"),
-        (600, Wave.Ending.CAP, "The survey ended as fixed before it opened"),
+        (None, Wave.Ending.OWNER, NEXT_TIME),
+        (900, Wave.Ending.OWNER, NEXT_TIME),
+        (600, Wave.Ending.CAP, CONFIRMED),
     ],
 )
 def test_the_label_says_what_would_make_figures_stand(
@@ -236,7 +258,7 @@ def test_the_label_says_what_would_make_figures_stand(
 ) -> None:
     wave = make_answered_wave(cap=cap, ending=ending)
     client = sign_in(wave.survey.owner)
-    assert advice in text_of(client.get(address(wave.survey)))
+    assert plain(advice) in text_of(client.get(address(wave.survey)))
 
 
 def test_while_the_survey_runs_the_label_waits_for_its_end() -> None:
@@ -244,9 +266,7 @@ def test_while_the_survey_runs_the_label_waits_for_its_end() -> None:
     send_many(wave, [bytes([i % 2, i % 3 == 0, 1]) for i in range(60)])
     process(wave, rendered=False)
     client = sign_in(wave.survey.owner)
-    assert "When this survey has ended as it was fixed to" in text_of(
-        client.get(address(wave.survey))
-    )
+    assert UNTIL_THE_END in text_of(client.get(address(wave.survey)))
 
 
 def test_another_survey_s_comparison_does_not_exist() -> None:
@@ -269,38 +289,78 @@ def read_csv(client: Client, survey: Survey, comparison: Comparison) -> list[dic
     return rows
 
 
-def test_the_file_of_two_questions_holds_every_figure() -> None:
+def by_name(rows: list[dict[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
+    """Rows of a file by what they are about and which quantity they hold."""
+    named = {(row["row"], row["quantity"]): row for row in rows}
+    assert len(named) == len(rows)
+    return named
+
+
+def list_numbers(stored: Any) -> set[str]:
+    """Every number of a stored result, as files write it."""
+    if isinstance(stored, dict):
+        return set().union(*(list_numbers(value) for value in stored.values()))
+    if isinstance(stored, list):
+        return set().union(*(list_numbers(value) for value in stored))
+    is_number = isinstance(stored, int | float) and not isinstance(stored, bool)
+    return {repr(stored)} if is_number else set()
+
+
+def test_the_file_of_two_questions_holds_every_number() -> None:
     wave = make_answered_wave(people=3000)
     client, comparison = compare(wave, kind="table", outcome="q2", group="q1")
     rows = read_csv(client, wave.survey, comparison)
-    figures = {row["figure"]: row for row in rows if row["figure"] != "cell"}
-    assert set(figures) == {
+    estimates = {row["row"] for row in rows if row["section"] == "estimates"}
+    assert estimates == {
         "share_where_group_yes",
         "share_where_group_no",
         "difference",
         "odds_ratio",
         "log_odds_ratio",
         "phi",
-        "test",
     }
     assert comparison.result is not None
-    assert float(figures["share_where_group_yes"]["standard_error"]) > 0
-    assert float(figures["difference"]["low"]) == comparison.result["difference"]["low"]
-    assert figures["difference"]["standing"] == "exploratory"
-    cells = [row for row in rows if row["figure"] == "cell"]
-    assert sum(int(row["count"]) for row in cells) == int(cells[0]["n"]) == 3000
-    assert sum(float(row["cell_share"]) for row in cells) == pytest.approx(1)
+    assert list_numbers(comparison.result) <= {cell for row in rows for cell in row.values()}
+    named = by_name(rows)
+    assert float(named["share_where_group_yes", "raw"]["standard_error"]) > 0
+    difference = named["difference", "estimate"]
+    assert float(difference["low"]) == comparison.result["difference"]["low"]
+    assert (difference["standing"], difference["kind"]) == ("exploratory", "table")
+    assert (difference["first"], difference["second"]) == ("q2", "q1")
+    p_value = named["independence", "p_value"]
+    assert (p_value["method"], float(p_value["value"])) == (
+        "pearson",
+        comparison.result["test"]["p_value"],
+    )
+    cells = [row for row in rows if row["section"] == "cells"]
+    counts = [int(row["value"]) for row in cells if row["quantity"] == "count"]
+    assert sum(counts) == int(cells[0]["n"]) == 3000
+    shares = [float(row["value"]) for row in cells if row["quantity"] == "raw_share"]
+    assert sum(shares) == pytest.approx(1)
+    # Rows before columns: the second is No to the outcome, Yes to the group.
+    assert int(named["0;1", "count"]["value"]) == comparison.result["counts"][0][1]
 
 
-def test_the_files_of_regression_and_pairs() -> None:
+def test_the_files_of_regression_and_pairs_hold_every_number() -> None:
     wave = make_answered_wave(people=4000)
     client, comparison = compare(wave, kind="regression", outcome="q1", predictors=["q2"])
     rows = read_csv(client, wave.survey, comparison)
-    assert [row["name"] for row in rows] == ["intercept", "q2=1"]
-    assert float(rows[1]["odds_ratio"]) > 1
+    named = by_name(rows)
+    assert {(row["row"], row["first"], row["second"]) for row in rows} == {
+        ("intercept", "q1", ""),
+        ("q2=1", "q1", "q2"),
+    }
+    assert float(named["q2=1", "odds_ratio"]["value"]) > 1
+    assert named["intercept", "adjusted_p_value"]["value"] == ""
+    assert comparison.result is not None
+    left_out = {repr(comparison.result[name]) for name in ("cells", "log_likelihood")}
+    cells = {cell for row in rows for cell in row.values()}
+    assert list_numbers(comparison.result) - left_out <= cells
     comparison.delete()
     client, comparison = compare(wave, kind="pairs")
     rows = read_csv(client, wave.survey, comparison)
-    assert [(row["first"], row["second"]) for row in rows] == [
+    assert [(row["first"], row["second"]) for row in rows[::5]] == [
         ("q1", "q2"), ("q1", "q3"), ("q2", "q3")
     ]  # fmt: skip
+    assert {row["section"] for row in rows} == {"pairs"}
+    assert list_numbers(comparison.result) <= {cell for row in rows for cell in row.values()}

@@ -1,0 +1,139 @@
+"""Which questions can be compared, and what to choose instead of those that cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from aggregator.batches.cross_tabulation import MAX_CELLS as MAX_CODES
+from aggregator.comparisons.analysis import MAX_PREDICTORS
+from aggregator.comparisons.indicators import (
+    Indicator,
+    find_indicators,
+    find_plain_indicators,
+    list_indicators,
+)
+from aggregator.models import Comparison
+from privacy.associations.tables import MAX_CELLS
+from surveys.manifest.manifest import Manifest
+
+OUTCOME, GROUP, PREDICTORS = "outcome", "group", "predictors"
+UNKNOWN_QUESTION = "Choose questions of this survey."
+NO_PAIR_ASKED = (
+    "Each person was asked one block of questions, so nobody was asked two of the plain yes/no "
+    "questions. There are no pairs to test."
+)
+TOO_FEW_PLAIN = (
+    "Fewer than two questions are plain yes/no questions that everybody could answer, so there are "
+    "no pairs to test. Compare two questions instead."
+)
+ALL_KNOWN = (
+    "These answers are not scrambled, so there is nothing to estimate. Choose a scrambled question "
+    "as the outcome."
+)
+TWO_QUESTIONS = "Choose two questions."
+DIFFERENT_QUESTIONS = "Choose two different questions."
+NO_PREDICTOR = "Choose an outcome and at least one predictor."
+OUTCOME_AS_PREDICTOR = "The outcome cannot be one of its predictors. Choose other predictors."
+SAME_QUESTION = (
+    "Two predictors are answers to the same question, so each determines the other. Choose one of "
+    "them."
+)
+TOO_MANY_PREDICTORS = (
+    f"Choose at most {MAX_PREDICTORS} predictors. Each predictor doubles the table of true answers "
+    "that has to be estimated."
+)
+TOO_LARGE = (
+    "These questions have too many combinations of answers. Choose fewer questions, or questions "
+    "with fewer answers."
+)
+
+
+class NotComparable(Exception):
+    """These questions cannot be compared; the message says what to choose instead.
+
+    `field` names the form field to change, if there is one.
+    """
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def check_choice(*, manifest: Manifest, kind: Comparison.Kind, names: Sequence[str]) -> None:
+    """Raise NotComparable unless these indicators make a comparison of this kind."""
+    if not set(names) <= {indicator.name for indicator in list_indicators(manifest)}:
+        raise NotComparable(UNKNOWN_QUESTION)
+    if kind == Comparison.Kind.PAIRS:
+        _check_pairs(manifest)
+        return
+    chosen = find_indicators(manifest, names)
+    if chosen and all(indicator.is_known for indicator in chosen):
+        raise NotComparable(ALL_KNOWN, field=OUTCOME)
+    if kind == Comparison.Kind.TABLE:
+        _check_table(chosen)
+    else:
+        _check_regression(chosen)
+    _check_size(chosen)
+    _check_asked_together(manifest, chosen)
+
+
+def _check_pairs(manifest: Manifest) -> None:
+    plain = find_plain_indicators(manifest)
+    blocks = {indicator.symbol.block for indicator in plain}
+    if manifest.drawn == 1 and len(blocks) == len(plain) > 1:
+        raise NotComparable(NO_PAIR_ASKED)
+    if len(plain) < 2:
+        raise NotComparable(TOO_FEW_PLAIN)
+
+
+def _check_table(chosen: Sequence[Indicator]) -> None:
+    if len(chosen) != 2:
+        raise NotComparable(TWO_QUESTIONS, field=GROUP)
+    if len(_symbols(chosen)) < 2:
+        raise NotComparable(DIFFERENT_QUESTIONS, field=GROUP)
+    _check_no_number(chosen[1:], field=GROUP)
+
+
+def _check_regression(chosen: Sequence[Indicator]) -> None:
+    if len(chosen) < 2:
+        raise NotComparable(NO_PREDICTOR, field=PREDICTORS)
+    _check_no_number(chosen[:1], field=OUTCOME)
+    _check_no_number(chosen[1:], field=PREDICTORS)
+    if chosen[0].symbol.name in _symbols(chosen[1:]):
+        raise NotComparable(OUTCOME_AS_PREDICTOR, field=PREDICTORS)
+    if len(_symbols(chosen)) < len(chosen):
+        raise NotComparable(SAME_QUESTION, field=PREDICTORS)
+    if len(chosen) > MAX_PREDICTORS + 1:
+        raise NotComparable(TOO_MANY_PREDICTORS, field=PREDICTORS)
+
+
+def _check_no_number(indicators: Sequence[Indicator], *, field: str) -> None:
+    for indicator in indicators:
+        if indicator.is_number:
+            raise NotComparable(
+                f"{indicator.label} is a number that each browser rounds to one bit, so it cannot "
+                "form groups or be used in a regression. To compare its mean, choose it as the "
+                "outcome of two questions.",
+                field=field,
+            )
+
+
+def _symbols(indicators: Sequence[Indicator]) -> set[str]:
+    return {indicator.symbol.name for indicator in indicators}
+
+
+def _check_size(chosen: Sequence[Indicator]) -> None:
+    cells = prod(indicator.variable.size for indicator in chosen)
+    if cells > MAX_CELLS or prod(indicator.codes for indicator in chosen) > MAX_CODES:
+        raise NotComparable(TOO_LARGE)
+
+
+def _check_asked_together(manifest: Manifest, chosen: Sequence[Indicator]) -> None:
+    blocks = {indicator.symbol.block for indicator in chosen} - {None}
+    if manifest.drawn is not None and len(blocks) > manifest.drawn:
+        raise NotComparable(
+            f"Each person was asked {manifest.drawn} of {manifest.block_count} blocks of "
+            f"questions, so nobody was asked all of these. Choose questions from at most "
+            f"{manifest.drawn} blocks."
+        )

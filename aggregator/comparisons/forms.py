@@ -1,0 +1,152 @@
+"""The forms of the Compare page: one for each kind of comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from django import forms
+from django.template.defaultfilters import truncatechars
+
+from aggregator.comparisons.analysis import MAX_PREDICTORS
+from aggregator.comparisons.choice import (
+    GROUP,
+    OUTCOME,
+    PREDICTORS,
+    UNKNOWN_QUESTION,
+    NotComparable,
+    check_choice,
+)
+from aggregator.comparisons.indicators import Indicator, list_indicators
+from aggregator.models import Comparison
+from surveys.manifest.manifest import Manifest
+
+Kind = Comparison.Kind
+CHOOSE_KIND = "Choose what to compare."
+
+
+def describe_choice(indicator: Indicator) -> str:
+    answer = f"{truncatechars(indicator.answer, 40)} · " if indicator.answer else ""
+    return f"Q{indicator.number} {answer}{truncatechars(indicator.question.text, 80)}"
+
+
+class _IndicatorMixin:
+    """Accepts every indicator of the survey, offered or not.
+
+    `check_choice` and the worker explain why one cannot be used; Django would only call it invalid.
+    """
+
+    known: frozenset[str] = frozenset()
+
+    def valid_value(self, value: Any) -> bool:
+        return value in self.known
+
+
+class IndicatorField(_IndicatorMixin, forms.ChoiceField):
+    """A list to choose one indicator from."""
+
+
+class IndicatorsField(_IndicatorMixin, forms.MultipleChoiceField):
+    """Boxes to tick for several indicators."""
+
+
+class ComparisonForm(forms.Form):
+    """A choice of indicators; `names` holds it once the form is valid."""
+
+    kind: ClassVar[Kind]
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        manifest: Manifest,
+        shown: Sequence[Indicator],
+    ) -> None:
+        super().__init__(data, auto_id=f"{self.kind.value}_%s")
+        self.manifest = manifest
+        self.names: list[str] = []
+        self._in_order = [indicator.name for indicator in list_indicators(manifest)]
+        groups = [indicator for indicator in shown if not indicator.is_number]
+        for name, field in self.fields.items():
+            takes_number = self.kind == Kind.TABLE and name == OUTCOME
+            self._offer(field, shown if takes_number else groups)
+
+    def _offer(self, field: forms.Field, indicators: Sequence[Indicator]) -> None:
+        assert isinstance(field, IndicatorField | IndicatorsField)
+        field.known = frozenset(self._in_order)
+        choices = [(indicator.name, describe_choice(indicator)) for indicator in indicators]
+        is_list = isinstance(field, IndicatorField)
+        field.choices = [("", "Choose a question"), *choices] if is_list else choices
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if self.errors:
+            return cleaned
+        names = self.read_names(cleaned)
+        try:
+            check_choice(manifest=self.manifest, kind=self.kind, names=names)
+        except NotComparable as error:
+            self.add_error(error.field if error.field in self.fields else None, str(error))
+        else:
+            self.names = names
+        return cleaned
+
+    def read_names(self, cleaned: Mapping[str, Any]) -> list[str]:
+        raise NotImplementedError
+
+
+def _unknown() -> dict[str, str]:
+    return {"invalid_choice": UNKNOWN_QUESTION}
+
+
+class TwoQuestionsForm(ComparisonForm):
+    kind = Kind.TABLE
+
+    outcome = IndicatorField(
+        required=False,
+        help_text="Murmur compares its share of Yes, or its mean, between the groups.",
+        error_messages=_unknown(),
+    )
+    group = IndicatorField(
+        label="Groups",
+        required=False,
+        help_text="People who answered Yes and people who answered No form the two groups.",
+        error_messages=_unknown(),
+    )
+
+    def read_names(self, cleaned: Mapping[str, Any]) -> list[str]:
+        return [cleaned[field] for field in (OUTCOME, GROUP) if cleaned[field]]
+
+
+class RegressionForm(ComparisonForm):
+    kind = Kind.REGRESSION
+
+    outcome = IndicatorField(
+        required=False,
+        help_text="Murmur estimates how the odds of Yes depend on the predictors.",
+        error_messages=_unknown(),
+    )
+    predictors = IndicatorsField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=f"One to {MAX_PREDICTORS}. More predictors need many more reports.",
+        error_messages=_unknown(),
+    )
+
+    def read_names(self, cleaned: Mapping[str, Any]) -> list[str]:
+        """Predictors in the order of the survey, so that one choice is one comparison."""
+        chosen = cleaned[PREDICTORS]
+        names = [cleaned[OUTCOME], *(name for name in self._in_order if name in chosen)]
+        return [name for name in names if name]
+
+
+class PairsForm(ComparisonForm):
+    kind = Kind.PAIRS
+
+    def read_names(self, cleaned: Mapping[str, Any]) -> list[str]:
+        return []
+
+
+FORMS: Mapping[str, type[ComparisonForm]] = {
+    form.kind.value: form for form in (TwoQuestionsForm, RegressionForm, PairsForm)
+}

@@ -1,0 +1,73 @@
+"""The page of all pairs in words: one line for each pair, and the pairs that are not tested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aggregator.comparisons.indicators import Indicator, list_indicators
+from aggregator.comparisons.result import PairsResult, PairTest
+from aggregator.comparisons.sentences import SIGNIFICANT, UNCLEAR, write_p_value
+from surveys.manifest.manifest import Manifest
+
+LEFT_OUT_NAMED = 20
+NOT_TESTED = (
+    "Not tested, because fewer than {minimum:,} people were asked both questions: {pairs}{more}."
+)
+TEST_NAMES = {
+    "pearson": "Pearson",
+    "fisher_exact": "Fisher",
+    "latent_likelihood_ratio": "likelihood ratio",
+    "no_variation": "none",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairLine:
+    first: Indicator
+    second: Indicator
+    people: int
+    test: str
+    p_value: str
+    adjusted: str
+    sentence: str
+
+
+def write_pairs(result: PairsResult, manifest: Manifest) -> list[PairLine]:
+    """List the pairs, the clearest relationship first."""
+    indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}
+    return [
+        PairLine(
+            first=indicators[pair.indicators[0]],
+            second=indicators[pair.indicators[1]],
+            people=pair.n,
+            test=TEST_NAMES[pair.method],
+            p_value=write_p_value(pair.p_value),
+            adjusted=write_p_value(pair.adjusted_p_value),
+            sentence=_describe_pair(pair),
+        )
+        for pair in sorted(result.pairs, key=lambda pair: pair.p_value)
+    ]
+
+
+def describe_pairs_left_out(result: PairsResult, manifest: Manifest) -> str:
+    """Name the pairs that are not tested, and say why; empty if all are."""
+    if not result.too_few:
+        return ""
+    labels = {indicator.name: indicator.label for indicator in list_indicators(manifest)}
+    pairs = [
+        " and ".join(labels[name] for name in pair.indicators)
+        for pair in result.too_few[:LEFT_OUT_NAMED]
+    ]
+    others = len(result.too_few) - len(pairs)
+    return NOT_TESTED.format(
+        minimum=manifest.display_minimum,
+        pairs="; ".join(pairs),
+        more=f"; and {others:,} more" if others else "",
+    )
+
+
+def _describe_pair(pair: PairTest) -> str:
+    if pair.adjusted_p_value > SIGNIFICANT:
+        return UNCLEAR
+    often = "more" if pair.more_often_together else "less"
+    return f"related: Yes to both {often} often than by chance"

@@ -1,0 +1,168 @@
+"""The result of a comparison: one frozen object from the estimator to JSON, page and file.
+
+There is one class for each kind of comparison. Nothing here is computed or worded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from privacy.associations.association import Figure
+from privacy.associations.significance import SignificanceTest
+
+# A field's key in stored JSON, where that differs from its name.
+STORED_AS = "stored_as"
+INTERCEPT = "intercept"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One combination of categories: 0 is No, 1 is Yes, 2 is no answer."""
+
+    outcome: int
+    group: int
+    count: int
+    share: float
+    standard_error: float
+    joint_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoQuestionsResult:
+    """How the outcome differs between Yes and No to the group question.
+
+    `share_first` is the share of Yes to the outcome among Yes to the group, `share_second` among
+    No. The four tables have one row for each category of the outcome and one column for each
+    category of the group.
+    """
+
+    n: int
+    contradiction: bool
+    # Only if the outcome is a number: a share of 0 is a mean at the first end, 1 at the second.
+    outcome_range: tuple[int, int] | None = field(metadata={STORED_AS: "range"})
+    counts: tuple[tuple[int, ...], ...]
+    shares: tuple[tuple[float, ...], ...]
+    standard_errors: tuple[tuple[float, ...], ...]
+    joint_shares: tuple[tuple[float, ...], ...]
+    share_first: Figure
+    share_second: Figure
+    difference: Figure
+    odds_ratio: Figure
+    log_odds_ratio: Figure
+    phi: Figure
+    test: SignificanceTest
+
+    def __post_init__(self) -> None:
+        tables = (self.counts, self.shares, self.standard_errors, self.joint_shares)
+        shapes = {tuple(len(row) for row in table) for table in tables}
+        if len(shapes) != 1 or not all(2 <= length <= 3 for length in shapes.pop()):
+            raise ValueError(f"counts, shares and errors must have one shape, got {tables!r}")
+
+    @property
+    def cells(self) -> Iterator[Cell]:
+        """Row by row."""
+        for outcome, counts in enumerate(self.counts):
+            for group, count in enumerate(counts):
+                yield Cell(
+                    outcome=outcome,
+                    group=group,
+                    count=count,
+                    share=self.shares[outcome][group],
+                    standard_error=self.standard_errors[outcome][group],
+                    joint_share=self.joint_shares[outcome][group],
+                )
+
+    @property
+    def indicators(self) -> set[str]:
+        return set()  # the row of the comparison names them
+
+    @property
+    def test_methods(self) -> set[str]:
+        return {self.test.method}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """One coefficient of a regression; `name` is "intercept", or such as "q2=1"."""
+
+    name: str
+    coefficient: float
+    standard_error: float
+    low: float
+    high: float
+    odds_ratio: float
+    odds_ratio_low: float
+    odds_ratio_high: float
+    statistic: float | None
+    p_value: float
+    adjusted_p_value: float | None  # None for the intercept, which is not one of the predictors
+
+    @property
+    def indicator(self) -> str:
+        """The predictor's name; empty for the intercept."""
+        return "" if self.name == INTERCEPT else self.name.partition("=")[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegressionResult:
+    """How the odds of Yes to the outcome depend on the predictors."""
+
+    n: int
+    contradiction: bool
+    cells: int
+    log_likelihood: float
+    level: float
+    terms: tuple[Term, ...]
+
+    @property
+    def indicators(self) -> set[str]:
+        return {term.indicator for term in self.terms} - {""}
+
+    @property
+    def test_methods(self) -> set[str]:
+        return set()  # always the likelihood ratio
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairTest:
+    """The test of one pair of questions."""
+
+    indicators: tuple[str, str] = field(metadata={STORED_AS: "questions"})
+    n: int
+    # 1 if the reports show Yes to both more often than by chance, otherwise 0.
+    more_often_together: int = field(metadata={STORED_AS: "together"})
+    method: str
+    statistic: float | None
+    p_value: float
+    adjusted_p_value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class UntestedPair:
+    """A pair of questions that too few people were asked together."""
+
+    indicators: tuple[str, str] = field(metadata={STORED_AS: "questions"})
+    n: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairsResult:
+    """Which pairs of yes/no questions are related."""
+
+    n: int
+    contradiction: bool
+    pairs: tuple[PairTest, ...]
+    too_few: tuple[UntestedPair, ...]
+
+    @property
+    def indicators(self) -> set[str]:
+        tested = {name for pair in self.pairs for name in pair.indicators}
+        return tested | {name for pair in self.too_few for name in pair.indicators}
+
+    @property
+    def test_methods(self) -> set[str]:
+        return {pair.method for pair in self.pairs}
+
+
+ComparisonResult = TwoQuestionsResult | RegressionResult | PairsResult

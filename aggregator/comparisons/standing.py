@@ -1,0 +1,99 @@
+"""Open a comparison: its result, what that may be used for, and whether it is still the newest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aggregator.comparisons.indicators import list_indicators
+from aggregator.comparisons.jobs import compute_again
+from aggregator.comparisons.result import ComparisonResult
+from aggregator.comparisons.stored import RESULT_CLASSES, UnreadableResult, read_result
+from aggregator.models import Comparison
+from aggregator.results.snapshots import (
+    METHOD_VERSION,
+    ended_as_frozen,
+    newest_snapshot,
+    recompute_later,
+)
+from surveys.manifest.manifest import Manifest
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonStanding:
+    """The result of a comparison and how far it can be trusted."""
+
+    manifest: Manifest
+    result: ComparisonResult | None
+    fixed_end: bool
+    is_newest: bool
+    end_was_frozen: bool
+    is_over: bool
+    alarms: tuple[str, ...]  # names of questions in alarm
+
+    @property
+    def contradiction(self) -> bool:
+        """Whether no true answers at all agree with the joint codes."""
+        return self.result is not None and self.result.contradiction
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether the design could hardly produce these codes, so that nothing may be used."""
+        return self.contradiction or bool(self.alarms)
+
+
+def is_of_survey(comparison: Comparison, manifest: Manifest) -> bool:
+    """Whether this version knows the kind, and the survey all the indicators."""
+    known = {indicator.name for indicator in list_indicators(manifest)}
+    return comparison.kind in RESULT_CLASSES and set(comparison.names) <= known
+
+
+def find_standing(comparison: Comparison) -> ComparisonStanding:
+    """Read the result, and the wave as it is now: an exploratory result may stand once it ends.
+
+    A stored result that this version cannot read goes back to waiting, so that the sweep finds it.
+    """
+    wave = comparison.wave
+    manifest = wave.description
+    newest = newest_snapshot(wave)
+    is_newest = (
+        newest is not None
+        and newest.through_batch == comparison.through_batch
+        and comparison.method_version == METHOD_VERSION
+    )
+    return ComparisonStanding(
+        manifest=manifest,
+        result=_find_result(comparison, manifest),
+        fixed_end=is_newest and newest is not None and newest.final and ended_as_frozen(wave),
+        is_newest=is_newest,
+        end_was_frozen=wave.has_fixed_end,
+        is_over=not wave.is_open,
+        alarms=_find_alarms(comparison),
+    )
+
+
+def _find_result(comparison: Comparison, manifest: Manifest) -> ComparisonResult | None:
+    if comparison.state != Comparison.State.DONE:
+        return None
+    names = [indicator.name for indicator in list_indicators(manifest)]
+    try:
+        return read_result(comparison.kind, comparison.result, indicators=names)
+    except UnreadableResult:
+        compute_again(comparison)
+        return None
+
+
+def _find_alarms(comparison: Comparison) -> tuple[str, ...]:
+    """Questions of this comparison that are in alarm in the snapshot of the same batches."""
+    same = comparison.wave.snapshots.filter(
+        through_batch=comparison.through_batch, method_version=METHOD_VERSION
+    ).first()
+    if same is None:
+        return ()
+    try:
+        alarms = {row["name"] for row in same.estimates if row["alarm"]}
+    except (KeyError, TypeError):
+        recompute_later(same)
+        return ()
+    # All pairs involve all questions.
+    involved = {name.partition(".")[0] for name in comparison.names} or alarms
+    return tuple(sorted(alarms & involved))
