@@ -32,7 +32,6 @@ DISAGREE = (
     "The interval and the test are different approximations, and here they disagree. Treat the "
     "question as open."
 )
-DIFFERENCE_METHOD = "difference-between-randomized-groups"
 ROWS = (YES, NO, NOBODY)
 
 
@@ -162,7 +161,7 @@ def _write_shares(
     for share, people in shares:
         yield EstimateLine(
             name=f"{outcome.yes_text} among {people}",
-            anchor=DIFFERENCE_METHOD,
+            anchor="difference-between-randomized-groups",
             value="–" if share.estimate is None else percent(share.estimate, 1),
             interval=f"{points(share.low, 1)} to {percent(share.high, 1)}",
             note=_write_unclipped(share),
@@ -171,7 +170,7 @@ def _write_shares(
     value = "–" if difference.estimate is None else f"{points(difference.estimate, 1)} points"
     yield EstimateLine(
         name="Difference",
-        anchor=DIFFERENCE_METHOD,
+        anchor="difference-between-randomized-groups",
         value=value,
         interval=f"{points(difference.low, 1)} to {points(difference.high, 1)} points",
         note=_write_unclipped(difference),
@@ -190,7 +189,7 @@ def _write_means(
         mean = _scale_to_range(result, figure)
         yield EstimateLine(
             name=name,
-            anchor=DIFFERENCE_METHOD,
+            anchor="difference-between-randomized-groups",
             value=write_number(mean.estimate),
             interval=write_ends(mean.low, mean.high),
         )
