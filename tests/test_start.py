@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from scripts.stack.stack import ROOT
 
 PROGRAM = """
@@ -34,10 +36,12 @@ def run(program: str, var: Path) -> str:
     ).stdout
 
 
+@pytest.mark.slow
 def test_a_web_process_never_collects_what_it_loaded(tmp_path: Path) -> None:
     """That would stop everybody's uploads for a tenth of a second."""
     assert run(WEB, tmp_path) == "True\n"
 
 
+@pytest.mark.slow
 def test_no_process_starts_with_what_takes_longer_than_all_else(tmp_path: Path) -> None:
     assert run(PROGRAM, tmp_path) == "[]\n"

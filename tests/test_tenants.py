@@ -210,6 +210,7 @@ def test_every_route_is_listed_and_every_listed_one_exists() -> None:
     assert {route.name for route in all_routes()} == set(TABLE)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.usefixtures("static_files")
 @pytest.mark.parametrize("role", CAST)
@@ -227,6 +228,7 @@ def test_the_matrix(route: Route, role: str, surveys: dict[str, Survey]) -> None
             assert response["Location"].startswith("/accounts/login/?next=")
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_what_a_stranger_tried_changed_nothing(surveys: dict[str, Survey]) -> None:
     owner = surveys["draft"].owner

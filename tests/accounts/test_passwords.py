@@ -39,6 +39,7 @@ def test_passwords_are_stored_as_argon2(person: User) -> None:
     assert PASSWORD not in person.password
 
 
+@pytest.mark.slow
 def test_a_password_is_changed_by_whoever_knows_it(client: Client, person: User) -> None:
     client.force_login(person)
     answer = client.post(CHANGE, {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW})
@@ -76,6 +77,7 @@ def test_an_account_without_a_password_gets_its_first_one_by_mail(client: Client
     assert client.get(CHANGE)["Location"] == RESET
 
 
+@pytest.mark.slow
 def test_a_forgotten_password_is_replaced_through_the_mailed_link(
     client: Client, person: User
 ) -> None:
@@ -147,6 +149,7 @@ def test_too_many_requests_for_links_are_slowed_down(client: Client, person: Use
     assert "Too many attempts" in client.post(RESET, {"email": person.email}).text
 
 
+@pytest.mark.slow
 def test_a_researcher_can_confirm_that_it_is_them(client: Client, person: User) -> None:
     client.post("/accounts/login/", {"login": person.email, "password": PASSWORD})
     assert "Confirm that it is you" in client.get("/accounts/reauthenticate/").text

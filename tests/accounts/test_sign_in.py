@@ -79,6 +79,7 @@ def test_signing_in_never_leads_to_another_site(client: Client, person: User, ta
     assert answer["Location"] == reverse("aggregator:home")
 
 
+@pytest.mark.slow
 def test_a_wrong_password_and_an_unknown_address_read_the_same(
     client: Client, person: User
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_switched_off_account_is_told_so_and_not_signed_in(client: Client) -> 
     assert not get_user(client).is_authenticated
 
 
+@pytest.mark.slow
 def test_the_sixth_failed_attempt_locks(client: Client, person: User) -> None:
     assert guess_wrongly(client, 6) == [200, 200, 200, 200, 200, 429]
     locked = sign_in(client)  # even with the right password
@@ -116,6 +118,7 @@ def test_the_sixth_failed_attempt_locks(client: Client, person: User) -> None:
     assert not get_user(client).is_authenticated
 
 
+@pytest.mark.slow
 def test_the_pause_ends_even_for_who_keeps_knocking(client: Client, person: User) -> None:
     guess_wrongly(client, 6)
     set_again: list[object] = []
@@ -127,12 +130,14 @@ def test_the_pause_ends_even_for_who_keeps_knocking(client: Client, person: User
     assert set_again == []  # the counter's hour was not started anew
 
 
+@pytest.mark.slow
 def test_a_stranger_cannot_lock_out_the_owner(client: Client, person: User) -> None:
     guess_wrongly(client, 8, address=ELSEWHERE)
     assert sign_in(client, address=HERE).status_code == 302
     assert get_user(client) == person
 
 
+@pytest.mark.slow
 def test_other_accounts_behind_the_same_network_are_not_locked_out(
     client: Client, person: User
 ) -> None:
@@ -142,12 +147,14 @@ def test_other_accounts_behind_the_same_network_are_not_locked_out(
     assert get_user(client) == colleague
 
 
+@pytest.mark.slow
 def test_another_spelling_of_the_address_counts_as_the_same(client: Client, person: User) -> None:
     guess_wrongly(client, 5)
     response = sign_in(client, email=" Rosa@EXAMPLE.org", password="guess")
     assert response.status_code == 429
 
 
+@pytest.mark.slow
 def test_signing_in_forgets_the_failures_before_it(client: Client, person: User) -> None:
     guess_wrongly(client, 5)
     assert sign_in(client).status_code == 302
@@ -185,6 +192,7 @@ def test_there_is_no_page_to_sign_up_on(client: Client) -> None:
         assert "sign up" not in client.get(f"/accounts/{path}").text.lower()
 
 
+@pytest.mark.slow
 def test_behind_a_proxy_a_strangers_guesses_lock_out_the_stranger(
     client: Client, person: User, settings: Any
 ) -> None:

@@ -539,6 +539,7 @@ def test_good_arguments_are_taken(row: Row) -> None:
     function(**good)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "good", "argument", "value"),
     [

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 
 STEPS = ["0005", "0004", "0003", "0002", "0001", "0002", "0003", "0004", "0005"]
@@ -24,6 +25,7 @@ call_command("migrate", verbosity=0)
 """
 
 
+@pytest.mark.slow
 def test_waves_stay_frozen_while_migrations_are_undone_and_done_again(tmp_path: Path) -> None:
     environment = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
     done = subprocess.run(

@@ -141,6 +141,7 @@ def test_questions_move_and_close_ranks() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_survey_holds_so_many_questions_and_no_more() -> None:
     survey = copy_survey(survey=make_wave(questions=1).survey)
     for _ in range(MAX_QUESTIONS - 1):

@@ -54,6 +54,7 @@ def test_one_survey() -> None:
     assert row["questions"] == 2
 
 
+@pytest.mark.slow
 def test_results_are_unclipped_and_say_how_sure_they_are() -> None:
     survey = field(make_launched_survey(), yes=[240, 500], total=1000)
     content = get(survey, "api_results").json()
@@ -76,6 +77,7 @@ def test_below_the_display_minimum_there_is_only_a_problem(name: str) -> None:
         assert content["detail"] == "Too few responses to show."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accept", ["*/*", "text/csv", "application/json"])
 def test_exports_are_the_files_of_the_pages(accept: str) -> None:
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
@@ -174,6 +176,7 @@ def test_the_intake_takes_no_notice_of_who_is_signed_in() -> None:
     assert not response.cookies
 
 
+@pytest.mark.slow
 def test_the_schema_is_valid_and_names_every_problem(tmp_path: Any) -> None:
     target = tmp_path / "schema.json"
     call_command(

@@ -401,6 +401,7 @@ def test_an_old_sheet_can_be_told_from_the_form() -> None:
 
 
 class TestStratum:
+    @pytest.mark.slow
     def test_each_is_sealed_and_estimated_apart(self) -> None:
         wave = make_coins()
         electronic = wave.survey.wave
@@ -418,6 +419,7 @@ class TestStratum:
             assert results.snapshot.total == total
             assert results.questions[0].interest[0].estimate == pytest.approx(share)
 
+    @pytest.mark.slow
     def test_below_its_own_minimum_it_shows_nothing(self) -> None:
         wave = make_coins(display_minimum=100)
         electronic = wave.survey.wave
@@ -511,6 +513,7 @@ class TestStratum:
         assert self.read(survey, "coin_results").status_code == 404
         assert "two coins" not in words_of(self.read(survey, "results"))
 
+    @pytest.mark.slow
     def test_files_say_whose_they_are(self, survey: Survey) -> None:
         for name in ("coin_estimates_csv", "coin_reports_csv", "coin_chart_svg"):
             response = self.read(survey, name)

@@ -38,6 +38,7 @@ def rows(response: Any) -> list[dict[str, str]]:
 class TestFiles:
     pytestmark = DATABASE
 
+    @pytest.mark.slow
     def test_reports_reproduce_every_estimate(self) -> None:
         survey = field(make_launched_survey(), yes=[490, 812], total=1400)
         reports = rows(download(survey, "reports_csv"))
@@ -53,6 +54,7 @@ class TestFiles:
             ("q1", "1"), ("q1", "0"), ("q2", "1"), ("q2", "0"),
         ]  # fmt: skip
 
+    @pytest.mark.slow
     def test_reports_cover_exactly_what_the_estimates_count(self) -> None:
         wave = make_launched_survey()
         send_codes(wave, yes=[40, 50], total=100)
@@ -78,6 +80,7 @@ class TestFiles:
             start += batch.size
         assert start == len(lines)
 
+    @pytest.mark.slow
     def test_the_design_stands_beside_every_estimate(self) -> None:
         wave = make_launched_survey(cap=200)
         survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.CAP)
@@ -96,16 +99,19 @@ class TestFiles:
         assert row["status"] == "ok"
         assert float(row["interval_low"]) < 0.3 < float(row["interval_high"])
 
+    @pytest.mark.slow
     def test_an_estimate_below_0_stays_a_number_and_says_so(self) -> None:
         survey = field(make_launched_survey(), yes=[240, 500], total=1000)
         row = rows(download(survey, "estimates_csv"))[0]
         assert row["estimate"] == repr(0.24 * 2 - 0.5)
         assert row["status"] == "outside_0_1"
 
+    @pytest.mark.slow
     def test_a_contradiction_says_so(self) -> None:
         survey = field(make_launched_survey(), yes=[198, 500], total=1000)
         assert rows(download(survey, "estimates_csv"))[0]["status"] == "contradiction"
 
+    @pytest.mark.slow
     def test_an_alarm_says_so_and_only_for_its_question(self) -> None:
         survey = field(make_launched_survey(), yes=[1000, 500], total=1000)
         statuses = [row["status"] for row in rows(download(survey, "estimates_csv"))]
@@ -128,6 +134,7 @@ class TestFiles:
             name = f"{survey.slug}_w1_{wave.manifest_hash_hex[:8]}_RANDOMIZED_{kind}.csv"
             assert response["Content-Disposition"] == f'attachment; filename="{name}"'
 
+    @pytest.mark.slow
     def test_lines_end_in_crlf_without_a_byte_order_mark(self) -> None:
         survey = field(make_launched_survey(), yes=[80, 100], total=200)
         for kind in ("reports", "estimates"):
@@ -145,6 +152,7 @@ class TestFiles:
         for survey in (make_survey(), make_launched_survey().survey):
             assert download(survey, f"{kind}_csv").status_code == 409
 
+    @pytest.mark.slow
     def test_memory_stays_flat_however_many_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(exports, "ROWS_AT_ONCE", 10_000)
         wave = make_launched_survey(questions=["?"] * 10)

@@ -72,6 +72,7 @@ class TestSpecification:
         assert len(row.label) <= 70
         assert row.question.startswith("word " * 100)
 
+    @pytest.mark.slow
     def test_only_the_demo_marks_a_truth(self) -> None:
         wave = make_launched_survey(questions=["a?", "b?", "c?", "d?"])
         survey = field(wave, yes=[90, 80, 100, 110], total=200, rendered=False)
@@ -98,6 +99,7 @@ class TestSpecification:
         assert json.loads(json.dumps(specification)) == specification
         assert "http" not in json.dumps(specification).replace(specification["$schema"], "")
 
+    @pytest.mark.slow
     def test_the_picture_does_not_change_between_two_seals(self) -> None:
         wave = make_launched_survey()
         send_codes(wave, yes=[40, 50], total=100)
@@ -112,6 +114,7 @@ def test_the_font_is_one_that_the_renderer_carries() -> None:
     assert FONT.startswith("Liberation Sans")
 
 
+@pytest.mark.slow
 def test_importing_the_project_starts_no_renderer() -> None:
     """Workers fork after importing tasks; vl-convert's threads would not survive that."""
     code = (
@@ -122,6 +125,7 @@ def test_importing_the_project_starts_no_renderer() -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_the_bundle_is_built_once_per_version(tmp_path: Any) -> None:
     assert chart_bundle.build_bundle(folder=tmp_path)
     assert not chart_bundle.build_bundle(folder=tmp_path)

@@ -118,6 +118,7 @@ def test_a_small_group_is_hidden_with_the_next_one_everywhere(wave: Wave) -> Non
 # --- comparing them -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_groups_are_compared_as_two_known_ones_would_be(wave: Wave) -> None:
     send(wave, {0: 120, 1: 150, 2: 130}, yes={0: 80, 1: 60, 2: 50})
     found = compute(ask(wave, Kind.TABLE, "q2", "q1.0")).result
@@ -135,6 +136,7 @@ def test_groups_are_compared_as_two_known_ones_would_be(wave: Wave) -> None:
     assert found["difference"]["high"] == pytest.approx(known.high, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("static_files")
 def test_the_page_speaks_of_groups_that_are_known(wave: Wave) -> None:
     survey = send(wave, {0: 120, 1: 150, 2: 130}, yes={0: 80, 1: 60, 2: 50})
@@ -150,6 +152,7 @@ def test_the_page_speaks_of_groups_that_are_known(wave: Wave) -> None:
     assert {row["thresholds"].split(";")[1] for row in rows} == {"as_it_is"}
 
 
+@pytest.mark.slow
 def test_a_group_is_a_predictor(wave: Wave) -> None:
     send(wave, {0: 120, 1: 150, 2: 130}, yes={0: 80, 1: 60, 2: 50})
     found = compute(ask(wave, Kind.REGRESSION, "q2", "q1.0"))
@@ -160,6 +163,7 @@ def test_a_group_is_a_predictor(wave: Wave) -> None:
     assert effect["coefficient"] == pytest.approx(table["log_odds_ratio"]["estimate"], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_hidden_groups_are_not_compared(wave: Wave) -> None:
     survey = send(wave, {0: 3, 1: 150, 2: 130})
     for name in ("q1.0", "q1.2"):

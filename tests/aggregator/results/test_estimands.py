@@ -247,6 +247,7 @@ def check_truth(manifest: Manifest, people: list[Person], found: list[dict[str, 
     assert not any(question["alarm"] for question in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed_end", [True, False])
 def test_exact_expected_counts_return_the_truth_of_every_estimand(fixed_end: bool) -> None:
     people = draw_people(EVERY_TYPE)
@@ -261,6 +262,7 @@ def test_exact_expected_counts_return_the_truth_of_every_estimand(fixed_end: boo
             assert (method.removesuffix("_ratio") in watched) == (not fixed_end)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed_end", [True, False])
 def test_of_random_subsets_too_those_who_were_not_drawn_do_not_count(fixed_end: bool) -> None:
     manifest = replace(EVERY_TYPE, drawn=4)
@@ -388,6 +390,7 @@ def test_a_rounded_number_is_estimated_as_its_bit(fixed_end: bool, refusal: bool
     assert (row["method"], row["effective_total"]) == (expected.method, None)
 
 
+@pytest.mark.slow
 def test_inner_intervals_lie_inside_and_simultaneous_ones_outside_for_every_estimand() -> None:
     people = draw_people(EVERY_TYPE)
     counts = expected_counts(EVERY_TYPE, people, reports=4000)
@@ -429,6 +432,7 @@ def test_the_alarm_watches_every_code_of_every_symbol() -> None:
     assert not found["alarm"]
 
 
+@pytest.mark.slow
 def test_the_alarm_s_level_counts_every_code_of_larger_questions() -> None:
     question = make_question("q1", "choice")
     mechanism = question.mechanism

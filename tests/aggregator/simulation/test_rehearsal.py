@@ -41,6 +41,7 @@ def manifest(survey: Survey) -> Manifest:
     return describe(survey=survey, wave_number=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -129,6 +129,7 @@ def test_a_damaged_database_makes_no_backup(tmp_path: Path) -> None:
     assert not (tmp_path / "copy.sqlite3").exists()
 
 
+@pytest.mark.slow
 def test_a_backup_while_reports_are_written_is_one_moment(tmp_path: Path) -> None:
     wave = make_wave()
     stop = threading.Event()

@@ -308,6 +308,7 @@ def test_words_of_other_languages_are_held_against_the_manifest(
     assert f"wave 1: {'; '.join(faults)}. It is the row " in str(difference)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("change", "expected"), CHANGES, ids=lambda v: getattr(v, "__name__", ""))
 def test_each_change_is_reported_and_nothing_else(
     wave: Wave, finished: Wave, change: Callable[[], None], expected: list[tuple[str, str]]
@@ -405,6 +406,7 @@ def test_verifying_holds_no_transaction_and_reads_few_batches_at_a_time(
 # --- command and task -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_says_that_all_is_well(
     wave: Wave, finished: Wave, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,6 +63,7 @@ def compare(wave: Wave, **chosen: Any) -> tuple[Client, Comparison]:
     return client, compute(comparison)
 
 
+@pytest.mark.slow
 def test_two_questions_from_the_form_to_the_sentence() -> None:
     wave = make_answered_wave(people=3000)
     client = sign_in(wave.survey.owner)
@@ -94,6 +95,7 @@ def test_a_difference_that_may_be_zero_is_called_so() -> None:
     assert MAY_BE_ZERO in words
 
 
+@pytest.mark.slow
 def test_a_regression_shows_odds_ratios_and_says_what_they_are_not() -> None:
     wave = make_answered_wave(people=4000, cap=4000, ending=Wave.Ending.CAP)
     client, comparison = compare(wave, kind="regression", outcome="q1", predictors=["q3", "q2"])
@@ -106,6 +108,7 @@ def test_a_regression_shows_odds_ratios_and_says_what_they_are_not() -> None:
     assert plain(CONFIRMED) in words
 
 
+@pytest.mark.slow
 def test_all_pairs_lead_to_each_pair() -> None:
     wave = make_answered_wave(people=3000)
     client, comparison = compare(wave, kind="pairs")

@@ -26,6 +26,7 @@ def read(survey: Survey, name: str = "results", **options: Any) -> Any:
     return sign_in(survey.owner).get(reverse(f"aggregator:{name}", args=[survey.slug]), **options)
 
 
+@pytest.mark.slow
 def test_every_estimate_comes_with_its_interval_its_kind_and_its_worth() -> None:
     survey = field(make_launched_survey(), yes=[490, 700], total=1400)
     words = text_of(read(survey))
@@ -36,6 +37,7 @@ def test_every_estimate_comes_with_its_interval_its_kind_and_its_worth() -> None
     assert "valid while you watch" in words
 
 
+@pytest.mark.slow
 def test_a_survey_that_ended_as_fixed_says_why_its_intervals_are_valid() -> None:
     wave = make_launched_survey(cap=200)
     survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.CAP)
@@ -44,12 +46,14 @@ def test_a_survey_that_ended_as_fixed_says_why_its_intervals_are_valid() -> None
     assert "valid while you watch" not in words
 
 
+@pytest.mark.slow
 def test_closing_early_keeps_the_interval_for_watchers() -> None:
     wave = make_launched_survey(cap=1000)
     survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.OWNER)
     assert "valid while you watch" in text_of(read(survey))
 
 
+@pytest.mark.slow
 def test_an_estimate_outside_0_to_100_is_shown_clipped_and_says_so() -> None:
     survey = field(make_launched_survey(), yes=[240, 500], total=1000)
     words = text_of(read(survey))
@@ -57,6 +61,7 @@ def test_an_estimate_outside_0_to_100_is_shown_clipped_and_says_so() -> None:
     assert "0 % is shown" in words
 
 
+@pytest.mark.slow
 def test_codes_that_contradict_the_design_are_a_result_of_their_own() -> None:
     survey = field(make_launched_survey(), yes=[1000, 500], total=1000)
     words = text_of(read(survey))
@@ -86,6 +91,7 @@ def test_a_stale_chart_below_the_minimum_is_not_served() -> None:
     assert read(survey, "chart_svg").status_code == 404
 
 
+@pytest.mark.slow
 def test_a_page_from_before_a_seal_still_finds_its_picture() -> None:
     wave = make_launched_survey()
     send_codes(wave, yes=[40, 50], total=100)
@@ -95,6 +101,7 @@ def test_a_page_from_before_a_seal_still_finds_its_picture() -> None:
     assert read(wave.survey, "chart_svg").status_code == 200
 
 
+@pytest.mark.slow
 def test_what_was_frozen_is_on_the_page() -> None:
     wave = make_launched_survey(cap=200, display_minimum=123)
     survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.CAP)
@@ -169,6 +176,7 @@ def test_html_in_texts_stays_text() -> None:
     assert page.count("</script>") == page.count("<script")
 
 
+@pytest.mark.slow
 def test_only_the_demo_tells_a_truth() -> None:
     wave = make_launched_survey(questions=["a?", "b?", "c?", "d?"])
     survey = field(wave, yes=[90, 80, 100, 110], total=200)
@@ -185,6 +193,7 @@ def panel(survey: Survey, seen: str) -> Any:
     return read(survey, "results_panel", query_params={"seen": seen})
 
 
+@pytest.mark.slow
 def test_the_panel_answers_204_until_a_batch_is_sealed() -> None:
     wave = make_launched_survey()
     send_codes(wave, yes=[40, 50], total=100)
@@ -201,6 +210,7 @@ def test_the_panel_answers_204_until_a_batch_is_sealed() -> None:
     assert find_view(wave.survey).seen in response.content.decode()
 
 
+@pytest.mark.slow
 def test_the_panel_follows_a_chart_that_comes_late() -> None:
     wave = make_launched_survey()
     send_codes(wave, yes=[40, 50], total=100)
@@ -210,6 +220,7 @@ def test_the_panel_follows_a_chart_that_comes_late() -> None:
     assert panel(wave.survey, seen).status_code == 200
 
 
+@pytest.mark.slow
 def test_the_panel_stops_asking_once_all_is_final() -> None:
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
     response = panel(survey, find_view(survey).seen)
@@ -240,6 +251,7 @@ def test_foreign_results_do_not_exist_and_visitors_sign_in(name: str) -> None:
     assert visitor["Location"] == f"{reverse('account_login')}?next={address}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("questions", [1, 40])
 def test_queries_do_not_grow_with_the_questions(
     questions: int, django_assert_num_queries: Any
@@ -254,6 +266,7 @@ def test_queries_do_not_grow_with_the_questions(
             client.get(reverse(f"aggregator:{name}", args=[survey.slug]))
 
 
+@pytest.mark.slow
 def test_pictures_are_served_inline_and_as_downloads() -> None:
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
     svg, png = read(survey, "chart_svg"), read(survey, "chart_png")

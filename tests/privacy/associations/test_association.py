@@ -118,6 +118,7 @@ def test_the_demo_data_give_their_figures_when_asked_directly() -> None:
     assert found.difference.raw == pytest.approx(0.339, abs=0.0005)
 
 
+@pytest.mark.slow
 def test_two_coins_on_the_demo_data_find_all_figures() -> None:
     reported = np.kron(PLAIN.channel(), PLAIN.channel()) @ AFFAIRS.ravel() / AFFAIRS.sum()
     counts = np.random.default_rng(21).multinomial(AFFAIRS.sum(), reported).reshape(2, 2)
@@ -247,6 +248,7 @@ def likeliest_ends(
     return np.array([differences.min(), differences.max()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "counts",
     [
@@ -271,6 +273,7 @@ def test_no_likely_table_lies_outside_the_interval(counts: list[list[int]]) -> N
 # Coverage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("truth", "people"),
     [
@@ -435,6 +438,7 @@ def test_what_cannot_be_makes_a_follow_up_more_precise() -> None:
     assert errors[2] < errors[1] < errors[0]
 
 
+@pytest.mark.slow
 def test_a_conditional_share_covers_the_truth() -> None:
     surveys, share = 120, 0.3
     truth = follow_up(share=share, asked=0.3, people=10**7).ravel() / 10**7

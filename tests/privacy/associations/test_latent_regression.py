@@ -168,6 +168,7 @@ def test_direct_questions_give_the_fit_of_statsmodels() -> None:
 # Standard errors, coverage and level
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("coefficients", "people"),
     [([-0.6, 0.9], 2000), ([-0.5, 0.6, -0.4], 5000), ([-0.3, 0.5, 0.4, -0.5], 20_000)],
@@ -191,6 +192,7 @@ def test_standard_errors_and_wald_intervals_hold_in_repeated_surveys(
     assert (covered >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.94)).all()
 
 
+@pytest.mark.slow
 def test_the_test_of_a_predictor_without_effect_keeps_its_level() -> None:
     surveys, variables = 200, [PLAIN, PLAIN, PLAIN]
     truth = true_table([-0.5, 0.8, 0.0], sizes=[2, 2])

@@ -89,6 +89,7 @@ def test_grouped_rows_agree_with_statsmodels_too() -> None:
     assert ours.goodness_of_fit.degrees_of_freedom == theirs.df_resid
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 49), st.integers(2, 98)), min_size=2, max_size=5))
 def test_a_saturated_model_returns_the_raw_share_of_every_group(
@@ -283,6 +284,7 @@ def replicate(
     return np.array(estimates), np.array(errors), np.array(statistics)
 
 
+@pytest.mark.slow
 def test_standard_errors_are_the_spread_of_replicated_surveys() -> None:
     estimates, errors, _ = replicate(TRUTH, size=1300, seed=11)
     # The spread of 1,300 is known to 2 %: all but one in a million lie within 10 %.
@@ -290,6 +292,7 @@ def test_standard_errors_are_the_spread_of_replicated_surveys() -> None:
     assert abs(estimates.mean() - TRUTH[1]) < 4.9 * errors.mean() / np.sqrt(1300) + 0.01
 
 
+@pytest.mark.slow
 def test_the_likelihood_ratio_test_keeps_its_level() -> None:
     _, _, statistics = replicate(np.array([-0.7, 0.0, 0.4]), size=2000, seed=12)
     for level in (0.05, 0.2):

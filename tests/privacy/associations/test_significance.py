@@ -105,6 +105,7 @@ def test_reports_that_are_all_alike_say_nothing_against_independence(
     assert independence_test(counts=counts, variables=[PLAIN, PLAIN]).p_value == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("truth", "variables", "people"),
     [
@@ -140,6 +141,7 @@ def test_dependence_is_found_where_there_is_enough_of_it() -> None:
 # Independence among those who answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("both_refuse", "first", "second", "people"),
     [(0.3, 0.4, 0.4, 2000), (0.25, 0.5, 0.5, 3000), (0.3, 0.1, 0.2, 1000)],
@@ -161,6 +163,7 @@ def test_people_who_refuse_both_do_not_make_their_answers_dependent(
     assert naive > most_rejections(surveys, level=0.5)
 
 
+@pytest.mark.slow
 def test_dependent_answers_are_found_among_those_who_answer() -> None:
     truth = np.zeros((3, 3))
     truth[2, 2] = 0.2
@@ -219,6 +222,7 @@ def test_goodness_of_fit_keeps_its_level() -> None:
 # Several tests at once
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # the first example imports statsmodels
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_adjusted_p_values_are_those_of_statsmodels(p_values: list[float]) -> None:

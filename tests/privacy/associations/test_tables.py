@@ -68,6 +68,7 @@ def test_the_reference_table_gives_its_standard_errors() -> None:
 # The unbiased estimate
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.data())
 def test_exact_expected_counts_return_the_truth(data: st.DataObject) -> None:
@@ -134,6 +135,7 @@ def test_margins_of_a_table_are_the_estimates_of_its_questions(
         assert covariance == pytest.approx(alone.covariance, abs=1e-8)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(tables(), st.randoms(use_true_random=False))
 def test_relabelling_answers_or_questions_relabels_the_table(case, random) -> None:  # type: ignore[no-untyped-def]
@@ -177,6 +179,7 @@ def test_the_covariance_is_that_of_repeated_surveys() -> None:
 # The constrained maximum
 
 
+@pytest.mark.slow
 def test_em_finds_the_closed_form_for_one_question() -> None:
     random = np.random.default_rng(3)
     for _ in range(300):
@@ -190,6 +193,7 @@ def test_em_finds_the_closed_form_for_one_question() -> None:
         assert found.joint_shares == pytest.approx(exact, abs=1e-6), counts
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(tables())
 def test_no_other_table_is_likelier(case: tuple[list[Variable], NDArray[np.int64]]) -> None:
@@ -245,6 +249,7 @@ def test_gathered_codes_lump_the_channel(k: int, flips: int, data: st.DataObject
             assert lumped[:, code] == pytest.approx(variable.channel()[:, column], abs=1e-14)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(0, 300), min_size=20, max_size=20).filter(any))
 def test_gathering_first_is_adding_up_estimates_afterwards(counts: list[int]) -> None:

@@ -60,6 +60,7 @@ def expected_reports(mechanism: RandomizedResponse, truth: ArrayLike, total: int
 # Estimates
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(cases(most=50))
 def test_exact_expected_counts_return_the_true_share_among_answers(case: dict[str, Any]) -> None:
@@ -75,6 +76,7 @@ def test_exact_expected_counts_return_the_true_share_among_answers(case: dict[st
         assert found.low - 1e-9 <= truth <= found.high + 1e-9
 
 
+@pytest.mark.slow
 def test_the_standard_error_is_the_spread_of_repeated_surveys() -> None:
     for truth in ((0.2, 0.4, 0.1, 0.3), (0.02, 0.5, 0.4, 0.08), (0.5, 0.0, 0.0, 0.5)):
         question: dict[str, Any] = {"mechanism": FOUR, "symbol": 0, "among": (0, 1, 2)}
@@ -186,6 +188,7 @@ def test_fieller_s_interval_does_not_hold_at_twenty_looks_but_the_sequence_does(
 # Laws of all
 
 
+@pytest.mark.slow
 @every_method
 @settings(deadline=None)
 @given(case=cases(), random=st.randoms())
@@ -220,6 +223,7 @@ def test_of_two_answers_the_other_one_s_interval_is_the_mirror_image(
         assert other.standard_error == pytest.approx(one.standard_error, rel=1e-6)
 
 
+@pytest.mark.slow
 @every_method
 @settings(deadline=None)
 @given(case=cases())

@@ -162,6 +162,7 @@ def exact_fieller(
     return held, contradicted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "least"), [(0.5, 0.94), (LN3, 0.94), (2.0, 0.935), (4.0, 0.90)]
 )
@@ -180,6 +181,7 @@ def test_fieller_s_interval_covers_at_two_hundred_reports(
             assert contradicted <= 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("total", [500, 2000])
 @pytest.mark.parametrize(("k", "answers", "epsilon"), [(4, 2, LN3), (4, 3, 1.0), (10, 8, 2.0)])
 def test_fieller_s_interval_covers_simulated_surveys(

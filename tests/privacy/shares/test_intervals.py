@@ -203,6 +203,7 @@ def test_the_guaranteed_interval_and_the_sequence_are_wider_or_contradict(
         assert sequence.high >= ordinary.high * (1 - 1e-6) - 1e-12
 
 
+@pytest.mark.slow
 @every_method
 @given(case=data())
 def test_intervals_of_higher_levels_contain_those_of_lower_ones(

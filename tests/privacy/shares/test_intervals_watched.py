@@ -37,6 +37,7 @@ def accept(k: int, *, runs: int, expected: float) -> None:
     assert low <= k <= high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", [0.02, 0.2, 0.5])
 def test_watched_after_every_report_the_sequence_still_holds(truth: float) -> None:
     runs, people = 700, 2000
@@ -65,6 +66,7 @@ def test_closing_by_looking_at_every_batch_misses_as_often_as_published(
     assert sequence.sum() <= binom.isf(1e-6, runs, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("truth", "expected"), [(0.2, 0.493), (0.02, 0.500), (0.5, 0.515)])
 def test_wald_s_interval_watched_after_every_report_misses_half_of_the_time(
     truth: float, expected: float

@@ -96,6 +96,7 @@ def test_it_holds_at_every_look_if_both_intervals_do() -> None:
     assert missed <= limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chosen", "answered"), [(0.1, 0.4), (0.5, 0.6), (0.4, 0.95)])
 def test_the_standard_error_is_the_spread_of_repeated_surveys(
     chosen: float, answered: float

@@ -84,6 +84,7 @@ FIGURES: dict[str, Callable[[float, float, float, float], float]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", FIGURES)
 def test_figures_of_a_table(
     figure: str, related: list[NDArray[np.int64]], associations: list[Association]
@@ -101,6 +102,7 @@ def test_figures_of_a_table(
 # Comparison
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [(COINS, COINS), (COINS, LIGHT)], ids=["alike", "unlike"])
 def test_the_difference_of_groups(pair: tuple[RandomizedResponse, RandomizedResponse]) -> None:
     shares, totals = (0.3, 0.1), [400, 700]
@@ -141,6 +143,7 @@ def draw_successes(
 # Regression
 
 
+@pytest.mark.slow
 def test_every_coefficient_of_a_logistic_regression() -> None:
     truth = np.array([-0.8, 0.9, 0.5])
     design = np.array([[1, g, x] for g in (0, 1) for x in (-1.0, 1.0)])
@@ -172,6 +175,7 @@ def test_a_weighted_share() -> None:
     accept([each.share for each in found], [each.standard_error for each in found], truth=0.4)
 
 
+@pytest.mark.slow
 def test_a_post_stratified_share() -> None:
     shares, totals, weights = (0.1, 0.5, 0.3), [300, 150, 500], [0.5, 0.3, 0.2]
     drawn = draw_successes([COINS] * 3, shares, totals, runs=2000)
@@ -209,6 +213,7 @@ def test_a_share_among_answers() -> None:
         assert (same.share, same.standard_error) == (found[0].share, found[0].standard_error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "latent", "fixed_end", "runs"),
     [

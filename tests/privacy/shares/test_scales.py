@@ -48,6 +48,7 @@ def expected_reports(mechanism: RandomizedResponse, truth: ArrayLike, total: int
 # Estimates
 
 
+@pytest.mark.slow
 @both_ends
 @settings(deadline=None)
 @given(case=cases(most=50))
@@ -66,6 +67,7 @@ def test_exact_expected_counts_return_the_true_mean_of_those_who_answered(
     assert (found.method, found.contradiction) == (FIXED[fixed_end], False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "truth"),
     [(FIVE, (0.1, 0.3, 0.2, 0.3, 0.1)), (SIX, (0.4, 0.1, 0.0, 0.1, 0.2, 0.2))],
@@ -90,6 +92,7 @@ def test_the_standard_error_is_the_spread_of_repeated_surveys(
 # Two points are a share
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 400), st.integers(1, 400), st.integers(2, 45), st.floats(0.5, 0.999))
 def test_two_points_that_everybody_answers_are_a_share(
@@ -157,6 +160,7 @@ def test_of_three_points_the_ends_are_where_the_profile_falls_by_half_of_the_qua
             assert height(end) == pytest.approx(limit, abs=1e-5)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=10)
 @given(cases(most=40))
 def test_a_general_search_over_the_table_finds_the_same_ends(case: dict[str, Any]) -> None:
@@ -191,6 +195,7 @@ def log_wealth(case: dict[str, Any], mean: float) -> float:
     return float(logsumexp(np.log(bets) @ np.array(case["counts"]))) - log(nodes)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(cases(), st.sampled_from([0.5, 0.95, 0.999]))
 def test_the_sequence_ends_where_bets_have_won_as_much_as_the_level_asks(
@@ -209,6 +214,7 @@ def test_the_sequence_ends_where_bets_have_won_as_much_as_the_level_asks(
             assert excess == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(cases(), st.integers(0, 100))
 def test_no_mean_outside_of_the_sequence_s_interval_is_kept(
@@ -225,6 +231,7 @@ def test_no_mean_outside_of_the_sequence_s_interval_is_kept(
 # Laws
 
 
+@pytest.mark.slow
 @both_ends
 @settings(deadline=None)
 @given(case=cases())
@@ -247,6 +254,7 @@ def test_turning_the_scale_round_turns_the_interval_round(
         assert other.standard_error == pytest.approx(one.standard_error, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 @both_ends
 @settings(deadline=None)
 @given(case=cases())

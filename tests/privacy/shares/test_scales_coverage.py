@@ -31,6 +31,7 @@ def miss(found: RangeMean, truth: float) -> bool:
     return found.contradiction or not found.low <= truth <= found.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "truth"),
     [(FIVE, (0.1, 0.2, 0.3, 0.4, 0.0)), (SIX, (0.0, 0.05, 0.1, 0.1, 0.25, 0.5))],
@@ -81,6 +82,7 @@ def test_many_points_cost_a_watched_mean_nothing() -> None:
             assert lengths[0] < length < lengths[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("total", [100, 1000])
 @pytest.mark.parametrize("epsilon", [log(3), 4.0])
 @pytest.mark.parametrize(

@@ -107,6 +107,7 @@ def test_a_survey_of_yes_and_no_has_the_bytes_it_always_had() -> None:
     )
 
 
+@pytest.mark.slow
 def test_drafts_of_yes_and_no_say_nothing_new(db: None) -> None:
     content = json.loads(serialize_manifest(manifest_of(make_survey())))
     assert "drawn" not in content

@@ -136,6 +136,7 @@ def test_items_are_written_as_one_list() -> None:
         assert write_rule(rule, questions=EARLIER) == typed
 
 
+@pytest.mark.slow
 @given(RULES)
 def test_what_is_written_is_read_as_the_same_rule(rule: Rule) -> None:
     text = write_rule(rule, questions=EARLIER)
@@ -144,6 +145,7 @@ def test_what_is_written_is_read_as_the_same_rule(rule: Rule) -> None:
     assert write_rule(again, questions=EARLIER) == text
 
 
+@pytest.mark.slow
 @given(
     st.one_of(
         st.text(max_size=60),

@@ -155,6 +155,7 @@ def test_deleting_a_question_asks_first(author: Client, survey: Survey) -> None:
     assert texts(survey) == [QUESTIONS[1]]
 
 
+@pytest.mark.slow
 def test_the_hundredth_question_is_the_last(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(MAX_QUESTIONS - 1)])
     assert (

@@ -53,6 +53,7 @@ def as_python(rule: Rule) -> str:
     return f"(codes.get({rule['name']!r}) in {rule['is']!r})"
 
 
+@pytest.mark.slow
 @given(all_rules(), ANSWERS)
 def test_a_rule_holds_where_python_s_own_words_say_so(rule: Rule, codes: Codes) -> None:
     assert holds(rule, codes) == eval(as_python(rule), {"codes": codes})
@@ -65,6 +66,7 @@ def test_no_answer_is_none_of_the_codes(code: str | None) -> None:
     assert holds({"not": {"name": "a", "is": [0, 1]}}, codes)
 
 
+@pytest.mark.slow
 @given(all_rules())
 def test_renaming_there_and_back_changes_nothing(rule: Rule) -> None:
     there = rename(rule, lambda name: f"x{name}")
@@ -72,6 +74,7 @@ def test_renaming_there_and_back_changes_nothing(rule: Rule) -> None:
     assert rename(there, lambda name: name[1:]) == rule
 
 
+@pytest.mark.slow
 @given(all_rules(), ANSWERS)
 def test_a_renamed_rule_says_the_same(rule: Rule, codes: Codes) -> None:
     renamed = {f"x{name}": code for name, code in codes.items()}
@@ -123,6 +126,7 @@ def drafts(draw: st.DrawFn) -> list[Asked]:
     ]
 
 
+@pytest.mark.slow
 @given(all_rules(), drafts())
 def test_what_a_rule_can_do_is_what_trying_everything_finds(
     rule: Rule, earlier: list[Asked]
@@ -143,6 +147,7 @@ def test_a_rule_over_everything_is_settled_quickly() -> None:
     assert outcomes(rule, earlier=earlier) == (True, True)
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_given_up() -> None:
     earlier = [Asked(name=f"q{n}", symbols={f"q{n}": 2}) for n in range(30)]
     last = [{"name": "q29", "is": [code]} for code in (0, 1)]

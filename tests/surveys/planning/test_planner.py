@@ -230,6 +230,7 @@ def test_a_draft_hands_over_its_least_precise_question_and_its_end(
     assert f'{reverse("surveys:plan")}?{query}"' in page.content.decode()
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     share=st.integers(1, 999),

@@ -105,6 +105,7 @@ def test_a_server_of_this_release_is_the_same_in_everything(language: str) -> No
         assert name in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "old", "new", "found"),
     [
@@ -126,6 +127,7 @@ def test_whatever_a_host_changes_is_found(where: str, old: bytes, new: bytes, fo
     assert finding.what.startswith(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "header", "value"),
     [
@@ -219,6 +221,7 @@ def make_translated_survey() -> Wave:
     return launch_survey(survey=survey)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["", "/fr"])
 def test_all_languages_are_compared(language: str) -> None:
     wave = make_translated_survey()
@@ -231,6 +234,7 @@ def test_all_languages_are_compared(language: str) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", ["/en", "/fr", "/ar", "/check?lang=en", "/check?lang=ar", "/page.html?lang=fr"]
 )
@@ -242,6 +246,7 @@ def test_a_change_in_any_language_is_found(path: str, given: str) -> None:
     assert all("bytes were sent" in finding.problem for finding in found)
 
 
+@pytest.mark.slow
 def test_a_change_for_those_who_ask_for_another_language_is_found() -> None:
     wave = make_translated_survey()
     old, new = b'data-language="fr"', b'data-language="fr" onclick="x"'
@@ -255,6 +260,7 @@ def test_a_change_for_those_who_ask_for_another_language_is_found() -> None:
     assert finding.what.startswith(f"the page /s/{wave.survey.slug} ")
 
 
+@pytest.mark.slow
 def test_a_survey_in_other_words_than_those_that_were_frozen_is_found() -> None:
     wave = make_translated_survey()
     word = read_words(wave.words["fr"])[wave.survey.title]
@@ -444,6 +450,7 @@ def check_manifest(wave: Wave, content: bytes) -> None:
 YES_NO = [{"code": 1, "text": "Yes"}, {"code": 0, "text": "No"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

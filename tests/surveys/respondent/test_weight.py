@@ -18,6 +18,7 @@ from tests.support.six_languages import HAPPENED, make_survey_in_six_languages
 REPORT = 164  # bytes of ten codes
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_one_visit_weighs_at_most_19_kilobytes_in_any_of_six_languages() -> None:
     wave = make_survey_in_six_languages()

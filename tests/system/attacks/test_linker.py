@@ -31,6 +31,7 @@ from scripts.attacks.linker.linker import Dump, Findings, Guess, SealedBatch, li
 from scripts.attacks.linker.scores import score
 from scripts.attacks.linker.server import Server, running_server
 from scripts.stack.opening import open_surveys
+from scripts.stack.prepared import copy_static_files
 from scripts.stack.stack import Stack, free_port
 
 SEED = 19650301
@@ -63,13 +64,13 @@ class Site:
         with closing(sqlite3.connect(self.stack.var / "murmur.sqlite3", timeout=20)) as file:
             return file.execute(statement).fetchall()
 
-    def field(self, *, runs: int, each: int) -> Crowd:
-        """Open so many surveys and let the crowd send to all of them, mixed."""
+    def field(self, *, runs: int, each: int, per_second: int = PER_SECOND) -> Crowd:
+        """Open that many surveys and let the crowd send to all of them, mixed."""
         surveys = [{"title": f"Run {run}", "cap": each} for run in range(runs)]
         waves = open_surveys(self.stack, surveys, questions=QUESTIONS, flips=FLIPS)
         manifests = [wave.manifest_hash for wave in waves]
         crowd = make_crowd(manifests=manifests, each=each, seed=SEED, port=self.stack.port)
-        crowd.send(port=self.stack.port, per_second=PER_SECOND)
+        crowd.send(port=self.stack.port, per_second=per_second)
         assert crowd.refused == []
         assert len({person.codes for person in crowd.acknowledged}) == runs * each
         return crowd
@@ -89,10 +90,9 @@ class Site:
 @pytest.fixture(scope="module")
 def assets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Static files, the same for all sites."""
-    stack = Stack(var=tmp_path_factory.mktemp("assets"), port=free_port())
-    stack.manage("build_chart_bundle", "--verbosity", "0")
-    stack.manage("collectstatic", "--no-input", "--verbosity", "0")
-    return stack.var
+    var = tmp_path_factory.mktemp("assets")
+    copy_static_files(var)
+    return var
 
 
 @contextmanager
@@ -154,15 +154,22 @@ def _of(wave: int, values: Sequence[Guess], waves: Sequence[int]) -> list[Guess]
     return [value for value, other in zip(values, waves, strict=True) if other == wave]
 
 
-@pytest.mark.parametrize("vendor", ["sqlite", "postgresql"])
+@pytest.mark.parametrize(
+    ("vendor", "runs", "each", "per_second"),
+    [
+        ("sqlite", 4, 250, 100),
+        pytest.param("sqlite", RUNS, EACH, PER_SECOND, marks=pytest.mark.long),
+        pytest.param("postgresql", RUNS, EACH, PER_SECOND, marks=pytest.mark.long),
+    ],
+)
 def test_a_full_dump_links_nobody_and_holds_no_canary(
-    vendor: str, tmp_path: Path, assets: Path
+    vendor: str, runs: int, each: int, per_second: int, tmp_path: Path, assets: Path
 ) -> None:
     running, stopped = tmp_path / "running", tmp_path / "stopped"
     with running_site(vendor, tmp_path / "var", assets) as site:
         site.stack.start_all()
-        crowd = site.field(runs=RUNS, each=EACH)
-        site.wait_until_sealed(RUNS * EACH, purged=True)
+        crowd = site.field(runs=runs, each=each, per_second=per_second)
+        site.wait_until_sealed(runs * each, purged=True)
         copy_files(running, stack=site.stack, server=site.server)
         copy_contents(running, stack=site.stack, server=site.server)
         site.stack.stop()
@@ -179,11 +186,11 @@ def test_a_full_dump_links_nobody_and_holds_no_canary(
         assert [strategy for strategy in chances if not strategy.startswith("rows")] == []
         # The search works: the ids, which stay, are found in the database's files.
         assert any("place in files/" in strategy for strategy in chances)
-        assert len(dump.batches) > RUNS, "nothing was sealed before the waves closed"
+        assert len(dump.batches) > runs, "nothing was sealed before the waves closed"
         assert min(chances.values()) > ACCEPT / (2 * len(chances))
 
 
-@pytest.mark.parametrize("vendor", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("vendor", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def test_a_leaky_build_is_found_out(vendor: str, tmp_path: Path, assets: Path) -> None:
     control = {"DJANGO_SETTINGS_MODULE": "scripts.attacks.linker.control_settings"}
     folder = tmp_path / "dump"

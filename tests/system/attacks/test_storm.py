@@ -1,12 +1,14 @@
 """kill -9 of anything, a hundred times under load: every acknowledged report is counted once.
 
-Who dies is seeded; when, depends on what was in flight. The same checker must catch three builds
-that are broken on purpose (test_storm_controls.py).
+The seed decides which process is killed; what is in flight decides when. test_storm_controls.py
+shows that the same checker catches three builds that are broken on purpose.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import pytest
 
 from scripts.attacks.storm.storm import Outcome, Plan, make_storm_world, run_storm
 from scripts.stack.postgres import Postgres
@@ -28,6 +30,7 @@ def assert_weathered(outcome: Outcome) -> None:
     assert outcome.crowd.replays > 0
 
 
+@pytest.mark.long
 def test_a_hundred_kills_on_postgresql(own_postgres: Postgres, tmp_path: Path) -> None:
     world = make_storm_world(var=tmp_path, database_url=own_postgres.create_database(), copies=2)
     plan = Plan(kills=KILLS, seed=1, caps=[1000], dates=[60])
@@ -45,7 +48,7 @@ def test_a_hundred_kills_on_postgresql(own_postgres: Postgres, tmp_path: Path) -
     assert outcome.rate >= REPORTS_PER_SECOND
 
 
-def test_twenty_kills_on_sqlite(tmp_path: Path) -> None:
+def test_ten_kills_on_sqlite(tmp_path: Path) -> None:
     world = make_storm_world(var=tmp_path, database_url="")
     try:
         outcome = run_storm(world, Plan(kills=10, seed=2, rate=300, caps=[1000], owned=1))

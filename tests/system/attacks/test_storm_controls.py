@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from scripts.attacks.storm.controls import run_broken_sealer, run_naive_celery
 from scripts.stack.postgres import Postgres
+
+pytestmark = pytest.mark.long
 
 
 def test_a_sealer_that_deletes_before_it_inserts_is_caught(
