@@ -17,7 +17,6 @@ from django.db import models
 from django.utils import timezone
 
 from surveys.manifest import modes
-from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.languages import LANGUAGES
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
@@ -111,11 +110,6 @@ class Survey(models.Model):
     def wave(self) -> Wave | None:
         """The newest wave; None while the survey is a draft."""
         return self.waves.electronic().newest()
-
-    @property
-    def coin_wave(self) -> Wave | None:
-        """Of the newest wave, the stratum of those who toss coins; None if none is offered."""
-        return self.waves.manual().newest()
 
     @property
     def is_draft(self) -> bool:
@@ -335,11 +329,6 @@ class Wave(models.Model):
     def manifest_hash_hex(self) -> str:
         """As in /m/HASH.json and as sha256sum prints it."""
         return bytes(self.manifest_hash).hex()
-
-    @property
-    def manifest_hash_b64(self) -> str:
-        """As in a report on the wire: unpadded base64url."""
-        return encode_base64url(bytes(self.manifest_hash))
 
     @property
     def is_open(self) -> bool:

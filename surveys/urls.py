@@ -49,7 +49,7 @@ urlpatterns = [
     path("surveys/<slug:slug>/close", authoring.close, name="close"),
     path("surveys/<slug:slug>/copy", authoring.copy, name="copy"),
     path("surveys/<slug:slug>/delete", authoring.delete, name="delete"),
-    path("plan", planning.plan, name="plan"),
+    path("plan", planning.show_plan, name="plan"),
     path("s/<slug:slug>", respond.respond, name="respond"),
     re_path(
         rf"^s/(?P<slug>[-\w]+)/(?P<language>{'|'.join(NAMES)})$",

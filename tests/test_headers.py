@@ -14,6 +14,7 @@ from django.urls import reverse
 from config import urls
 from config.asgi import application
 from config.headers import DEFAULT_CACHE_CONTROL, TABLE, SecurityHeaders, headers_for
+from surveys.manifest.base64url import encode_base64url
 from tests.support.routes import Route, all_routes
 from tests.support.waves import make_wave
 
@@ -146,7 +147,7 @@ def failing_route() -> Iterator[str]:
 def test_a_recorded_report_carries_them_and_is_not_cached() -> None:
     wave = make_wave(questions=1)
     body = '{"format":1,"manifest":"%s","id":"%s","symbols":"B"}' % (
-        wave.manifest_hash_b64,
+        encode_base64url(bytes(wave.manifest_hash)),
         "A" * 43,
     )
     response = request(

@@ -27,7 +27,7 @@ from privacy.planning.budgets import (
     split_standard_error,
     subset_standard_error,
 )
-from privacy.planning.designs import design_effect, too_many_options
+from privacy.planning.designs import design_effect
 from privacy.planning.power import people_for_power_two_samples
 from privacy.planning.precision import (
     half_width,
@@ -35,14 +35,9 @@ from privacy.planning.precision import (
     people_for_watched_half_width,
     watched_half_width,
 )
-from surveys.formatting import percent, points, whole
-from surveys.manifest.strength import (
-    HIGH_TOTAL_EPSILON,
-    LARGEST_TOTAL_EPSILON,
-    MEDIUM_FROM,
-    TWO_COINS,
-)
-from surveys.planning.assumptions import ASKED, DIFFERENCE, MARGIN, PEOPLE, REFUSING, SHARE
+from surveys.formatting import percent
+from surveys.manifest.strength import MEDIUM_FROM
+from surveys.planning.plan_input import PlanInput
 
 DELTA = 1e-6
 POWER = 0.8
@@ -52,47 +47,6 @@ BASES = (0.01, 0.1, 0.5)
 FINE_MARGIN = 0.02
 CROWD = 50  # the usual smallest batch
 SHOWN_FROM = 100  # the usual display minimum
-HALF = 0.5  # an interval of ± 50 points says nothing
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanInput:
-    """What a researcher expects and wants; shares are fractions."""
-
-    share: float = SHARE
-    people: int = PEOPLE
-    margin: float = MARGIN
-    flips: int = TWO_COINS
-    questions: int = 1
-    options: int = 2
-    refusal: bool = False
-    refusing: float = REFUSING  # of those who are asked
-    rule: bool = False
-    asked: float = ASKED  # of all, where there is a rule
-    part: float = 1.0  # of the people who draw the question, where each gets a random part
-    mean: bool = False  # of a number, which is told as a share of its range
-    difference: float = DIFFERENCE
-    watched: bool = False
-
-    @property
-    def symbols(self) -> int:
-        return self.options + len(self.outside)
-
-    @property
-    def outside(self) -> list[float]:
-        """Shares of those who prefer not to say and of those who are not asked."""
-        asked = self.asked if self.rule else 1.0
-        refusing = [asked * self.refusing] if self.refusal else []
-        return [*refusing, 1 - asked] if self.rule else refusing
-
-    @property
-    def mechanism(self) -> RandomizedResponse:
-        return RandomizedResponse.from_flips(symbols=self.symbols, flips=self.flips)
-
-    @property
-    def reports(self) -> int:
-        """How many people draw the question."""
-        return max(1, round(self.people * self.part))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,7 +225,7 @@ class Plan:
     def posteriors(self) -> list[tuple[str, float]]:
         """By how common the answer is: the chance that a code for it is a true one."""
         return [
-            (_write_share(base), posterior(share=base, mechanism=self.mechanism))
+            (write_share(base), posterior(share=base, mechanism=self.mechanism))
             for base in sorted({*BASES, self.given.share})
         ]
 
@@ -344,94 +298,15 @@ class Plan:
             ),
         ]
 
-    # --- sentences -------------------------------------------------------------------------
+    # --- at the weakest strength that is called medium ---------------------------------------
     @property
-    def assumption(self) -> str:
-        """Which interval and closing rule the verdict means."""
-        if self.given.watched:
-            return (
-                "95 % interval that is valid while you watch; you may look at any time and close "
-                "when you like."
-            )
-        return (
-            "95 % interval for one look, normal approximation; the end is fixed before opening and "
-            "the survey ends by it."
-        )
-
-    @cached_property
-    def verdict(self) -> str:
-        given = self.given
-        digits = 0 if self.margin >= 0.01 else 1
-        low = max(0.0, given.share - self.margin)
-        high = min(1.0, given.share + self.margin)
-        if self.margin >= HALF:
-            return (
-                f"With {whole(given.people)} people and {given.flips} flips of 100 the interval "
-                f"may be anything: nothing can be said. {self._remedy}"
-            )
-        reach = (
-            f"With {whole(given.people)} people and {given.flips} flips of 100 you can "
-            f"{'only ' if self.margin > given.margin else ''}say “between {percent(low, digits)} "
-            f"and {percent(high, digits)}{' of the range' if given.mean else ''}” if the true "
-            f"{'mean' if given.mean else 'share'} is {_write_share(given.share)}{self._among}."
-        )
-        if self.margin <= given.margin:
-            return f"{reach} That is as precise as you wanted (±{self._wanted} points)."
-        return f"{reach} {self._remedy}"
-
-    @property
-    def _among(self) -> str:
-        given = self.given
-        if given.part < 1:
-            part = f", and {_write_share(given.part)} of the people draw the question"
-            return f"{self._among_drawn}{part}"
-        return self._among_drawn
-
-    @property
-    def _among_drawn(self) -> str:
-        given = self.given
-        if given.rule and given.refusal:
-            return (
-                f" among those who answer, {_write_share(given.asked)} are asked, and "
-                f"{_write_share(given.refusing)} of them prefer not to say"
-            )
-        if given.rule:
-            return f" among those who are asked, and {_write_share(given.asked)} are"
-        if given.refusal:
-            return f" among those who answer, and {_write_share(given.refusing)} prefer not to say"
-        return ""
-
-    @property
-    def _wanted(self) -> str:
-        return _write_share(self.given.margin).partition("\N{NO-BREAK SPACE}")[0]
-
-    @property
-    def _remedy(self) -> str:
-        needed = _about(self.people_needed)
-        lighter = self._people_at_medium
-        text = f"For ±{self._wanted} points you need about {needed} people"
-        if lighter is not None:
-            text += (
-                f", or {MEDIUM_FROM} flips of 100 and about {_about(lighter)} people "
-                "(medium protection)"
-            )
-            if self.given.questions > 1:
-                text += ", or ask fewer questions per person, each with less protection"
-            if lighter > self.given.people:
-                text += (
-                    f". With {whole(self.given.people)} people, {MEDIUM_FROM} flips of 100 reach "
-                    f"±{points(self._margin_at_medium, 1)} points"
-                )
-        return f"{text}."
-
-    @property
-    def _margin_at_medium(self) -> float:
+    def margin_at_medium(self) -> float:
         """What the people there are reach at that strength."""
         weaker = Plan(given=replace(self.given, flips=MEDIUM_FROM))
         return weaker.margin
 
     @property
-    def _people_at_medium(self) -> int | None:
+    def people_at_medium(self) -> int | None:
         """People needed at the weakest strength that is still called medium, where that helps."""
         if self.given.flips <= MEDIUM_FROM:
             return None
@@ -439,54 +314,7 @@ class Plan:
         find = self._people_watched_for if self.given.watched else self._people_for
         return find(mechanism)
 
-    @cached_property
-    def warnings(self) -> list[str]:
-        given, found = self.given, []
-        if self.total_epsilon > LARGEST_TOTAL_EPSILON:
-            found.append(
-                f"Respondents’ pages refuse a total ε above {LARGEST_TOTAL_EPSILON:.0f}. "
-                "Ask fewer questions or swap more codes."
-            )
-        elif self.total_epsilon > HIGH_TOTAL_EPSILON:
-            found.append(
-                f"The total ε is above {HIGH_TOTAL_EPSILON:.0f}: all codes of one person together "
-                "say much about that person. Ask fewer questions or swap more codes."
-            )
-        if given.flips < MEDIUM_FROM:
-            found.append(
-                f"With fewer than {MEDIUM_FROM} flips of 100 the protection is light: someone who "
-                "saw a code could make a fair guess."
-            )
-        if given.people < CROWD:
-            found.append(
-                f"Reports are sealed in batches of at least {CROWD} unless you choose otherwise. "
-                "With fewer people nothing would be sealed, and closing would delete the reports."
-            )
-        elif given.people < SHOWN_FROM:
-            found.append(
-                f"Results appear from {SHOWN_FROM} reports on unless you choose otherwise: with "
-                "fewer people nothing would be shown."
-            )
-        if self.margin > given.margin and self.margin >= given.share:
-            found.append("The interval would reach down to 0: too few people to learn much.")
-        elif self.margin > given.margin and self.margin >= 1 - given.share:
-            found.append("The interval would reach up to 100 %: too few people to learn much.")
-        if too_many_options(symbols=given.symbols, epsilon=self.epsilon):
-            found.append(
-                f"{given.symbols} codes are many for this strength: most codes are swapped. Offer "
-                "fewer answers."
-            )
-        return found
 
-
-def _write_share(share: float) -> str:
+def write_share(share: float) -> str:
     """20 %, and 0.5 % where a whole number would not do."""
     return percent(share, 0 if abs(100 * share - round(100 * share)) < 1e-9 else 1)
-
-
-def _about(people: int) -> str:
-    """1,399 as 1,400: two figures are as many as an expectation deserves."""
-    if people < 100:
-        return whole(people)
-    step = 10 ** (len(str(people)) - 2)
-    return whole(round(people / step) * step)

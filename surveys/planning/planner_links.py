@@ -8,7 +8,7 @@ from privacy.planning.precision import people_for_half_width
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import MAX_QUESTIONS
-from surveys.planning.planner import PlanInput
+from surveys.planning.plan_input import PlanInput
 
 
 def plan_for(manifest: Manifest) -> dict[str, str | int]:

@@ -13,7 +13,7 @@ from surveys.authoring.forms.settings import MAX_PEOPLE
 from surveys.manifest.strength import TWO_COINS
 from surveys.models import MAX_QUESTIONS
 from surveys.planning.assumptions import DIFFERENCE, MARGIN, PEOPLE, SHARE
-from surveys.planning.planner import PlanInput
+from surveys.planning.plan_input import PlanInput
 
 
 class PlanForm(forms.Form):

@@ -9,18 +9,23 @@ from django.views.decorators.http import require_safe
 
 from surveys.authoring.forms import PlanForm
 from surveys.authoring.views.draft_page import REFUSED
+from surveys.planning.plan_sentences import describe_assumption, describe_verdict, list_warnings
 from surveys.planning.planner import CROWD, DELTA, POWER, SHARES, Plan
 
 
 @require_safe
 @login_required
-def plan(request: HttpRequest) -> HttpResponse:
+def show_plan(request: HttpRequest) -> HttpResponse:
     form = PlanForm.from_query(request.GET.dict())
     context: dict[str, object] = {"form": form}
     if not form.is_valid():
         return render(request, "surveys/planning/plan.html", context, status=REFUSED)
+    plan = Plan(given=form.read())
     context |= {
-        "plan": Plan(given=form.read()),
+        "plan": plan,
+        "verdict": describe_verdict(plan),
+        "assumption": describe_assumption(plan),
+        "warnings": list_warnings(plan),
         "shares": SHARES,
         "delta": DELTA,
         "power": POWER,

@@ -24,6 +24,7 @@ from aggregator.intake import page_limiter
 from aggregator.models import RawReport, SpentId
 from aggregator.results.results import find_view
 from surveys.authoring.services import close_wave, launch_survey
+from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.serialization import parse_manifest
 from surveys.models import Survey, Wave
 from tests.support.factories import QUESTIONS, make_launched_survey, make_survey
@@ -38,7 +39,7 @@ FORBIDDEN = ("anonym", " lie ", "false answer", "fake", "noise", "garble", "epsi
 
 
 def make_coins(**settings: Any) -> Wave:
-    wave = make_launched_survey(coins=True, **settings).survey.coin_wave
+    wave = make_launched_survey(coins=True, **settings).survey.waves.manual().newest()
     assert wave is not None
     return wave
 
@@ -48,7 +49,7 @@ def make_german_coins(**settings: Any) -> Wave:
     survey = make_survey(coins=True, **settings)
     words = {"On the road": "Unterwegs"} | {question: f"{question} (de)" for question in QUESTIONS}
     survey.translations.create(language="de", texts=words)
-    wave = launch_survey(survey=survey).survey.coin_wave
+    wave = launch_survey(survey=survey).survey.waves.manual().newest()
     assert wave is not None
     return wave
 
@@ -132,7 +133,7 @@ class TestForm:
             question: f"{question} ؟" for question in QUESTIONS
         }
         survey.translations.create(language="ar", texts=words)
-        wave = launch_survey(survey=survey).survey.coin_wave
+        wave = launch_survey(survey=survey).survey.waves.manual().newest()
         assert wave is not None
         text = load(wave, "?lang=ar").content.decode()
         assert '<html lang="ar" dir="rtl">' in text
@@ -222,14 +223,16 @@ class TestSending:
         assert response.status_code == 422
         assert "The questions have changed since this page was loaded." in text
         assert "checked" not in text
-        assert hidden_fields(text)["manifest"] == wave.manifest_hash_b64
+        assert hidden_fields(text)["manifest"] == encode_base64url(bytes(wave.manifest_hash))
         assert RawReport.objects.count() == 0
 
     def test_the_browsers_manifest_takes_no_coins(self) -> None:
         wave = make_coins()
         electronic = wave.survey.wave
         assert electronic is not None
-        fields = tick(wave, q1=1, q2=1) | {"manifest": electronic.manifest_hash_b64}
+        fields = tick(wave, q1=1, q2=1) | {
+            "manifest": encode_base64url(bytes(electronic.manifest_hash))
+        }
         assert post(wave, fields).status_code == 422
         assert RawReport.objects.count() == 0
 
@@ -292,7 +295,12 @@ class TestRefusing:
         early = load(wave)
         assert early.status_code == 200
         assert "<form" not in early.content.decode()
-        fields = {"manifest": wave.manifest_hash_b64, "report": "A" * 43, "q1": "1", "q2": "0"}
+        fields = {
+            "manifest": encode_base64url(bytes(wave.manifest_hash)),
+            "report": "A" * 43,
+            "q1": "1",
+            "q2": "0",
+        }
         posted = post(wave, fields)
         assert posted.status_code == 425
         assert int(posted["Retry-After"]) > 0

@@ -31,7 +31,7 @@ def make_answered(
         coins=True, flips=flips, minimum_batch=10, display_minimum=50, **settings
     )
     survey = wave.survey
-    other = survey.coin_wave
+    other = survey.waves.manual().newest()
     assert other is not None
     send_codes(wave, yes=browser, total=200)
     send_codes(other, yes=coins, total=100)
@@ -133,7 +133,7 @@ def test_it_says_whether_one_look_was_all(cap: int | None, words: str) -> None:
 def test_below_the_display_minimum_of_either_nothing_is_shown(few: str) -> None:
     wave = make_launched_survey(coins=True, minimum_batch=10, display_minimum=50)
     survey = wave.survey
-    for one in (wave, survey.coin_wave):
+    for one in (wave, survey.waves.manual().newest()):
         assert one is not None
         total = 49 if one.mode == few else 60
         send_codes(one, yes=[30, 20], total=total)

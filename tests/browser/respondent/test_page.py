@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
 from surveys.authoring.drafts import describe
+from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.questions import Option
 from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Wave
@@ -325,7 +326,7 @@ def test_a_manifest_that_would_not_protect_is_refused_although_it_is_the_promise
 
     def promise(route: Route) -> None:
         page = route.fetch()
-        text = page.text().replace(wave.manifest_hash_b64, digest)
+        text = page.text().replace(encode_base64url(bytes(wave.manifest_hash)), digest)
         route.fulfill(response=page, body=text)
 
     visitor.context.route("**/s/*", promise)

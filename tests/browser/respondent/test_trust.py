@@ -476,7 +476,7 @@ def test_without_scripts_two_coins_take_the_place_of_the_page(
         expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
         assert visitor.context.cookies() == []
     browser.close()
-    manual = wave.survey.coin_wave
+    manual = wave.survey.waves.manual().newest()
     assert manual is not None
     [report] = RawReport.objects.all()
     assert (report.wave_id, bytes(report.symbols)) == (manual.pk, bytes([1, 0]))

@@ -95,7 +95,7 @@ def test_before_the_opening_the_end_is_told_too() -> None:
 
 def test_only_coins_cost_a_query(django_assert_num_queries: Any) -> None:
     wave = make_launched_survey(coins=True, cap=2000)
-    coins = wave.survey.coin_wave
+    coins = wave.survey.waves.manual().newest()
     for named, queries in ((wave, 0), (coins, 1)):
         with django_assert_num_queries(queries):
             describe_state(wave=named, now=timezone.now())

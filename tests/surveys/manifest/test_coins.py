@@ -141,7 +141,7 @@ class TestLabel:
 class TestOpeningAndClosing:
     def test_both_are_opened_together_under_one_number(self) -> None:
         wave = launch_survey(survey=make_mixed_survey())
-        coins = wave.survey.coin_wave
+        coins = wave.survey.waves.manual().newest()
         assert coins is not None
         assert (wave.mode, coins.mode) == (Wave.Mode.ELECTRONIC, Wave.Mode.MANUAL)
         assert (coins.number, coins.cap, coins.is_open) == (wave.number, None, True)
@@ -152,7 +152,7 @@ class TestOpeningAndClosing:
 
     def test_without_coins_there_is_one(self) -> None:
         wave = make_launched_survey()
-        assert wave.survey.coin_wave is None
+        assert wave.survey.waves.manual().newest() is None
         assert wave.survey.waves.count() == 1
 
     @pytest.mark.parametrize("mode", Wave.Mode.values)
@@ -173,7 +173,7 @@ class TestOpeningAndClosing:
 
     def test_the_browsers_number_of_people_ends_both_and_coins_never_do(self) -> None:
         wave = make_launched_survey(coins=True, cap=30)
-        coins = wave.survey.coin_wave
+        coins = wave.survey.waves.manual().newest()
         assert coins is not None
         send_codes(coins, yes=[10, 10], total=40)
         assert close_due_waves() == 0

@@ -15,7 +15,9 @@ from privacy.distributions import Z_95
 from privacy.planning.follow_ups import nested_follow_up_standard_error
 from surveys.authoring.forms import PlanForm
 from surveys.authoring.services import add_question
-from surveys.planning.planner import Plan, PlanInput
+from surveys.planning.plan_input import PlanInput
+from surveys.planning.plan_sentences import describe_assumption, describe_verdict, list_warnings
+from surveys.planning.planner import Plan
 from tests.support.factories import make_survey, make_user
 from tests.support.fielding import sign_in
 from tests.support.reading import text_of
@@ -69,7 +71,7 @@ def test_the_verdict_is_the_reference_s(client: Client) -> None:
         "share is 20 %. For ±5 points you need about 1,400 people, or 12 flips of 100 and about "
         "530 people (medium protection)."
     ) in words
-    assert "for one look, normal approximation; the end is fixed before opening" in words
+    assert "for one look (normal approximation). The end is fixed before the survey opens" in words
 
 
 def test_several_questions_may_share_the_budget(client: Client) -> None:
@@ -90,7 +92,7 @@ def test_watching_needs_more_people_and_the_verdict_says_so(client: Client) -> N
     assert re.search(r'id="people-watched">\s*5,472', html)
     words = text_of(read(client, closing="watched", people=1400))
     assert "For ±5 points you need about 5,500 people" in words
-    assert "valid while you watch; you may look at any time" in words
+    assert "valid while you watch. You may look at any time" in words
 
 
 def test_enough_people_are_told_so(client: Client) -> None:
@@ -105,7 +107,7 @@ def test_refusals_take_their_toll() -> None:
     watched = Plan(given=PlanInput(refusal=True, refusing=0.05, people=1941, watched=True))
     assert watched.margin > 2 * plan.margin
     assert watched.people_needed == watched.people_watched == 12_704
-    assert "valid while you watch" in watched.assumption
+    assert "valid while you watch" in describe_assumption(watched)
     # What is not worked out with refusals is not shown as if nobody refused.
     assert watched.people_per_group is None
     assert Plan(given=PlanInput(refusal=True, questions=3)).budgets == []
@@ -127,7 +129,7 @@ def test_a_rule_takes_its_toll() -> None:
     assert both.people_at_end > plan.people_at_end > everybody
     assert both.people_watched > both.people_at_end
     assert "among those who answer, 30 % are asked, and 5 % of them prefer not to say" in (
-        both.verdict.replace("\N{NO-BREAK SPACE}", " ")
+        describe_verdict(both).replace("\N{NO-BREAK SPACE}", " ")
     )
 
 
@@ -148,9 +150,9 @@ def test_what_someone_can_infer(client: Client) -> None:
         ({"people": 60}, "nothing would be shown"),
         ({"people": 50}, "would reach down to 0"),
         ({"people": 50, "share": 95}, "would reach up to 100 %"),
-        ({"people": 20, "flips": 40}, "nothing can be said"),
+        ({"people": 20, "flips": 40}, "you would learn nothing"),
         ({"questions": 19}, "refuse a total ε above 20"),
-        ({"options": 20, "flips": 25}, "are many for this strength"),
+        ({"options": 20, "flips": 25}, "are too many for this strength"),
     ],
 )
 def test_warnings(client: Client, query: dict[str, Any], warning: str) -> None:
@@ -270,12 +272,12 @@ def test_whatever_the_form_accepts_can_be_planned(
     )
     assert form.is_valid(), form.errors
     plan = Plan(given=form.read())
-    assert plan.verdict
-    assert plan.assumption
+    assert describe_verdict(plan)
+    assert describe_assumption(plan)
     assert plan.total_epsilon >= plan.composed_epsilon
     assert plan.people_needed >= 1
     for line in plan.strengths:
         assert line.design_effect >= 1
-    assert plan.warnings is not None
+    assert list_warnings(plan) is not None
     assert plan.people_per_group is None or plan.people_per_group >= 1
     assert all(line.margin > 0 for line in plan.budgets)

@@ -18,6 +18,7 @@ from django.utils.translation import gettext, override
 
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.services import close_wave, launch_survey
+from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.languages import hash_words
 from surveys.manifest.serialization import serialize_manifest
 from surveys.models import Wave
@@ -56,7 +57,7 @@ def test_the_page_is_complete_before_any_script_runs() -> None:
     assert text.count("<h1") == 1
     for part in ("On the road", "About driving.", "2 questions", "<noscript>", "two coins"):
         assert part in text
-    assert f'data-hash="{wave.manifest_hash_b64}"' in text
+    assert f'data-hash="{encode_base64url(bytes(wave.manifest_hash))}"' in text
     assert wave.manifest_hash_hex in text
     assert f'data-intake="{reverse("aggregator:intake")}"' in text
 

@@ -1,0 +1,140 @@
+"""A plan in words: what the survey could say, and what stands in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from privacy.planning.designs import too_many_options
+from surveys.formatting import percent, points, whole
+from surveys.manifest.strength import HIGH_TOTAL_EPSILON, LARGEST_TOTAL_EPSILON, MEDIUM_FROM
+from surveys.planning.plan_input import PlanInput
+from surveys.planning.planner import CROWD, SHOWN_FROM, Plan, write_share
+
+HALF = 0.5  # an interval of ± 50 points says nothing
+
+
+def describe_assumption(plan: Plan) -> str:
+    """Which interval and closing rule the verdict means."""
+    if plan.given.watched:
+        return (
+            "Assumes a 95 % interval that stays valid while you watch. You may look at any time "
+            "and close the survey when you like."
+        )
+    return (
+        "Assumes a 95 % interval for one look (normal approximation). The end is fixed before "
+        "the survey opens, and the survey closes then."
+    )
+
+
+def describe_verdict(plan: Plan) -> str:
+    given = plan.given
+    people = f"With {whole(given.people)} people and {given.flips} flips of 100"
+    if plan.margin >= HALF:
+        return (
+            f"{people}, any value would be plausible, so you would learn nothing. {_remedy(plan)}"
+        )
+    digits = 0 if plan.margin >= 0.01 else 1
+    low = max(0.0, given.share - plan.margin)
+    high = min(1.0, given.share + plan.margin)
+    only = "only " if plan.margin > given.margin else ""
+    of_range = " of the range" if given.mean else ""
+    reach = (
+        f"{people} you can {only}say “between {percent(low, digits)} and "
+        f"{percent(high, digits)}{of_range}” if the true {'mean' if given.mean else 'share'} is "
+        f"{write_share(given.share)}{_describe_answerers(given)}."
+    )
+    if plan.margin <= given.margin:
+        return f"{reach} That is as precise as you wanted (±{_wanted(given)} points)."
+    return f"{reach} {_remedy(plan)}"
+
+
+def _describe_answerers(given: PlanInput) -> str:
+    """Who the share is among; empty where it is everyone."""
+    text = ""
+    if given.rule and given.refusal:
+        text = (
+            f" among those who answer, {write_share(given.asked)} are asked, and "
+            f"{write_share(given.refusing)} of them prefer not to say"
+        )
+    elif given.rule:
+        text = f" among those who are asked, and {write_share(given.asked)} are"
+    elif given.refusal:
+        text = f" among those who answer, and {write_share(given.refusing)} prefer not to say"
+    if given.part < 1:
+        text += f", and {write_share(given.part)} of the people get the question"
+    return text
+
+
+def _wanted(given: PlanInput) -> str:
+    return write_share(given.margin).partition("\N{NO-BREAK SPACE}")[0]
+
+
+def _remedy(plan: Plan) -> str:
+    given, lighter = plan.given, plan.people_at_medium
+    text = f"For ±{_wanted(given)} points you need about {_about(plan.people_needed)} people"
+    if lighter is not None:
+        text += (
+            f", or {MEDIUM_FROM} flips of 100 and about {_about(lighter)} people "
+            "(medium protection)"
+        )
+        if given.questions > 1:
+            text += ", or ask fewer questions per person, each with less protection"
+        if lighter > given.people:
+            text += (
+                f". With {whole(given.people)} people, {MEDIUM_FROM} flips of 100 reach "
+                f"±{points(plan.margin_at_medium, 1)} points"
+            )
+    return f"{text}."
+
+
+def list_warnings(plan: Plan) -> list[str]:
+    return [*_warn_about_privacy(plan), *_warn_about_people(plan)]
+
+
+def _warn_about_privacy(plan: Plan) -> Iterator[str]:
+    if plan.total_epsilon > LARGEST_TOTAL_EPSILON:
+        yield (
+            f"Respondents’ pages refuse a total ε above {LARGEST_TOTAL_EPSILON:.0f}. "
+            "Ask fewer questions or swap more codes."
+        )
+    elif plan.total_epsilon > HIGH_TOTAL_EPSILON:
+        yield (
+            f"The total ε is above {HIGH_TOTAL_EPSILON:.0f}: together, one person’s codes reveal "
+            "a lot about that person. Ask fewer questions or swap more codes."
+        )
+    if plan.given.flips < MEDIUM_FROM:
+        yield (
+            f"With fewer than {MEDIUM_FROM} flips of 100 the protection is light: someone who "
+            "saw a code could make a fair guess."
+        )
+
+
+def _warn_about_people(plan: Plan) -> Iterator[str]:
+    given = plan.given
+    if given.people < CROWD:
+        yield (
+            f"Reports are sealed in batches of at least {CROWD} unless you choose otherwise. "
+            "With fewer people nothing would be sealed, and closing would delete the reports."
+        )
+    elif given.people < SHOWN_FROM:
+        yield (
+            f"Results appear only once there are {SHOWN_FROM} reports, unless you choose "
+            "otherwise. With fewer people nothing would be shown."
+        )
+    if plan.margin > given.margin and plan.margin >= given.share:
+        yield "The interval would reach down to 0: too few people to learn much."
+    elif plan.margin > given.margin and plan.margin >= 1 - given.share:
+        yield "The interval would reach up to 100 %: too few people to learn much."
+    if too_many_options(symbols=given.symbols, epsilon=plan.epsilon):
+        yield (
+            f"{given.symbols} codes are too many for this strength: most codes are swapped. Offer "
+            "fewer answers."
+        )
+
+
+def _about(people: int) -> str:
+    """1,399 as 1,400: two figures are as many as an expectation deserves."""
+    if people < 100:
+        return whole(people)
+    step = 10 ** (len(str(people)) - 2)
+    return whole(round(people / step) * step)
