@@ -1,7 +1,7 @@
-"""The closed list of reasons for which a request is answered with a problem.
+"""The complete list of reasons why a request is refused or fails.
 
-Each reason has one slug and one status, here and nowhere else. The slug is what programs
-may rely on; /problems says what each of them means in a sentence.
+Each reason has one slug and one status, defined here only. Programs may rely on the slug;
+/problems explains each one in a sentence.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Problem:
     slug: str
     status: int
     title: str
-    # What the sender can do about it; shown on /problems.
+    # What the sender can do; shown on /problems.
     advice: str = ""
 
     @property
@@ -25,60 +25,68 @@ class Problem:
         return f"/problems/{self.slug}"
 
 
-# --- a report that is refused for what it is: sending it again changes nothing ------------------
+# --- a report that is refused for good: sending it again changes nothing ------------------------
 MALFORMED_REPORT = Problem(
     "malformed-report",
     422,
-    "The report does not have the agreed form",
+    "The report has the wrong format",
     "Send exactly the four members format, manifest, id and symbols, in this order, as compact "
     "JSON.",
 )
 SYMBOL_OUT_OF_RANGE = Problem(
     "symbol-out-of-range",
     422,
-    "A code lies outside its question's range",
-    "Each question of k options takes the first k characters of the base64url alphabet.",
+    "A symbol is outside its question's range",
+    "A question with k options uses the first k characters of the base64url alphabet.",
 )
 WRONG_LENGTH = Problem(
     "wrong-length",
     422,
-    "The number of codes is not the number of questions",
-    "Send one code for each question of the manifest.",
+    "The number of symbols does not match the survey",
+    "Send one character for each symbol of the manifest.",
 )
 UNKNOWN_MANIFEST = Problem(
     "unknown-manifest",
     422,
-    "No survey was launched with this manifest",
-    "Load the survey's page again: it carries the manifest that is in force.",
+    "No survey has this manifest",
+    "Reload the survey's page to get the current manifest.",
 )
 ID_ALREADY_USED = Problem(
     "id-already-used",
     409,
-    "This id was already used for other codes",
-    "Repeat an upload with identical bytes; draw a new id for another report.",
+    "This id was already used for a different report",
+    "When you retry, send identical bytes. Draw a new id for each new report.",
 )
 WAVE_CLOSED = Problem(
-    "wave-closed", 410, "The survey is closed", "It takes no more reports; nothing was recorded."
+    "wave-closed", 410, "The survey is closed", "It accepts no more reports. Nothing was recorded."
 )
 TOO_LARGE = Problem(
-    "too-large", 413, "The request is too large", "A report is a few hundred bytes."
+    "too-large", 413, "The request is too large", "A report has a few hundred bytes."
 )
 WRONG_CONTENT_TYPE = Problem(
-    "wrong-content-type", 415, "Only application/json is accepted", "Set Content-Type."
+    "wrong-content-type", 415, "Only application/json is accepted", "Set the Content-Type header."
 )
 METHOD_NOT_ALLOWED = Problem(
     "method-not-allowed",
     405,
     "This method is not allowed here",
-    "The Allow header names those are.",
+    "The Allow header lists the methods that are.",
 )
 CROSS_SITE = Problem(
-    "cross-site", 403, "Reports are taken from this site's own pages only", "Open the survey here."
+    "cross-site",
+    403,
+    "Reports are accepted from this site's own pages only",
+    "Open the survey on this site.",
 )
 NOT_HTTP = Problem(
-    "not-http", 400, "This is not a request of HTTP/1.1", "Send one that is, with fewer headers."
+    "not-http",
+    400,
+    "This is not a valid HTTP/1.1 request",
+    "Send a valid request with fewer headers.",
 )
-WRONG_HOST = Problem("wrong-host", 400, "This host name is not served here", "Check the address.")
+WRONG_HOST = Problem(
+    "wrong-host", 400, "This server does not answer to this host name", "Check the address."
+)
 BODY_TOO_SLOW = Problem(
     "body-too-slow", 408, "The request did not arrive in time", "Send it again."
 )
@@ -91,25 +99,27 @@ WAVE_NOT_OPEN_YET = Problem(
     "Send it again after the opening date.",
 )
 TOO_MANY_REQUESTS = Problem(
-    "too-many-requests", 429, "Too many requests", "Wait as long as Retry-After says."
+    "too-many-requests", 429, "Too many requests", "Wait for the time given in Retry-After."
 )
 DATABASE_UNAVAILABLE = Problem(
     "database-unavailable",
     503,
-    "Nothing could be stored",
-    "The report was not recorded. Send it again, unchanged, after Retry-After.",
+    "The report could not be stored",
+    "The report was not recorded. Send it again, unchanged, after the time in Retry-After.",
 )
 BUSY = Problem(
     "busy",
     503,
-    "Too much is waiting at this moment",
-    "The report was not recorded. Send it again, unchanged, after Retry-After.",
+    "The server is busy",
+    "The report was not recorded. Send it again, unchanged, after the time in Retry-After.",
 )
 
 # --- pages and the API --------------------------------------------------------------------------
-NOT_SIGNED_IN = Problem("not-signed-in", 403, "Sign in first", "The API takes a signed-in session.")
+NOT_SIGNED_IN = Problem(
+    "not-signed-in", 403, "Sign in first", "The API needs the session of a signed-in user."
+)
 FORBIDDEN = Problem("forbidden", 403, "This is not allowed", "Reload the page and try again.")
-NOT_FOUND = Problem("not-found", 404, "There is nothing here for you", "Check the address.")
+NOT_FOUND = Problem("not-found", 404, "Not found", "Check the address.")
 TOO_FEW_RESPONSES = Problem(
     "too-few-responses",
     409,
@@ -117,16 +127,22 @@ TOO_FEW_RESPONSES = Problem(
     "Results and exports appear once the survey's display minimum is reached.",
 )
 INVALID_INPUT = Problem(
-    "invalid-input", 422, "The input is not valid", "The detail names what is wrong."
+    "invalid-input", 422, "The input is not valid", "The detail says what is wrong."
 )
 NOT_ACCEPTABLE = Problem(
-    "not-acceptable", 406, "The answer does not exist in this format", "Drop the Accept header."
+    "not-acceptable", 406, "This format is not available", "Leave out the Accept header."
 )
 SERVER_ERROR = Problem(
-    "server-error", 500, "Something failed on our side", "Try again; tell the operator if it stays."
+    "server-error",
+    500,
+    "Something failed on our side",
+    "Try again. If it keeps failing, tell the operator.",
 )
 UNAVAILABLE = Problem(
-    "unavailable", 503, "A service this needs is unavailable", "Try again after Retry-After."
+    "unavailable",
+    503,
+    "A required service is unavailable",
+    "Try again after the time in Retry-After.",
 )
 
 INTAKE_PROBLEMS: tuple[Problem, ...] = (
@@ -162,7 +178,7 @@ ALL_PROBLEMS = INTAKE_PROBLEMS + API_PROBLEMS
 
 
 def problem_body(problem: Problem, detail: str = "") -> bytes:
-    """Write the body of an application/problem+json answer (RFC 9457)."""
+    """Return the body of an application/problem+json response (RFC 9457)."""
     content = {
         "type": problem.type,
         "title": problem.title,

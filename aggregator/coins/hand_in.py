@@ -14,7 +14,7 @@ from aggregator import problems
 from aggregator.coins.pages import render_page, show_notice
 from aggregator.coins.plain_forms import check_limit, read_form, refuse_request
 from aggregator.intake.core import storing_failed
-from aggregator.intake.errors import IntakeError, NotNow, Refused
+from aggregator.intake.errors import IntakeError, Refused, RetryLater
 from aggregator.intake.store import record_report
 from aggregator.intake.wire import MAX_BODY_BYTES, parse_upload
 from surveys.models import Wave
@@ -79,6 +79,6 @@ def _refuse(request: HttpRequest, wave: Wave, *, text: str, error: IntakeError) 
     trouble = _TROUBLES.get(error.problem, "unreadable")
     shown = text[:MAX_BODY_BYTES]  # no code is longer
     response = _show(request, wave, text=shown, trouble=trouble, status=error.problem.status)
-    if isinstance(error, NotNow):
+    if isinstance(error, RetryLater):
         response["Retry-After"] = str(error.retry_after)
     return response

@@ -9,7 +9,7 @@ from aggregator import problems
 from aggregator.coins.pages import show_notice
 from aggregator.coins.sheets import CONTENT_TYPE
 from aggregator.intake.core import check_source
-from aggregator.intake.errors import NotNow, Refused
+from aggregator.intake.errors import Refused, RetryLater
 from aggregator.intake.page_limiter import seconds_to_wait
 from surveys.models import Wave
 
@@ -41,4 +41,4 @@ def check_limit(request: HttpRequest) -> None:
         forwarded=request.headers.get("X-Forwarded-For", ""),
     )
     if wait:
-        raise NotNow(problems.TOO_MANY_REQUESTS, "Send the page again later.", retry_after=wait)
+        raise RetryLater(problems.TOO_MANY_REQUESTS, "Send the page again later.", retry_after=wait)

@@ -19,7 +19,7 @@ from aggregator.coins.pages import choose_language, render_page, show_form, show
 from aggregator.coins.plain_forms import check_limit, read_form, refuse_request
 from aggregator.coins.sheets import CoinSheet, read_hash, read_sheet
 from aggregator.intake.core import storing_failed
-from aggregator.intake.errors import IntakeError, NotNow
+from aggregator.intake.errors import IntakeError, RetryLater
 from aggregator.intake.store import record_report
 from aggregator.intake.wire import MAX_BODY_BYTES
 from surveys.models import Wave, WaveQuerySet
@@ -125,6 +125,6 @@ def _answer_error(
     else:
         trouble = "busy" if error.problem is problems.TOO_MANY_REQUESTS else "not-stored"
         response = show_form(request, wave, sheet=sheet, trouble=trouble, status=status)
-    if isinstance(error, NotNow):
+    if isinstance(error, RetryLater):
         response["Retry-After"] = str(error.retry_after)
     return response

@@ -1,7 +1,7 @@
 """The intake as an ASGI application: checks, limit per address, one commit for many reports.
 
-A request waits twice, each time together with those that arrived meanwhile: for the limiter's
-count and for the commit. At most MAX_WAITING wait; the others are told to come back.
+A request waits twice, for the limiter's count and for the commit, each time with the requests
+that arrived in the meantime. At most MAX_WAITING wait; others are told to come back.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from aggregator.intake.core import (
     reply_to_outcome,
     storing_failed,
 )
-from aggregator.intake.errors import IntakeError, NotNow, Refused
+from aggregator.intake.errors import IntakeError, Refused, RetryLater
 from aggregator.intake.gathering import Gatherer
 from aggregator.intake.limiter import UNKNOWN, Limiter, find_sender
 from aggregator.intake.store import Outcome, record_reports
@@ -33,16 +33,16 @@ from aggregator.intake.wire import MAX_BODY_BYTES, Upload
 MAX_WAITING = 1000
 MAX_GROUP = 256
 BUSY_RETRY_SECONDS = 2
-# The reason that is sent when somebody's reports are over the limit names no number: who
-# probes learns it anyway, and a respondent behind a shared address can do nothing about it.
+# This message does not say how many are allowed: attackers find out anyway, and a respondent
+# behind a shared address cannot do anything about it.
 _OVER_LIMIT = "Too many reports came from this network. Send the same bytes again later."
 
 
 class IntakeApplication:
     """Answers POST /api/reports.
 
-    One thread writes: it owns this process's connection for reports, and while it commits one
-    group the next one gathers.
+    One thread writes. It owns this process's connection for reports, and the next group gathers
+    while it commits the current one.
     """
 
     def __init__(self) -> None:
@@ -68,14 +68,14 @@ class IntakeApplication:
             reply = _hang_up(reply_to_error(Refused(problems.TOO_LARGE, detail)))
         except BodyTooSlow:
             detail = "The report did not arrive in time. Send the same bytes again."
-            late = NotNow(problems.BODY_TOO_SLOW, detail, retry_after=1)
+            late = RetryLater(problems.BODY_TOO_SLOW, detail, retry_after=1)
             reply = _hang_up(reply_to_error(late))
         else:
             reply = await self._answer(scope, body)
         await _send_reply(send, reply)
 
     async def close(self) -> None:
-        """Let the commit that is under way end, then give the connections back."""
+        """Let the current commit end, then close the connections."""
         await asyncio.get_running_loop().run_in_executor(self._writer, _disconnect)
         self._writer.shutdown()
         await self._limiter.close()
@@ -90,8 +90,8 @@ class IntakeApplication:
 
     async def _take(self, upload: Upload, *, network: bytes | None) -> Outcome:
         if self._waiting >= MAX_WAITING:
-            detail = "Too many reports arrive at this moment. Send the same bytes again."
-            raise NotNow(problems.BUSY, detail, retry_after=BUSY_RETRY_SECONDS)
+            detail = "Too many reports are arriving right now. Send the same bytes again."
+            raise RetryLater(problems.BUSY, detail, retry_after=BUSY_RETRY_SECONDS)
         self._waiting += 1
         try:
             await self._check_limit(network)
@@ -110,13 +110,13 @@ class IntakeApplication:
         else:
             wait = await self._limit.submit(network)
         if wait:
-            raise NotNow(problems.TOO_MANY_REQUESTS, _OVER_LIMIT, retry_after=wait)
+            raise RetryLater(problems.TOO_MANY_REQUESTS, _OVER_LIMIT, retry_after=wait)
 
     async def _record(self, uploads: Sequence[Upload]) -> Sequence[Outcome | IntakeError]:
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._writer, record_reports, uploads)
-        except Exception as error:  # whatever it is, all of the group must hear that they may retry
+        except Exception as error:  # whatever it is, everyone in the group may retry
             return [storing_failed(error)] * len(uploads)
 
 
@@ -125,7 +125,7 @@ def _disconnect() -> None:
 
 
 def _join_headers(scope: HTTPScope) -> dict[str, str]:
-    """Headers by lower-case name; one that is repeated becomes a list, which no check accepts."""
+    """Return headers by lower-case name; a repeated one becomes a list, which no check accepts."""
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
@@ -141,7 +141,7 @@ def _sender(scope: HTTPScope, headers: Mapping[str, str]) -> bytes | None:
 
 
 def _hang_up(reply: Reply) -> Reply:
-    """The rest of the body may still come: the connection cannot be used again."""
+    """Close the connection: the rest of the body may still arrive, so it cannot be reused."""
     return replace(reply, headers=(*reply.headers, ("Connection", "close")))
 
 

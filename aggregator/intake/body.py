@@ -14,15 +14,15 @@ class BodyError(Exception):
 
 
 class BodyTooLarge(BodyError):
-    """More bytes than any request of this kind has."""
+    """The body is larger than any request of this kind."""
 
 
 class BodyTooSlow(BodyError):
-    """Not complete within the deadline; half-sent bodies must not hold a place."""
+    """The body was not complete within the deadline; half-sent bodies must not hold a place."""
 
 
 class Disconnected(BodyError):
-    """The client went away; nobody is left to answer."""
+    """The client went away, so no one is left to answer."""
 
 
 async def read_body(

@@ -1,7 +1,7 @@
 """(method, headers, body) → reply: the whole meaning of POST /api/reports.
 
 The DRF view calls `handle`; the ASGI entry calls its parts, to store many reports in one
-commit, and adds the limit per address. Nothing here reads a cookie, stores an address or a
+commit, and adds the limit per address. No code here reads a cookie, stores an address or a
 time, or sends a message to a broker.
 """
 
@@ -17,7 +17,7 @@ from django.db import DatabaseError, InterfaceError
 from django.http.request import split_domain_port, validate_host
 
 from aggregator import problems
-from aggregator.intake.errors import IntakeError, NotNow, Refused
+from aggregator.intake.errors import IntakeError, Refused, RetryLater
 from aggregator.intake.store import Outcome, record_report
 from aggregator.intake.wire import Upload, parse_upload
 
@@ -33,7 +33,7 @@ class Reply:
 
 
 def handle(*, method: str, headers: Mapping[str, str], body: bytes) -> Reply:
-    """Take one report, start to end; `headers` has lower-case names."""
+    """Record one report from start to end; `headers` has lower-case names."""
     try:
         return reply_to_outcome(record_report(read_request(method, headers, body)))
     except IntakeError as error:
@@ -43,15 +43,15 @@ def handle(*, method: str, headers: Mapping[str, str], body: bytes) -> Reply:
 
 
 def read_request(method: str, headers: Mapping[str, str], body: bytes) -> Upload:
-    """Check all that needs no database, and return the report; raise what is wrong."""
+    """Check everything that needs no database, and return the report or raise what is wrong."""
     _check_request(method=method, headers=headers)
     return parse_upload(body)
 
 
-def storing_failed(error: Exception) -> NotNow:
-    # The kind only: the message of a failed statement can quote the row.
+def storing_failed(error: Exception) -> RetryLater:
+    # Only the type of error: the message of a failed statement can quote the row.
     logger.error("intake could not store reports: %s", type(error).__name__)
-    return NotNow(
+    return RetryLater(
         problems.DATABASE_UNAVAILABLE,
         "The report could not be stored. Send the same bytes again later.",
         retry_after=DATABASE_RETRY_SECONDS,
@@ -75,7 +75,7 @@ _RECEIPTS = {
 def reply_to_error(error: IntakeError) -> Reply:
     """Turn a refusal into problem+json."""
     headers = [("Content-Type", "application/problem+json")]
-    if isinstance(error, NotNow):
+    if isinstance(error, RetryLater):
         headers.append(("Retry-After", str(error.retry_after)))
     if error.problem is problems.METHOD_NOT_ALLOWED:
         headers.append(("Allow", "POST"))
@@ -97,17 +97,17 @@ def _check_request(*, method: str, headers: Mapping[str, str]) -> None:
 
 
 def check_source(headers: Mapping[str, str]) -> None:
-    """Refuse what another site's page made its visitor's browser send."""
+    """Refuse a request that another site's page made its visitor's browser send."""
     host = headers.get("host", "")
     if not _is_served(host):
-        raise Refused(problems.WRONG_HOST, "This server does not answer for that host name.")
+        raise Refused(problems.WRONG_HOST, "This server does not answer to that host name.")
     origin = headers.get("origin")
     # A page of another site must not send reports with its visitors' browsers.
     own = {f"{scheme}://{host}".lower() for scheme in ("https", "http")}
     if origin is not None and origin.lower() not in own:
-        raise Refused(problems.CROSS_SITE, "Reports are taken from this site's own pages only.")
+        raise Refused(problems.CROSS_SITE, "Reports are accepted from this site's own pages only.")
     if headers.get("sec-fetch-site", "same-origin") != "same-origin":
-        raise Refused(problems.CROSS_SITE, "Reports are taken from this site's own pages only.")
+        raise Refused(problems.CROSS_SITE, "Reports are accepted from this site's own pages only.")
 
 
 def _is_served(host: str) -> bool:

@@ -1,8 +1,8 @@
-"""Why a report is not taken.
+"""Why a report is not accepted.
 
 IntakeError
 ├── Refused         final: sending the same bytes again will not help
-└── NotNow          try the same bytes later; `retry_after` seconds from now
+└── RetryLater      send the same bytes again after `retry_after` seconds
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Refused(IntakeError):
     """The report is wrong, or too late."""
 
 
-class NotNow(IntakeError):
-    """The report may be right; we cannot take it at this moment."""
+class RetryLater(IntakeError):
+    """The report may be right, but it cannot be accepted right now."""
 
     def __init__(self, problem: Problem, detail: str, *, retry_after: int) -> None:
         super().__init__(problem, detail)

@@ -1,7 +1,7 @@
-"""Handing over together what arrives while the previous hand-over is under way.
+"""Processing requests in groups: those that arrive while one group is processed form the next.
 
-One commit for all reports that wait at the same moment, one question to Redis for all their
-addresses: alone a request pays for a whole round trip, in a crowd for a small part of one.
+All reports that wait at the same moment share one commit, and their addresses share one call to
+Redis. A single request pays for a whole round trip; under load each pays for a small part of one.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Result = TypeVar("Result")
 class Gatherer(Generic[Item, Result]):
     """Calls `process` with at most `limit` items at a time, one call after the other.
 
-    `process` returns one result for each item, in order; what it raises, everybody in the
-    group gets.
+    `process` returns one result for each item, in order. An exception goes to everyone in the
+    group.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""How many reports one address may send, without anybody learning the address.
+"""Limiting how many reports one address may send, without storing the address.
 
-Redis counts under an HMAC of the address whose key is random, lives for an hour in a server
-that writes nothing to disk, and is then forgotten: the counters, which live for a minute,
-cannot be traced back by trying all addresses once the key is gone.
+Redis counts under an HMAC of the address. The key is random, lives for an hour in a server that
+writes nothing to disk, and is then forgotten. Without the key, the counters, which live for a
+minute, cannot be traced back by trying all addresses.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from redis.exceptions import RedisError
 logger = logging.getLogger(__name__)
 WINDOW_SECONDS = 60
 KEY_LIFETIME_SECONDS = 3600
-# After this the key is read again, so that processes agree soon after Redis was emptied.
+# The key is read again after this time, so that processes agree soon after Redis was emptied.
 KEY_FRESH_SECONDS = 10.0
-# A limiter that does not answer is left alone for a moment: each try would cost its patience.
+# A limiter that does not answer is not asked again for a moment: each try would cost time.
 PATIENCE_SECONDS = 0.25
 AWAY_SECONDS = 2.0
-# A sender whose address nobody told us. All of them must not share the limit of one, so they
-# share the cap that holds for everybody while the limiter is away.
+# A sender whose address is unknown. All of them must not share the limit of one address, so they
+# share the cap that applies to everyone while the limiter is away.
 UNKNOWN = b""
 KEY_NAME = "murmur:limiter:key"
 PREFIX = b"murmur:reports:"
-# Returns for each address 0, or in how many seconds it may come again.
+# Returns 0 for each address that may send, otherwise the number of seconds to wait.
 COUNT = """
 local waits = {}
 for i, key in ipairs(KEYS) do
@@ -50,7 +50,7 @@ return waits
 
 
 class Limiter:
-    """Counts reports per network and minute in Redis; without Redis, all reports together."""
+    """Counts reports per network and minute in Redis, or all reports together without Redis."""
 
     def __init__(self, url: str, *, per_minute: int, per_second: int) -> None:
         self._per_minute = per_minute
@@ -64,7 +64,7 @@ class Limiter:
         self._all = TokenBucket(per_second=per_second)
 
     async def admit(self, networks: Sequence[bytes]) -> Sequence[int]:
-        """Return for each report 0, or after how many seconds it should be sent again."""
+        """Return 0 for each report that may be sent, otherwise the number of seconds to wait."""
         now = time.monotonic()
         if now >= self._away_until:
             try:
@@ -77,7 +77,7 @@ class Limiter:
         return [self._all.wait_for_one(now) for _ in networks]
 
     def admit_unknown(self) -> int:
-        """The same for a report of whose sender nothing is known."""
+        """Return the same for a report from an unknown address."""
         return self._all.wait_for_one(time.monotonic())
 
     async def _count_in_redis(self, networks: Sequence[bytes], *, now: float) -> Sequence[int]:
@@ -91,7 +91,7 @@ class Limiter:
         return waits
 
     async def _agree_on_key(self) -> bytes:
-        """Return the key that all processes use; whoever comes first draws it."""
+        """Return the key that all processes use; the first process draws it."""
         async with self._redis.pipeline(transaction=True) as pipeline:
             pipeline.set(KEY_NAME, secrets.token_bytes(32), nx=True, ex=KEY_LIFETIME_SECONDS)
             pipeline.get(KEY_NAME)
@@ -107,7 +107,7 @@ def name_counter(network: bytes, *, key: bytes) -> bytes:
 
 
 class TokenBucket:
-    """Lets `per_second` through on average, and as many at once."""
+    """Admits `per_second` on average, and as many in one burst."""
 
     def __init__(self, *, per_second: int) -> None:
         self._rate = float(max(1, per_second))
@@ -115,7 +115,7 @@ class TokenBucket:
         self._seen = 0.0
 
     def wait_for_one(self, now: float) -> int:
-        """Take one token and return 0, or return after how many seconds to try again."""
+        """Take one token and return 0, or return the number of seconds to wait."""
         self._tokens = min(self._rate, self._tokens + (now - self._seen) * self._rate)
         self._seen = now
         if self._tokens >= 1:
@@ -125,23 +125,24 @@ class TokenBucket:
 
 
 def find_sender(*, client: str, forwarded: str) -> bytes | None:
-    """The network that a request comes from; None if it is not to be limited.
+    """Return the network that a request comes from; None if it is not limited.
 
-    `client` is who is connected to us, `forwarded` the header X-Forwarded-For; empty if unknown.
+    `client` is the address of the connection, `forwarded` the X-Forwarded-For header; each is
+    empty if unknown.
     """
     if settings.BEHIND_PROXY:
-        # What the proxy itself appended; anything before it the client may have invented.
+        # The last entry is from the proxy; the client may have invented the others.
         appended = forwarded.rpartition(",")[2].strip()
         return network_of(without_port(appended)) if appended else UNKNOWN
     network = network_of(client) if client else UNKNOWN
-    # Without a proxy, what comes from this machine is somebody's at its keyboard.
+    # Without a proxy, a request from this machine comes from its user.
     return None if is_loopback(network) else network
 
 
 def network_of(address: str) -> bytes:
-    """Return what is counted together: an IPv4 address, or the /64 of an IPv6 address.
+    """Return the network that is counted: an IPv4 address, or the /64 of an IPv6 address.
 
-    One household or phone has a /64 to itself. What is no address counts as one sender.
+    A household or phone usually has its own /64. All texts that are no address count as one.
     """
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
@@ -156,7 +157,7 @@ def network_of(address: str) -> bytes:
 
 
 def without_port(address: str) -> str:
-    """Take off what some proxies append: 192.0.2.1:5678, [2001:db8::1]:5678."""
+    """Remove the port that some proxies append: 192.0.2.1:5678, [2001:db8::1]:5678."""
     if address.startswith("["):
         return address[1:].partition("]")[0]
     # More than one colon is an IPv6 address.
@@ -164,5 +165,5 @@ def without_port(address: str) -> str:
 
 
 def is_loopback(network: bytes) -> bool:
-    """Whether a network is this machine itself (::1 shares its /64 with nothing else in use)."""
+    """Whether a network is this machine (::1 shares its /64 with no address in use)."""
     return network == bytes(8) or (len(network) == 4 and network[0] == 127)

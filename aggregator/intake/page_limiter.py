@@ -1,7 +1,7 @@
-"""The limiter's count for pages, which Django answers in threads.
+"""The limiter for pages, which Django answers in threads.
 
-Same counters, same forgetful key: who sends by a page and by a browser's script sends from one
-network. Without Redis, all of a process's pages share one cap.
+It uses the same counters and the same temporary key, so forms and scripts from one network count
+together. Without Redis, all pages of a process share one cap.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class PageLimiter:
-    """Pages are few, so the key is asked for each time."""
+    """Few pages are sent, so the key is read each time."""
 
     def __init__(self, url: str, *, per_minute: int, per_second: int) -> None:
         self._per_minute = per_minute
@@ -77,7 +77,7 @@ def _limiter() -> PageLimiter:
 
 
 def seconds_to_wait(*, client: str, forwarded: str) -> int:
-    """After how many seconds this sender should send again; 0 for now."""
+    """Return 0 if this sender may send now, otherwise the number of seconds to wait."""
     network = find_sender(client=client, forwarded=forwarded)
     if network is None or settings.REPORTS_PER_MINUTE == 0:
         return 0

@@ -1,4 +1,4 @@
-"""Write reports durably, each once; acknowledgements are sent only after this returns."""
+"""Writing reports durably, each exactly once. Acknowledgements are sent only afterwards."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from django.utils import timezone
 
 from aggregator import problems
 from aggregator.intake.errors import IntakeError, Refused
-from aggregator.intake.waves import find_obstacle, find_terms, refuse_as_closed
+from aggregator.intake.waves import find_refusal, find_terms, refused_as_closed
 from aggregator.intake.wire import Upload
 from surveys.locks import WAVE_LOCK
 from surveys.models import Wave
 
-# One statement and so one transaction, in one round trip. The waves are held open in the order
-# of their ids, as everybody takes these locks; the row lock shows a wave's newest state even if
-# it was closed while this waited for the first lock.
-# No exception is provoked for a known id: a database would log it, with the row and the time.
+# One statement, and so one transaction in one round trip. The waves are locked in the order of
+# their ids, as everywhere else. The row lock shows a wave's newest state even if it was closed
+# while this statement waited for the first lock.
+# A known id raises no exception: the database would log it, with the row and the time.
 _RECORD_POSTGRESQL = f"""
     WITH held AS MATERIALIZED (
         SELECT id, pg_advisory_xact_lock_shared({WAVE_LOCK}, id::int) FROM surveys_wave
@@ -63,14 +63,14 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class _Known:
-    """What is stored under a spent id; the symbols are gone once the report is sealed."""
+    """What is stored for a spent id; the symbols are gone once the report is sealed."""
 
     manifest_hash: bytes
     symbols: bytes | None
 
 
 def record_report(upload: Upload) -> Outcome:
-    """Commit one report, or say that it is committed already; raise if it is not welcome."""
+    """Commit one report, or say that it is already committed; raise if it is refused."""
     (result,) = record_reports([upload])
     if isinstance(result, IntakeError):
         raise result
@@ -80,8 +80,8 @@ def record_report(upload: Upload) -> Outcome:
 def record_reports(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
     """Commit a group of reports in one transaction; one result for each, in order.
 
-    A lost connection is opened anew and the group tried once more: every report carries its
-    id, so doing it twice does no harm even if the first commit went through unnoticed.
+    After a lost connection the group is tried once more on a new one. Every report has its own
+    id, so this does no harm even if the first commit went through unnoticed.
     """
     try:
         return _record_together(uploads)
@@ -95,45 +95,47 @@ def record_reports(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
 def _record_together(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
     terms = find_terms({upload.manifest_hash for upload in uploads})
     now = timezone.now()
-    obstacles = [find_obstacle(u, terms=terms.get(u.manifest_hash), now=now) for u in uploads]
+    refusals = [find_refusal(u, terms=terms.get(u.manifest_hash), now=now) for u in uploads]
     welcome: dict[bytes, Upload] = {}
-    for upload, obstacle in zip(uploads, obstacles, strict=True):
-        if obstacle is None:
-            welcome.setdefault(upload.report_id, upload)  # of twins in a group, the first
+    for upload, refusal in zip(uploads, refusals, strict=True):
+        if refusal is None:
+            welcome.setdefault(upload.report_id, upload)  # the first of two with the same id
     fresh = _insert(list(welcome.values())) if welcome else set()
     recorded = [
         upload.report_id in fresh and welcome.get(upload.report_id) is upload for upload in uploads
     ]
     rest = {upload.report_id for upload, done in zip(uploads, recorded, strict=True) if not done}
     known = _find(rest) if rest else {}
-    closed = _find_closed({u.manifest_hash for u, o in zip(uploads, obstacles, strict=True) if o})
+    closed = _find_closed({u.manifest_hash for u, o in zip(uploads, refusals, strict=True) if o})
     return [
         Outcome.RECORDED
         if done
         else _judge(
             upload,
-            refuse_as_closed() if upload.manifest_hash in closed else obstacle,
+            refused_as_closed() if upload.manifest_hash in closed else refusal,
             known=known.get(upload.report_id),
         )
-        for upload, obstacle, done in zip(uploads, obstacles, recorded, strict=True)
+        for upload, refusal, done in zip(uploads, refusals, recorded, strict=True)
     ]
 
 
 def _judge(
-    upload: Upload, obstacle: IntakeError | None, *, known: _Known | None
+    upload: Upload, refusal: IntakeError | None, *, known: _Known | None
 ) -> Outcome | IntakeError:
-    """Answer what was not recorded now.
+    """Answer a report that was not recorded now.
 
     A known id is answered in any state of its wave: its report was acknowledged before.
     """
     if known is None:
-        return obstacle or refuse_as_closed()  # nothing else kept it out
-    if obstacle is not None and obstacle.problem is problems.UNKNOWN_MANIFEST:
-        return obstacle
-    # Once sealed, a report can no longer be compared: its id alone says that it was counted.
+        return refusal or refused_as_closed()  # there is no other reason
+    if refusal is not None and refusal.problem is problems.UNKNOWN_MANIFEST:
+        return refusal
+    # A sealed report can no longer be compared: its id alone shows that it was counted.
     if known.manifest_hash == upload.manifest_hash and known.symbols in (None, upload.symbols):
         return Outcome.ALREADY_RECORDED
-    return Refused(problems.ID_ALREADY_USED, "This id was used for a report with other content.")
+    return Refused(
+        problems.ID_ALREADY_USED, "This id was already used for a report with different content."
+    )
 
 
 # --- statements ----------------------------------------------------------------------------------
@@ -146,23 +148,23 @@ class _Cursor(Protocol):
 
 @contextmanager
 def _open_cursor() -> Iterator[_Cursor]:
-    """A cursor whose statements never hold the parameters, wherever the driver can do so.
+    """Open a cursor that keeps parameters out of statements, wherever the driver can do so.
 
     Django writes parameters into PostgreSQL's statements; the server shows those to operators
-    and may log them. The driver's own cursor sends them apart.
+    and may log them. The driver's own cursor sends them separately.
     """
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as apart:
-                yield apart
+            with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as separate:
+                yield separate
         else:
             yield cursor
 
 
 def _insert(uploads: list[Upload]) -> set[bytes]:
     """Commit those that are new and whose wave is open; return their ids."""
-    # In the order of ids: two processes that meet never wait for each other in a circle, and
-    # within a group nothing tells who came first.
+    # In the order of ids: then two processes never wait for each other in a circle, and the order
+    # within a group does not show who came first.
     uploads.sort(key=lambda upload: upload.report_id)
     if connection.vendor == "postgresql":
         return _insert_postgresql(uploads)
@@ -202,7 +204,7 @@ def _insert_sqlite(uploads: Sequence[Upload]) -> set[bytes]:
 
 
 def _find_closed(hashes: set[bytes]) -> set[bytes]:
-    """Of waves whose reports met an obstacle, those that are closed: that comes before all else."""
+    """Return which of these waves are closed; that takes precedence over other refusals."""
     if not hashes:
         return set()
     closed = Wave.objects.closed().filter(manifest_hash__in=hashes)

@@ -1,6 +1,6 @@
-"""The one accepted spelling of a report on the wire, to the byte.
+"""The only accepted format of a report on the wire, byte for byte.
 
-Every respondent of a wave sends the same number of bytes, so the size says nothing.
+Every respondent of a wave sends the same number of bytes, so the size reveals nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHAPE = '{"format":1,"manifest":"…","id":"…","symbols":"…"}'
 
 @dataclass(frozen=True, kw_only=True)
 class Upload:
-    """A report as it arrived: shape checked, not yet compared with any manifest."""
+    """A report as it arrived: its format is checked, but not compared with a manifest yet."""
 
     manifest_hash: bytes
     report_id: bytes
@@ -35,14 +35,14 @@ class Upload:
 
 
 def parse_upload(body: bytes) -> Upload:
-    """Read the body or refuse it, saying what is expected."""
+    """Parse the body, or refuse it and say what is expected."""
     if len(body) > MAX_BODY_BYTES:
         raise Refused(problems.TOO_LARGE, f"A report has at most {MAX_BODY_BYTES} bytes.")
     match = _BODY.fullmatch(body)
     if match is None:
         raise Refused(
             problems.MALFORMED_REPORT,
-            f"The body must be exactly {SHAPE}, without spaces and in this order.",
+            f"The body must be exactly {SHAPE}, in this order and without spaces.",
         )
     return Upload(
         manifest_hash=_decode("manifest", match[1]),
@@ -60,7 +60,7 @@ def _decode(field: str, text: bytes) -> bytes:
 
 
 def encode_report(*, manifest_hash: bytes, report_id: bytes, symbols: bytes) -> bytes:
-    """Write a report as the browser does; used by the demo and by tests."""
+    """Write a report as the browser does, for the demo and tests."""
     return b'{"format":1,"manifest":"%s","id":"%s","symbols":"%s"}' % (
         encode_base64url(manifest_hash).encode(),
         encode_base64url(report_id).encode(),

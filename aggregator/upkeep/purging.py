@@ -45,7 +45,7 @@ FILES_KEPT = (
 )
 
 
-class NotNow(Exception):
+class PurgePostponed(Exception):
     """The database is too busy, or somebody may still read what was deleted."""
 
 
@@ -77,7 +77,7 @@ def purge_traces() -> None:
     purge = _purge_postgresql if connection.vendor == "postgresql" else _purge_sqlite
     try:
         reached, left = purge()
-    except NotNow as reason:
+    except PurgePostponed as reason:
         logger.info("purging is put off to the next sweep: %s", reason)
         return
     Upkeep.objects.update_or_create(
@@ -111,7 +111,7 @@ def _rewrite_raw_reports() -> dict[str, int]:
             cursor.execute("CLUSTER aggregator_raw_report USING aggregator_raw_report_pkey")
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) == LOCK_NOT_AVAILABLE:
-            raise NotNow("somebody uses the table of raw reports") from None
+            raise PurgePostponed("somebody uses the table of raw reports") from None
         raise
     return reached
 
@@ -122,7 +122,7 @@ def _refuse_if_many_wait(cursor: CursorWrapper) -> None:
         [MOST_WAITING + 1],
     )
     if cursor.fetchone()[0] > MOST_WAITING:
-        raise NotNow("too many raw reports wait to be sealed")
+        raise PurgePostponed("too many raw reports wait to be sealed")
 
 
 def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
@@ -150,7 +150,7 @@ def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
         [found.get("batch", 0), found.get("discard", 0)],
     )
     if cursor.fetchone()[0]:
-        raise NotNow("a transaction that began earlier may still read what was deleted")
+        raise PurgePostponed("a transaction that began earlier may still read what was deleted")
 
 
 def _drop_used_log_files() -> list[str]:
@@ -223,4 +223,4 @@ def _purge_sqlite() -> tuple[dict[str, int], list[str]]:
                 time.sleep(LOCK_MS / 1000)
         finally:
             cursor.execute(f"PRAGMA busy_timeout = {patience}")
-    raise NotNow("somebody reads or writes all the time")
+    raise PurgePostponed("somebody reads or writes all the time")
