@@ -25,17 +25,13 @@ from aggregator.comparisons.result import (
 from aggregator.results.estimates import LEVEL
 from privacy.associations.association import associate
 from privacy.associations.latent_regression import LatentLogisticFit, fit_latent_logistic
+from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.significance import (
     SignificanceTest,
     adjust_for_multiplicity,
     independence_test,
 )
-from privacy.associations.tables import (
-    CONTRADICTION_LEVEL,
-    contradicts_design,
-    maximize_likelihood,
-    prepare_table,
-)
+from privacy.associations.tables import CONTRADICTION_LEVEL, contradicts_design, prepare_table
 from privacy.shares.intervals import simultaneous_level
 
 # Eight yes/no questions make 256 cells of true answers; few surveys could estimate more.

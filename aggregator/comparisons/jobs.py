@@ -33,8 +33,7 @@ from aggregator.comparisons.stored import read_result, write_result
 from aggregator.models import Batch, Comparison, Snapshot
 from aggregator.results.results import hide_small_groups
 from aggregator.results.snapshots import METHOD_VERSION
-from privacy.associations.regression import SeparationError
-from privacy.associations.tables import NotSettledError
+from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)

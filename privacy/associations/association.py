@@ -16,26 +16,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from privacy.associations.profiles import LikelyShares
 from privacy.associations.significance import SignificanceTest, independence_test
-from privacy.associations.tables import (
-    TableEstimates,
-    Variable,
-    estimate_table,
-    maximize_likelihood,
-    prepare_table,
-)
+from privacy.associations.tables import TableEstimates, Variable, estimate_table, prepare_table
 from privacy.checks import check_level, check_whole
 
 NOBODY = 1e-9  # a share of people below this is rounding
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
-    """One figure of a table of true answers.
+class AssociationEstimate:
+    """One estimate from a table of true answers.
 
     Attributes
     ----------
     raw : float or None
-        From the unbiased shares, unclipped; None where those give no such figure.
+        From the unbiased shares, unclipped; None where those do not define it.
     standard_error : float or None
         Of `raw`, by the delta method; None where `raw` is, and for the odds ratio, whose
         logarithm has one (`Association.log_odds_ratio`).
@@ -43,7 +37,7 @@ class Figure:
         From the most likely shares; None where it is not defined (0 / 0).
     low, high : float
         Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio. All
-        that the figure can be where it may be about nobody.
+        that it can be where it may be about nobody.
     level : float
         Confidence level.
     """
@@ -64,27 +58,27 @@ class Association:
     ----------
     table : TableEstimates
         All categories of both questions.
-    share_first, share_second : Figure
+    share_first, share_second : AssociationEstimate
         Share of the event in the first and in the second group.
-    difference : Figure
+    difference : AssociationEstimate
         First share less second share.
-    odds_ratio : Figure
+    odds_ratio : AssociationEstimate
         Of the event, first against second group.
-    log_odds_ratio : Figure
+    log_odds_ratio : AssociationEstimate
         Its natural logarithm, with the standard error; ends may be infinite.
-    phi : Figure
+    phi : AssociationEstimate
         Correlation of event and group.
     test : SignificanceTest
         Of independence of the two questions.
     """
 
     table: TableEstimates
-    share_first: Figure
-    share_second: Figure
-    difference: Figure
-    odds_ratio: Figure
-    log_odds_ratio: Figure
-    phi: Figure
+    share_first: AssociationEstimate
+    share_second: AssociationEstimate
+    difference: AssociationEstimate
+    odds_ratio: AssociationEstimate
+    log_odds_ratio: AssociationEstimate
+    phi: AssociationEstimate
     test: SignificanceTest
 
 
@@ -170,56 +164,77 @@ def associate(
         level=level,
         parts=cells.masks,
     )
-    # A share of nobody can be anything, so reports that may come of none leave it open.
-    nobody = [region.without(group) for group in cells.groups]
-    vague = any(region.without(answer) for answer in cells.answers) or any(nobody)
-    best = np.where(table.joint_shares.ravel() < NOBODY, 0.0, table.joint_shares.ravel())
+    return _Analysis(table=table, cells=cells, region=region, level=level).describe(test)
 
-    def describe(
-        figure: Callable[[NDArray[Any]], Any],
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Analysis:
+    """Finds every estimate of an association from the table and its likely shares."""
+
+    table: TableEstimates
+    cells: _Cells
+    region: LikelyShares
+    level: float
+
+    def describe(self, test: SignificanceTest) -> Association:
+        cells, region = self.cells, self.region
+        # The share of an empty group can be anything, so a group that may be empty leaves it open.
+        nobody = [region.without(group) for group in cells.groups]
+        vague = any(region.without(answer) for answer in cells.answers) or any(nobody)
+        a, b, c, d = (float(part) for part in cells.split(self.table.shares.ravel()))
+        has_groups = a + b > 0 and c + d > 0
+        all_positive = min(a, b, c, d) > 0
+        odds = self.estimate(cells.odds_share, raw_ok=all_positive, anything=vague)
+        return Association(
+            table=self.table,
+            share_first=self.estimate(
+                cells.share_first, raw_ok=has_groups, anything=bool(nobody[0])
+            ),
+            share_second=self.estimate(
+                cells.share_second, raw_ok=has_groups, anything=bool(nobody[1])
+            ),
+            difference=self.estimate(
+                cells.difference,
+                raw_ok=has_groups,
+                limits=(-1.0, 1.0),
+                reaches=[end for side in (0, 1) for end in _reach(nobody[side], cells, side)],
+            ),
+            odds_ratio=_to_odds_ratio(odds),
+            log_odds_ratio=_to_log_odds_ratio(odds, cells, self.table),
+            phi=self.estimate(
+                cells.phi,
+                raw_ok=all_positive,
+                limits=(-1.0, 1.0),
+                anything=bool(region.without(np.logical_or(*cells.groups))),
+            ),
+            test=test,
+        )
+
+    def estimate(
+        self,
+        estimand: Callable[[NDArray[Any]], Any],
         *,
         raw_ok: bool,
         limits: tuple[float, float] = (0.0, 1.0),
         anything: bool = False,
         reaches: Sequence[float] = (),
-    ) -> Figure:
-        raw, error = _delta(figure, table) if raw_ok else (None, None)
+    ) -> AssociationEstimate:
+        """Estimate one quantity; `anything` where it may be 0 / 0, `reaches` widen the interval."""
+        raw, error = _delta(estimand, self.table) if raw_ok else (None, None)
+        joint = self.table.joint_shares.ravel()
         with np.errstate(divide="ignore", invalid="ignore"):
-            estimate = float(np.real(figure(best)))
-        low, high = limits if anything else region.interval(figure=figure, limits=limits)
-        return Figure(
+            value = float(np.real(estimand(np.where(joint < NOBODY, 0.0, joint))))
+        low, high = limits
+        if not anything:
+            low, high = self.region.interval(estimand=estimand, limits=limits)
+        return AssociationEstimate(
             raw=raw,
             standard_error=error,
-            estimate=estimate if np.isfinite(estimate) else None,
+            estimate=value if np.isfinite(value) else None,
             low=min(low, *reaches, high),
             high=max(low, *reaches, high),
-            level=level,
+            level=self.level,
         )
-
-    raw_a, raw_b, raw_c, raw_d = (float(part) for part in cells.split(table.shares.ravel()))
-    has_groups = raw_a + raw_b > 0 and raw_c + raw_d > 0
-    all_positive = min(raw_a, raw_b, raw_c, raw_d) > 0
-    odds = describe(cells.odds_share, raw_ok=all_positive, anything=vague)
-    return Association(
-        table=table,
-        share_first=describe(cells.share_first, raw_ok=has_groups, anything=bool(nobody[0])),
-        share_second=describe(cells.share_second, raw_ok=has_groups, anything=bool(nobody[1])),
-        difference=describe(
-            cells.difference,
-            raw_ok=has_groups,
-            limits=(-1.0, 1.0),
-            reaches=[end for side in (0, 1) for end in _reach(nobody[side], cells, side)],
-        ),
-        odds_ratio=_to_odds_ratio(odds),
-        log_odds_ratio=_to_log_odds_ratio(odds, cells, table),
-        phi=describe(
-            cells.phi,
-            raw_ok=all_positive,
-            limits=(-1.0, 1.0),
-            anything=bool(region.without(np.logical_or(*cells.groups))),
-        ),
-        test=test,
-    )
 
 
 def _reach(empty: LikelyShares | None, cells: _Cells, side: int) -> tuple[float, ...]:
@@ -231,111 +246,9 @@ def _reach(empty: LikelyShares | None, cells: _Cells, side: int) -> tuple[float,
     low, high = 0.0, 1.0
     if empty.without(other) is None:
         low, high = empty.interval(
-            figure=lambda shares: shares[event].sum() / shares[other].sum(), limits=(0.0, 1.0)
+            estimand=lambda shares: shares[event].sum() / shares[other].sum(), limits=(0.0, 1.0)
         )
     return (-high, 1 - low) if side == 0 else (low - 1, high)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShareAmong:
-    """A share among some cells of a table, with its profile-likelihood interval."""
-
-    estimate: float | None
-    low: float
-    high: float
-    level: float
-
-
-def share_among(
-    *,
-    counts: ArrayLike,
-    variables: Sequence[Variable],
-    event: Callable[[tuple[int, ...]], bool],
-    among: Callable[[tuple[int, ...]], bool],
-    possible: Callable[[tuple[int, ...]], bool] | None = None,
-    level: float = 0.95,
-) -> ShareAmong:
-    """Estimate the share of an event among some people, from several questions at once.
-
-    Parameters
-    ----------
-    counts : array_like of int, shape (k_1, ..., k_m)
-        Reports showing each combination of codes.
-    variables : sequence of Variable
-        The questions.
-    event, among : callable
-        Say for a tuple of categories whether it is the event, and whether it is counted; the
-        event must be among what is counted.
-    possible : callable, optional
-        Says whether a tuple of true answers can occur: a follow-up is asked if and only if its
-        parent was answered so. Using this makes a conditional share more precise.
-    level : float, optional
-        Confidence level, in (0, 1).
-
-    Returns
-    -------
-    ShareAmong
-        Most likely share and profile-likelihood interval; [0, 1] where perhaps nobody is
-        counted.
-
-    Raises
-    ------
-    ValueError
-        If the table does not fit, no cell is counted or possible, the event is outside of what
-        is counted, or level is out of range.
-
-    Notes
-    -----
-    The likelihood of the joint table, restricted to possible cells. For one look at data whose
-    amount was fixed beforehand.
-
-    Examples
-    --------
-    A follow-up (no, yes, not asked) that is asked if the parent is yes:
-
-    >>> from privacy.mechanism.mechanisms import RandomizedResponse
-    >>> parent = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))
-    >>> child = Variable(
-    ...     mechanism=RandomizedResponse.from_flips(symbols=3, flips=25),
-    ...     categories=((0,), (1,), (2,)), answered=2,
-    ... )
-    >>> found = share_among(
-    ...     counts=[[280, 260, 660], [280, 220, 300]], variables=[parent, child],
-    ...     event=lambda cell: cell == (1, 1), among=lambda cell: cell[1] < 2,
-    ...     possible=lambda cell: (cell[0] == 1) == (cell[1] < 2),
-    ... )
-    >>> round(found.estimate, 3), round(found.low, 3), round(found.high, 3)
-    (0.333, 0.218, 0.449)
-    """
-    gathered, channel = prepare_table(counts=counts, variables=variables)
-    level = check_level(level)
-    cells = [cell for cell in np.ndindex(gathered.shape) if possible is None or possible(cell)]
-    counted = np.array([among(cell) for cell in cells], dtype=bool)
-    happened = np.array([event(cell) for cell in cells], dtype=bool)
-    if not counted.any():
-        raise ValueError("among must count at least one possible cell, got none")
-    if (happened & ~counted).any() or not happened.any():
-        raise ValueError("event must happen in a cell, and only in cells that among counts")
-    columns = [int(np.ravel_multi_index(cell, gathered.shape)) for cell in cells]
-    restricted = channel[:, columns]
-    shares, _ = maximize_likelihood(counts=gathered.ravel(), channel=restricted)
-
-    def figure(values: NDArray[Any]) -> Any:
-        return values[happened].sum() / values[counted].sum()
-
-    region = LikelyShares(
-        counts=gathered.ravel(),
-        channel=restricted,
-        shares=shares,
-        level=level,
-        parts=[happened, counted & ~happened],
-    )
-    low, high = 0.0, 1.0
-    # Where nobody may be counted, the share can be anything.
-    if region.without(counted) is None:
-        low, high = region.interval(figure=figure, limits=(0.0, 1.0))
-    estimate = float(figure(shares)) if shares[counted].sum() > NOBODY else None
-    return ShareAmong(estimate=estimate, low=low, high=high, level=level)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -404,24 +317,24 @@ class _Cells:
         return (a * d - b * c) / np.sqrt((a + b) * (c + d) * (a + c) * (b + d))
 
 
-def _delta(figure: Callable[[NDArray[Any]], Any], table: TableEstimates) -> tuple[float, float]:
-    """The figure of the unbiased shares and its standard error by the delta method."""
+def _delta(estimand: Callable[[NDArray[Any]], Any], table: TableEstimates) -> tuple[float, float]:
+    """The estimand at the unbiased shares and its standard error by the delta method."""
     shares = table.shares.ravel()
     slopes = np.empty(len(shares))
     for cell in range(len(shares)):
         shifted = shares.astype(np.complex128)
         shifted[cell] += 1e-30j
-        slopes[cell] = np.imag(figure(shifted)) / 1e-30
+        slopes[cell] = np.imag(estimand(shifted)) / 1e-30
     variance = float(slopes @ table.covariance @ slopes)
-    return float(np.real(figure(shares))), sqrt(max(variance, 0.0))
+    return float(np.real(estimand(shares))), sqrt(max(variance, 0.0))
 
 
 def _to_odds(share: float) -> float:
     return inf if share == 1 else share / (1 - share)
 
 
-def _to_odds_ratio(share: Figure) -> Figure:
-    return Figure(
+def _to_odds_ratio(share: AssociationEstimate) -> AssociationEstimate:
+    return AssociationEstimate(
         raw=None if share.raw is None else _to_odds(share.raw),
         standard_error=None,
         estimate=None if share.estimate is None else _to_odds(share.estimate),
@@ -431,10 +344,12 @@ def _to_odds_ratio(share: Figure) -> Figure:
     )
 
 
-def _to_log_odds_ratio(share: Figure, cells: _Cells, table: TableEstimates) -> Figure:
+def _to_log_odds_ratio(
+    share: AssociationEstimate, cells: _Cells, table: TableEstimates
+) -> AssociationEstimate:
     raw, error = _delta(cells.log_odds, table) if share.raw is not None else (None, None)
     odds = _to_odds_ratio(share)
-    return Figure(
+    return AssociationEstimate(
         raw=raw,
         standard_error=error,
         estimate=None if odds.estimate is None else _log(odds.estimate),

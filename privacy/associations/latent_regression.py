@@ -6,28 +6,18 @@ Here the true answers are latent: the likelihood is that of the whole table of r
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, expit, ndtri
+from numpy.typing import ArrayLike
+from scipy.special import chdtrc, ndtri
 
-from privacy.associations.regression import SeparationError
+from privacy.associations.latent_likelihood import CellLayout, LatentModel, ModelState
+from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.significance import SignificanceTest
-from privacy.associations.tables import (
-    Variable,
-    contradicts_design,
-    maximize_likelihood,
-    prepare_table,
-)
+from privacy.associations.tables import Variable, contradicts_design, prepare_table
 from privacy.checks import Floats, check_level
-
-_ZERO = 1e-7  # a share of people below this counts as none: its cell leaves the information
-_FARTHEST = 12.0  # log odds: 6 in a million, which no randomized survey can tell from none
-_NEWTON_ROUNDS = 50
-_CONVERGED = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -149,9 +139,9 @@ def fit_latent_logistic(
     _check_outcome(variables)
     matrix = _build_design(variables) if design is None else np.asarray(design, dtype=np.float64)
     labels = _name(variables, matrix, names, design is None)
-    layout = _Layout.of(variables)
+    layout = CellLayout.of(variables)
     _check_design(matrix, layout)
-    problem = _Problem(
+    problem = LatentModel(
         counts=gathered.ravel(), channel=channel, layout=layout, design=matrix, names=labels
     )
     _, free = maximize_likelihood(counts=gathered.ravel(), channel=channel)
@@ -176,244 +166,7 @@ def fit_latent_logistic(
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Layout:
-    """Where the cells of the model lie in the flat table.
-
-    The masses of a model are those of the answered predictor combinations (rows), each split
-    into event and other answer by the coefficients, followed by all other cells, which are free.
-    """
-
-    events: NDArray[np.int64]
-    others: NDArray[np.int64]
-    free: NDArray[np.int64]
-
-    @property
-    def rows(self) -> int:
-        return len(self.events)
-
-    @classmethod
-    def of(cls, variables: Sequence[Variable]) -> _Layout:
-        shape = tuple(variable.size for variable in variables)
-        index = np.arange(math.prod(shape)).reshape(shape)
-        answered = index[tuple(slice(variable.answered) for variable in variables)]
-        taken = np.zeros(index.size, dtype=bool)
-        taken[answered.ravel()] = True
-        return cls(
-            events=answered[1].ravel(), others=answered[0].ravel(), free=np.flatnonzero(~taken)
-        )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _State:
-    masses: Floats  # rows, then free cells; they sum to one
-    coefficients: Floats
-    log_likelihood: float
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Problem:
-    counts: NDArray[np.int64]
-    channel: Floats
-    layout: _Layout
-    design: Floats
-    names: tuple[str, ...]
-    # Whether a coefficient that grows without bound is an error, not merely large.
-    strict: bool = True
-
-    def solve(self) -> _State:
-        """EM to the neighbourhood of the maximum, Newton to the maximum."""
-        coefficients = np.zeros(self.design.shape[1])
-
-        def fit_model(expected: Floats) -> Floats:
-            nonlocal coefficients
-            masses = self._masses(expected / expected.sum())
-            coefficients = _fit_expected(
-                events=expected[self.layout.events],
-                totals=expected[self.layout.events] + expected[self.layout.others],
-                design=self.design,
-                start=coefficients,
-                names=self.names,
-                strict=self.strict,
-            )
-            return self._shares(masses, coefficients)
-
-        shares, _ = maximize_likelihood(counts=self.counts, channel=self.channel, project=fit_model)
-        return self._polish(
-            _State(
-                masses=self._masses(shares),
-                coefficients=coefficients,
-                log_likelihood=self._log_likelihood(self._masses(shares), coefficients),
-            )
-        )
-
-    def _masses(self, shares: Floats) -> Floats:
-        layout = self.layout
-        return np.concatenate([shares[layout.events] + shares[layout.others], shares[layout.free]])
-
-    def _shares(self, masses: Floats, coefficients: Floats) -> Floats:
-        layout = self.layout
-        shares = np.zeros(self.channel.shape[1])
-        event = expit(self.design @ coefficients)
-        shares[layout.events] = masses[: layout.rows] * event
-        shares[layout.others] = masses[: layout.rows] * (1 - event)
-        shares[layout.free] = masses[layout.rows :]
-        return shares
-
-    def _log_likelihood(self, masses: Floats, coefficients: Floats) -> float:
-        seen = self.counts > 0
-        reported = self.channel[seen] @ self._shares(masses, coefficients)
-        if (reported <= 0).any():
-            return -math.inf
-        return float(self.counts[seen] @ np.log(reported))
-
-    def _polish(self, state: _State) -> _State:
-        for _ in range(_NEWTON_ROUNDS):
-            score, information, directions = self._derivatives(state)
-            try:
-                step = directions @ np.linalg.solve(information, score)
-            except np.linalg.LinAlgError:
-                return state
-            moved = self._step(state, step)
-            if moved is None:
-                return state
-            change = np.abs(moved.coefficients - state.coefficients)
-            settled = change.max(initial=np.abs(moved.masses - state.masses).max()) < _CONVERGED
-            state = moved
-            if settled:
-                return state
-        return state
-
-    def _step(self, state: _State, step: Floats) -> _State | None:
-        """Move as far as the likelihood does not fall; None if it falls at once."""
-        cells = len(state.masses)
-        for halvings in range(30):
-            masses = state.masses + step[:cells] / 2**halvings
-            coefficients = state.coefficients + step[cells:] / 2**halvings
-            if (masses < 0).any():
-                continue
-            height = self._log_likelihood(masses, coefficients)
-            if height >= state.log_likelihood:
-                return replace(
-                    state, masses=masses, coefficients=coefficients, log_likelihood=height
-                )
-        return None
-
-    def _derivatives(self, state: _State) -> tuple[Floats, Floats, Floats]:
-        """Score and observed information along the directions that keep the masses a whole."""
-        layout, rows = self.layout, self.layout.rows
-        shares = self._shares(state.masses, state.coefficients)
-        cells, columns = len(state.masses), self.design.shape[1]
-        event = expit(self.design @ state.coefficients)
-        spread = state.masses[:rows] * event * (1 - event)
-
-        slopes = np.zeros((len(shares), cells + columns))
-        slopes[layout.events, np.arange(rows)] = event
-        slopes[layout.others, np.arange(rows)] = 1 - event
-        slopes[layout.free, rows + np.arange(len(layout.free))] = 1
-        slopes[layout.events, cells:] = spread[:, None] * self.design
-        slopes[layout.others, cells:] = -spread[:, None] * self.design
-
-        reported = self.channel @ shares
-        gradient = (self.counts / reported) @ self.channel
-        changed = self.channel @ slopes
-        information = changed.T @ (changed * (self.counts / reported**2)[:, None])
-        # Less the second derivatives of the shares, weighted by the gradient.
-        lean = gradient[layout.events] - gradient[layout.others]
-        bend = lean * spread * (1 - 2 * event)
-        information[cells:, cells:] -= self.design.T @ (self.design * bend[:, None])
-        cross = (lean * event * (1 - event))[:, None] * self.design
-        information[:rows, cells:] -= cross
-        information[cells:, :rows] -= cross.T
-
-        directions = _keep_sum(state.masses > _ZERO, columns)
-        return (
-            directions.T @ (gradient @ slopes),
-            directions.T @ information @ directions,
-            directions,
-        )
-
-    def covariance(self, state: _State) -> Floats:
-        _, information, directions = self._derivatives(state)
-        values, vectors = np.linalg.eigh(information)
-        if values.min() <= 1e-12 * values.max():
-            raise SeparationError(
-                "design must have columns that the reports can tell apart: the information is "
-                "singular; leave out a predictor or collect more reports",
-                names=self.names,
-            )
-        back = (directions @ (vectors / np.sqrt(values)))[len(state.masses) :]
-        covariance: Floats = back @ back.T
-        return covariance
-
-
-def _keep_sum(active: NDArray[np.bool_], columns: int) -> Floats:
-    """Directions in which the active masses keep their sum and the coefficients are free."""
-    cells, places = len(active), np.flatnonzero(active)
-    basis = np.linalg.qr(np.eye(len(places)) - 1 / len(places))[0][:, : len(places) - 1]
-    directions = np.zeros((cells + columns, basis.shape[1] + columns))
-    directions[places, : basis.shape[1]] = basis
-    directions[cells:, basis.shape[1] :] = np.eye(columns)
-    return directions
-
-
-def _fit_expected(
-    *,
-    events: Floats,
-    totals: Floats,
-    design: Floats,
-    start: Floats,
-    names: tuple[str, ...],
-    strict: bool,
-) -> Floats:
-    """Ordinary logistic regression on expected counts: the M step, by Newton's method."""
-    coefficients = start
-
-    def height(values: Floats) -> float:
-        odds = design @ values
-        return float(events @ odds - totals @ np.logaddexp(0, odds))
-
-    best = height(coefficients)
-    for _ in range(_NEWTON_ROUNDS):
-        event = expit(design @ coefficients)
-        score = design.T @ (events - totals * event)
-        information = design.T @ (design * (totals * event * (1 - event))[:, None])
-        try:
-            step = np.linalg.solve(information, score)
-        except np.linalg.LinAlgError:
-            if strict:
-                _refuse(design, coefficients, totals, names)
-            return coefficients
-        for halvings in range(30):
-            moved: Floats = coefficients + step / 2**halvings
-            value = height(moved)
-            if value >= best:
-                break
-        else:
-            break
-        gained, coefficients, best = value - best, moved, value
-        if gained < 1e-14 * totals.sum():
-            break
-    odds = np.abs(design @ coefficients)[totals > _ZERO * totals.sum()]
-    if strict and odds.max(initial=0) > _FARTHEST:
-        _refuse(design, coefficients, totals, names)
-    return coefficients
-
-
-def _refuse(design: Floats, coefficients: Floats, totals: Floats, names: tuple[str, ...]) -> None:
-    seen = totals > _ZERO * totals.sum()
-    far = seen & (np.abs(design @ coefficients) > _FARTHEST)
-    guilty = np.abs(coefficients) > _FARTHEST / 2
-    blamed = tuple(name for name, bad in zip(names, guilty, strict=True) if bad) or names
-    raise SeparationError(
-        f"counts must determine every coefficient, but {', '.join(blamed)} grows without bound: "
-        f"{int(far.sum())} of {int(seen.sum())} combinations of the predictors seem to have "
-        "nobody or everybody with the event; leave that predictor out, or collect more reports",
-        names=blamed,
-    )
-
-
-def _test_without(problem: _Problem, fit: _State, column: int) -> SignificanceTest:
+def _test_without(problem: LatentModel, fit: ModelState, column: int) -> SignificanceTest:
     design = np.delete(problem.design, column, axis=1)
     names = tuple(name for place, name in enumerate(problem.names) if place != column)
     # What a wrong hypothesis cannot explain drives others to infinity; its likelihood has a limit.
@@ -466,7 +219,7 @@ def _name(
     return tuple(names)
 
 
-def _check_design(design: Floats, layout: _Layout) -> None:
+def _check_design(design: Floats, layout: CellLayout) -> None:
     if design.ndim != 2 or design.shape[0] != layout.rows or not np.isfinite(design).all():
         raise ValueError(
             f"design must have {layout.rows} rows of finite numbers, got the shape {design.shape}"

@@ -1,4 +1,4 @@
-"""Profile-likelihood intervals for any smooth figure of a table of true answers."""
+"""Profile-likelihood intervals for any smooth estimand of a table of true answers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import chdtri, xlog1py
 
-from privacy.associations.tables import check_table, log_likelihood_of, maximize_likelihood
+from privacy.associations.maximum_likelihood import (
+    check_table,
+    log_likelihood_of,
+    maximize_likelihood,
+)
 from privacy.checks import Floats, check_distribution, check_level, check_not_negative
 
-# Of a share: figures such as ratios stay defined, and no figure that is shown can see it.
+# Of a share: estimands such as ratios stay defined, and no estimand that is shown can see it.
 _FLOOR = 1e-12
 _HAIR = 1e-9
 _STEP = 1e-30  # of the complex-step derivative: no difference is taken, so nothing cancels
@@ -31,11 +35,11 @@ def profile_interval(
     counts: NDArray[np.int64],
     channel: Floats,
     shares: Floats,
-    figure: Callable[[NDArray[Any]], Any],
+    estimand: Callable[[NDArray[Any]], Any],
     level: float,
     limits: tuple[float, float],
 ) -> tuple[float, float]:
-    """Find all values of a figure that a likelihood-ratio test does not reject.
+    """Find all values of a estimand that a likelihood-ratio test does not reject.
 
     Parameters
     ----------
@@ -45,17 +49,17 @@ def profile_interval(
         Probabilities of the reported cell given the true one; columns linearly independent.
     shares : ndarray of float64, shape (cells,)
         The most likely true shares.
-    figure : callable
+    estimand : callable
         Maps shares, real or complex, to one number by analytic operations.
     level : float
         Confidence level, in (0, 1).
     limits : tuple of float
-        Least and greatest value that the figure can have.
+        Least and greatest value that the estimand can have.
 
     Returns
     -------
     low, high : float
-        The least and greatest value of the figure over all shares whose log-likelihood is
+        The least and greatest value of the estimand over all shares whose log-likelihood is
         within half of the chi-square quantile (one degree of freedom) of the maximum.
 
     Raises
@@ -65,8 +69,8 @@ def profile_interval(
 
     Notes
     -----
-    Valid for one look at data whose amount was fixed beforehand. For several figures of one
-    table, or figures that are 0 / 0 where some cells are empty, see `LikelyShares`.
+    Valid for one look at data whose amount was fixed beforehand. For several estimands of one
+    table, or estimands that are 0 / 0 where some cells are empty, see `LikelyShares`.
 
     References
     ----------
@@ -80,13 +84,13 @@ def profile_interval(
     >>> reports, identity = np.array([30, 70]), np.eye(2)
     >>> low, high = profile_interval(
     ...     counts=reports, channel=identity, shares=np.array([.3, .7]),
-    ...     figure=lambda shares: shares[0], level=.95, limits=(0, 1),
+    ...     estimand=lambda shares: shares[0], level=.95, limits=(0, 1),
     ... )
     >>> round(low, 4), round(high, 4)
     (0.216, 0.3941)
     """
     region = LikelyShares(counts=counts, channel=channel, shares=shares, level=level)
-    return region.interval(figure=figure, limits=limits)
+    return region.interval(estimand=estimand, limits=limits)
 
 
 class LikelyShares:
@@ -97,7 +101,7 @@ class LikelyShares:
     counts, channel, shares, level
         As for `profile_interval`.
     parts : sequence of ndarray of bool, optional
-        Sets of cells whose sums the figures are made of; by default each cell by itself.
+        Sets of cells whose sums the estimands are made of; by default each cell by itself.
         Searches start from where these sums are extreme.
     spent : float, optional
         How far the log-likelihood of `shares` is already below the maximum, if `shares` is the
@@ -110,8 +114,8 @@ class LikelyShares:
 
     Notes
     -----
-    The region is convex. A figure is made extreme over it by sequential quadratic programming,
-    in coordinates u in which the region is nearly a ball: shares = best + axes u. Figures such
+    The region is convex. A estimand is made extreme over it by sequential quadratic programming,
+    in coordinates u in which the region is nearly a ball: shares = best + axes u. Estimands such
     as a difference of ratios have several local extremes, hence many starts: mixtures of the
     points where the parts are extreme, which convexity keeps inside.
     """
@@ -148,13 +152,13 @@ class LikelyShares:
         self._axes = self._whiten()
 
     def interval(
-        self, *, figure: Callable[[NDArray[Any]], Any], limits: tuple[float, float]
+        self, *, estimand: Callable[[NDArray[Any]], Any], limits: tuple[float, float]
     ) -> tuple[float, float]:
-        """Least and greatest value of a figure; arguments as for `profile_interval`."""
+        """Least and greatest value of a estimand; arguments as for `profile_interval`."""
         if not limits[0] < limits[1]:
             raise ValueError(f"limits must be a least and a greater value, got {limits!r}")
-        low = self._extreme(figure, sign=1.0)
-        high = self._extreme(figure, sign=-1.0)
+        low = self._extreme(estimand, sign=1.0)
+        high = self._extreme(estimand, sign=-1.0)
         # The search keeps a hair's breadth from shares of 0.
         return (
             limits[0] if low < limits[0] + _HAIR else low,
@@ -209,14 +213,14 @@ class LikelyShares:
         shares: Floats = np.maximum(self._best + self._axes @ u, _FLOOR)
         return shares
 
-    def _extreme(self, figure: Callable[[NDArray[Any]], Any], *, sign: float) -> float:
-        """The least value of sign times the figure, times sign; the best of several searches."""
+    def _extreme(self, estimand: Callable[[NDArray[Any]], Any], *, sign: float) -> float:
+        """The least value of sign times the estimand, times sign; the best of several searches."""
 
         def value(u: Floats) -> float:
-            return sign * float(np.real(figure(self._shares_at(u))))
+            return sign * float(np.real(estimand(self._shares_at(u))))
 
         def gradient(u: Floats) -> Floats:
-            return sign * _differentiate(figure, self._shares_at(u)) @ self._axes
+            return sign * _differentiate(estimand, self._shares_at(u)) @ self._axes
 
         mixes = sorted(self._mixes, key=value)[:_BEST_STARTS]
         starts = [*self._quadratic_starts(gradient), *mixes]
@@ -305,10 +309,10 @@ class LikelyShares:
         return inside and self._drop(u) <= self._allowed * (1 + _SLACK)
 
 
-def _differentiate(figure: Callable[[NDArray[Any]], Any], shares: Floats) -> Floats:
+def _differentiate(estimand: Callable[[NDArray[Any]], Any], shares: Floats) -> Floats:
     slopes = np.empty(len(shares))
     for cell in range(len(shares)):
         shifted = shares.astype(np.complex128)
         shifted[cell] += 1j * _STEP
-        slopes[cell] = np.imag(figure(shifted)) / _STEP
+        slopes[cell] = np.imag(estimand(shifted)) / _STEP
     return slopes

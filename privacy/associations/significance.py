@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
-from privacy.associations.tables import Variable, maximize_likelihood, prepare_table
-from privacy.checks import check_distribution, check_shares, check_whole_counts
+from privacy.associations.maximum_likelihood import maximize_likelihood
+from privacy.associations.tables import Variable, prepare_table
+from privacy.checks import Floats, check_distribution, check_shares, check_whole_counts
 from privacy.mechanism.mechanisms import RandomizedResponse
 
 # Below this expected count in any cell Pearson's statistic is not close to chi-square.
@@ -108,33 +109,8 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
             # All reports of one question alike: nothing speaks against independence.
             return NO_VARIATION
         return homogeneity_test(counts=gathered)
-    cells = gathered.ravel()
-    _, free = maximize_likelihood(counts=cells, channel=channel)
-    rows, columns = first.answered, second.answered
-
-    def make_independent(expected: np.ndarray) -> np.ndarray:
-        table = expected.reshape(gathered.shape).copy()
-        block = table[:rows, :columns]
-        total = block.sum()
-        if total > 0:
-            table[:rows, :columns] = np.outer(block.sum(axis=1), block.sum(axis=0)) / total
-        fitted: np.ndarray = table.ravel() / table.sum()
-        return fitted
-
-    _, bound = maximize_likelihood(
-        counts=cells,
-        channel=channel,
-        project=make_independent,
-        # The more reports, the more a small move of a share means for the statistic.
-        tolerance=min(1e-8, 1e-4 / float(cells.sum())),
-    )
-    statistic = max(0.0, 2 * (free - bound))
-    freedom = (rows - 1) * (columns - 1)
-    return SignificanceTest(
-        method="latent_likelihood_ratio",
-        statistic=statistic,
-        degrees_of_freedom=freedom,
-        p_value=float(chdtrc(freedom, statistic)),
+    return _test_latent_independence(
+        gathered, channel, rows=first.answered, columns=second.answered
     )
 
 
@@ -272,6 +248,39 @@ def adjust_for_multiplicity(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = highest
     return adjusted
+
+
+def _test_latent_independence(
+    gathered: NDArray[np.int64], channel: Floats, *, rows: int, columns: int
+) -> SignificanceTest:
+    """Test independence among the people who answered both questions, by likelihood ratio."""
+    cells = gathered.ravel()
+    _, free = maximize_likelihood(counts=cells, channel=channel)
+
+    def make_independent(expected: np.ndarray) -> np.ndarray:
+        table = expected.reshape(gathered.shape).copy()
+        block = table[:rows, :columns]
+        total = block.sum()
+        if total > 0:
+            table[:rows, :columns] = np.outer(block.sum(axis=1), block.sum(axis=0)) / total
+        fitted: np.ndarray = table.ravel() / table.sum()
+        return fitted
+
+    _, bound = maximize_likelihood(
+        counts=cells,
+        channel=channel,
+        project=make_independent,
+        # The more reports, the more a small move of a share means for the statistic.
+        tolerance=min(1e-8, 1e-4 / float(cells.sum())),
+    )
+    statistic = max(0.0, 2 * (free - bound))
+    freedom = (rows - 1) * (columns - 1)
+    return SignificanceTest(
+        method="latent_likelihood_ratio",
+        statistic=statistic,
+        degrees_of_freedom=freedom,
+        p_value=float(chdtrc(freedom, statistic)),
+    )
 
 
 def _pearson(observed: np.ndarray, expected: np.ndarray, freedom: int) -> SignificanceTest:

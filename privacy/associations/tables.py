@@ -8,20 +8,19 @@ stays randomized response under any gathering.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import nnls
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln
 
+from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.checks import (
     Floats,
     check_level,
     check_number,
-    check_positive,
     check_symbols,
     check_whole,
     check_whole_counts,
@@ -31,17 +30,6 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 # Of a latent table: the channel is stored whole, so this is 8 MB.
 MAX_CELLS = 1024
 CONTRADICTION_LEVEL = 0.99
-_MAX_ROUNDS = 20_000
-_NEWTON_EVERY = 50
-_TINY = 1e-18
-_SUM_WEIGHT = 1e3
-_GAP = 1e-10  # of the log-likelihood, to its maximum
-_ROUNDING = 1e-14  # of its gradient, relative
-_LAST_BITS = 1e-11
-
-
-class NotSettledError(ArithmeticError):
-    """A search for the most likely shares did not come to rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -347,150 +335,6 @@ def prepare_table(
     return gathered, channel
 
 
-def check_table(*, counts: NDArray[np.int64], channel: Floats) -> None:
-    """Refuse flat counts without a report, and a channel that does not lead to their cells."""
-    check_whole_counts("counts", counts)
-    if counts.ndim != 1 or not counts.any():
-        raise ValueError(f"counts must be flat and hold at least one report, got {counts!r}")
-    if channel.ndim != 2 or len(channel) != len(counts):
-        raise ValueError(
-            f"channel must have {len(counts)} rows, one for each of the counts, got {channel.shape}"
-        )
-    if channel.shape[1] == 0 or not np.isfinite(channel).all() or (channel < 0).any():
-        raise ValueError(f"channel must hold probabilities, got {channel!r}")
-
-
-def log_likelihood_of(*, counts: NDArray[np.int64], channel: Floats, shares: Floats) -> float:
-    """Sum N ln l over the cells, l the channel times the shares."""
-    return float(xlogy(counts, channel @ shares).sum())
-
-
-def maximize_likelihood(
-    *,
-    counts: NDArray[np.int64],
-    channel: Floats,
-    start: Floats | None = None,
-    project: Callable[[Floats], Floats] | None = None,
-    tolerance: float = 1e-8,
-) -> tuple[Floats, float]:
-    """Find the most likely true shares by EM, under a model if one is given.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (reported,)
-        Reports in each reported cell, at least one in all.
-    channel : ndarray of float64, shape (reported, cells)
-        Probabilities of the reported cell given the true one.
-    start : ndarray of float64, shape (cells,), optional
-        If given without a model and inside the simplex, with the reported shares as its image,
-        it is the maximum itself.
-    project : callable, optional
-        Maps expected true counts to the model's most likely shares: the M step. Without it
-        the shares are free.
-    tolerance : float, optional
-        How far a share under a model may still move in a round.
-
-    Returns
-    -------
-    shares : ndarray of float64, shape (cells,)
-        In [0, 1], summing to one.
-    log_likelihood : float
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or not whole, there is no report, the channel does not fit the
-        counts, or tolerance is not positive.
-    NotSettledError
-        If EM does not settle.
-
-    Notes
-    -----
-    p <- p * channel' (l / (channel p)), accelerated by extrapolation where that raises the
-    likelihood. Free shares are done when the log-likelihood is within 1e-10 of its maximum:
-    by concavity it cannot exceed its value by more than n (max(channel' (l / (channel p))) -
-    1). Shares under a model are done when none moves by more than `tolerance`
-    in a round, which says less the slower EM is: polish what must be exact.
-
-    References
-    ----------
-    Varadhan, R. and Roland, C. (2008), Scandinavian Journal of Statistics 35(2), section 4.3
-    (SQUAREM, scheme S3).
-    Wang, Y. (2007), JRSS B 69(2), section 3 (constrained Newton steps, taken every 50 rounds
-    where shares are free).
-    """
-    check_table(counts=counts, channel=channel)
-    tolerance = check_positive("tolerance", tolerance)
-    total = counts.sum()
-    reported = counts / total
-    if (
-        start is not None
-        and project is None
-        and (start >= 0).all()
-        and np.allclose(channel @ start, reported, rtol=0, atol=1e-12)
-    ):
-        return start, log_likelihood_of(counts=counts, channel=channel, shares=start)
-    normalize = project or _normalize
-    seen = counts > 0
-    seen_channel, seen_reported = channel[seen], reported[seen]
-
-    def ratios(shares: Floats) -> Floats:
-        gradient: Floats = seen_channel.T @ (seen_reported / (seen_channel @ shares))
-        return gradient
-
-    def step(shares: Floats) -> Floats:
-        return normalize(shares * ratios(shares))
-
-    def settled(shares: Floats, moved: Floats) -> bool:
-        if project is None:
-            # By concavity no shares are likelier by more than this.
-            return bool(ratios(shares).max() - 1 < _GAP / total + _ROUNDING)
-        return bool(np.abs(moved).max() < tolerance)
-
-    def height(shares: Floats) -> float:
-        return float(seen_reported @ np.log(seen_channel @ shares))
-
-    shares = step(np.full(channel.shape[1], 1 / channel.shape[1]))
-    for number in range(_MAX_ROUNDS):
-        if project is None and number % _NEWTON_EVERY == _NEWTON_EVERY - 1:
-            # EM creeps where a share is at 0 and would hardly be negative if it could.
-            higher = _newton_step(shares, seen_channel, seen_reported, height)
-            if higher is shares and ratios(shares).max() - 1 < _LAST_BITS:
-                # As high as floats can tell.
-                return shares, log_likelihood_of(counts=counts, channel=channel, shares=shares)
-            shares = higher
-        once = step(shares)
-        twice = step(once)
-        if settled(twice, twice - shares):
-            return twice, log_likelihood_of(counts=counts, channel=channel, shares=twice)
-        shares = _extrapolate(shares, once, twice, step, height)
-    raise NotSettledError(f"EM must settle within {_MAX_ROUNDS} rounds and did not")
-
-
-def _newton_step(
-    shares: Floats, channel: Floats, reported: Floats, height: Callable[[Floats], float]
-) -> Floats:
-    """Maximize the quadratic approximation over the simplex; halve back until it is higher."""
-    scaled = channel / (channel @ shares)[:, None]
-    weights = np.sqrt(reported)
-    # The last row makes the shares sum to one, but for a rounding that is taken out below.
-    rows = np.vstack([scaled * weights[:, None], np.full(len(shares), _SUM_WEIGHT)])
-    target, _ = nnls(rows, np.append(2 * weights, _SUM_WEIGHT))
-    target = target / target.sum()
-    start = height(shares)
-    for halvings in range(20):
-        moved: Floats = shares + (target - shares) / 2**halvings
-        if height(moved) > start:
-            # Never to 0: EM could not raise it again.
-            return np.maximum(moved, _TINY)
-    return shares
-
-
-def _normalize(expected: Floats) -> Floats:
-    shares: Floats = expected / expected.sum()
-    return shares
-
-
 def _invert(matrix: Floats) -> Floats:
     inverse: Floats = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
     return inverse
@@ -502,25 +346,3 @@ def kronecker(matrices: Sequence[Floats]) -> Floats:
     for matrix in matrices:
         product = np.asarray(np.kron(product, matrix), dtype=np.float64)
     return product
-
-
-def _extrapolate(
-    first: Floats,
-    once: Floats,
-    twice: Floats,
-    step: Callable[[Floats], Floats],
-    height: Callable[[Floats], float],
-) -> Floats:
-    """Go on in the direction of two EM steps, if that is higher; equation S3 for the length."""
-    moved, bent = once - first, twice - 2 * once + first
-    bend = float(np.linalg.norm(bent))
-    if bend == 0:
-        return twice
-    length = float(np.linalg.norm(moved)) / bend
-    if length <= 1:
-        return twice
-    # Never to 0 in one leap: a share that EM holds to be 0 stays 0.
-    far = np.maximum(first + 2 * length * moved + length**2 * bent, twice / 100)
-    # One step more brings it back to the model and to shares that sum to one.
-    settled = step(far / far.sum())
-    return settled if height(settled) >= height(twice) else twice

@@ -112,15 +112,36 @@ def correct_for_attention(
     if attention <= 0:
         raise ValueError(f"anchor_successes must show some attention, got {anchor_successes!r}")
     share = ((reported - 0.5) / attention + 0.5 - c) / d
-    by_report = 1 / (attention * d)
-    by_anchor = -(reported - 0.5) / (attention**2 * d * expected)
-    # No covariance where chance puts attention above 1.
-    shared = max(0.0, 1 - attention) * (reported - 0.5) * expected
-    variance = (
-        by_report**2 * reported * (1 - reported) / total
-        + by_anchor**2 * anchor * (1 - anchor) / anchor_total
-        + 2 * by_report * by_anchor * shared * shared_people / (total * anchor_total)
+    variance = _variance(
+        reported=(reported, total),
+        anchor=(anchor, anchor_total),
+        attention=attention,
+        d=d,
+        expected=expected,
+        shared_people=shared_people,
     )
     return AttentionCorrection(
         attention=attention, share=share, standard_error=sqrt(max(0.0, variance))
+    )
+
+
+def _variance(
+    *,
+    reported: tuple[float, int],
+    anchor: tuple[float, int],
+    attention: float,
+    d: float,
+    expected: float,
+    shared_people: int,
+) -> float:
+    """The variance of the corrected share, by the delta method; shares come with their totals."""
+    (share, total), (known, anchor_total) = reported, anchor
+    by_report = 1 / (attention * d)
+    by_anchor = -(share - 0.5) / (attention**2 * d * expected)
+    # No covariance where chance puts attention above 1.
+    shared = max(0.0, 1 - attention) * (share - 0.5) * expected
+    return (
+        by_report**2 * share * (1 - share) / total
+        + by_anchor**2 * known * (1 - known) / anchor_total
+        + 2 * by_report * by_anchor * shared * shared_people / (total * anchor_total)
     )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, chdtri, expit, ndtri, xlog1py, xlogy
 
 from privacy.associations.latent_regression import fit_latent_logistic
-from privacy.associations.regression import SeparationError
+from privacy.associations.maximum_likelihood import SeparationError
 from privacy.associations.tables import Variable, kronecker
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.coverage import FixedEndMethod, choose_fixed_end_method, exact_coverage

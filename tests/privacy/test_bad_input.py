@@ -19,8 +19,10 @@ from privacy.associations import (
     association,
     comparison,
     latent_regression,
+    maximum_likelihood,
     profiles,
     regression,
+    share_among,
     significance,
     tables,
 )
@@ -230,13 +232,13 @@ def predicted(*, design: Any) -> object:
 
 
 def profile(**arguments: Any) -> tuple[float, float]:
-    good = {**REGION, "figure": lambda shares: shares[0], "limits": (0, 1)}
+    good = {**REGION, "estimand": lambda shares: shares[0], "limits": (0, 1)}
     return profiles.profile_interval(**{**good, **arguments})
 
 
 def among(**arguments: Any) -> object:
     good = {**PAIR, "event": lambda cell: cell == (1, 1), "among": lambda cell: cell[1] == 1}
-    return association.share_among(**{**good, **arguments})
+    return share_among.share_among(**{**good, **arguments})
 
 
 EVENT = {**PAIR, "event": 1, "first": 1, "second": 0}
@@ -339,8 +341,8 @@ ROWS: list[Row] = [
     (tables.contradicts_design, {"counts": [5, 5], "log_likelihood": -7.0, "level": 0.99}, {
         "counts": [*spoil([5, 5], COUNT), [0, 0], []], "log_likelihood": ENDLESS, "level": OPEN,
     }),
-    (tables.maximize_likelihood, FLAT, {**OF_FLAT, "tolerance": POSITIVE}),
-    (tables.check_table, FLAT, OF_FLAT),
+    (maximum_likelihood.maximize_likelihood, FLAT, {**OF_FLAT, "tolerance": POSITIVE}),
+    (maximum_likelihood.check_table, FLAT, OF_FLAT),
     (profile, {}, {**OF_REGION, "limits": [(1, 0), (0, 0), (nan, 1)]}),
     (profiles.LikelyShares, REGION, {
         **OF_REGION, "parts": [[np.ones(3, dtype=bool)]], "spent": [*ENDLESS, -1],
@@ -504,10 +506,12 @@ ROWS: list[Row] = [
 
 # Called through a function above, or without an argument that could be wrong by itself.
 ELSEWHERE = {
-    "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_pair", "cumulative_epsilon",
-    "draw_report", "group_epsilon", "normal_quantile", "profile_interval", "reported_share",
-    "round_up_epsilon", "round_up_people", "round_up_sum", "share_among", "simultaneous_level",
-    "tail_significance",
+    "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_design", "check_names",
+    "check_pair", "check_rank", "check_rows", "collect_cells", "cumulative_epsilon",
+    "describe_separation", "describe_share", "draw_report", "group_epsilon", "group_rows",
+    "maximize", "most_likely_reported", "normal_quantile", "profile_interval",
+    "reported_share", "rest_probability", "rotate_design", "round_up_epsilon",
+    "round_up_people", "round_up_sum", "share_among", "simultaneous_level", "tail_significance",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
     "binomial", "fake_weight", "kronecker", "log_likelihood_of", "secure_uint32",

@@ -14,16 +14,10 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import chdtri, expit, logit, xlogy
 from scipy.stats import binom
 
-from privacy.associations.association import (
-    Association,
-    Figure,
-    ShareAmong,
-    _Cells,
-    associate,
-    share_among,
-)
+from privacy.associations.association import Association, AssociationEstimate, _Cells, associate
 from privacy.associations.comparison import compare_groups
 from privacy.associations.profiles import LikelyShares, profile_interval
+from privacy.associations.share_among import ShareAmong, share_among
 from privacy.associations.tables import Variable, estimate_table, kronecker
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.intervals import likelihood_ratio
@@ -46,7 +40,7 @@ def relate(counts: ArrayLike, variables: list[Variable], *, level: float = 0.95)
     return associate(counts=counts, variables=variables, event=1, first=1, second=0, level=level)
 
 
-def figures(found: Association) -> dict[str, Figure]:
+def figures(found: Association) -> dict[str, AssociationEstimate]:
     names = ("share_first", "share_second", "difference", "odds_ratio", "log_odds_ratio", "phi")
     return {name: getattr(found, name) for name in names}
 
@@ -155,7 +149,7 @@ def test_the_profile_of_one_share_is_the_likelihood_ratio_interval(
         counts=estimates.counts,
         channel=COINS.channel(),
         shares=estimates.joint_shares,
-        figure=lambda shares: shares[1],
+        estimand=lambda shares: shares[1],
         level=level,
         limits=(0, 1),
     )
@@ -299,7 +293,7 @@ def test_the_difference_is_covered(truth: ArrayLike, people: int) -> None:
             level=0.95,
             parts=cells.masks,
         )
-        low, high = region.interval(figure=cells.difference, limits=(-1, 1))
+        low, high = region.interval(estimand=cells.difference, limits=(-1, 1))
         covered += low <= difference <= high
     assert covered >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
 

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from privacy.associations.association import associate
 from privacy.associations.latent_regression import fit_latent_logistic
-from privacy.associations.regression import SeparationError
+from privacy.associations.maximum_likelihood import SeparationError
 from privacy.associations.tables import Variable, estimate_table, kronecker
 from privacy.mechanism.mechanisms import RandomizedResponse
 

@@ -14,9 +14,12 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from scipy.stats import binom, chi2
 
-from privacy.associations import regression
-from privacy.associations.regression import LogisticFit, SeparationError, fit_logistic
-from privacy.associations.tables import NotSettledError
+from privacy.associations import regression_search
+from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
+from privacy.associations.regression import LogisticFit, fit_logistic
+from privacy.associations.regression_intervals import FittedModel
+from privacy.associations.regression_rows import ReportRows, rest_probability
+from privacy.associations.regression_search import maximize, rotate_design
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.estimation import estimate_shares
 from privacy.shares.intervals import likelihood_ratio
@@ -261,22 +264,21 @@ def replicate(
     totals = np.full(6, 700)
     surveys = np.random.default_rng(seed).binomial(totals, reported(beta), size=(size, 6))
     c, d = MIXED["other_probability"], MIXED["slope"]
-    empty = regression._Cells(
-        design=CELLS, successes=totals, failures=totals, c=c, d=d, rest=regression._rest(c, d)
-    )
-    basis, triangle = regression._basis(empty, CELLS)
+    rest = rest_probability(c, d)
+    empty = ReportRows(design=CELLS, successes=totals, failures=totals, c=c, d=d, rest=rest)
+    basis, triangle = rotate_design(empty, CELLS)
     estimates, errors, statistics = [], [], []
     for shown in surveys.astype(np.float64):
         cells = replace(empty, successes=shown, failures=totals - shown)
-        best = regression._maximize(cells, basis)
+        best = maximize(cells, basis)
         assert best.converged
         assert not best.singular
         inverse = np.linalg.inv(triangle)
         root = inverse @ best.vectors / np.sqrt(best.values)
         estimates.append((inverse @ best.position)[1])
         errors.append(np.sqrt((root @ root.T)[1, 1]))
-        test = regression._test_without(cells, best, basis, triangle, 1)
-        statistics.append(test.statistic)
+        model = FittedModel.of(cells, best, basis=basis, triangle=triangle)
+        statistics.append(model.test_without(1).statistic)
     first = fit_logistic(design=CELLS, successes=surveys[0], totals=totals, **MIXED)
     assert first.coefficients[1] == pytest.approx(estimates[0], abs=1e-9)
     assert first.standard_errors[1] == pytest.approx(errors[0], abs=1e-9)
@@ -381,6 +383,6 @@ def test_predictors_that_do_not_fit_the_model_are_refused(design: Any, message: 
 
 
 def test_scoring_that_does_not_settle_is_no_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regression, "_MAX_ITERATIONS", 1)
+    monkeypatch.setattr(regression_search, "_MAX_ITERATIONS", 1)
     with pytest.raises(NotSettledError, match="in 1 iterations"):
         fit_logistic(**GROUPS, successes=[300, 700], totals=[1000, 1000], **TWO_COINS)

@@ -8,14 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 
+from privacy.associations.maximum_likelihood import log_likelihood_of, maximize_likelihood
 from privacy.associations.tables import (
     MAX_CELLS,
     TableEstimates,
     Variable,
     estimate_table,
     kronecker,
-    log_likelihood_of,
-    maximize_likelihood,
     prepare_table,
 )
 from privacy.mechanism.drawing import SCALE

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.special import chdtri, logsumexp, xlogy
 
+from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.profiles import LikelyShares
-from privacy.associations.tables import maximize_likelihood
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.conditional import likelihood_ratio_share
 from privacy.shares.intervals import confidence_sequence, likelihood_ratio
@@ -172,7 +172,7 @@ def test_a_general_search_over_the_table_finds_the_same_ends(case: dict[str, Any
     shares, _ = maximize_likelihood(counts=np.array(counts), channel=channel)
     region = LikelyShares(counts=np.array(counts), channel=channel, shares=shares, level=0.95)
     low, high = region.interval(
-        figure=lambda values: points @ values[:answers] / values[:answers].sum(),
+        estimand=lambda values: points @ values[:answers] / values[:answers].sum(),
         limits=(float(points[0]), float(points[-1])),
     )
     assert [found.low, found.high] == pytest.approx([low, high], abs=2e-3 * (high - low))
