@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from privacy.associations.association import Figure
+from privacy.associations.association import AssociationEstimate
 from privacy.associations.significance import SignificanceTest
 
 # A field's key in stored JSON, where that differs from its name.
@@ -45,12 +45,12 @@ class TwoQuestionsResult:
     shares: tuple[tuple[float, ...], ...]
     standard_errors: tuple[tuple[float, ...], ...]
     joint_shares: tuple[tuple[float, ...], ...]
-    share_first: Figure
-    share_second: Figure
-    difference: Figure
-    odds_ratio: Figure
-    log_odds_ratio: Figure
-    phi: Figure
+    share_first: AssociationEstimate
+    share_second: AssociationEstimate
+    difference: AssociationEstimate
+    odds_ratio: AssociationEstimate
+    log_odds_ratio: AssociationEstimate
+    phi: AssociationEstimate
     test: SignificanceTest
 
     def __post_init__(self) -> None:

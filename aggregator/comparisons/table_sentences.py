@@ -14,7 +14,7 @@ from aggregator.comparisons.sentences import (
     write_number,
     write_p_value,
 )
-from privacy.associations.association import Figure
+from privacy.associations.association import AssociationEstimate
 from privacy.associations.significance import SignificanceTest
 from surveys.formatting import percent, points
 
@@ -75,16 +75,18 @@ def _describe_means(result: TwoQuestionsResult, outcome: Indicator, group: Indic
     return f"The mean of {outcome.label} is {word} among {group.yes_text}: {means}"
 
 
-def _list_groups(result: TwoQuestionsResult) -> tuple[Figure, Figure, Figure]:
+def _list_groups(
+    result: TwoQuestionsResult,
+) -> tuple[AssociationEstimate, AssociationEstimate, AssociationEstimate]:
     return result.difference, result.share_first, result.share_second
 
 
-def _defined(figure: Figure) -> float:
+def _defined(figure: AssociationEstimate) -> float:
     assert figure.estimate is not None  # both groups have somebody in them
     return figure.estimate
 
 
-def _may_be_zero(difference: Figure) -> bool:
+def _may_be_zero(difference: AssociationEstimate) -> bool:
     return difference.low <= 0 <= difference.high
 
 
@@ -98,7 +100,7 @@ def _people_without(group: Indicator) -> str:
     return f"those in the {group.no_text}" if group.is_known else "those whose answer is No"
 
 
-def _scale_to_range(result: TwoQuestionsResult, figure: Figure) -> Figure:
+def _scale_to_range(result: TwoQuestionsResult, figure: AssociationEstimate) -> AssociationEstimate:
     """Turn an estimate on [0, 1] into one on the range of the number; its error stays as it is."""
     assert result.outcome_range is not None
     least, greatest = result.outcome_range
@@ -195,7 +197,7 @@ def _write_means(
         )
 
 
-def _write_unclipped(figure: Figure) -> str:
+def _write_unclipped(figure: AssociationEstimate) -> str:
     """The unbiased estimate, if it differs because it lies outside the possible range."""
     if figure.raw is None or figure.estimate is None or abs(figure.raw - figure.estimate) < 0.0005:
         return ""

@@ -21,7 +21,7 @@ from aggregator.comparisons.result import (
 from aggregator.comparisons.standing import ComparisonStanding
 from aggregator.exports.tables import CONTENT_TYPE, DESIGN, write_row
 from aggregator.models import Comparison
-from privacy.associations.association import Figure
+from privacy.associations.association import AssociationEstimate
 
 # The same in every row: what was compared, and from what.
 HEAD = (
@@ -139,7 +139,7 @@ def list_quantities(names: list[str], result: ComparisonResult) -> Iterator[Quan
 
 def _list_estimates(result: TwoQuestionsResult, outcome: str, group: str) -> Iterator[Quantity]:
     """Each estimate twice: unclipped with its standard error, and most likely with its interval."""
-    estimates: dict[str, Figure] = {
+    estimates: dict[str, AssociationEstimate] = {
         "share_where_group_yes": result.share_first,
         "share_where_group_no": result.share_second,
         "difference": result.difference,

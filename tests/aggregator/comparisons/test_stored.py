@@ -33,7 +33,7 @@ from aggregator.comparisons.stored import (
 from aggregator.comparisons.table_sentences import NO_VARIATION, TESTS
 from aggregator.models import Comparison
 from aggregator.results.snapshots import METHOD_VERSION
-from privacy.associations.association import Figure
+from privacy.associations.association import AssociationEstimate
 from privacy.associations.significance import SignificanceTest
 from surveys.models import Wave
 from tests.support.comparisons import ask, compute, make_answered_wave
@@ -42,7 +42,9 @@ from tests.support.reading import text_of
 
 Kind = Comparison.Kind
 NAMES = ("q1", "q2", "q3")
-FIGURE = Figure(raw=-0.1, standard_error=None, estimate=0.0, low=-inf, high=inf, level=0.95)
+FIGURE = AssociationEstimate(
+    raw=-0.1, standard_error=None, estimate=0.0, low=-inf, high=inf, level=0.95
+)
 TABLE = TwoQuestionsResult(
     n=10,
     contradiction=False,
@@ -118,7 +120,9 @@ def test_the_keys_of_older_rows_stay() -> None:
 
 
 def test_what_is_not_defined_is_null() -> None:
-    undefined = Figure(raw=nan, standard_error=nan, estimate=nan, low=0.0, high=1.0, level=0.95)
+    undefined = AssociationEstimate(
+        raw=nan, standard_error=nan, estimate=nan, low=0.0, high=1.0, level=0.95
+    )
     table = TwoQuestionsResult(**{**vars(TABLE), "phi": undefined})
     assert write_result(table)["phi"]["raw"] is None
 
