@@ -7,7 +7,7 @@ above all a slash that could either divide or begin a regular expression.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -55,32 +55,9 @@ _KIND_BY_FIRST = {
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _IN_TEMPLATE = "${"
 # After these words, and after brackets that follow them, a slash could mean either.
-_KEYWORDS = frozenset(
-    [
-        "await",
-        "case",
-        "catch",
-        "delete",
-        "do",
-        "else",
-        "extends",
-        "finally",
-        "for",
-        "function",
-        "if",
-        "in",
-        "instanceof",
-        "new",
-        "of",
-        "switch",
-        "throw",
-        "try",
-        "typeof",
-        "void",
-        "while",
-        "with",
-        "yield",
-    ]
+_AMBIGUOUS = re.compile(
+    "await|case|catch|delete|do|else|extends|finally|for|function|if|in|instanceof|new|of|switch"
+    "|throw|try|typeof|void|while|with|yield"
 )
 _REFUSED_CHARACTERS = re.compile("[\r\f\v\ufeff\u2028\u2029]")
 
@@ -92,8 +69,16 @@ def split_tokens(source: str) -> list[Token]:
     return list(_Splitter(source).split())
 
 
-def strip_gap(gap: str, *, after: str = "") -> str:
-    """Drop the comments of a gap. A line that ended still ends, and words still stand apart."""
+def strip_comments(tokens: Iterable[Token]) -> str:
+    """Write tokens without comments. A line that ended still ends, and words still stand apart."""
+    text, last = "", ""
+    for token in tokens:
+        text += _strip_gap(token.text, after=last) if token.kind is Kind.GAP else token.text
+        last = token.text
+    return text.strip("\n") + "\n"
+
+
+def _strip_gap(gap: str, *, after: str) -> str:
     parts = _COMMENT.sub("\0", gap).split("\0")
     if len(parts) == 1:
         return gap
@@ -166,11 +151,13 @@ class _Splitter:
         if last.kind is Kind.TEMPLATE:
             return last.text.endswith("`")
         if last.kind is Kind.WORD:
-            if self.before_last not in (".", "?.") and last.text in _KEYWORDS:
+            is_name = self.before_last in (".", "?.")
+            if _AMBIGUOUS.fullmatch(last.text) and not is_name:
                 raise UnsupportedScriptError(f"a slash after {last.text}")
-            return last.text != "return" or self.before_last in (".", "?.")
+            return is_name or last.text != "return"
         if last.kind is not Kind.SIGN:
             return True
-        if last.text in ("}", "++", "--") or (last.text == ")" and self.closed_after in _KEYWORDS):
+        is_ambiguous = last.text == ")" and _AMBIGUOUS.fullmatch(self.closed_after)
+        if is_ambiguous or last.text in ("}", "++", "--"):
             raise UnsupportedScriptError(f"a slash after {last.text}")
         return last.text in (")", "]")

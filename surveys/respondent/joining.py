@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from surveys.respondent.javascript import (
@@ -17,7 +17,7 @@ from surveys.respondent.javascript import (
     Token,
     UnsupportedScriptError,
     split_tokens,
-    strip_gap,
+    strip_comments,
 )
 
 ReadSource = Callable[[str], str]  # from the name of a module to its text
@@ -25,13 +25,13 @@ SOURCES = "source/"  # where the modules are served with their comments
 _IMPORT = re.compile(r'import \{ ((?:[\w$]+ , )*[\w$]+)(?: ,)? \} from "(\.\.?/[\w./-]+)" ;')
 _DECLARING = ("const", "function", "class")
 # Variables at the top would be state of the whole page; a comma there declares a second name.
-_REFUSED_AT_TOP = ("let", "var", ",")
-# These give words a meaning that is not followed here.
-_REFUSED = ("eval", "import", "switch", "with")
+_REFUSED_AT_TOP = ("let", ",")
+# These give names a meaning that is not followed here.
+_REFUSED = ("eval", "import", "switch", "var", "with")
 
 
 @dataclass(kw_only=True)
-class Module:
+class _Module:
     name: str
     imports: dict[str, set[str]] = field(default_factory=dict)  # names from each module
     declared: set[str] = field(default_factory=set)  # at the top
@@ -66,11 +66,12 @@ def list_modules(entry: str, *, read: ReadSource, apart: frozenset[str] = frozen
 
 def strip_module(name: str, source: str) -> str:
     """Write one module without its comments. It still imports and exports."""
-    return f"// {SOURCES}{name}\n{_strip(split_tokens(source))}"
+    _parse(name, source)
+    return f"// {SOURCES}{name}\n{strip_comments(split_tokens(source))}"
 
 
-def _find_modules(entry: str, *, read: ReadSource, apart: frozenset[str]) -> list[Module]:
-    found: dict[str, Module] = {}
+def _find_modules(entry: str, *, read: ReadSource, apart: frozenset[str]) -> list[_Module]:
+    found: dict[str, _Module] = {}
     waiting: list[str] = []
 
     def follow(name: str) -> None:
@@ -90,22 +91,14 @@ def _find_modules(entry: str, *, read: ReadSource, apart: frozenset[str]) -> lis
     return list(found.values())
 
 
-def _parse(name: str, source: str) -> Module:
+def _parse(name: str, source: str) -> _Module:
     try:
         return _Parser(name, split_tokens(source)).parse()
     except UnsupportedScriptError as error:
         raise UnsupportedScriptError(f"{name}: {error}") from None
 
 
-def _strip(tokens: Iterable[Token]) -> str:
-    kept, last = "", ""
-    for token in tokens:
-        kept += strip_gap(token.text, after=last) if token.kind is Kind.GAP else token.text
-        last = token.text
-    return kept.strip("\n") + "\n"
-
-
-def _check_names(modules: list[Module], taken: dict[str, set[str]]) -> None:
+def _check_names(modules: list[_Module], taken: dict[str, set[str]]) -> None:
     """Refuse a word that would mean something else once the modules stand in one file."""
     exported = {module.name: module.exported for module in modules} | taken
     tops = {module.name: module.declared for module in modules} | taken
@@ -123,14 +116,14 @@ class _Parser:
     """Reads what a module imports, declares and uses, and leaves out what is not served."""
 
     def __init__(self, name: str, tokens: list[Token]) -> None:
-        self.module = Module(name=name)
+        self.module = _Module(name=name)
         self.tokens = tokens
         self.places = [i for i, token in enumerate(tokens) if token.kind is not Kind.GAP]
         # Empty texts stand before the first and after the last.
         self.texts = [*(tokens[i].text for i in self.places), "", ""]
         self.dropped: set[int] = set()
 
-    def parse(self) -> Module:
+    def parse(self) -> _Module:
         start = self._read_imports()
         places = self.places[start:]
         # So that no line continues the one above it.
@@ -141,7 +134,7 @@ class _Parser:
         for number in range(start, len(self.places)):
             self._read_token(number)
         kept = set(range(places[0], len(self.tokens))) - self.dropped
-        self.module.text = _strip(self.tokens[i] for i in sorted(kept))
+        self.module.text = strip_comments(self.tokens[i] for i in sorted(kept))
         return self.module
 
     def _read_imports(self) -> int:

@@ -13,9 +13,9 @@ from surveys.respondent.javascript import (
     Kind,
     UnsupportedScriptError,
     split_tokens,
-    strip_gap,
+    strip_comments,
 )
-from surveys.respondent.joining import join_modules, list_modules, strip_module
+from surveys.respondent.joining import join_modules, list_modules
 
 MODULES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.js"))
 
@@ -24,10 +24,7 @@ USE_A = 'import { a } from "./a.js";\n'
 
 
 def strip(source: str) -> str:
-    """Without the line that names the module."""
-    heading, _, text = strip_module("a.js", source).partition("\n")
-    assert heading == "// source/a.js"
-    return text.removesuffix("\n")
+    return strip_comments(split_tokens(source)).removesuffix("\n")
 
 
 def join(modules: dict[str, str], *, apart: frozenset[str] = frozenset()) -> str:
@@ -190,7 +187,7 @@ def test_no_token_is_lost_or_made_and_no_line_joined(parts: list[tuple[str, str]
 
 
 def test_a_gap_without_comments_stays_as_it_is() -> None:
-    assert strip_gap(" \n\n\n  ") == " \n\n\n  "
+    assert strip("a; \n\n\n  b;") == "a; \n\n\n  b;"
 
 
 # --- joining ------------------------------------------------------------------------------------
@@ -258,6 +255,7 @@ def test_what_stays_apart_is_imported_once() -> None:
         # It declares what is not followed here, or keeps a state.
         (f"{USE_A}f(a);\n", "export let a = 1;\n"),
         (f"{USE_A}f(a);\n", "var b = 2;\nexport const a = 1;\n"),
+        (f"{USE_A}f(a);\n", "if (c) {\n  var b = 2;\n}\nexport const a = 1;\n"),
         (f"{USE_A}f(a);\n", "export const a = 1, b = 2;\n"),
         (f"{USE_A}f(a);\n", "const { b } = c;\nexport const a = 1;\n"),
         (f"{USE_A}f(a);\n", "const b = function () {};\nexport const a = 1;\n"),

@@ -1,0 +1,92 @@
+/**
+ * The browser's storage of one survey, shared by its tabs. Where it fails, or there is none, this
+ * page's memory keeps.
+ */
+import { within } from "./timing.js";
+
+const STORE = "envelopes";
+
+/** @param {string} survey The hash of its manifest. */
+export async function openStorage(survey) {
+  /** @type {Record<string, any>} */
+  const memory = {};
+  /** @type {IDBDatabase | undefined} */
+  let database = navigator.locks && (await within(5, openDatabase()).catch(() => undefined));
+
+  return {
+    memory,
+    isLasting: () => !!database,
+    /** @param {string} part */
+    read: async (part) => {
+      try {
+        const reading = database?.transaction(STORE).objectStore(STORE).get(survey + part);
+        // What another tab erased is still known here.
+        if (reading) memory[part] = (await settled(reading)) ?? memory[part];
+      } catch {
+        database = undefined;
+      }
+      return memory[part];
+    },
+    /**
+     * @param {string} part
+     * @param {unknown} value
+     */
+    write: async (part, value) => {
+      memory[part] = value;
+      try {
+        if (database) await put(database, survey + part, value);
+      } catch {
+        database = undefined; // go on from memory
+      }
+    },
+    /**
+     * Acts while no other tab does.
+     * @template T
+     * @param {() => Promise<T>} act
+     * @returns {Promise<T>}
+     */
+    lock: async (act) => {
+      try {
+        if (database) return await navigator.locks.request(`murmur ${survey}`, act);
+      } catch {
+        // go on alone
+      }
+      return act();
+    },
+  };
+}
+
+async function openDatabase() {
+  const request = indexedDB.open("murmur", 1);
+  request.onupgradeneeded = () => request.result.createObjectStore(STORE);
+  return await settled(request);
+}
+
+/**
+ * @template T
+ * @param {IDBRequest<T>} request
+ * @returns {Promise<T>}
+ */
+function settled(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+/**
+ * Writes a value, or deletes it if it is undefined.
+ * @param {IDBDatabase} database
+ * @param {string} key
+ * @param {unknown} value
+ */
+function put(database, key, value) {
+  return new Promise((resolve, reject) => {
+    const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
+    const store = transaction.objectStore(STORE);
+    if (value === undefined) store.delete(key);
+    else store.put(value, key);
+    transaction.oncomplete = resolve;
+    transaction.onabort = () => reject(transaction.error);
+  });
+}
