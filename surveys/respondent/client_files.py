@@ -18,7 +18,7 @@ from pathlib import Path
 import zopfli.gzip
 from django.urls import reverse
 
-from surveys.respondent.joining import SOURCES, join_modules, list_modules, strip_module
+from surveys.respondent.joining import SOURCES, join_modules, strip_module
 
 FOLDER = Path(__file__).resolve().parent / "client"
 # Both scripts below import this one, so the self-test runs the very file that scrambles answers.
@@ -43,7 +43,6 @@ class ClientFile:
     content_type: str
     integrity: str  # for integrity attributes: what runs is what was published
     url: str
-    sources: tuple[ClientFile, ...] = ()  # of a script, in the order in which they were joined
 
 
 def compress(content: bytes) -> bytes:
@@ -62,35 +61,33 @@ def squeeze(content: bytes) -> bytes:
 def client_version() -> str:
     """Return the first 16 hex digits of SHA-256 over the names and bytes of all files."""
     digest = hashlib.sha256()
-    for name, content in sorted({**_serve_sources(), **_serve_files()}.items()):
+    for name, content in sorted({**_make_files(), **_read_sources()}.items()):
         digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
 
 
 @lru_cache(maxsize=1)
 def client_files() -> dict[str, ClientFile]:
-    """Make every file once for the life of the process, by name."""
+    """What browsers load and then its sources, by name; made once for the life of the process."""
+    files = {
+        name: _describe(name, content, squeeze(content), CONTENT_TYPES[Path(name).suffix])
+        for name, content in _make_files().items()
+    }
     sources = {
         name: _describe(name, content, compress(content), _TO_READ)
-        for name, content in _serve_sources().items()
-    }
-    files = {
-        name: _describe(
-            name,
-            content,
-            squeeze(content),
-            CONTENT_TYPES[Path(name).suffix],
-            sources=tuple(sources[f"{SOURCES}{module}"] for module in _list_sources(name)),
-        )
-        for name, content in _serve_files().items()
+        for name, content in _read_sources().items()
     }
     return {**files, **sources}
+
+
+def list_sources() -> list[ClientFile]:
+    return [client_files()[name] for name in _read_sources()]
 
 
 @lru_cache(maxsize=1)
 def join_page() -> str:
     """Write the page's script as one module that imports nothing."""
-    return join_modules(ENTRY, read=_read_source)
+    return join_modules(ENTRY, read=_read_module)
 
 
 @lru_cache(maxsize=1)
@@ -99,47 +96,31 @@ def _read_folder() -> dict[str, bytes]:
     return {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
 
 
-def _read_source(name: str) -> str:
+def _read_module(name: str) -> str:
     return _read_folder()[name].decode()
 
 
+def _read_sources() -> dict[str, bytes]:
+    folder = _read_folder().items()
+    return {f"{SOURCES}{name}": content for name, content in folder if name.endswith(".js")}
+
+
 @lru_cache(maxsize=1)
-def _serve_files() -> dict[str, bytes]:
-    """What stands in the folder itself; modules in folders below it are parts of scripts."""
-    contents = {name: content for name, content in _read_folder().items() if "/" not in name}
-    for name in contents:
-        if name == RANDOMIZER:
-            contents[name] = strip_module(name, _read_source(name)).encode()
-        elif name.endswith(".js"):
-            contents[name] = join_modules(
-                name, read=_read_source, apart=frozenset({RANDOMIZER})
-            ).encode()
-    return contents
+def _make_files() -> dict[str, bytes]:
+    """What lies in the folder itself; modules in the folders below it are parts of scripts."""
+    folder = _read_folder().items()
+    return {name: _make(name, content) for name, content in folder if "/" not in name}
 
 
-def _serve_sources() -> dict[str, bytes]:
-    return {
-        f"{SOURCES}{name}": content
-        for name, content in _read_folder().items()
-        if name.endswith(".js")
-    }
-
-
-def _list_sources(name: str) -> list[str]:
+def _make(name: str, content: bytes) -> bytes:
     if not name.endswith(".js"):
-        return []
-    apart = frozenset({RANDOMIZER} - {name})
-    return list_modules(name, read=_read_source, apart=apart)
+        return content
+    if name == RANDOMIZER:
+        return strip_module(name, content.decode()).encode()
+    return join_modules(name, read=_read_module, apart=frozenset({RANDOMIZER})).encode()
 
 
-def _describe(
-    name: str,
-    content: bytes,
-    compressed: bytes,
-    content_type: str,
-    *,
-    sources: tuple[ClientFile, ...] = (),
-) -> ClientFile:
+def _describe(name: str, content: bytes, compressed: bytes, content_type: str) -> ClientFile:
     digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
     return ClientFile(
         name=name,
@@ -148,5 +129,4 @@ def _describe(
         content_type=content_type,
         integrity=f"sha256-{digest}",
         url=reverse("surveys:client_file", args=[client_version(), name]),
-        sources=sources,
     )

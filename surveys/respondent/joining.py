@@ -59,11 +59,6 @@ def _import(source: str, names: set[str]) -> str:
     return f'import {{\n{lines}}} from "./{source}";\n'
 
 
-def list_modules(entry: str, *, read: ReadSource, apart: frozenset[str] = frozenset()) -> list[str]:
-    """Name the modules of a joined file in their order, which is that in which they would run."""
-    return [module.name for module in _find_modules(entry, read=read, apart=apart)]
-
-
 def strip_module(name: str, source: str) -> str:
     """Write one module without its comments. It still imports and exports."""
     _parse(name, source)

@@ -35,6 +35,7 @@ from surveys.respondent.client_files import (
     SELF_TEST,
     STYLESHEET,
     client_files,
+    list_sources,
 )
 from surveys.respondent.label.label import describe_protection
 
@@ -125,6 +126,7 @@ def render_check(*, content: bytes, language: str, words: str, **context: Any) -
         template="surveys/respondent/check.html",
         entry=client_files()[SELF_TEST],
         files=[client_files()[name] for name in (ENTRY, RANDOMIZER, SELF_TEST, STYLESHEET)],
+        sources=list_sources(),
         **context,
     )
 
