@@ -64,7 +64,7 @@ def test_a_manifest_that_cannot_be_read_keeps_only_its_own_reports_waiting(
             raise KeyError("threshold")
         return read(content)
 
-    monkeypatch.setattr("aggregator.intake.waves.parse_manifest", fail_at_new)
+    monkeypatch.setattr("surveys.models.parse_manifest", fail_at_new)
 
     async def run() -> list[list[Message]]:
         application = IntakeApplication()
