@@ -1,4 +1,4 @@
-"""How allauth behaves here: no public sign-up; accounts are made by the operator."""
+"""allauth without public sign-up: the operator creates accounts."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.shortcuts import resolve_url
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
     error_messages = {
         **DefaultAccountAdapter.error_messages,
-        "email_password_mismatch": "The e-mail address or the password is not right. "
+        "email_password_mismatch": "The e-mail address or the password is wrong. "
         "Check both and try again.",
     }
 
@@ -20,9 +20,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         return False
 
     def add_message(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Pages say what happened; allauth's flash messages would say it twice."""
+        """Drop allauth's messages: the pages themselves say what happened."""
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
-        # The one step that ends on a page which cannot tell by itself.
+        # Only this step ends on a page that does not say what happened.
         messages.success(request, "Your password was changed.")
         return resolve_url(settings.LOGIN_REDIRECT_URL)

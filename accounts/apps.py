@@ -1,4 +1,4 @@
-"""People: who may author surveys and read results."""
+"""Accounts of the people who write surveys and read results."""
 
 from django.apps import AppConfig
 

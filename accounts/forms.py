@@ -1,4 +1,4 @@
-"""allauth's forms in our words: labels instead of placeholders, errors that say what to do."""
+"""allauth's forms with our texts: labels instead of placeholders, errors that say what to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.forms import Form
 
 
 class PlainWords:
-    """Takes placeholders away and gives labels and messages of our own."""
+    """Removes placeholders and sets our own labels and messages."""
 
     words: dict[str, tuple[str, str]] = {}
 
@@ -22,13 +22,13 @@ class PlainWords:
             field.error_messages["required"] = missing
             field.widget.attrs.pop("placeholder", None)
             if field.widget.attrs.get("autocomplete") == "current-password":
-                field.help_text = ""  # the pages link to the reset where it is wanted
+                field.help_text = ""  # the pages link to the password reset themselves
 
 
 _EMAIL = ("E-mail address", "Enter your e-mail address.")
 _PASSWORD = ("Password", "Enter your password.")
 _NEW = ("New password", "Enter a new password.")
-_AGAIN = ("New password once more", "Enter the new password a second time.")
+_AGAIN = ("Repeat the new password", "Enter the new password again.")
 
 
 class SignInForm(PlainWords, forms.LoginForm):  # type: ignore[misc]  # allauth ships no types

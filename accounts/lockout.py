@@ -1,7 +1,7 @@
-"""Whose failed sign-ins are counted together, and what the locked-out person reads.
+"""Which failed sign-ins are counted together, and the page shown after too many.
 
-The counter's key is the e-mail address together with the network address: a stranger's
-guesses lock out the stranger, not the account's owner.
+Failures are counted by e-mail address and network address together, so that a stranger's guesses
+lock out the stranger and not the account's owner.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from django.shortcuts import render
 
 
 def person_of(request: HttpRequest, credentials: Mapping[str, Any] | None = None) -> str:
-    """Return the address that somebody tries to sign in with, in one spelling."""
-    # allauth says "email", axes itself says "username"; the form's field is "login".
+    """Return the e-mail address used to sign in, in lower case."""
+    # allauth calls it "email", axes "username", and the form "login".
     known = credentials or {}
     typed = known.get("email") or known.get("username") or request.POST.get("login")
     return str(typed or "").strip().lower()
 
 
 def address_of(request: HttpRequest) -> str:
-    """Return where a request comes from; behind a proxy, what the proxy appended last.
+    """Return the network address of a request; behind a proxy, the one that the proxy appended.
 
-    The proxy's own address would be everybody's: six wrong passwords of a stranger would lock
-    out the owner.
+    Everyone shares the proxy's own address, so six wrong passwords from a stranger would lock out
+    the account's owner.
     """
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.BEHIND_PROXY else ""
     return forwarded.rpartition(",")[2].strip() or str(request.META.get("REMOTE_ADDR", ""))
 
 
 def refuse(request: HttpRequest, *_details: object) -> HttpResponse:
-    """Answer for axes, which also passes its own response and the credentials."""
+    """Render the page for axes, which also passes its own response and the credentials."""
     return render(request, "account/locked_out.html", status=429)

@@ -1,4 +1,4 @@
-"""The custom user of the first migration: an e-mail address and a password, nothing else."""
+"""The user model: an e-mail address and a password, nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models.functions import Lower
 
 
 class UserManager(BaseUserManager["User"]):
-    """Creates users; addresses are compared without regard to case."""
+    """Creates users; e-mail addresses ignore case."""
 
     def create_user(self, email: str, password: str | None = None, **extra: Any) -> User:
         user = self.model(email=self.normalize_email(email).lower(), **extra)

@@ -1,4 +1,4 @@
-"""Sign-in, password change and reset: the few of allauth's pages that are offered."""
+"""The few allauth pages that Murmur offers: sign-in, password change and reset."""
 
 from allauth.account import views
 from django.urls import path, re_path
@@ -6,7 +6,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.views import ChangePasswordView
 
-# allauth's views take PUT for POST; a page needs no more than these.
+# allauth's views treat PUT as POST; pages need only these methods.
 page = require_http_methods(["GET", "HEAD", "POST"])
 
 urlpatterns = [

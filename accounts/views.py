@@ -1,4 +1,4 @@
-"""Where allauth's own page would lead to one that is not offered here."""
+"""Replacements for allauth views that would lead to pages Murmur does not offer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.shortcuts import redirect
 class ChangePasswordView(PasswordChangeView):  # type: ignore[misc]  # allauth ships no types
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.user.is_authenticated and not request.user.has_usable_password():
-            # Nothing to change yet: a first password comes by mail, like a forgotten one.
+            # There is no password to change yet: it is set through the reset mail.
             return redirect("account_reset_password")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         return response

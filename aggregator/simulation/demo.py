@@ -1,8 +1,8 @@
-"""Fielding a survey with synthetic respondents, each randomized as in the browser.
+"""Answering a survey with synthetic respondents, each randomized as in the browser.
 
-Every respondent's report is drawn once with the Python twin of the browser's randomizer and
-kept as an envelope until all are acknowledged, so an interrupted run goes on with the same
-bytes. Sealing, estimating and closing are left to the workers.
+Each respondent's report is drawn once, with the Python version of the browser's randomizer, and
+kept as an envelope until all are acknowledged, so an interrupted run continues with the same
+bytes. The workers seal, estimate and close as for any survey.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from surveys.models import Survey, Wave
 
 
 def demo_of(survey: Survey) -> Demo | None:
-    """The demo that a survey is; None for any other."""
+    """Return the demo that a survey belongs to; None for other surveys."""
     if not survey.demo:
         return None
     return next((demo for demo in DEMOS if demo.title == survey.title), None)
@@ -40,7 +40,7 @@ def find_open_demo(*, now: datetime) -> Survey | None:
 
 
 def field_demo(demo: Demo, *, owner: User) -> Wave:
-    """Return the demo's wave, launched now unless it was before."""
+    """Return the demo's wave; launch it unless it was launched before."""
     survey = Survey.objects.owned_by(owner).filter(demo=True, title=demo.title).first()
     if survey is None:
         survey = create_survey(
@@ -60,9 +60,9 @@ def draw_envelopes(
     *,
     random_uint32: Callable[[], int] = secure_uint32,
 ) -> list[Envelope]:
-    """Randomize every respondent once; what they would say is dropped on the way."""
+    """Randomize every respondent's answers once; only the reports are kept."""
     envelopes = [seal(manifest, answers, random_uint32=random_uint32) for answers in people]
-    # They were made group by group; nobody comes in that order.
+    # They were made group by group, and real people do not come in that order.
     random.SystemRandom().shuffle(envelopes)
     return envelopes
 
@@ -70,7 +70,7 @@ def draw_envelopes(
 def load_or_draw_envelopes(
     *, wave: Wave, people: Callable[[], Sequence[Answers]], path: Path
 ) -> list[Envelope]:
-    """Read the wave's envelopes from the file, or draw them and store them first."""
+    """Read the wave's envelopes from the file, or draw and store them."""
     if path.exists():
         content = json.loads(path.read_text())
         if content["manifest"] == wave.manifest_hash_hex:
@@ -93,7 +93,7 @@ def store_envelopes(envelopes: Sequence[Envelope], *, wave: Wave, path: Path) ->
 
 
 def _write_durably(path: Path, text: str) -> None:
-    """Store before the first try: whole or not at all, also over a crash."""
+    """Store a file completely or not at all, even in a crash."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

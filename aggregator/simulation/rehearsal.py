@@ -1,13 +1,13 @@
 """Rehearsing a survey: synthetic respondents with a stated joint distribution of true answers.
 
-People come in groups. Within a group answers are drawn independently; between groups they
-differ as stated, so mixtures of groups express any joint distribution. Written as JSON:
+People form groups. Within a group, answers are drawn independently; groups differ as stated, so
+a mixture of groups can express any joint distribution. In JSON:
 
     [{"share": 0.3, "answers": {"q1": 1, "q2": {"0": 0.2, "1": 0.7, "refused": 0.1}}},
      {"share": 0.7, "answers": {"q1": 0, "q3": {"items": {"1": 0.4, "2": 0.1}}}}]
 
-An answer is a code (of a number, the number itself), a list of chosen items, null for "prefer
-not to say", or weights to draw it from. What is not stated is drawn with equal chances.
+An answer is a code (for a number question, the number), a list of chosen items, null for "prefer
+not to say", or weights to draw from. Unstated answers are drawn with equal chances.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Group:
 
 
 def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
-    """Read stated groups and make sure that each stated answer can be given."""
+    """Read the groups and check that each stated answer is possible."""
     if not isinstance(content, list) or not content:
         raise RehearsalError('Write a list of groups, such as [{"share": 1, "answers": {}}].')
     questions = {question.name: question for question in manifest.questions}
     groups = []
     for number, group in enumerate(content, start=1):
         if not isinstance(group, dict) or set(group) != {"share", "answers"}:
-            raise RehearsalError(f"Group {number} must have a share and answers, nothing else.")
+            raise RehearsalError(f"Group {number} must have exactly a share and answers.")
         share, answers = group["share"], group["answers"]
         if not _is_weight(share) or not share > 0:
             raise RehearsalError(f"The share of group {number} must be a number above 0.")
@@ -58,7 +58,7 @@ def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
         for name, stated in answers.items():
             question = questions.get(name)
             if question is None or not question.is_answered:
-                raise RehearsalError(f"Group {number}: there is no answer to give to {name}.")
+                raise RehearsalError(f"Group {number}: the survey asks no question named {name}.")
             try:
                 _Stated(question, stated).check()
             except RehearsalError as error:
@@ -70,7 +70,7 @@ def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
 def draw_people(
     groups: Sequence[Group], *, manifest: Manifest, people: int, seed: int
 ) -> list[Answers]:
-    """Draw true answers: group sizes as exactly as whole people allow, the rest by chance."""
+    """Draw true answers: group sizes are as exact as whole people allow, the rest is chance."""
     generator = random.Random(seed)  # noqa: S311  invented people, no secrets
     asked = [question for question in manifest.questions if question.is_answered]
     return [
@@ -84,7 +84,7 @@ def draw_people(
 
 
 def share_out(shares: Sequence[float], people: int) -> list[int]:
-    """Whole numbers in proportion to the shares: the largest remainders get one more."""
+    """Divide people in proportion to the shares: the largest remainders get one more."""
     total = sum(shares)
     exact = [people * share / total for share in shares]
     counts = [int(number) for number in exact]
@@ -100,7 +100,7 @@ def _is_weight(value: Any) -> bool:
 
 
 class _Stated:
-    """What is stated about the answer to one question; ... where nothing is."""
+    """The stated answer to one question; `...` if none is stated."""
 
     def __init__(self, question: ManifestQuestion, stated: Any) -> None:
         self._question, self._stated = question, stated
@@ -110,14 +110,14 @@ class _Stated:
         if isinstance(stated, dict):
             weights = stated.get("items") if self._is_several else stated
             if not isinstance(weights, dict) or (self._is_several and len(stated) > 1):
-                raise RehearsalError('write {"items": {"1": 0.4, …}}, the chance of each item')
+                raise RehearsalError('write {"items": {"1": 0.4, …}}, with the chance of each item')
             for key, weight in weights.items():
                 if not _is_weight(weight) or (self._is_several and weight > 1):
                     ends = "0 to 1" if self._is_several else f"0 to {GREATEST_WEIGHT:.0e}"
                     raise RehearsalError(f"the weight of {key} must be a number from {ends}")
                 self._check_one([self._item(key)] if self._is_several else self._read(key))
             if not self._is_several and not sum(stated.values()) > 0:
-                raise RehearsalError("some weight must be above 0")
+                raise RehearsalError("at least one weight must be above 0")
         elif stated is not ...:
             self._check_one(stated)
 
@@ -156,7 +156,7 @@ class _Stated:
 
     def _item(self, key: str) -> int:
         if not key.isdecimal():
-            raise RehearsalError(f"items are called by their numbers, not {key!r}")
+            raise RehearsalError(f"items are named by their numbers, not {key!r}")
         return int(key)
 
     def _read(self, key: str) -> int | None:
@@ -165,19 +165,19 @@ class _Stated:
         try:
             return int(key)
         except ValueError:
-            raise RehearsalError(f"answers are called by their codes, not {key!r}") from None
+            raise RehearsalError(f"answers are named by their codes, not {key!r}") from None
 
     def _check_one(self, answer: Any) -> None:
         question = self._question
         codes = {option.code for option in question.options}
         if answer is None:
             if not question.refusal:
-                raise RehearsalError("“prefer not to say” is not offered")
+                raise RehearsalError("the question does not offer “prefer not to say”")
         elif self._is_several:
             if not isinstance(answer, list) or not all(
                 type(item) is int and item in codes and answer.count(item) == 1 for item in answer
             ):
-                raise RehearsalError(f"choose items out of {sorted(codes)}, each once")
+                raise RehearsalError(f"choose items from {sorted(codes)}, each at most once")
             if question.limit is not None and len(answer) > question.limit:
                 raise RehearsalError(f"at most {question.limit} items can be chosen")
         elif isinstance(answer, bool) or not isinstance(answer, int):
@@ -193,9 +193,9 @@ class _Stated:
 
 @transaction.atomic
 def open_rehearsal(*, survey: Survey, people: int) -> Wave:
-    """Launch a copy that closes at this number of people; the survey itself stays as it is.
+    """Launch a copy that closes at this number of people; the survey itself does not change.
 
-    A survey of its own: nothing that is rehearsed can ever reach the real results.
+    The copy is a separate survey, so rehearsed reports can never reach the real results.
     """
     rehearsal = copy_survey(survey=survey)
     rehearsal.title = TITLE.format(title=survey.title)[:200]

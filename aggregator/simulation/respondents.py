@@ -1,8 +1,8 @@
-"""Synthetic respondents: they walk the survey's rules and randomize as the browser does.
+"""Synthetic respondents: they follow the survey's rules and randomize as the browser does.
 
-The Python twin of the respondent's page (client/report/, client/randomize.js), for demo,
-rehearsal and tests. A respondent is what somebody would answer to each question if it were
-asked; what is not asked or not drawn is left out on the way, as in a browser.
+This is the Python version of the respondent's page (client/report/, client/randomize.js), for
+demo, rehearsal and tests. A respondent is a set of answers to all questions; those that are not
+asked or not drawn are left out, as in a browser.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from surveys.manifest.manifest import NOT_DRAWN, Manifest
 from surveys.manifest.questions import ANSWERED, ManifestQuestion, Symbol
 from surveys.manifest.rules import holds
 
-# A code; a number; the chosen items of a "select several"; None for "prefer not to say".
+# A code, a number, the chosen items of a "select several", or None for "prefer not to say".
 Answer = int | Collection[int] | None
 Answers = Mapping[str, Answer]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Envelope:
-    """One respondent's sealed report: nothing in it tells what was said."""
+    """One respondent's randomized report, which reveals nothing about the answers."""
 
     report_id: bytes
     symbols: bytes
@@ -42,7 +42,7 @@ def seal(
 def randomize_answers(
     manifest: Manifest, answers: Answers, *, random_uint32: Callable[[], int] = secure_uint32
 ) -> bytes:
-    """One code for each symbol, in the order of the wire; NOT_DRAWN for other blocks."""
+    """Return one code for each symbol, in wire order; NOT_DRAWN for blocks that were not drawn."""
     drawn: Collection[int | None] | None = None
     if manifest.drawn is not None:
         blocks = draw_blocks(
@@ -67,11 +67,11 @@ def randomize_answers(
 def find_asked(
     manifest: Manifest, answers: Answers, *, drawn: Collection[int | None] | None = None
 ) -> frozenset[str]:
-    """Names of the questions that this respondent sees; `drawn` are blocks, None for all."""
+    """Return the names of the questions that are asked; `drawn` is None for all blocks."""
     asked: set[str] = set()
     codes: dict[str, int | None] = {}
     for question in manifest.questions:
-        # A text goes where the questions go that its rule names.
+        # An information text is shown with the questions that its rule names.
         tied = (question.name, *manifest.parents_of(question))
         if drawn is not None and not all(manifest.blocks.get(name) in drawn for name in tied):
             continue
@@ -100,7 +100,7 @@ def find_code(
     *,
     random_uint32: Callable[[], int] = secure_uint32,
 ) -> int:
-    """The true code of a symbol; a number is rounded first, with one draw whatever it is."""
+    """Return the true code of a symbol; a number is first rounded, always with one draw."""
     answer = answers.get(question.name) if question.name in asked else None
     missing = None
     if question.name not in asked:

@@ -1,4 +1,4 @@
-"""Sending many reports through the real HTTP intake, as patiently as browsers do."""
+"""Sending many reports over HTTP, with the same retries as browsers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_BACKOFF_SECONDS = 5.0
 
 
 class SendingError(Exception):
-    """Not every report was acknowledged; what was stays so, and the rest can be sent again."""
+    """Some reports were not acknowledged; these can be sent again."""
 
 
 def send_reports(
@@ -49,7 +49,7 @@ async def _send_all(
 ) -> None:
     waiting = iter(enumerate(bodies))
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    # No proxy or password file of this machine has a say in where reports go.
+    # The proxy settings and password files of this machine do not apply.
     async with httpx.AsyncClient(limits=limits, timeout=10, trust_env=False) as client:
         try:
             async with asyncio.TaskGroup() as group:
@@ -90,7 +90,7 @@ async def _send_one(client: httpx.AsyncClient, body: bytes, url: str, deadline: 
             asked = response.headers.get("Retry-After", "")
             pause = float(asked) if asked.isdecimal() else pause
         attempt += 1
-        pause *= 1 + random.random() / 2  # noqa: S311  jitter: not all at the same moment
+        pause *= 1 + random.random() / 2  # noqa: S311  jitter, so that not all retry at the same moment
         if time.monotonic() + pause > deadline:
             raise SendingError(f"Gave up waiting for an acknowledgement: {reason}.")
         await asyncio.sleep(pause)

@@ -1,7 +1,7 @@
-"""For load balancers and watchdogs: does this process answer, and is work being done?
+"""Health checks for load balancers and monitoring: does this process answer, is work done?
 
-Nothing here tells how many reports wait. The broker is not asked, because web processes never
-talk to it: if messages go nowhere, the age of the last sweep says so.
+They do not show how many reports wait. They do not ask the broker, because web processes never
+use it: if messages are lost, the age of the last sweep shows it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ MAX_DIGITS = 9
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """This process answers. It asks nobody else."""
+    """Answer without asking any other service."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """The database answers; and for watchdogs, how late work is.
+    """Say whether the database answers and, for monitoring, how late work is.
 
-    200 also while workers are away: reports can be taken, so the load balancer must leave this
-    process in. `?max_age=60` answers 503 if work or the last sweep is older.
+    The status is 200 even while no worker runs: reports can be accepted, so the load balancer must
+    keep this process. `?max_age=60` answers 503 if due work or the last sweep is older.
     """
     text = request.GET.get("max_age", "")
     if set(request.GET) - {"max_age"} or (request.GET and not _is_seconds(text)):
@@ -77,12 +77,12 @@ def _describe(*, now: datetime) -> dict[str, int | str | None]:
 
 
 def _age(moment: datetime | None, now: datetime) -> int | None:
-    # The clocks of two machines may differ a little; nothing has an age below 0.
+    # The clocks of two machines may differ a little, but no age is negative.
     return None if moment is None else max(0, int((now - moment).total_seconds()))
 
 
 def _find_late(report: dict[str, int | str | None], *, max_age: int) -> str:
-    """Say what is older than it should be; empty if nothing is."""
+    """Say what is older than `max_age`; empty if nothing is."""
     swept, due = report["last_sweep_seconds"], report["oldest_due_work_seconds"]
     if not isinstance(swept, int):
         return "No worker has looked for due work yet."
@@ -99,7 +99,7 @@ def _limiter(url: str) -> Redis:
         url,
         socket_connect_timeout=LIMITER_PATIENCE_SECONDS,
         socket_timeout=LIMITER_PATIENCE_SECONDS,
-        retry=Retry(NoBackoff(), 1),  # a connection that was cut meanwhile is opened anew
+        retry=Retry(NoBackoff(), 1),  # reopens a connection that was cut
     )
 
 

@@ -1,4 +1,4 @@
-"""The first page: what Murmur is for visitors, their own surveys for researchers."""
+"""The start page: visitors read what Murmur is, researchers see their own surveys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def problem_list(request: HttpRequest) -> HttpResponse:
-    """The closed list of reasons that problem+json answers refer to."""
+    """The complete list of reasons that problem+json responses refer to."""
     return render(
         request,
         "aggregator/site/problems.html",
@@ -42,7 +42,7 @@ def problem_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def problem(request: HttpRequest, slug: str) -> HttpResponse:  # noqa: ARG001
-    """Where the type of a problem leads: to its line of the list."""
+    """Redirect from the type of a problem to its line in the list."""
     if not any(known.slug == slug for known in problems.ALL_PROBLEMS):
         raise Http404
     return redirect(f"{reverse('aggregator:problems')}#{slug}")

@@ -1,4 +1,4 @@
-"""The methods page and its pictures: for anyone, because a figure that nobody can check is none."""
+"""The methods page and its pictures, which need no account: anyone may check how it works."""
 
 from __future__ import annotations
 

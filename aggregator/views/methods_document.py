@@ -1,4 +1,4 @@
-"""docs/methods.md as a page: the formulas behind every figure, from the file that is reviewed."""
+"""docs/methods.md as a page: the formulas behind every estimate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.anchors import anchors_plugin
 
 HEADING = re.compile(r'<h([23]) id="([^"]+)"[^>]*>(.*?)</h')
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)  # the marks of the tables that are filled in
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)  # marks where scripts/tables fills in tables
 FIGURE_NAME = re.compile(r"[a-z0-9-]+\.svg")
 
 
@@ -25,16 +25,16 @@ def _docs() -> Path:
 def render_methods() -> str:
     """Return the HTML of the document without its title, which the page's own <h1> shows.
 
-    The text is ours; HTML in it is escaped all the same.
+    The text is ours, but HTML in it is escaped all the same.
     """
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.use(anchors_plugin, max_level=4)
     text = (_docs() / "methods.md").read_text(encoding="utf-8")
     _, _, body = text.partition("\n")
     html: str = markdown.render(COMMENT.sub("", body))
-    # Beside the file in the repository, below the page here.
+    # In the repository next to the file, here below the page.
     html = html.replace('src="figures/', 'src="/methods/figures/')
-    # A wide table scrolls by itself, also by keyboard, and does not widen the page.
+    # A wide table scrolls on its own, by keyboard too, and does not widen the page.
     html = html.replace("<pre>", '<pre tabindex="0">')
     html = html.replace("<table>", '<div class="table-wrap" tabindex="0"><table class="table">')
     return html.replace("</table>", "</table></div>")

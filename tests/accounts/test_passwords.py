@@ -152,7 +152,7 @@ def test_too_many_requests_for_links_are_slowed_down(client: Client, person: Use
 @pytest.mark.slow
 def test_a_researcher_can_confirm_that_it_is_them(client: Client, person: User) -> None:
     client.post("/accounts/login/", {"login": person.email, "password": PASSWORD})
-    assert "Confirm that it is you" in client.get("/accounts/reauthenticate/").text
+    assert "Confirm your password" in client.get("/accounts/reauthenticate/").text
     wrong = client.post("/accounts/reauthenticate/", {"password": "not this one"})
     assert "There is a problem" in wrong.text
     right = client.post("/accounts/reauthenticate/", {"password": PASSWORD})

@@ -88,7 +88,7 @@ def test_a_wrong_password_and_an_unknown_address_read_the_same(
     for response in (wrong, unknown):
         assert response.status_code == 200
         assert "There is a problem" in response.text
-        assert "The e-mail address or the password is not right." in response.text
+        assert "The e-mail address or the password is wrong." in response.text
         assert "<title>Error: Sign in" in response.text
     assert 'value="rosa@example.org"' in wrong.text
     assert not get_user(client).is_authenticated
@@ -104,7 +104,7 @@ def test_a_switched_off_account_is_told_so_and_not_signed_in(client: Client) -> 
     make_user("rosa@example.org", is_active=False)
     response = sign_in(client)
     assert response["Location"] == reverse("account_inactive")
-    assert "switched off" in client.get(response["Location"]).text
+    assert "disabled" in client.get(response["Location"]).text
     assert not get_user(client).is_authenticated
 
 

@@ -1,4 +1,4 @@
-"""`manage.py create_first_account`: make the first account and show its password once."""
+"""`manage.py create_first_account`: create the first account and show its password once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accounts.models import User
 
 
 class Command(BaseCommand):
-    help = "Make an account with a generated password, unless there is an account already."
+    help = "Create an account with a generated password, unless an account already exists."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--email", required=True, help="the address to sign in with")
@@ -34,4 +34,4 @@ class Command(BaseCommand):
             self.stdout.write(f"Sign in as {first.email}.")
             return
         self.stdout.write(f"Sign in as {email} with the password {password}")
-        self.stdout.write("It is shown only this once. Change it after signing in.")
+        self.stdout.write("The password is shown only once. Change it after signing in.")

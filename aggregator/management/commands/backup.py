@@ -14,22 +14,22 @@ from aggregator.upkeep.backups import BackupError, copy_database
 
 
 class Command(BaseCommand):
-    help = "Copy the SQLite database to a new file; for PostgreSQL, say how to use pg_dump."
+    help = "Copy the SQLite database to a new file. For PostgreSQL, print the pg_dump command."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="a new file; nothing is overwritten")
+        parser.add_argument("file", type=Path, help="the new file; it must not exist yet")
         parser.add_argument(
             "--without-raw-reports",
             action="store_true",
-            help="leave out reports that are not sealed yet; after a restore they are lost",
+            help="leave out reports that are not sealed yet; they are lost after a restore",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         target, raw_reports = options["file"], not options["without_raw_reports"]
         if connection.vendor != "sqlite":
             raise CommandError(
-                "PostgreSQL makes its own backups, also while Murmur runs:\n  "
+                "PostgreSQL makes its own backups, even while Murmur runs:\n  "
                 + describe_dump(target=target, raw_reports=raw_reports)
             )
         source = Path(connection.settings_dict["NAME"])
@@ -41,7 +41,7 @@ class Command(BaseCommand):
             f"{target}: {backup.batches:,} batches with {backup.sealed_reports:,} reports, "
             f"{backup.file_bytes / 1e6:,.1f} MB. "
             + (
-                "Reports that were not sealed yet are in it, with their ids."
+                "It includes reports that were not sealed yet, with their ids."
                 if raw_reports
                 else "Reports that were not sealed yet are left out."
             )
@@ -49,7 +49,7 @@ class Command(BaseCommand):
 
 
 def describe_dump(*, target: Path, raw_reports: bool) -> str:
-    """Write the pg_dump command for this database; the password stays where libpq finds it."""
+    """Return the pg_dump command for this database; libpq finds the password itself."""
     settings = connection.settings_dict
     words = ["pg_dump", "--format=custom", "--exclude-table-data=django_session"]
     if not raw_reports:

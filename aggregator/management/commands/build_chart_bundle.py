@@ -1,4 +1,4 @@
-"""`manage.py build_chart_bundle`: make the chart library for the dashboards, offline."""
+"""`manage.py build_chart_bundle`: build the dashboards' chart library, offline."""
 
 from typing import Any
 

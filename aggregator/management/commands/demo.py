@@ -1,4 +1,4 @@
-"""`manage.py demo`: field the demo surveys through the real HTTP intake."""
+"""`manage.py demo`: open the demo surveys, and answer two of them over HTTP."""
 
 from __future__ import annotations
 
@@ -25,29 +25,32 @@ POLL_SECONDS = 0.5
 
 
 class Command(BaseCommand):
-    help = "Field the demo surveys: draw each respondent's codes once and send them over HTTP."
+    help = (
+        "Open the demo surveys. One is for visitors; for the others, scramble each respondent's "
+        "answers once and send them over HTTP."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Murmur runs")
         parser.add_argument(
             "--only",
             choices=[demo.key for demo in DEMOS],
-            help="one of the surveys (otherwise all)",
+            help="open only this survey (default: all)",
         )
-        parser.add_argument("--owner", help="e-mail address of the demo's owner")
+        parser.add_argument("--owner", help="e-mail address of the owner (default: first account)")
         parser.add_argument(
             "--envelopes",
             type=Path,
-            help="keep the drawn reports in this file (otherwise erased when all are counted)",
+            help="keep the reports in this file (default: erase them once they are counted)",
         )
-        parser.add_argument("--connections", type=int, default=8, help="at the same time")
+        parser.add_argument("--connections", type=int, default=8, help="number of connections")
         parser.add_argument("--seconds", type=float, default=900, help="give up after this long")
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = self._find_owner(options["owner"])
         chosen = [demo for demo in DEMOS if options["only"] in (None, demo.key)]
         if options["envelopes"] is not None and len(chosen) > 1:
-            raise CommandError("One file holds the envelopes of one survey: choose it with --only.")
+            raise CommandError("--envelopes holds one survey's reports: choose it with --only.")
         deadline = time.monotonic() + options["seconds"]
         for demo in chosen:
             self._field(demo, owner=owner, deadline=deadline, options=options)
@@ -65,21 +68,21 @@ class Command(BaseCommand):
             if options["envelopes"] is None:
                 path.unlink(missing_ok=True)
         else:
-            self.stdout.write(f"“{demo.title}” is complete already.")
+            self.stdout.write(f"“{demo.title}” is already complete.")
         self._summarize(wave, snapshot)
 
     def _find_owner(self, email: str | None) -> User:
         people = User.objects.filter(email__iexact=email) if email else User.objects.order_by("pk")
         owner = people.first()
         if owner is None:
-            raise CommandError("There is no such account. Make one with create_first_account.")
+            raise CommandError("There is no such account. Create one with create_first_account.")
         return owner
 
     def _send(self, demo: Demo, wave: Wave, *, path: Path, options: dict[str, Any]) -> None:
         if not path.exists() and count_acknowledged(wave):
             raise CommandError(
-                f"The demo was begun, but its envelopes are not at {path}: drawing them again "
-                "would count people twice. Close the survey by hand, or start with a new database."
+                f"The demo has started, but its reports are not at {path}. Scrambling the answers "
+                "again would count people twice. Close the survey by hand, or use a new database."
             )
         envelopes = load_or_draw_envelopes(wave=wave, people=demo.people, path=path)
         bodies = encode_envelopes(wave=wave, envelopes=envelopes)
@@ -93,10 +96,10 @@ class Command(BaseCommand):
                     on_acknowledged=lambda _: bar.update(),
                 )
             except SendingError as error:
-                advice = "Run the demo again to go on with the same reports."
+                advice = "Run the demo again to continue with the same reports."
                 raise CommandError(f"{error} {advice}") from error
             except KeyboardInterrupt:
-                raise CommandError("Stopped. Run the demo again to go on.") from None
+                raise CommandError("Stopped. Run the demo again to continue.") from None
 
     def _wait_for_workers(self, wave: Wave, *, deadline: float) -> Snapshot:
         while time.monotonic() < deadline:
@@ -107,7 +110,7 @@ class Command(BaseCommand):
         raise CommandError("All reports are stored, but no worker has counted them yet.")
 
     def _summarize(self, wave: Wave, snapshot: Snapshot) -> None:
-        self.stdout.write(f"{snapshot.total:,} reports counted. Estimates, and the known truth:")
+        self.stdout.write(f"{snapshot.total:,} reports counted. Estimates and true values:")
         for line in write_comparison(
             read_results(wave=wave, snapshot=snapshot), known_truth(wave.survey)
         ):

@@ -1,4 +1,4 @@
-"""`manage.py rehearse`: try a survey out with synthetic respondents, through the real intake."""
+"""`manage.py rehearse`: try a survey with synthetic respondents, over HTTP."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ ANYBODY: list[dict[str, Any]] = [{"share": 1, "answers": {}}]
 class Command(BaseCommand):
     help = (
         "Copy a survey, open the copy, let synthetic respondents answer it over HTTP, and print "
-        "what is estimated beside what is true. Best run on the server itself: from elsewhere "
-        "MURMUR_REPORTS_PER_MINUTE limits how many a network sends, and --seconds may be too few."
+        "each estimate next to the true value. Run it on the server itself: from elsewhere, "
+        "MURMUR_REPORTS_PER_MINUTE limits how many reports a network sends."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         people = options["people"]
         if not survey.display_minimum <= people <= MAX_PEOPLE:
             raise CommandError(
-                f"--people must lie from {survey.display_minimum:,}, the display minimum, to "
+                f"--people must be from {survey.display_minimum:,}, the display minimum, to "
                 f"{MAX_PEOPLE:,}."
             )
         manifest = describe(survey=survey, wave_number=1)
@@ -81,7 +81,7 @@ class Command(BaseCommand):
                     on_acknowledged=lambda _: bar.update(),
                 )
             except SendingError as error:
-                raise CommandError(f"{error} Close the rehearsal and begin another.") from error
+                raise CommandError(f"{error} Close the rehearsal and start another.") from error
         snapshot = self._wait_for_workers(wave, deadline=deadline)
         self._summarize(wave, snapshot, truth=compute_truth(manifest, drawn))
 
@@ -93,7 +93,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
         except ValueError as error:
-            raise CommandError(f"{path} is no JSON: {error}.") from None
+            raise CommandError(f"{path} is not valid JSON: {error}.") from None
 
     def _wait_for_workers(self, wave: Wave, *, deadline: float) -> Snapshot:
         while time.monotonic() < deadline:
@@ -104,7 +104,7 @@ class Command(BaseCommand):
         raise CommandError("All reports are stored, but no worker has counted them yet.")
 
     def _summarize(self, wave: Wave, snapshot: Snapshot, *, truth: dict[str, float]) -> None:
-        self.stdout.write(f"{snapshot.total:,} reports counted. Estimates, and what is true:")
+        self.stdout.write(f"{snapshot.total:,} reports counted. Estimates and true values:")
         for line in write_comparison(read_results(wave=wave, snapshot=snapshot), truth):
             self.stdout.write(line)
         self.stdout.write(f"Results: /surveys/{wave.survey.slug}/results")

@@ -47,26 +47,32 @@ def manifest(survey: Survey) -> Manifest:
     [
         ([], "Write a list of groups"),
         ({"share": 1}, "Write a list of groups"),
-        ([{"share": 1}], "Group 1 must have a share and answers"),
+        ([{"share": 1}], "Group 1 must have exactly a share and answers"),
         ([{"share": 0, "answers": {}}], "share of group 1 must be a number above 0"),
         ([{"share": True, "answers": {}}], "share of group 1 must be a number above 0"),
-        ([{"share": 1, "answers": {"q77": 1}}], "no answer to give to q77"),
-        ([{"share": 1, "answers": {"q1": 1}}], "no answer to give to q1"),  # text to read
+        ([{"share": 1, "answers": {"q77": 1}}], "the survey asks no question named q77"),
+        (
+            [{"share": 1, "answers": {"q1": 1}}],
+            "the survey asks no question named q1",
+        ),  # text to read
         ([{"share": 1, "answers": {"q3": 2}}], r"Group 1, q3: the codes are \[0, 1\]"),
         ([{"share": 1, "answers": {"q3": "yes"}}], "q3: an answer is a whole number"),
-        ([{"share": 1, "answers": {"q3": {"yes": 1}}}], "called by their codes, not 'yes'"),
-        ([{"share": 1, "answers": {"q3": {"1": 0}}}], "some weight must be above 0"),
+        ([{"share": 1, "answers": {"q3": {"yes": 1}}}], "named by their codes, not 'yes'"),
+        ([{"share": 1, "answers": {"q3": {"1": 0}}}], "at least one weight must be above 0"),
         ([{"share": 1, "answers": {"q3": {"1": -1}}}], "weight of 1 must be a number from 0"),
-        ([{"share": 1, "answers": {"q5": None}}], "“prefer not to say” is not offered"),
+        (
+            [{"share": 1, "answers": {"q5": None}}],
+            "the question does not offer “prefer not to say”",
+        ),
         ([{"share": 1, "answers": {"q4": 31}}], "the range is 0 to 30"),
         ([{"share": 1, "answers": {"q7": [1, 2, 3]}}], "at most 2 items"),
-        ([{"share": 1, "answers": {"q7": [9]}}], r"choose items out of \[1, 2, 3, 4\]"),
+        ([{"share": 1, "answers": {"q7": [9]}}], r"choose items from \[1, 2, 3, 4\]"),
         ([{"share": 1, "answers": {"q7": {"1": 0.5}}}], 'write {"items"'),
         ([{"share": 1, "answers": {"q7": {"items": [1]}}}], 'write {"items"'),
         ([{"share": 1, "answers": {"q7": {"items": {"1": 2.5}}}}], "number from 0 to 1"),
-        ([{"share": 1, "answers": {"q7": [1, 1]}}], "each once"),
-        ([{"share": 1, "answers": {"q7": [[1]]}}], "choose items out of"),
-        ([{"share": 1, "answers": {"q7": [True]}}], "choose items out of"),
+        ([{"share": 1, "answers": {"q7": [1, 1]}}], "each at most once"),
+        ([{"share": 1, "answers": {"q7": [[1]]}}], "choose items from"),
+        ([{"share": 1, "answers": {"q7": [True]}}], "choose items from"),
         ([{"share": float("inf"), "answers": {}}], "share of group 1 must be a number above 0"),
         ([{"share": 1, "answers": {"q3": {"0": 1e308, "1": 1e308}}}], "number from 0 to 1e"),
         ([{"share": 1, "answers": {"q3": {"0": float("nan")}}}], "number from 0 to 1e"),
@@ -170,11 +176,11 @@ def test_a_rehearsal_that_cannot_open_leaves_nothing_behind(db: None) -> None:
 def test_the_command_says_what_is_wrong(survey: Survey, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="There is no survey nothing"):
         call_command("rehearse", "nothing")
-    with pytest.raises(CommandError, match="--people must lie from 100"):
+    with pytest.raises(CommandError, match="--people must be from 100"):
         call_command("rehearse", survey.slug, people=99)
     broken = tmp_path / "answers.json"
     broken.write_text("{")
-    with pytest.raises(CommandError, match="is no JSON"):
+    with pytest.raises(CommandError, match="is not valid JSON"):
         call_command("rehearse", survey.slug, answers=broken)
     broken.write_text(json.dumps([{"share": 1, "answers": {"q3": 5}}]))
     with pytest.raises(CommandError, match="the codes are"):

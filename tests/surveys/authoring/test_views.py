@@ -490,5 +490,5 @@ def test_forms_need_their_token(owner: User, survey: Survey) -> None:
     client.force_login(owner)
     answer = client.post(at("delete", survey))
     assert answer.status_code == 403
-    assert "This form is too old" in answer.text
+    assert "This form has expired" in answer.text
     assert Survey.objects.exists()
