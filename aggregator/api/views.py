@@ -23,7 +23,6 @@ from aggregator.api.serializers import (
     ProblemSerializer,
     ResultsSerializer,
     SurveySerializer,
-    describe_results,
 )
 from aggregator.exports import tables as exports
 from aggregator.problems import CONTENT_TYPE as PROBLEM_TYPE
@@ -93,7 +92,7 @@ def survey(request: Request, slug: str) -> Response:
 @api_view(["GET", "HEAD"])
 def results(request: Request, slug: str) -> Response:
     """The newest snapshot of one of your surveys: every estimate with its interval."""
-    return Response(ResultsSerializer(describe_results(_find_results(request, slug))).data)
+    return Response(ResultsSerializer(_find_results(request, slug)).data)
 
 
 @extend_schema(

@@ -2,53 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from django.http import HttpResponse
 
-from aggregator.exports.tables import CONTENT_TYPE, DESIGN, name_wave, write_row
+from aggregator.exports.tables import CONTENT_TYPE, DESIGN, Cell, name_wave, write_row
+from aggregator.results.estimate import Estimate
 from aggregator.results.modes import ModeComparison
-from aggregator.results.results import QuestionResult, Results
+from aggregator.results.results import Results
 
-SIDES = ("browser", "coins")
-SIDE_COLUMNS = (
-    "through_batch",
-    "threshold",
-    "n",
-    "count",
-    "estimate",
-    "standard_error",
-    "interval_low",
-    "interval_high",
-    "interval_method",
-    "status",
-)
-COLUMNS = (
-    "survey",
-    "wave",
-    "manifest_sha256",
-    "question",
-    "question_text",
-    "design",
-    *(f"{side}_{column}" for side in SIDES for column in SIDE_COLUMNS),
-    "difference",
-    "difference_standard_error",
-    "difference_low",
-    "difference_high",
-    "difference_method",
-    "difference_p_value",
-    "interval_level",
-)
-POOLED_COLUMNS = ("pooled", "pooled_low", "pooled_high", "heterogeneity_p_value")
+Columns = Mapping[str, Callable[[ModeComparison], Cell]]
+
+# Each column's name with the way to its value.
+ESTIMATE_COLUMNS: Mapping[str, Callable[[Estimate], Cell]] = {
+    "threshold": lambda estimate: estimate.estimand.question.threshold,
+    "n": lambda estimate: estimate.total,
+    "count": lambda estimate: estimate.count,
+    "estimate": lambda estimate: estimate.value,
+    "standard_error": lambda estimate: estimate.standard_error,
+    "interval_low": lambda estimate: estimate.low,
+    "interval_high": lambda estimate: estimate.high,
+    "interval_method": lambda estimate: estimate.method,
+    "status": lambda estimate: estimate.status.value,
+}
+DIFFERENCE_COLUMNS: Columns = {
+    "difference": lambda row: row.difference.difference,
+    "difference_standard_error": lambda row: row.difference.standard_error,
+    "difference_low": lambda row: row.difference.low,
+    "difference_high": lambda row: row.difference.high,
+    "difference_method": lambda row: row.difference.method,
+    "difference_p_value": lambda row: row.difference.test.p_value,
+    "interval_level": lambda row: row.difference.level,
+}
+POOLED_COLUMNS: Columns = {
+    "pooled": lambda row: row.pooled.share,
+    "pooled_low": lambda row: row.pooled.low,
+    "pooled_high": lambda row: row.pooled.high,
+    "heterogeneity_p_value": lambda row: row.pooled.heterogeneity.p_value,
+}
 
 
 def respond_with_mode_comparison(
     questions: Sequence[ModeComparison], *, browser: Results, coins: Results, pooled: bool
 ) -> HttpResponse:
     """`difference` is coins less browser; the pooled share is there only when asked for."""
-    rows = [write_row(COLUMNS + (POOLED_COLUMNS if pooled else ()))]
-    for question in questions:
-        rows.append(write_row(_cells(question, browser=browser, coins=coins, pooled=pooled)))
+    columns = _list_columns(browser=browser, coins=coins, pooled=pooled)
+    rows = [write_row(columns)]
+    rows += (write_row(read(question) for read in columns.values()) for question in questions)
     response = HttpResponse(b"".join(rows), content_type=CONTENT_TYPE)
     name = name_wave(browser.wave, slug=browser.manifest.survey)
     kind = "browser_and_coins_pooled" if pooled else "browser_and_coins"
@@ -56,23 +56,24 @@ def respond_with_mode_comparison(
     return response
 
 
-def _cells(
-    found: ModeComparison, *, browser: Results, coins: Results, pooled: bool
-) -> Iterator[str | float | None]:
-    asked, difference = found.browser.question, found.difference
-    yield from (browser.manifest.survey, browser.wave.number, browser.wave.manifest_hash_hex)
-    yield from (asked.name, asked.text, DESIGN)
-    yield from _side_cells(found.browser, browser)
-    yield from _side_cells(found.coins, coins)
-    yield from (difference.difference, difference.standard_error, difference.low, difference.high)
-    yield from (difference.method, difference.test.p_value, difference.level)
-    if pooled:
-        both = found.pooled
-        yield from (both.share, both.low, both.high, both.heterogeneity.p_value)
+def _list_columns(*, browser: Results, coins: Results, pooled: bool) -> Columns:
+    return {
+        "survey": lambda _: browser.manifest.survey,
+        "wave": lambda _: browser.wave.number,
+        "manifest_sha256": lambda _: browser.wave.manifest_hash_hex,
+        "question": lambda row: row.browser.question.name,
+        "question_text": lambda row: row.browser.question.text,
+        "design": lambda _: DESIGN,
+        **dict(_list_side("browser", browser, lambda row: row.browser.shown[0])),
+        **dict(_list_side("coins", coins, lambda row: row.coins.shown[0])),
+        **DIFFERENCE_COLUMNS,
+        **(POOLED_COLUMNS if pooled else {}),
+    }
 
 
-def _side_cells(result: QuestionResult, results: Results) -> Iterator[str | float | None]:
-    (share,) = result.interest
-    yield from (results.snapshot.through_batch, result.question.threshold)
-    yield from (result.total, share.count, share.estimate, share.standard_error)
-    yield from (share.low, share.high, share.method, result.status_of(share).value)
+def _list_side(
+    side: str, results: Results, estimate_of: Callable[[ModeComparison], Estimate]
+) -> Iterator[tuple[str, Callable[[ModeComparison], Cell]]]:
+    yield f"{side}_through_batch", lambda _: results.snapshot.through_batch
+    for name, read in ESTIMATE_COLUMNS.items():
+        yield f"{side}_{name}", lambda row, read=read: read(estimate_of(row))  # type: ignore[misc]

@@ -6,7 +6,7 @@ a spreadsheet would run as a formula get a leading apostrophe; numeric cells nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from aggregator.batches.columns import Columns
 from aggregator.batches.packing import unpack_reports
 from aggregator.models import Batch
-from aggregator.results.results import Estimate, QuestionResult, Results
-from aggregator.results.sentences import FAKE_SHARE
+from aggregator.results.estimate import Estimate, Interval, QuestionResult
+from aggregator.results.results import Results
+from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import NOT_DRAWN
-from surveys.manifest.questions import Symbol
+from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Wave
+
+Cell = str | float | None
 
 CONTENT_TYPE = "text/csv; charset=utf-8"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
@@ -30,58 +33,6 @@ ROWS_AT_ONCE = 65_536
 _ASCII_ZERO, _COMMA, _CR, _LF = b"0,\r\n"
 
 DESIGN = "k-ary randomized response"
-ESTIMATE_COLUMNS = (
-    "survey",
-    "title",
-    "wave",
-    "mode",
-    "manifest_sha256",
-    "state",
-    "ending",
-    "through_batch",
-    "method_version",
-    "day",
-    "question",
-    "question_type",
-    "question_text",
-    "estimand",
-    "estimand_text",
-    "kind",
-    "of",
-    "unit",
-    "symbol",
-    "design",
-    "k",
-    "threshold",
-    "keep_probability",
-    "other_probability",
-    "slope",
-    "epsilon",
-    "question_epsilon",
-    "statement_epsilon",
-    "n",
-    "count",
-    "raw_share",
-    "estimate",
-    "joint_estimate",
-    "standard_error",
-    "interval_low",
-    "interval_high",
-    "interval_method",
-    "interval_level",
-    "inner_50_low",
-    "inner_50_high",
-    "inner_80_low",
-    "inner_80_high",
-    "simultaneous_low",
-    "simultaneous_high",
-    "simultaneous_method",
-    "simultaneous_level",
-    "fake_2_percent_low",
-    "fake_2_percent_high",
-    "effective_sample_size",
-    "status",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,51 +71,106 @@ def write_text(text: str) -> str:
     return text
 
 
-def write_cell(value: str | float | None) -> str:
+def write_cell(value: Cell) -> str:
     """One cell: numbers in full precision and never prefixed, nothing for what is missing."""
     if value is None:
         return ""
     return write_text(value) if isinstance(value, str) else repr(value)
 
 
-def write_row(cells: Iterable[str | float | None]) -> bytes:
+def write_row(cells: Iterable[Cell]) -> bytes:
     return (",".join(write_cell(cell) for cell in cells) + "\r\n").encode("utf-8")
 
 
 # --- estimates.csv ------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class EstimateRow:
+    """What one row of estimates.csv is read from."""
+
+    results: Results
+    result: QuestionResult
+    estimate: Estimate
+    mechanism: RandomizedResponse  # of the estimand's symbol
+
+    @property
+    def question(self) -> ManifestQuestion:
+        return self.result.question
+
+    def inner(self, level: float) -> Interval:
+        (interval,) = (one for one in self.estimate.intervals.inner if one.level == level)
+        return interval
+
+
+# Each column's name with the way to its value.
+ESTIMATE_COLUMNS: Mapping[str, Callable[[EstimateRow], Cell]] = {
+    "survey": lambda row: row.results.manifest.survey,
+    "title": lambda row: row.results.manifest.title,
+    "wave": lambda row: row.results.wave.number,
+    "mode": lambda row: row.results.wave.mode,
+    "manifest_sha256": lambda row: row.results.wave.manifest_hash_hex,
+    "state": lambda row: row.results.wave.state,
+    "ending": lambda row: row.results.wave.ending,
+    "through_batch": lambda row: row.results.snapshot.through_batch,
+    "method_version": lambda row: row.results.snapshot.method_version,
+    "day": lambda row: row.results.snapshot.day.isoformat(),
+    "question": lambda row: row.question.name,
+    "question_type": lambda row: row.question.type,
+    "question_text": lambda row: row.question.text,
+    "estimand": lambda row: row.estimate.estimand.name,
+    "estimand_text": lambda row: row.estimate.estimand.text,
+    "kind": lambda row: row.estimate.estimand.kind.value,
+    "of": lambda row: row.estimate.estimand.of.value,
+    "unit": lambda row: row.question.unit or None,
+    "symbol": lambda row: row.estimate.estimand.symbol,
+    "design": lambda _: DESIGN,
+    "k": lambda row: row.mechanism.symbols,
+    "threshold": lambda row: row.mechanism.threshold,
+    "keep_probability": lambda row: row.mechanism.keep_probability,
+    "other_probability": lambda row: row.mechanism.other_probability,
+    "slope": lambda row: row.mechanism.slope,
+    "epsilon": lambda row: row.mechanism.epsilon,
+    "question_epsilon": lambda row: row.question.epsilon,
+    "statement_epsilon": lambda row: row.results.manifest.statement_epsilon(row.question),
+    "n": lambda row: row.estimate.total,
+    "count": lambda row: row.estimate.count,
+    "raw_share": lambda row: row.estimate.raw_share,
+    "estimate": lambda row: row.estimate.value,
+    "joint_estimate": lambda row: row.estimate.joint_value,
+    "standard_error": lambda row: row.estimate.standard_error,
+    "interval_low": lambda row: row.estimate.low,
+    "interval_high": lambda row: row.estimate.high,
+    "interval_method": lambda row: row.estimate.method,
+    "interval_level": lambda row: row.estimate.intervals.main.level,
+    "inner_50_low": lambda row: row.inner(0.5).low,
+    "inner_50_high": lambda row: row.inner(0.5).high,
+    "inner_80_low": lambda row: row.inner(0.8).low,
+    "inner_80_high": lambda row: row.inner(0.8).high,
+    "simultaneous_low": lambda row: row.estimate.intervals.simultaneous.low,
+    "simultaneous_high": lambda row: row.estimate.intervals.simultaneous.high,
+    "simultaneous_method": lambda row: row.estimate.intervals.simultaneous.method,
+    "simultaneous_level": lambda row: row.estimate.intervals.simultaneous.level,
+    "fake_2_percent_low": lambda row: band.low if (band := row.estimate.fake_band) else None,
+    "fake_2_percent_high": lambda row: band.high if (band := row.estimate.fake_band) else None,
+    "effective_sample_size": lambda row: row.estimate.effective_sample_size,
+    "status": lambda row: row.estimate.status.value,
+}
+
+
 def stream_estimates(results: Results) -> Iterator[bytes]:
-    """One row for every estimate of every question that reaches the display minimum."""
+    """Write one row for every estimate of every question that reaches the display minimum."""
     yield write_row(ESTIMATE_COLUMNS)
-    symbols = {symbol.name: symbol for symbol in results.manifest.symbols}
-    for question in results.questions:
-        for found in question.estimates:
-            symbol = symbols[found.estimand.symbol]
-            yield write_row(_estimate_cells(results, question, found, symbol))
-
-
-def _estimate_cells(
-    results: Results, question: QuestionResult, found: Estimate, symbol: Symbol
-) -> Iterator[str | float | None]:
-    wave, snapshot, mechanism = results.wave, results.snapshot, symbol.mechanism
-    estimand = found.estimand
-    yield from (results.manifest.survey, results.manifest.title, wave.number, wave.mode)
-    yield from (wave.manifest_hash_hex, wave.state, wave.ending)
-    yield from (snapshot.through_batch, snapshot.method_version, snapshot.day.isoformat())
-    yield from (question.question.name, question.question.type, question.question.text)
-    yield from (estimand.name, estimand.text, estimand.kind.value, estimand.of.value)
-    yield from (question.question.unit or None, estimand.symbol)
-    yield from (DESIGN, mechanism.symbols, mechanism.threshold, mechanism.keep_probability)
-    yield from (mechanism.other_probability, mechanism.slope, mechanism.epsilon)
-    yield from (question.question.epsilon, results.manifest.statement_epsilon(question.question))
-    yield from (question.total, found.count, found.raw_share, found.estimate, found.joint_estimate)
-    yield from (found.standard_error, found.low, found.high, found.method, question.level)
-    for inner in found.inner_intervals:
-        yield from (inner.low, inner.high)
-    yield from (found.simultaneous_low, found.simultaneous_high)
-    yield from (found.simultaneous_method, question.simultaneous_level)
-    band = question.band(found, fake_share=FAKE_SHARE)
-    yield from (None, None) if band is None else (band.low, band.high)
-    yield from (found.effective_sample_size, question.status_of(found).value)
+    mechanisms = {
+        symbol.name: symbol.mechanism
+        for symbol in results.manifest.symbols
+        if symbol.threshold is not None
+    }
+    for result in results.questions:
+        for estimate in result.estimates:
+            mechanism = mechanisms[estimate.estimand.symbol]
+            row = EstimateRow(
+                results=results, result=result, estimate=estimate, mechanism=mechanism
+            )
+            yield write_row(read(row) for read in ESTIMATE_COLUMNS.values())
 
 
 # --- reports.csv --------------------------------------------------------------------------------

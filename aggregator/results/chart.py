@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aggregator.models import Snapshot
-from aggregator.results.results import Estimate, QuestionResult, Results, read_results
+from aggregator.results.estimate import Estimate, QuestionResult
+from aggregator.results.results import Results, read_results
 from aggregator.results.sentences import (
     EMPTY,
     INNER_INTERVALS,
     describe_estimate,
+    describe_group,
     describe_intervals,
-    describe_whom,
     summarize,
 )
 from surveys.formatting import whole
@@ -51,7 +52,7 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class ChartRow:
     """One line of the chart; shares are fractions cut to [0, 1]."""
 
     key: str
@@ -102,41 +103,42 @@ def render(specification: dict[str, Any]) -> tuple[str, bytes]:
     return svg, png
 
 
-def build_rows(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[Row]:
+def build_rows(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[ChartRow]:
     """One for each share; means have other axes and stand in words and tables only."""
     return [
         _build_row(
             question,
-            found,
-            truth=truth.get(found.estimand.key),
+            estimate,
+            truth=truth.get(estimate.estimand.key),
         )
         for question in results.questions
-        for found in question.interest
-        if not found.is_mean
+        for estimate in question.shown
+        if not estimate.is_mean
     ]
 
 
-def _build_row(question: QuestionResult, found: Estimate, *, truth: float | None) -> Row:
+def _build_row(question: QuestionResult, estimate: Estimate, *, truth: float | None) -> ChartRow:
     key = f"Q{question.number}"
-    alone = len(question.interest) == 1
-    half, most = found.inner_intervals
-    hidden = found.contradiction
-    text = question.question.text if alone else f"{found.estimand.text} · {question.question.text}"
-    return Row(
-        key=key if alone else f"{key} {found.estimand.name}",
+    alone = len(question.shown) == 1
+    half, most = estimate.intervals.inner
+    hidden = estimate.contradiction
+    asked, name = question.question.text, estimate.estimand.text
+    text = asked if alone else f"{name} · {asked}"
+    return ChartRow(
+        key=key if alone else f"{key} {estimate.estimand.name}",
         label=textwrap.shorten(f"{key}  {text}", width=LABEL_LENGTH, placeholder=" …"),
-        value=summarize(question, found),
-        question=question.question.text,
-        option=f"{found.estimand.text} {describe_whom(found)}".rstrip(),
-        estimate=None if hidden else found.shown,
-        low=None if hidden else found.low,
-        high=None if hidden else found.high,
+        value=summarize(estimate),
+        question=asked,
+        option=f"{name} {describe_group(estimate)}".rstrip(),
+        estimate=None if hidden else estimate.displayed,
+        low=None if hidden else estimate.low,
+        high=None if hidden else estimate.high,
         low_80=None if hidden else most.low,
         high_80=None if hidden else most.high,
         low_50=None if hidden else half.low,
         high_50=None if hidden else half.high,
-        interval=describe_estimate(question, found),
-        clipped=found.is_clipped,
+        interval=describe_estimate(estimate),
+        clipped=estimate.is_clipped,
         truth=truth,
     )
 

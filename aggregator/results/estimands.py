@@ -6,7 +6,7 @@ estimand has the same meaning everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,30 +16,30 @@ from surveys.manifest.questions import ANSWERED, REFUSED_TEXT, ManifestQuestion
 YES = 1
 
 
-class Kind(StrEnum):
+class EstimandKind(StrEnum):
     SHARE = "share"
     MEAN = "mean"
 
 
 class Among(StrEnum):
-    """Of whom a share is: a column of estimates.csv."""
+    """The group that a share or mean describes; the column `of` of estimates.csv."""
 
-    EVERYONE = "everyone"  # who was asked, where no rule and no refusal set anybody apart
+    EVERYONE = "everyone"  # all who were asked, where no rule and no refusal separates anybody
     ASKED = "asked"
     ANSWERED = "answered"
-    YES = "yes"  # who said yes to the first part of a follow-up
+    YES = "yes"  # those who said yes to the first part of a follow-up
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimand:
-    """What is estimated from the codes of one symbol, or as a ratio to another one's.
+    """A share or mean that is estimated from the codes of one symbol, or of two.
 
-    The share of the codes `event` among the codes `among`; `among` is None where it is all. With
-    a `gate` it is the share of `event` among those whose gate says "answered".
+    A share is that of the codes `event` among the codes `among`, or among all if `among` is None.
+    With a `gate` it is the share of `event` among those whose gate says "answered".
     """
 
-    question: str
-    kind: Kind
+    question: ManifestQuestion
+    kind: EstimandKind
     name: str  # the last part of its name in files: a code, an item, "refused", "asked", "mean"
     text: str
     symbol: str
@@ -47,16 +47,40 @@ class Estimand:
     of: Among
     among: tuple[int, ...] | None = None
     gate: str = ""
-    shown: bool = True  # on pages; of yes and no only the yes
+    shown: bool = True  # on pages; for yes/no questions only the share of Yes
 
     @property
     def key(self) -> str:
         """Unique in a survey: "q3 1" is the share of code 1 of q3."""
-        return f"{self.question} {self.name}"
+        return f"{self.question.name} {self.name}"
+
+    @property
+    def is_mean(self) -> bool:
+        return self.kind is EstimandKind.MEAN
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The least and the greatest possible value."""
+        if not self.is_mean:
+            return 0.0, 1.0
+        minimum, maximum = self.question.minimum, self.question.maximum
+        assert minimum is not None
+        assert maximum is not None
+        return float(minimum), float(maximum)
+
+    @property
+    def is_complement(self) -> bool:
+        """Whether the event is all codes but one; then that one is estimated instead."""
+        return len(self.event) > 1
+
+    def single_code(self, codes: Iterable[int]) -> int:
+        """Return the code of the event, or the one of `codes` that the event leaves out."""
+        (code,) = set(codes) - set(self.event) if self.is_complement else self.event
+        return code
 
 
 def list_estimands(manifest: Manifest) -> list[Estimand]:
-    """Every estimand of every protected question, in the order of the survey."""
+    """List all estimands of all protected questions, in the order of the survey."""
     return [estimand for question in manifest.questions for estimand in estimands_of(question)]
 
 
@@ -64,14 +88,14 @@ def estimands_of(question: ManifestQuestion) -> Iterator[Estimand]:
     if not question.is_protected:
         return
     if question.has_items:
-        yield from _of_items(question)
+        yield from _share_of_each_item(question)
     elif question.is_rounded:
         yield _mean(question)
     elif question.described.has_follow_up:
-        yield from _of_follow_up(question)
+        yield from _shares_of_follow_up(question)
     else:
-        yield from _of_options(question)
-    yield from _of_those_who_do_not_answer(question)
+        yield from _share_of_each_option(question)
+    yield from _shares_without_answer(question)
 
 
 def _answered(question: ManifestQuestion) -> tuple[int, ...] | None:
@@ -79,21 +103,21 @@ def _answered(question: ManifestQuestion) -> tuple[int, ...] | None:
     return None if question.k == question.answers else tuple(range(question.answers))
 
 
-def _whom(question: ManifestQuestion) -> Among:
+def _group(question: ManifestQuestion) -> Among:
     return Among.ANSWERED if question.has_extra_codes else Among.EVERYONE
 
 
-def _of_options(question: ManifestQuestion) -> Iterator[Estimand]:
+def _share_of_each_option(question: ManifestQuestion) -> Iterator[Estimand]:
     for option in question.options:
         yield Estimand(
-            question=question.name,
-            kind=Kind.SHARE,
+            question=question,
+            kind=EstimandKind.SHARE,
             name=str(option.code),
             text=option.text,
             symbol=question.name,
             event=(option.code,),
             among=_answered(question),
-            of=_whom(question),
+            of=_group(question),
             shown=not question.is_yes_or_no or option.code == YES,
         )
     if question.has_mean:
@@ -101,33 +125,33 @@ def _of_options(question: ManifestQuestion) -> Iterator[Estimand]:
 
 
 def _mean(question: ManifestQuestion) -> Estimand:
-    """Of a rounded number from the share of ones; of a scale's points from all their shares."""
+    """Describe the mean of a rounded number, from its share of ones, or of a scale's points."""
     return Estimand(
-        question=question.name,
-        kind=Kind.MEAN,
+        question=question,
+        kind=EstimandKind.MEAN,
         name="mean",
         text="Mean",
         symbol=question.name,
         event=(YES,) if question.is_rounded else tuple(range(question.answers)),
         among=_answered(question),
-        of=_whom(question),
+        of=_group(question),
     )
 
 
-def _of_follow_up(question: ManifestQuestion) -> Iterator[Estimand]:
+def _shares_of_follow_up(question: ManifestQuestion) -> Iterator[Estimand]:
     yield Estimand(
-        question=question.name,
-        kind=Kind.SHARE,
+        question=question,
+        kind=EstimandKind.SHARE,
         name="yes",
         text="Yes",
         symbol=question.name,
         event=(1, 2),
         among=_answered(question),
-        of=_whom(question),
+        of=_group(question),
     )
     yield Estimand(
-        question=question.name,
-        kind=Kind.SHARE,
+        question=question,
+        kind=EstimandKind.SHARE,
         name="follow_up",
         text=question.follow_up,
         symbol=question.name,
@@ -137,28 +161,28 @@ def _of_follow_up(question: ManifestQuestion) -> Iterator[Estimand]:
     )
 
 
-def _of_items(question: ManifestQuestion) -> Iterator[Estimand]:
+def _share_of_each_item(question: ManifestQuestion) -> Iterator[Estimand]:
     for option in question.options:
         yield Estimand(
-            question=question.name,
-            kind=Kind.SHARE,
+            question=question,
+            kind=EstimandKind.SHARE,
             name=str(option.code),
             text=option.text,
             symbol=question.item_name(option.code),
             event=(YES,),
-            of=_whom(question),
+            of=_group(question),
             gate=question.gate_name,
         )
 
 
-def _of_those_who_do_not_answer(question: ManifestQuestion) -> Iterator[Estimand]:
+def _shares_without_answer(question: ManifestQuestion) -> Iterator[Estimand]:
     symbol = question.gate_name or question.name
     first = ANSWERED + 1 if question.has_gate else question.answers
     asked = tuple(range(first + question.refusal))
     if question.refused_code is not None:
         yield Estimand(
-            question=question.name,
-            kind=Kind.SHARE,
+            question=question,
+            kind=EstimandKind.SHARE,
             name="refused",
             text=REFUSED_TEXT,
             symbol=symbol,
@@ -168,8 +192,8 @@ def _of_those_who_do_not_answer(question: ManifestQuestion) -> Iterator[Estimand
         )
     if question.rule is not None:
         yield Estimand(
-            question=question.name,
-            kind=Kind.SHARE,
+            question=question,
+            kind=EstimandKind.SHARE,
             name="asked",
             text="Were asked this question",
             symbol=symbol,

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from aggregator.results.results import QuestionResult, Results
+from aggregator.results.estimate import QuestionResult
+from aggregator.results.results import Results
 from privacy.associations.comparison import (
     GroupDifference,
     PooledShare,
@@ -47,7 +48,7 @@ class ModeComparison:
     def _counts(self) -> dict[str, Any]:
         both = (self.coins, self.browser)
         return {
-            "successes": [result.interest[0].count for result in both],
+            "successes": [result.shown[0].count for result in both],
             "totals": [result.total for result in both],
             "mechanisms": [result.question.mechanism for result in both],
         }
@@ -58,5 +59,5 @@ def compare_modes(*, browser: Results, coins: Results) -> Iterator[ModeCompariso
     of_browser = {result.question.name: result for result in browser.questions}
     for result in coins.questions:
         other = of_browser[result.question.name]
-        if result.interest and other.interest:
+        if result.shown and other.shown:
             yield ModeComparison(browser=other, coins=result)

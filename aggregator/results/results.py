@@ -6,22 +6,19 @@ one place and an estimate means the same everywhere.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from aggregator.batches.columns import Columns
 from aggregator.models import Chart, RawReport, Snapshot
-from aggregator.results.estimands import Estimand, Kind, estimands_of
+from aggregator.results.estimate import QuestionResult
 from aggregator.results.snapshots import (
     UnreadableSnapshotError,
     ended_as_frozen,
     newest_snapshot,
     recompute_later,
 )
-from privacy.mechanism.fake_reports import Band, robustness_band
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
@@ -37,113 +34,6 @@ class Standing(Enum):
     DISCARDED = "discarded"  # closed below the minimum batch; the reports were deleted
     TOO_FEW = "too-few"  # below the display minimum
     SHOWN = "shown"
-
-
-class Status(Enum):
-    """What to know about one estimate before using it; a column of estimates.csv."""
-
-    OK = "ok"
-    OUTSIDE = "outside_0_1"
-    CONTRADICTION = "contradiction"  # with the 95 % interval
-    ALARM = "alarm"  # with the alarm's own interval, which holds at every look
-
-
-@dataclass(frozen=True, kw_only=True)
-class InnerInterval:
-    """A narrower interval inside the main one; it covers less reliably at small n."""
-
-    level: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """One share or mean. Shares are fractions; nothing is clipped here.
-
-    The estimate is None where a ratio cannot be formed: nobody seems to have answered. What is
-    no share of everybody who was asked has no joint estimate and no effective number.
-    """
-
-    estimand: Estimand
-    scale: tuple[float, float]  # the least and the greatest value that there can be
-    total: int
-    count: int
-    raw_share: float
-    estimate: float | None
-    joint_estimate: float | None
-    standard_error: float | None
-    effective_sample_size: float | None
-    low: float
-    high: float
-    inner_intervals: tuple[InnerInterval, ...]
-    simultaneous_low: float
-    simultaneous_high: float
-    method: str
-    simultaneous_method: str
-    contradiction: bool
-
-    @property
-    def is_mean(self) -> bool:
-        return self.estimand.kind is Kind.MEAN
-
-    @property
-    def shown(self) -> float | None:
-        """The estimate cut to what can be, for display only."""
-        least, greatest = self.scale
-        return None if self.estimate is None else min(max(self.estimate, least), greatest)
-
-    @property
-    def is_clipped(self) -> bool:
-        return self.shown != self.estimate
-
-    @property
-    def tells_nothing(self) -> bool:
-        return (self.low, self.high) == self.scale
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuestionResult:
-    number: int
-    question: ManifestQuestion
-    total: int  # reports in which the question was asked
-    estimates: tuple[Estimate, ...]  # none below the display minimum
-    level: float
-    simultaneous_level: float
-    alarm: bool
-
-    @property
-    def interest(self) -> tuple[Estimate, ...]:
-        """What screens and charts show: of yes and no only the yes."""
-        return tuple(found for found in self.estimates if found.estimand.shown)
-
-    @property
-    def contradiction(self) -> bool:
-        return any(found.contradiction for found in self.estimates)
-
-    def band(self, found: Estimate, *, fake_share: float) -> Band | None:
-        """The interval if so many of the reports were invented, whatever they say.
-
-        Only for shares of everybody who was asked: a ratio moves in other ways.
-        """
-        estimand, question = found.estimand, self.question
-        if found.is_mean or estimand.gate or estimand.among is not None:
-            return None
-        mechanism = question.mechanism
-        if question.has_gate:  # and no ratio to it: the event is one of the gate's own codes
-            mechanism = question.gate_mechanism
-        # Of several codes the share is what one other leaves, as its interval is.
-        turned = len(estimand.event) > 1
-        low, high = (1 - found.high, 1 - found.low) if turned else (found.low, found.high)
-        band = robustness_band(low=low, high=high, fake_share=fake_share, mechanism=mechanism)
-        return Band(low=1 - band.high, high=1 - band.low) if turned else band
-
-    def status_of(self, found: Estimate) -> Status:
-        if self.alarm:
-            return Status.ALARM
-        if found.contradiction:
-            return Status.CONTRADICTION
-        return Status.OUTSIDE if found.is_clipped else Status.OK
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,73 +174,13 @@ def _join_results(*, wave: Wave, snapshot: Snapshot) -> Results:
         manifest=manifest,
         snapshot=snapshot,
         questions=tuple(
-            _read_question(question, by_name[question.name], wave.display_minimum)
+            QuestionResult.from_json(by_name[question.name], question, minimum=wave.display_minimum)
             for question in manifest.questions
             if question.is_protected
         ),
         declared=_read_declared(manifest, snapshot, minimum=wave.display_minimum),
         fixed_end=snapshot.final and ended_as_frozen(wave),
     )
-
-
-def _read_question(
-    question: ManifestQuestion, stored: Mapping[str, Any], minimum: int
-) -> QuestionResult:
-    total = stored["total"]
-    rows = {row["figure"]: row for row in stored["figures"]}
-    return QuestionResult(
-        number=question.number,
-        question=question,
-        total=total,
-        estimates=tuple(
-            _read_estimate(estimand, question, rows[estimand.name], total)
-            for estimand in estimands_of(question)
-            if total >= minimum
-        ),
-        level=stored["level"],
-        simultaneous_level=stored["together_level"],
-        alarm=stored["alarm"],
-    )
-
-
-def _read_estimate(
-    estimand: Estimand, question: ManifestQuestion, row: Mapping[str, Any], total: int
-) -> Estimate:
-    simultaneous_low, simultaneous_high = row["together"]
-    return Estimate(
-        estimand=estimand,
-        scale=_scale_of(estimand, question),
-        total=total,
-        count=row["count"],
-        raw_share=row["raw_share"],
-        estimate=row["estimate"],
-        joint_estimate=row["joint_estimate"],
-        standard_error=row["standard_error"],
-        effective_sample_size=_positive(row["effective_total"]),
-        low=row["low"],
-        high=row["high"],
-        inner_intervals=tuple(
-            InnerInterval(level=level, low=low, high=high) for level, low, high in row["guides"]
-        ),
-        simultaneous_low=simultaneous_low,
-        simultaneous_high=simultaneous_high,
-        method=row["method"],
-        simultaneous_method=row["together_method"],
-        contradiction=row["contradiction"],
-    )
-
-
-def _scale_of(estimand: Estimand, question: ManifestQuestion) -> tuple[float, float]:
-    if estimand.kind is Kind.SHARE:
-        return 0.0, 1.0
-    assert question.minimum is not None
-    assert question.maximum is not None
-    return float(question.minimum), float(question.maximum)
-
-
-def _positive(value: float | None) -> float | None:
-    """Outside [0, 1] a share has no effective number of respondents: it is left out."""
-    return value if value is not None and math.isfinite(value) and value > 0 else None
 
 
 # --- groups that are sent as they are -------------------------------------------------------------

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from aggregator.results.estimands import Among
-from aggregator.results.results import Estimate, QuestionResult, Results
+from aggregator.results.estimate import FAKE_SHARE, Estimate, Interval, QuestionResult
+from aggregator.results.results import Results
+from privacy.mechanism.fake_reports import Band
 from surveys.formatting import join_list, percent, points, whole
 
 CONTRADICTION = (
@@ -46,7 +48,7 @@ INTERVALS: dict[str, tuple[str, str]] = {
     "betting_sequence_mean": (_WATCHED, "mean-of-a-rating-scale"),
     "likelihood_ratio_mean": (_FIXED, "mean-of-a-rating-scale"),
 }
-OF_WHOM = {
+GROUPS = {
     Among.EVERYONE: "",
     Among.ASKED: "of those who were asked",
     Among.ANSWERED: "of those who were asked and answered",
@@ -59,9 +61,7 @@ INNER_INTERVALS = (
     "The thin outer line is the 95 % interval; the thicker ones inside are 80 % and 50 % intervals "
     "of the same kind, as guides."
 )
-# Of the reports, for the statement about invented ones.
-FAKE_SHARE = 0.02
-FEWEST_WORTH = 10
+SMALLEST_SAMPLE_SHOWN = 10
 EMPTY: Mapping[str, float] = MappingProxyType({})
 
 
@@ -82,204 +82,215 @@ def describe_alarm(results: Results) -> str:
     )
 
 
-def digits_for(found: Estimate) -> int:
+def digits_for(estimate: Estimate) -> int:
     """Whole points, unless the interval is so narrow that its ends would fall together."""
-    if found.is_mean:
-        least, greatest = found.scale
-        width = found.high - found.low
+    if estimate.is_mean:
+        least, greatest = estimate.estimand.scale
+        width = estimate.high - estimate.low
         return 2 if width < 0.3 else 0 if greatest - least > 300 and width > 30 else 1
-    return 0 if found.high - found.low >= 0.03 else 1
+    return 0 if estimate.high - estimate.low >= 0.03 else 1
 
 
-def write_value(found: Estimate, value: float | None, digits: int, *, unit: str = "") -> str:
+def write_value(estimate: Estimate, value: float | None, digits: int, *, unit: str = "") -> str:
     """20 %, or for a mean 3.4 hours; a dash where there is none."""
     if value is None:
         return "–"
-    if not found.is_mean:
+    if not estimate.is_mean:
         return percent(value, digits)
     return f"{value:,.{digits}f} {unit}".rstrip()
 
 
-def _write_bare(found: Estimate, value: float, digits: int) -> str:
+def _write_bare(estimate: Estimate, value: float, digits: int) -> str:
     """Without sign or unit."""
-    return f"{value:,.{digits}f}" if found.is_mean else points(value, digits)
+    return f"{value:,.{digits}f}" if estimate.is_mean else points(value, digits)
 
 
-def _write_ends(found: Estimate, low: float, high: float, digits: int) -> str:
+def _write_ends(estimate: Estimate, low: float, high: float, digits: int) -> str:
     """15 to 25 %"""
-    return f"{_write_bare(found, low, digits)} to {write_value(found, high, digits)}"
+    return f"{_write_bare(estimate, low, digits)} to {write_value(estimate, high, digits)}"
 
 
-def summarize(question: QuestionResult, found: Estimate) -> str:
+def summarize(estimate: Estimate) -> str:
     """20 % (15–25), as short as a chart needs it."""
-    if found.contradiction:
+    if estimate.contradiction:
         return "contradiction"
-    if found.tells_nothing:
+    if estimate.says_nothing:
         return "cannot tell"
-    digits = digits_for(found)
-    value = write_value(found, found.shown, digits, unit=question.question.unit)
-    low, high = (_write_bare(found, end, digits) for end in (found.low, found.high))
+    digits = digits_for(estimate)
+    value = write_value(estimate, estimate.displayed, digits, unit=estimate.unit)
+    low, high = (_write_bare(estimate, end, digits) for end in (estimate.low, estimate.high))
     return f"{value} ({low}–{high})"
 
 
-def describe_estimate(question: QuestionResult, found: Estimate) -> str:
+def describe_estimate(estimate: Estimate) -> str:
     """20 % (95 %: 15 to 25 %)."""
-    if found.contradiction:
+    if estimate.contradiction:
         return CONTRADICTION
-    if found.tells_nothing:
+    if estimate.says_nothing:
         return CANNOT_TELL
-    digits = digits_for(found)
-    ends = _write_ends(found, found.low, found.high, digits)
-    value = write_value(found, found.shown, digits, unit=question.question.unit)
-    return f"{value} ({percent(question.level)}: {ends})."
+    digits = digits_for(estimate)
+    ends = _write_ends(estimate, estimate.low, estimate.high, digits)
+    value = write_value(estimate, estimate.displayed, digits, unit=estimate.unit)
+    return f"{value} ({percent(estimate.intervals.main.level)}: {ends})."
 
 
-def describe_whom(found: Estimate) -> str:
+def describe_group(estimate: Estimate) -> str:
     """Of those who were asked and answered; empty where it is everyone."""
-    return OF_WHOM[found.estimand.of]
+    return GROUPS[estimate.estimand.of]
 
 
-def write_interval(found: Estimate, low: float, high: float) -> str:
+def write_interval(estimate: Estimate, interval: Interval | Band) -> str:
     """15.0 to 25.3 %"""
-    return _write_ends(found, low, high, 2 if found.is_mean else 1)
+    return _write_ends(estimate, interval.low, interval.high, 2 if estimate.is_mean else 1)
 
 
-def describe_fakes(question: QuestionResult, found: Estimate) -> str:
+def describe_fakes(estimate: Estimate) -> str:
     """Suppose 2 % of the reports were invented: the interval would be 13 to 28 %."""
-    band = question.band(found, fake_share=FAKE_SHARE)
-    if band is None or found.contradiction:
+    band = estimate.fake_band
+    if band is None or estimate.contradiction:
         return ""
     return (
         f"Suppose {percent(FAKE_SHARE)} of the reports were invented, which nobody can know: "
-        f"whatever they say, the interval would be {write_interval(found, band.low, band.high)}."
+        f"whatever they say, the interval would be {write_interval(estimate, band)}."
     )
 
 
-def describe_worth(question: QuestionResult, found: Estimate) -> str:
+def describe_information(estimate: Estimate) -> str:
     """1,400 codes inform like about 246 direct answers."""
-    if found.contradiction or found.effective_sample_size is None:
+    if estimate.contradiction or estimate.effective_sample_size is None:
         return ""
-    if found.effective_sample_size < FEWEST_WORTH:
+    if estimate.effective_sample_size < SMALLEST_SAMPLE_SHOWN:
         return ""  # near 0 and 1 a direct question would be all but exact: no fair measure
-    codes, direct = whole(question.total), whole(round(found.effective_sample_size))
+    codes, direct = whole(estimate.total), whole(round(estimate.effective_sample_size))
     return f"{codes} codes inform like about {direct} direct answers."
 
 
-def describe_clipping(found: Estimate) -> str:
+def describe_clipping(estimate: Estimate) -> str:
     """Why the value shown differs from the estimate; empty where it does not."""
-    if not found.is_clipped or found.estimate is None:
+    if not estimate.is_clipped or estimate.value is None:
         return ""
-    if found.is_mean:
-        least, greatest = found.scale
+    if estimate.is_mean:
+        least, greatest = estimate.estimand.scale
         return (
-            f"The unclipped estimate is {found.estimate:,.2f}. Chance in the randomized codes can "
+            f"The unclipped estimate is {estimate.value:,.2f}. Chance in the randomized codes can "
             f"put it outside {least:,.0f} to {greatest:,.0f}; no mean can be, so "
-            f"{found.shown:,.0f} is shown. Exports keep the unclipped estimate."
+            f"{estimate.displayed:,.0f} is shown. Exports keep the unclipped estimate."
         )
-    side = "below 0" if found.estimate < 0 else "above 100 %"
+    side = "below 0" if estimate.value < 0 else "above 100 %"
     return (
-        f"The unclipped estimate is {percent(found.estimate, 1)}. Chance in the randomized codes "
-        f"can put it {side}; no share of people can be, so {percent(found.shown or 0.0)} is shown. "
-        "Exports keep the unclipped estimate."
+        f"The unclipped estimate is {percent(estimate.value, 1)}. Chance in the randomized codes "
+        f"can put it {side}; no share of people can be, so {percent(estimate.displayed or 0.0)} is "
+        "shown. Exports keep the unclipped estimate."
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
-    """Everything a page says about one estimate."""
+class EstimateText:
+    """Everything that a page says about one estimate."""
 
     question: QuestionResult
-    found: Estimate
-    text: str
-    whom: str
-    sentence: str
-    worth: str
-    clipping: str
-    fakes: str
-    kind: str
-    kind_anchor: str
-    estimate: str
-    error: str
-    interval: str
-    inner_intervals: tuple[str, ...]
-    simultaneous: str
-    truth: str
+    estimate: Estimate
+    true_value: float | None
     is_first: bool  # of its question
-    says_kind: bool  # its kind of interval is not that of the estimate after it
+    says_method: bool  # its kind of interval is not that of the estimate after it
+
+    @property
+    def name(self) -> str:
+        return self.estimate.estimand.text
+
+    @property
+    def group(self) -> str:
+        return describe_group(self.estimate)
 
     @property
     def head(self) -> str:
         """The value alone, which pages set larger than the rest of its sentence."""
-        return self.sentence.partition(" (")[0]
+        return describe_estimate(self.estimate).partition(" (")[0]
 
     @property
     def tail(self) -> str:
-        return "".join(self.sentence.partition(" (")[1:])
+        return "".join(describe_estimate(self.estimate).partition(" (")[1:])
 
     @property
-    def effective(self) -> str:
-        worth = self.found.effective_sample_size
-        return "–" if worth is None or self.found.contradiction else whole(round(worth))
+    def information(self) -> str:
+        return describe_information(self.estimate)
+
+    @property
+    def clipping(self) -> str:
+        return "" if self.estimate.contradiction else describe_clipping(self.estimate)
+
+    @property
+    def fakes(self) -> str:
+        return describe_fakes(self.estimate)
+
+    @property
+    def method(self) -> str:
+        return INTERVALS[self.estimate.method][0]
+
+    @property
+    def method_anchor(self) -> str:
+        return INTERVALS[self.estimate.method][1]
+
+    @property
+    def value(self) -> str:
+        return self._write(self.estimate.value)
+
+    @property
+    def truth(self) -> str:
+        return "" if self.true_value is None else self._write(self.true_value)
+
+    @property
+    def standard_error(self) -> str:
+        error = self.estimate.standard_error
+        if error is None:
+            return "–"
+        if self.estimate.is_mean:
+            return f"{error:,.2f} {self.estimate.unit}".rstrip()
+        return f"{points(error, 1)} points"
+
+    @property
+    def interval(self) -> str:
+        return self._write_interval(self.estimate.intervals.main)
+
+    @property
+    def inner_intervals(self) -> tuple[str, ...]:
+        return tuple(map(self._write_interval, self.estimate.intervals.inner))
+
+    @property
+    def simultaneous_interval(self) -> str:
+        return self._write_interval(self.estimate.intervals.simultaneous)
+
+    @property
+    def effective_sample_size(self) -> str:
+        size = self.estimate.effective_sample_size
+        return "–" if size is None or self.estimate.contradiction else whole(round(size))
+
+    def _write(self, value: float | None) -> str:
+        digits = 2 if self.estimate.is_mean else 1
+        return write_value(self.estimate, value, digits, unit=self.estimate.unit)
+
+    def _write_interval(self, interval: Interval) -> str:
+        return "–" if self.estimate.contradiction else write_interval(self.estimate, interval)
 
 
-def write_findings(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[Finding]:
-    """Put every estimate that pages show into sentences.
+def write_texts(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[EstimateText]:
+    """Put every estimate that pages show into words.
 
     `truth` is known for a demo only; its keys are `Estimand.key`.
     """
     return [
-        _write_finding(
-            question,
-            found,
-            truth=truth.get(found.estimand.key),
+        EstimateText(
+            question=question,
+            estimate=estimate,
+            true_value=truth.get(estimate.estimand.key),
             is_first=place == 0,
-            says_kind=_kind_after(question, place) != INTERVALS[found.method],
+            says_method=_method_after(question, place) != INTERVALS[estimate.method],
         )
         for question in results.questions
-        for place, found in enumerate(question.interest)
+        for place, estimate in enumerate(question.shown)
     ]
 
 
-def _kind_after(question: QuestionResult, place: int) -> tuple[str, str] | None:
-    after = question.interest[place + 1 : place + 2]
+def _method_after(question: QuestionResult, place: int) -> tuple[str, str] | None:
+    after = question.shown[place + 1 : place + 2]
     return INTERVALS[after[0].method] if after else None
-
-
-def _write_finding(
-    question: QuestionResult,
-    found: Estimate,
-    *,
-    truth: float | None,
-    is_first: bool,
-    says_kind: bool,
-) -> Finding:
-    def ends(low: float, high: float) -> str:
-        return "–" if found.contradiction else write_interval(found, low, high)
-
-    unit = question.question.unit
-    kind, anchor = INTERVALS[found.method]
-    digits = 2 if found.is_mean else 1
-    error = found.standard_error
-    written = "–"
-    if error is not None:
-        written = f"{error:,.2f} {unit}".rstrip() if found.is_mean else f"{points(error, 1)} points"
-    return Finding(
-        question=question,
-        found=found,
-        text=found.estimand.text,
-        whom=describe_whom(found),
-        sentence=describe_estimate(question, found),
-        worth=describe_worth(question, found),
-        clipping="" if found.contradiction else describe_clipping(found),
-        fakes=describe_fakes(question, found),
-        kind=kind,
-        kind_anchor=anchor,
-        estimate=write_value(found, found.estimate, digits, unit=unit),
-        error=written,
-        interval=ends(found.low, found.high),
-        inner_intervals=tuple(ends(inner.low, inner.high) for inner in found.inner_intervals),
-        simultaneous=ends(found.simultaneous_low, found.simultaneous_high),
-        truth="" if truth is None else write_value(found, truth, digits, unit=unit),
-        is_first=is_first,
-        says_kind=says_kind,
-    )

@@ -12,8 +12,8 @@ from aggregator.results.estimates import compute_estimates
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
-# Raised whenever the same batches would give other estimates than before.
-METHOD_VERSION = 4
+# Raised whenever the same batches would give other estimates, or estimates in another form.
+METHOD_VERSION = 5
 KEPT_PER_WAVE = 200
 _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
 
@@ -51,11 +51,14 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
             "final": final,
             "total": sum(counts[0]),
             "counts": counts,
-            "estimates": compute_estimates(
-                manifest=wave.description,
-                counts=counts,
-                fixed_end=final and ended_as_frozen(wave),
-            ),
+            "estimates": [
+                result.to_json()
+                for result in compute_estimates(
+                    manifest=wave.description,
+                    counts=counts,
+                    fixed_end=final and ended_as_frozen(wave),
+                )
+            ],
         },
     )
     _drop_old_snapshots(wave=wave)

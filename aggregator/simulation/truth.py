@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from aggregator.results.estimands import Estimand, Kind, list_estimands
+from aggregator.results.estimands import Estimand, list_estimands
 from aggregator.results.results import Results
 from aggregator.results.sentences import EMPTY, describe_estimate, write_value
 from aggregator.simulation.demo import demo_of
 from aggregator.simulation.demo_surveys import DEMOS
 from aggregator.simulation.respondents import Answers, find_asked, find_code
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.questions import ANSWERED, ManifestQuestion
+from surveys.manifest.questions import ANSWERED
 from surveys.manifest.serialization import parse_manifest
 from surveys.models import Survey
 
@@ -52,24 +52,22 @@ def compute_truth(manifest: Manifest, people: Sequence[Answers]) -> dict[str, fl
     }
     truth = {}
     for estimand in list_estimands(manifest):
-        values = list(_values(estimand, questions[estimand.question], codes, people))
+        values = list(_values(estimand, codes, people))
         if values:
             truth[estimand.key] = sum(values) / len(values)
     return truth
 
 
 def _values(
-    estimand: Estimand,
-    question: ManifestQuestion,
-    codes: dict[str, list[int]],
-    people: Sequence[Answers],
+    estimand: Estimand, codes: Mapping[str, Sequence[int]], people: Sequence[Answers]
 ) -> Iterator[float]:
     """Yield 1, 0 or the number for each person in the group that the estimand describes."""
+    question = estimand.question
     gates = codes[estimand.gate] if estimand.gate else [ANSWERED] * len(people)
     for code, gate, answers in zip(codes[estimand.symbol], gates, people, strict=True):
         if gate != ANSWERED or (estimand.among is not None and code not in estimand.among):
             continue
-        if estimand.kind is Kind.SHARE:
+        if not estimand.is_mean:
             yield float(code in estimand.event)
             continue
         answer = answers[question.name]
@@ -81,7 +79,7 @@ def _values(
 def write_comparison(results: Results, truth: Mapping[str, float]) -> Iterator[str]:
     """Write a line for each estimate that pages show: the estimate and the truth."""
     for question in results.questions:
-        for found in question.interest:
-            true_value = write_value(found, truth.get(found.estimand.key), 1)
-            name = f"Q{question.number} {found.estimand.text}"
-            yield f"  {name:<34.34} {describe_estimate(question, found):<44} truth {true_value}"
+        for estimate in question.shown:
+            true_value = write_value(estimate, truth.get(estimate.estimand.key), 1)
+            name = f"Q{question.number} {estimate.estimand.text}"
+            yield f"  {name:<34.34} {describe_estimate(estimate):<44} truth {true_value}"

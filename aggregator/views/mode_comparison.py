@@ -11,8 +11,9 @@ from django.views.decorators.http import require_safe
 from aggregator.comparisons.sentences import EstimateLine, describe_standing
 from aggregator.exports.modes import respond_with_mode_comparison
 from aggregator.problems import TOO_FEW_RESPONSES
+from aggregator.results.estimate import QuestionResult
 from aggregator.results.modes import ModeComparison, compare_modes
-from aggregator.results.results import QuestionResult, Results, View
+from aggregator.results.results import Results, View
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.formatting import percent, points, whole
@@ -138,12 +139,12 @@ def _write_line(found: ModeComparison, *, pooled: bool) -> Line:
 
 
 def _write_side(name: str, result: QuestionResult) -> EstimateLine:
-    (share,) = result.interest
-    assert share.shown is not None  # of everybody who was asked
+    (share,) = result.shown
+    assert share.displayed is not None  # of everybody who was asked
     return EstimateLine(
         name=f"{name}, {whole(result.total)} people",
         anchor="estimating-a-share",
-        value=percent(share.shown),
+        value=percent(share.displayed),
         interval=_write_ends(share.low, share.high),
     )
 

@@ -12,15 +12,16 @@ from django.views.decorators.http import require_safe
 
 from aggregator.exports.tables import name_wave
 from aggregator.models import Chart
-from aggregator.results.results import QuestionResult, Results, Standing, View
+from aggregator.results.estimate import QuestionResult
+from aggregator.results.results import Results, Standing, View
 from aggregator.results.sentences import (
     CONTRADICTION,
     CONTRADICTION_CAUSES,
     INNER_INTERVALS,
-    Finding,
+    EstimateText,
     describe_alarm,
     describe_intervals,
-    write_findings,
+    write_texts,
 )
 from aggregator.simulation.truth import describe_truth, known_truth
 from aggregator.views.mode_addresses import find_addresses, view_of
@@ -38,7 +39,7 @@ def _context(view: View) -> dict[str, Any]:
     survey, wave, found = view.survey, view.wave, view.results
     is_of_coins = wave is not None and wave.mode == Mode.MANUAL
     browsers = survey.wave if is_of_coins else wave
-    findings = write_findings(found, truth=known_truth(survey)) if found else []
+    texts = write_texts(found, truth=known_truth(survey)) if found else []
     return {
         "view": view,
         "survey": survey,
@@ -49,11 +50,11 @@ def _context(view: View) -> dict[str, Any]:
         "manifest": view.manifest,
         "standing": view.standing.value,
         "state": describe_state(wave=wave, now=timezone.now()),
-        "findings": findings,
-        "questions": _group(found, findings) if found else [],
+        "texts": texts,
+        "questions": _group(found, texts) if found else [],
         "epsilons": _list_epsilons(view.manifest) if view.manifest else [],
         "has_shares": found is not None
-        and any(not figure.is_mean for question in found.questions for figure in question.interest),
+        and any(not one.is_mean for question in found.questions for one in question.shown),
         "chart_note": f"{describe_intervals(found.fixed_end)} {INNER_INTERVALS}" if found else "",
         "alarm": describe_alarm(found) if found else "",
         "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),
@@ -61,10 +62,12 @@ def _context(view: View) -> dict[str, Any]:
     }
 
 
-def _group(results: Results, findings: list[Finding]) -> list[tuple[QuestionResult, list[Finding]]]:
+def _group(
+    results: Results, texts: list[EstimateText]
+) -> list[tuple[QuestionResult, list[EstimateText]]]:
     """Every question, also one that too few were asked, with what is said about it."""
     return [
-        (question, [finding for finding in findings if finding.question is question])
+        (question, [text for text in texts if text.question is question])
         for question in results.questions
     ]
 

@@ -105,7 +105,11 @@ def assert_affair_by_unhappiness_is_found(world: World) -> None:
 
 def assert_closed_at_the_cap(world: World) -> None:
     assert world.query("SELECT state, ending FROM surveys_wave") == [("closed", "cap")]
-    methods = {f["method"] for q in world.final_snapshot()["estimates"] for f in q["figures"]}
+    methods = {
+        estimate["intervals"]["main"]["method"]
+        for question in world.final_snapshot()["estimates"]
+        for estimate in question["estimates"]
+    }
     assert methods == {"likelihood_ratio"}
 
 

@@ -39,19 +39,20 @@ def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(estimates, "LEVEL", 0.9999)
     truth = compute_truth(manifest, people)
     found = {
-        f"{question['name']} {row['figure']}": row
-        for question in estimates.compute_estimates(
+        estimate.estimand.key: estimate
+        for result in estimates.compute_estimates(
             manifest=manifest, counts=world.final_snapshot()["counts"], fixed_end=True
         )
-        for row in question["figures"]
+        for estimate in result.estimates
     }
     told = 0
     for estimand in list_estimands(manifest):
         name = estimand.key
-        row = found[name]
-        print(f"{name}: {truth[name]:.4f} [{row['low']:.4f}, {row['high']:.4f}] {row['method']}")
-        assert row["low"] <= truth[name] <= row["high"], name
-        told += (row["low"], row["high"]) != (0.0, 1.0)
+        estimate = found[name]
+        low, high = estimate.low, estimate.high
+        print(f"{name}: {truth[name]:.4f} [{low:.4f}, {high:.4f}] {estimate.method}")
+        assert low <= truth[name] <= high, name
+        told += (low, high) != (0.0, 1.0)
     assert {estimand.of for estimand in list_estimands(manifest)} == set(Among)
     assert told >= 0.9 * len(found)
 

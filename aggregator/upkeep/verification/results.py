@@ -115,7 +115,8 @@ class WaveCheck:
                 counts=self._sums,
                 fixed_end=snapshot.final and ended_as_frozen(snapshot.wave),
             )
-            if not agree(snapshot.estimates, estimates, ESTIMATE_TOLERANCE):
+            computed = [result.to_json() for result in estimates]
+            if not agree(snapshot.estimates, computed, ESTIMATE_TOLERANCE):
                 faults.append("its estimates do not match its batches")
         if faults:
             yield Difference(

@@ -425,7 +425,7 @@ class TestStratum:
             results = found[mode]
             assert results is not None
             assert results.snapshot.total == total
-            assert results.questions[0].interest[0].estimate == pytest.approx(share)
+            assert results.questions[0].shown[0].value == pytest.approx(share)
 
     @pytest.mark.slow
     def test_below_its_own_minimum_it_shows_nothing(self) -> None:
@@ -479,13 +479,13 @@ class TestStratum:
         assert results is not None
         assert results.snapshot.total == people
         for question, truth in zip(results.questions, yes, strict=True):
-            [estimate] = question.interest
-            assert estimate.estimate is not None
+            [estimate] = question.shown
+            assert estimate.value is not None
             assert estimate.standard_error is not None
             margin = 4.892 * estimate.standard_error
-            print(f"truth={truth / people} estimate={estimate.estimate:.3f} ± {margin:.3f}")
+            print(f"truth={truth / people} estimate={estimate.value:.3f} ± {margin:.3f}")
             assert margin < 0.25, "or nothing would be tested"
-            assert abs(estimate.estimate - truth / people) < margin
+            assert abs(estimate.value - truth / people) < margin
 
     def test_its_design_is_that_of_the_rule(self) -> None:
         manifest = parse_manifest(bytes(make_coins(flips=40).manifest))

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from aggregator.batches.columns import Columns
-from aggregator.results.estimands import Among, Estimand, Kind, estimands_of, list_estimands
+from aggregator.results.estimands import Among, Estimand, EstimandKind, estimands_of, list_estimands
+from aggregator.results.estimate import Estimate, Intervals, QuestionResult
 from aggregator.results.estimates import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.intervals import confidence_sequence, simultaneous_level
@@ -223,28 +224,24 @@ def true_value(question: ManifestQuestion, name: str, people: list[Person]) -> f
     return share(given, [answer for answer in given if answer == int(name)])
 
 
-def rows_of(found: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
-    return {
-        (question["name"], row["figure"]): row for question in found for row in question["figures"]
-    }
+def estimates_of(found: list[QuestionResult]) -> list[Estimate]:
+    return [estimate for result in found for estimate in result.estimates]
 
 
-def check_truth(manifest: Manifest, people: list[Person], found: list[dict[str, Any]]) -> None:
-    rows = rows_of(found)
-    by_name = {question.name: question for question in manifest.questions}
-    estimands = list_estimands(manifest)
-    assert list(rows) == [(estimand.question, estimand.name) for estimand in estimands]
-    for (name, estimand), row in rows.items():
-        truth = true_value(by_name[name], estimand, people)
-        assert row["estimate"] == pytest.approx(truth, abs=1e-9), (name, estimand)
-        guides = [(low, high) for _, low, high in row["guides"]]
-        for low, high in ((row["low"], row["high"]), row["together"], *guides):
-            assert low - 1e-9 <= truth <= high + 1e-9, (name, estimand)
-            assert high - low < 0.01, (name, estimand)
-        assert not row["contradiction"]
-        if row["joint_estimate"] is not None:
-            assert row["joint_estimate"] == pytest.approx(truth, abs=1e-9)
-    assert not any(question["alarm"] for question in found)
+def check_truth(manifest: Manifest, people: list[Person], found: list[QuestionResult]) -> None:
+    estimates = estimates_of(found)
+    assert [estimate.estimand for estimate in estimates] == list_estimands(manifest)
+    for estimate in estimates:
+        estimand, intervals = estimate.estimand, estimate.intervals
+        truth = true_value(estimand.question, estimand.name, people)
+        assert estimate.value == pytest.approx(truth, abs=1e-9), estimand.key
+        for interval in (intervals.main, intervals.simultaneous, *intervals.inner):
+            assert interval.low - 1e-9 <= truth <= interval.high + 1e-9, estimand.key
+            assert interval.high - interval.low < 0.01, estimand.key
+        assert not estimate.contradiction
+        if estimate.joint_value is not None:
+            assert estimate.joint_value == pytest.approx(truth, abs=1e-9)
+    assert not any(result.alarm for result in found)
 
 
 @pytest.mark.slow
@@ -255,11 +252,22 @@ def test_exact_expected_counts_return_the_truth_of_every_estimand(fixed_end: boo
         manifest=EVERY_TYPE, counts=expected_counts(EVERY_TYPE, people), fixed_end=fixed_end
     )
     check_truth(EVERY_TYPE, people, found)
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    check_what_is_stored(found)
     watched = {"confidence_sequence", "dirichlet_sequence", "betting_sequence_mean"}
-    for row in rows_of(found).values():
-        for method in (row["method"], row["together_method"]):
-            assert (method.removesuffix("_ratio") in watched) == (not fixed_end)
+    for estimate in estimates_of(found):
+        for interval in (estimate.intervals.main, estimate.intervals.simultaneous):
+            assert (interval.method.removesuffix("_ratio") in watched) == (not fixed_end)
+
+
+def check_what_is_stored(found: list[QuestionResult]) -> None:
+    """A snapshot's JSON is read back as the very same estimates."""
+    for result in found:
+        row = result.to_json()
+        stored = json.loads(json.dumps(row, allow_nan=False))
+        assert stored == row
+        assert QuestionResult.from_json(stored, result.question, minimum=1) == result
+        too_few = QuestionResult.from_json(stored, result.question, minimum=result.total + 1)
+        assert too_few == replace(result, estimates=())
 
 
 @pytest.mark.slow
@@ -272,7 +280,7 @@ def test_of_random_subsets_too_those_who_were_not_drawn_do_not_count(fixed_end: 
     assert len(counts) == len(Columns.of(manifest).ks)
     found = compute_estimates(manifest=manifest, counts=counts, fixed_end=fixed_end)
     for question in found:  # but for cells that were rounded
-        assert abs(question["total"] - REPORTS * 4 / 15) < 5
+        assert abs(question.total - REPORTS * 4 / 15) < 5
     check_truth(manifest, people, found)
 
 
@@ -304,13 +312,19 @@ def test_what_is_not_randomized_has_no_estimands() -> None:
 # --- which interval -------------------------------------------------------------------------------
 
 
+def ends_from_outside(intervals: Intervals) -> list[float]:
+    """From the lowest low end to the highest high end."""
+    inwards = [intervals.simultaneous, intervals.main, *reversed(intervals.inner)]
+    return [each.low for each in inwards] + [each.high for each in reversed(inwards)]
+
+
 def estimate_one(
     question: ManifestQuestion, counts: list[list[int]], *, fixed_end: bool = False
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Estimate]:
     [found] = compute_estimates(
         manifest=make_manifest([question]), counts=counts, fixed_end=fixed_end
     )
-    return {row["figure"]: row for row in found["figures"]}
+    return {estimate.estimand.name: estimate for estimate in found.estimates}
 
 
 def find(estimands: Iterable[Estimand], name: str) -> Estimand:
@@ -327,13 +341,14 @@ def test_several_codes_are_the_others_turned_round() -> None:
         other_probability=question.mechanism.other_probability,
         slope=question.mechanism.slope,
     )
-    assert rows["yes"]["count"] == 500
-    assert rows["yes"]["low"] == pytest.approx(1 - float(no.high))
-    assert rows["yes"]["high"] == pytest.approx(1 - float(no.low))
+    assert rows["yes"].count == 500
+    assert rows["yes"].low == pytest.approx(1 - float(no.high))
+    assert rows["yes"].high == pytest.approx(1 - float(no.low))
     # Behind a refusal the same share is one of those who answered.
     behind = estimate_one(make_question("q1", "follow_up", refusal=True), [[400, 200, 200, 200]])
-    assert behind["yes"]["low"] < behind["yes"]["estimate"] < behind["yes"]["high"]
-    assert behind["yes"]["method"] == "dirichlet_sequence"
+    assert behind["yes"].value is not None
+    assert behind["yes"].low < behind["yes"].value < behind["yes"].high
+    assert behind["yes"].method == "dirichlet_sequence"
 
 
 def test_an_item_behind_a_gate_has_both_intervals_at_half_the_error() -> None:
@@ -343,9 +358,9 @@ def test_an_item_behind_a_gate_has_both_intervals_at_half_the_error() -> None:
     rows = estimate_one(question, counts)
     together = simultaneous_level(LEVEL, shares=4)
     for level, ends in (
-        (LEVEL, (rows["1"]["low"], rows["1"]["high"])),
-        (together, rows["1"]["together"]),
-        *((level, (low, high)) for level, low, high in rows["1"]["guides"]),
+        (LEVEL, (rows["1"].low, rows["1"].high)),
+        (together, rows["1"].intervals.simultaneous.ends),
+        *((inner.level, inner.ends) for inner in rows["1"].intervals.inner),
     ):
         part, whole = (
             confidence_sequence(
@@ -361,8 +376,8 @@ def test_an_item_behind_a_gate_has_both_intervals_at_half_the_error() -> None:
             part=(float(part.low), float(part.high)), whole=(float(whole.low), float(whole.high))
         )
         assert ends == pytest.approx(expected)
-    assert rows["1"]["method"] == "confidence_sequence_ratio"
-    assert rows["1"]["estimate"] == pytest.approx(0.3 / 0.9)
+    assert rows["1"].method == "confidence_sequence_ratio"
+    assert rows["1"].value == pytest.approx(0.3 / 0.9)
 
 
 def test_where_nobody_seems_to_have_answered_an_item_has_no_share() -> None:
@@ -371,8 +386,8 @@ def test_where_nobody_seems_to_have_answered_an_item_has_no_share() -> None:
         rows = estimate_one(
             question, [[240, 760], [740, 260], [750, 250], [750, 250]], fixed_end=fixed_end
         )
-        assert (rows["1"]["estimate"], rows["1"]["standard_error"]) == (None, None)
-        assert (rows["1"]["low"], rows["1"]["high"]) == (0, 1)
+        assert (rows["1"].value, rows["1"].standard_error) == (None, None)
+        assert (rows["1"].low, rows["1"].high) == (0, 1)
 
 
 @pytest.mark.parametrize("fixed_end", [True, False])
@@ -384,10 +399,10 @@ def test_a_rounded_number_is_estimated_as_its_bit(fixed_end: bool, refusal: bool
     expected = estimate_range_mean(
         counts=counts, mechanism=question.mechanism, minimum=-5, maximum=20, fixed_end=fixed_end
     )
-    assert row["estimate"] == pytest.approx(expected.mean)
-    assert row["standard_error"] == pytest.approx(expected.standard_error)
-    assert [row["low"], row["high"]] == pytest.approx([expected.low, expected.high])
-    assert (row["method"], row["effective_total"]) == (expected.method, None)
+    assert row.value == pytest.approx(expected.mean)
+    assert row.standard_error == pytest.approx(expected.standard_error)
+    assert [row.low, row.high] == pytest.approx([expected.low, expected.high])
+    assert (row.method, row.effective_sample_size) == (expected.method, None)
 
 
 @pytest.mark.slow
@@ -397,21 +412,19 @@ def test_inner_intervals_lie_inside_and_simultaneous_ones_outside_for_every_esti
     shown = sum(estimand.shown for estimand in list_estimands(EVERY_TYPE))
     for fixed_end in (True, False):
         found = compute_estimates(manifest=EVERY_TYPE, counts=counts, fixed_end=fixed_end)
-        levels = {question["together_level"] for question in found}
+        levels = {result.simultaneous_level for result in found}
         assert levels == {simultaneous_level(LEVEL, shares=shown)}
-        for key, row in rows_of(found).items():
-            (half, half_low, half_high), (most, most_low, most_high) = row["guides"]
-            assert (half, most) == (0.5, 0.8)
-            low, high = row["together"]
-            ends = [low, row["low"], most_low, half_low, half_high, most_high, row["high"], high]
-            assert ends == sorted(ends), key
+        for estimate in estimates_of(found):
+            assert [inner.level for inner in estimate.intervals.inner] == [0.5, 0.8]
+            ends = ends_from_outside(estimate.intervals)
+            assert ends == sorted(ends), estimate.estimand.key
 
 
 def test_only_one_of_yes_and_no_counts_as_shown() -> None:
     estimands = list(estimands_of(make_question("q1", "yes_no", refusal=True)))
     assert [estimand.name for estimand in estimands] == ["1", "0", "refused"]
     assert [estimand.shown for estimand in estimands] == [True, False, True]
-    assert find(estimands, "1").kind is Kind.SHARE
+    assert find(estimands, "1").kind is EstimandKind.SHARE
 
 
 # --- alarm ---------------------------------------------------------------------------------------
@@ -427,9 +440,9 @@ def test_the_alarm_watches_every_code_of_every_symbol() -> None:
             [found] = compute_estimates(
                 manifest=make_manifest([question]), counts=counts, fixed_end=fixed_end
             )
-            assert found["alarm"]
+            assert found.alarm
     [found] = compute_estimates(manifest=make_manifest([question]), counts=quiet, fixed_end=True)
-    assert not found["alarm"]
+    assert not found.alarm
 
 
 @pytest.mark.slow
@@ -451,6 +464,6 @@ def test_the_alarm_s_level_counts_every_code_of_larger_questions() -> None:
             slope=mechanism.slope,
             level=level,
         ).contradiction.any()
-        assert found["alarm"] == bool(expected)
-        seen.add(found["alarm"])
+        assert found.alarm == bool(expected)
+        seen.add(found.alarm)
     assert seen == {True, False}

@@ -48,11 +48,11 @@ def test_questions_of_unlike_k_and_strength_are_estimated_side_by_side() -> None
     found = compute_estimates(manifest=make_manifest(*questions), counts=counts, fixed_end=True)
     for question, cells, result in zip(questions, counts, found, strict=True):
         alone = estimate_shares(counts=cells, mechanism=question.mechanism)
-        codes = result["figures"]
-        assert [code["count"] for code in codes] == cells
-        assert [code["estimate"] for code in codes] == pytest.approx(list(alone.shares))
-        assert [code["joint_estimate"] for code in codes] == pytest.approx(list(alone.joint_shares))
-        errors = [code["standard_error"] for code in codes]
+        codes = result.estimates
+        assert [code.count for code in codes] == cells
+        assert [code.value for code in codes] == pytest.approx(list(alone.shares))
+        assert [code.joint_value for code in codes] == pytest.approx(list(alone.joint_shares))
+        errors = [code.standard_error for code in codes]
         assert errors == pytest.approx(list(alone.standard_errors))
         interval = likelihood_ratio(
             successes=cells,
@@ -60,26 +60,26 @@ def test_questions_of_unlike_k_and_strength_are_estimated_side_by_side() -> None
             other_probability=question.mechanism.other_probability,
             slope=question.mechanism.slope,
         )
-        assert [code["low"] for code in codes] == pytest.approx(list(interval.low), abs=1e-12)
-        assert [code["high"] for code in codes] == pytest.approx(list(interval.high), abs=1e-12)
+        assert [code.low for code in codes] == pytest.approx(list(interval.low), abs=1e-12)
+        assert [code.high for code in codes] == pytest.approx(list(interval.high), abs=1e-12)
 
 
-def test_guides_lie_inside_and_all_together_outside() -> None:
+def test_inner_intervals_lie_inside_and_simultaneous_ones_outside() -> None:
     manifest = make_manifest(make_question(1), make_question(2))
     for fixed_end in (False, True):
         [first, _] = compute_estimates(
             manifest=manifest, counts=[[600, 400], [550, 450]], fixed_end=fixed_end
         )
-        for code in first["figures"]:
-            (half, half_low, half_high), (most, most_low, most_high) = code["guides"]
-            assert (half, most) == (0.5, 0.8)
-            low, high = code["together"]
-            ends = [low, code["low"], most_low, half_low, half_high, most_high, code["high"], high]
+        for code in first.estimates:
+            half, most = code.intervals.inner
+            assert (half.level, most.level) == (0.5, 0.8)
+            inwards = [code.intervals.simultaneous, code.intervals.main, most, half]
+            ends = [each.low for each in inwards] + [each.high for each in reversed(inwards)]
             assert ends == sorted(ends)
             assert len(set(ends)) == 8
 
 
-def test_all_together_counts_the_shares_that_are_shown() -> None:
+def test_simultaneous_intervals_count_the_shares_that_are_shown() -> None:
     questions = [make_question(1), make_question(2, k=4)]
     shown = [[f.name for f in estimands_of(question) if f.shown] for question in questions]
     assert shown == [["1"], ["0", "1", "2", "3"]]
@@ -88,12 +88,12 @@ def test_all_together_counts_the_shares_that_are_shown() -> None:
         counts=[[600, 400], [400, 300, 200, 100]],
         fixed_end=False,
     )
-    assert {round(result["together_level"], 12) for result in found} == {0.99}
+    assert {round(result.simultaneous_level, 12) for result in found} == {0.99}
     expected = confidence_sequence(
         successes=400, total=1000, other_probability=0.25, slope=0.5, level=0.99
     )
-    assert found[0]["figures"][1]["together"] == pytest.approx(
-        [float(expected.low), float(expected.high)]
+    assert found[0].estimates[1].intervals.simultaneous.ends == pytest.approx(
+        (float(expected.low), float(expected.high))
     )
 
 
@@ -101,15 +101,15 @@ def test_few_reports_at_little_noise_get_the_guaranteed_interval() -> None:
     question = make_question(1, flips=2)
     mechanism = question.mechanism
     [found] = compute_estimates(manifest=make_manifest(question), counts=[[45, 5]], fixed_end=True)
-    assert {row["method"] for row in found["figures"]} == {"clopper_pearson"}
-    assert found["level"] == LEVEL
+    assert {row.method for row in found.estimates} == {"clopper_pearson"}
+    assert found.level == LEVEL
     expected = clopper_pearson(
         successes=5,
         total=50,
         other_probability=mechanism.other_probability,
         slope=mechanism.slope,
     )
-    assert found["figures"][1]["low"] == pytest.approx(float(expected.low), abs=1e-12)
+    assert found.estimates[1].low == pytest.approx(float(expected.low), abs=1e-12)
 
 
 def test_the_alarm_waits_for_more_than_a_contradiction() -> None:
@@ -121,10 +121,10 @@ def test_the_alarm_waits_for_more_than_a_contradiction() -> None:
         found = compute_estimates(
             manifest=manifest, counts=[[1000 - yes, yes], *fine], fixed_end=False
         )
-        assert not any(result["alarm"] for result in found[1:])
-        contradicts = {row["contradiction"] for row in found[0]["figures"]}
+        assert not any(result.alarm for result in found[1:])
+        contradicts = {row.contradiction for row in found[0].estimates}
         assert len(contradicts) == 1
-        seen.add((contradicts.pop(), found[0]["alarm"]))
+        seen.add((contradicts.pop(), found[0].alarm))
     # First it contradicts at 95 %, and only further out is there an alarm.
     assert seen == {(False, False), (True, False), (True, True)}
 
@@ -133,6 +133,6 @@ def test_an_alarm_does_not_need_an_interval_that_can_be_empty() -> None:
     [found] = compute_estimates(
         manifest=make_manifest(make_question(1)), counts=[[850, 150]], fixed_end=True
     )
-    assert {row["method"] for row in found["figures"]} == {"likelihood_ratio"}
-    assert not any(row["contradiction"] for row in found["figures"])
-    assert found["alarm"]
+    assert {row.method for row in found.estimates} == {"likelihood_ratio"}
+    assert not any(row.contradiction for row in found.estimates)
+    assert found.alarm

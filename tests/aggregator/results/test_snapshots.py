@@ -28,6 +28,14 @@ pytestmark = pytest.mark.django_db
 ROWS = [bytes([i < 22, i % 2, i >= 32]) for i in range(40)]
 
 
+def methods_of(snapshot: Snapshot) -> set[str]:
+    return {
+        estimate["intervals"]["main"]["method"]
+        for question in snapshot.estimates
+        for estimate in question["estimates"]
+    }
+
+
 def seal_all(wave: Wave) -> None:
     while seal_next_batch(wave_id=wave.pk):
         pass
@@ -51,9 +59,9 @@ def test_the_two_coin_estimate_is_twice_the_share_less_a_half() -> None:
     snapshot = update_snapshot(wave_id=wave.pk)
     assert snapshot is not None
     assert (snapshot.total, snapshot.counts) == (40, [[18, 22], [20, 20], [32, 8]])
-    yes = [question["figures"][0] for question in snapshot.estimates]
+    yes = [question["estimates"][0] for question in snapshot.estimates]
     # 2·22/40 − ½ = 0.6, 2·20/40 − ½ = 0.5, 2·8/40 − ½ = −0.1: stored unclipped
-    assert [code["estimate"] for code in yes] == pytest.approx([0.6, 0.5, -0.1], abs=1e-12)
+    assert [code["value"] for code in yes] == pytest.approx([0.6, 0.5, -0.1], abs=1e-12)
     # √(0.55·0.45/40)/½
     assert yes[0]["standard_error"] == pytest.approx(0.157321327225523, abs=1e-12)
 
@@ -78,7 +86,9 @@ def test_the_interval_depends_on_how_the_wave_ended(
     snapshot = update_snapshot(wave_id=wave.pk)
     assert snapshot is not None
     assert snapshot.final
-    assert {f["method"] for q in snapshot.estimates for f in q["figures"]} == {method}
+    assert {
+        e["intervals"]["main"]["method"] for q in snapshot.estimates for e in q["estimates"]
+    } == {method}
 
 
 def test_a_larger_wave_that_ended_as_frozen_has_the_shorter_interval() -> None:
@@ -88,7 +98,9 @@ def test_a_larger_wave_that_ended_as_frozen_has_the_shorter_interval() -> None:
     seal_all(wave)
     snapshot = update_snapshot(wave_id=wave.pk)
     assert snapshot is not None
-    assert {f["method"] for q in snapshot.estimates for f in q["figures"]} == {"likelihood_ratio"}
+    assert {
+        e["intervals"]["main"]["method"] for q in snapshot.estimates for e in q["estimates"]
+    } == {"likelihood_ratio"}
 
 
 def test_a_snapshot_of_an_older_method_is_made_again() -> None:
@@ -138,7 +150,10 @@ def test_while_a_wave_is_open_only_the_sequence_is_shown() -> None:
     assert snapshot is not None
     assert not snapshot.final
     assert snapshot.estimates[0]["level"] == 0.95
-    assert snapshot.estimates[0]["figures"][0]["method"] == "confidence_sequence"
+    assert (
+        snapshot.estimates[0]["estimates"][0]["intervals"]["main"]["method"]
+        == "confidence_sequence"
+    )
 
 
 def test_a_snapshot_taken_between_closing_and_the_last_batch_is_not_final() -> None:
@@ -149,7 +164,7 @@ def test_a_snapshot_taken_between_closing_and_the_last_batch_is_not_final() -> N
     early = update_snapshot(wave_id=wave.pk)
     assert early is not None
     assert (early.through_batch, early.final) == (1, False)
-    assert early.estimates[0]["figures"][0]["method"] == "confidence_sequence"
+    assert methods_of(early) == {"confidence_sequence"}
     seal_all(wave)
     assert list(find_waves_to_estimate()) == [wave]
     late = update_snapshot(wave_id=wave.pk)
@@ -224,5 +239,5 @@ def test_exact_expected_counts_give_back_the_truth() -> None:
     seal_all(wave)
     snapshot = update_snapshot(wave_id=wave.pk)
     assert snapshot is not None
-    shares = [question["figures"][0]["estimate"] for question in snapshot.estimates]
+    shares = [question["estimates"][0]["value"] for question in snapshot.estimates]
     assert shares == pytest.approx([3 / 4, 1 / 4, 1 / 4], abs=1e-9)

@@ -174,7 +174,7 @@ def change_a_sum() -> None:
 
 def change_the_twelfth_digit() -> None:
     stored = snapshot(3)
-    code = stored.estimates[1]["figures"][0]
+    code = stored.estimates[1]["estimates"][0]["intervals"]["main"]
     code["high"] = float(f"{code['high']:.12f}") + 1e-12
     stored.save(update_fields=["estimates"])
 

@@ -1,0 +1,254 @@
+"""An estimate from the estimator to page, CSV and API, and its form in a stored snapshot.
+
+Everything that shows an estimate reads it here, so each of its fields has one name and one
+meaning. Nothing is clipped except for display.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from enum import StrEnum
+from typing import Any
+
+from aggregator.results.estimands import Estimand, estimands_of
+from privacy.mechanism.fake_reports import Band, robustness_band
+from surveys.manifest.questions import ManifestQuestion
+
+# The share of the reports that may be invented, for the statement about invented reports.
+FAKE_SHARE = 0.02
+
+
+class Status(StrEnum):
+    """What to know about an estimate before using it; a column of estimates.csv."""
+
+    OK = "ok"
+    OUTSIDE = "outside_0_1"
+    CONTRADICTION = "contradiction"  # with the 95 % interval
+    ALARM = "alarm"  # with the alarm's own interval, which holds at every look
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    low: float
+    high: float
+    level: float
+    method: str
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    def complement(self) -> Interval:
+        """Return the interval of one less the share."""
+        return replace(self, low=1 - self.high, high=1 - self.low)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intervals:
+    """The intervals of one estimate.
+
+    `inner` intervals lie inside the main one and cover less reliably at small n. The
+    `simultaneous` interval holds at once with those of all estimates that the page shows.
+    """
+
+    main: Interval
+    inner: tuple[Interval, ...]
+    simultaneous: Interval
+
+    def change(self, one: Callable[[Interval], Interval]) -> Intervals:
+        return Intervals(
+            main=one(self.main),
+            inner=tuple(one(interval) for interval in self.inner),
+            simultaneous=one(self.simultaneous),
+        )
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Intervals:
+        return cls(
+            main=Interval(**stored["main"]),
+            inner=tuple(Interval(**interval) for interval in stored["inner"]),
+            simultaneous=Interval(**stored["simultaneous"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Levels:
+    """The confidence levels of the intervals of one estimate."""
+
+    main: float
+    inner: tuple[float, ...]
+    simultaneous: float
+
+    @property
+    def distinct(self) -> frozenset[float]:
+        return frozenset((self.main, self.simultaneous, *self.inner))
+
+    def halve_errors(self) -> Levels:
+        """Return the levels for two intervals that must both hold at these levels."""
+        return Levels(
+            main=_halve_error(self.main),
+            inner=tuple(map(_halve_error, self.inner)),
+            simultaneous=_halve_error(self.simultaneous),
+        )
+
+    def find(self, interval_at: Callable[[float], Interval]) -> Intervals:
+        return Intervals(
+            main=interval_at(self.main),
+            inner=tuple(map(interval_at, self.inner)),
+            simultaneous=interval_at(self.simultaneous),
+        )
+
+
+def _halve_error(level: float) -> float:
+    return (1 + level) / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """The estimate of one share or mean, with its intervals. Shares are fractions.
+
+    The value is None where a ratio cannot be formed because nobody seems to have answered. Only
+    a share of everybody who was asked has a joint value and an effective sample size; the latter
+    is also missing where the share lies outside (0, 1).
+    """
+
+    estimand: Estimand
+    total: int  # reports in which the question was asked
+    count: int  # reports that show the event
+    value: float | None
+    joint_value: float | None = None
+    standard_error: float | None
+    effective_sample_size: float | None = None
+    intervals: Intervals
+    contradiction: bool
+    alarm: bool = False  # of the question
+
+    @property
+    def raw_share(self) -> float:
+        return self.count / self.total
+
+    @property
+    def low(self) -> float:
+        return self.intervals.main.low
+
+    @property
+    def high(self) -> float:
+        return self.intervals.main.high
+
+    @property
+    def method(self) -> str:
+        return self.intervals.main.method
+
+    @property
+    def is_mean(self) -> bool:
+        return self.estimand.is_mean
+
+    @property
+    def unit(self) -> str:
+        return self.estimand.question.unit if self.is_mean else ""
+
+    @property
+    def displayed(self) -> float | None:
+        """The value clipped to the possible range."""
+        least, greatest = self.estimand.scale
+        return None if self.value is None else min(max(self.value, least), greatest)
+
+    @property
+    def is_clipped(self) -> bool:
+        return self.displayed != self.value
+
+    @property
+    def says_nothing(self) -> bool:
+        return self.intervals.main.ends == self.estimand.scale
+
+    @property
+    def status(self) -> Status:
+        if self.alarm:
+            return Status.ALARM
+        if self.contradiction:
+            return Status.CONTRADICTION
+        return Status.OUTSIDE if self.is_clipped else Status.OK
+
+    @property
+    def fake_band(self) -> Band | None:
+        """The interval if FAKE_SHARE of the reports were invented, whatever they say.
+
+        It exists only for shares of everybody who was asked: a ratio moves in other ways.
+        """
+        estimand, question = self.estimand, self.estimand.question
+        if self.is_mean or estimand.gate or estimand.among is not None:
+            return None
+        # Without a ratio to a gate, the event of a question with a gate is a code of the gate.
+        mechanism = question.gate_mechanism if question.has_gate else question.mechanism
+        main = self.intervals.main
+        own = main.complement() if estimand.is_complement else main
+        band = robustness_band(
+            low=own.low, high=own.high, fake_share=FAKE_SHARE, mechanism=mechanism
+        )
+        return Band(low=1 - band.high, high=1 - band.low) if estimand.is_complement else band
+
+    def to_json(self) -> dict[str, Any]:
+        row = {field.name: getattr(self, field.name) for field in fields(self)}
+        intervals = asdict(self.intervals)
+        intervals["inner"] = list(intervals["inner"])
+        return row | {"estimand": self.estimand.name, "intervals": intervals}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any], estimand: Estimand) -> Estimate:
+        intervals = Intervals.from_json(stored["intervals"])
+        return cls(**{**stored, "estimand": estimand, "intervals": intervals})
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionResult:
+    """All estimates of one question; none if it was asked of fewer than the display minimum."""
+
+    question: ManifestQuestion
+    total: int  # reports in which the question was asked
+    level: float
+    simultaneous_level: float
+    alarm: bool  # its design could not plausibly have produced these codes, at any look
+    estimates: tuple[Estimate, ...]
+
+    @property
+    def number(self) -> int:
+        return self.question.number
+
+    @property
+    def shown(self) -> tuple[Estimate, ...]:
+        """The estimates on pages and in charts: for yes/no questions only that of Yes."""
+        return tuple(estimate for estimate in self.estimates if estimate.estimand.shown)
+
+    @property
+    def contradiction(self) -> bool:
+        return any(estimate.contradiction for estimate in self.estimates)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.question.name,
+            "total": self.total,
+            "level": self.level,
+            "simultaneous_level": self.simultaneous_level,
+            "alarm": self.alarm,
+            "estimates": [estimate.to_json() for estimate in self.estimates],
+        }
+
+    @classmethod
+    def from_json(
+        cls, stored: Mapping[str, Any], question: ManifestQuestion, *, minimum: int
+    ) -> QuestionResult:
+        """Read the part of a snapshot about one question, for a display minimum."""
+        rows = {row["estimand"]: row for row in stored["estimates"]}
+        return cls(
+            question=question,
+            total=stored["total"],
+            level=stored["level"],
+            simultaneous_level=stored["simultaneous_level"],
+            alarm=stored["alarm"],
+            estimates=tuple(
+                Estimate.from_json(rows[estimand.name], estimand)
+                for estimand in estimands_of(question)
+                if stored["total"] >= minimum
+            ),
+        )
