@@ -119,7 +119,7 @@ def test_a_snapshot_of_an_older_method_is_made_again() -> None:
     assert not find_waves_to_estimate().exists()
 
 
-@pytest.mark.parametrize("key", ["figure", "low", "name"])
+@pytest.mark.parametrize("key", ["estimand", "low", "name"])
 def test_a_snapshot_with_unknown_names_is_computed_again(key: str) -> None:
     """As a half-applied upgrade leaves it: the version is right, a name inside is not."""
     wave = make_wave(display_minimum=10)
