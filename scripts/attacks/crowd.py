@@ -1,4 +1,4 @@
-"""Respondents who keep sending, each another report, while a test does harm."""
+"""Respondents who keep sending, each a different report, while a test does harm."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class History:
             assert reply.json()["type"] in ("/problems/database-unavailable", "/problems/busy")
 
     def retry_the_rest(self) -> None:
-        """As browsers do: the same bytes until they are acknowledged, and then once more."""
+        """Send the same bytes until they are acknowledged, as browsers do, and then once more."""
         with self.target.client() as client:
             for number, reply in self.replies.items():
                 if reply is None or reply.status_code == 503:

@@ -7,11 +7,11 @@ import shutil
 from playwright.sync_api import Browser, BrowserType
 
 ARGUMENTS = (
-    # In containers there is neither a user namespace nor much shared memory.
+    # Containers have no user namespace and little shared memory.
     "--no-sandbox",
     "--disable-dev-shm-usage",
     "--disable-gpu",
-    # Nothing but the pages under test may talk to anybody.
+    # Only the pages under test may use the network.
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",

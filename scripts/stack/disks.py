@@ -19,7 +19,7 @@ class SmallDisk:
         return self.folder / "ballast"
 
     def fill(self) -> None:
-        """Leave not a byte."""
+        """Fill the disk to the last byte."""
         with suppress(OSError), self._ballast.open("ab", buffering=0) as file:
             while True:
                 file.write(bytes(65_536))
@@ -30,7 +30,7 @@ class SmallDisk:
 
 @contextmanager
 def small_disk(folder: Path, *, megabytes: int, owner: int = 0) -> Iterator[SmallDisk | None]:
-    """Mount one at a folder; None where only root may mount."""
+    """Mount a small disk at a folder; None if this user may not mount."""
     options = f"size={megabytes}m,uid={owner},mode=0700"
     mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
     allowed = os.geteuid() == 0 and subprocess.run(mount, check=False).returncode == 0

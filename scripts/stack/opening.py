@@ -1,4 +1,4 @@
-"""Opening surveys in a Murmur that runs in other processes, and what reports to them need."""
+"""Opens surveys in a Murmur that runs in other processes, and makes reports to them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from aggregator.intake.wire import encode_report
 from scripts.stack.stack import Stack
 from scripts.stack.world import OWNER
 
-# `manage.py shell` sets Django up and has the project's folder on its path. Values are passed
-# as Python writes them, dates included.
+# `manage.py shell` sets Django up with the project's folder on its path. Values are passed in
+# Python's own notation, dates included.
 _CALL = """
 import datetime
 from scripts.stack.opening import _open_here
@@ -29,7 +29,7 @@ class OpenWave:
 
     @property
     def manifest(self) -> str:
-        """The hash as reports carry it."""
+        """The hash in the form that reports carry."""
         return base64.urlsafe_b64encode(self.manifest_hash).rstrip(b"=").decode()
 
     def body(self, symbols: bytes, *, report_id: bytes = b"") -> bytes:
@@ -43,7 +43,7 @@ class OpenWave:
 def open_surveys(
     stack: Stack, surveys: Sequence[Mapping[str, Any]], *, questions: int, flips: int = 25
 ) -> list[OpenWave]:
-    """Open one survey of yes/no questions for each of the settings; its owner need not exist."""
+    """Open one survey of yes/no questions for each of the settings. Make the owner if needed."""
     code = _CALL.format(surveys=list(map(dict, surveys)), questions=questions, flips=flips)
     rows = [line.split() for line in stack.manage("shell", "-v", "0", "-c", code).splitlines()]
     return [OpenWave(int(pk), slug, bytes.fromhex(digest)) for pk, slug, digest in rows]

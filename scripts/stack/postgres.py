@@ -28,7 +28,7 @@ def _state_and_parent(pid: int) -> tuple[str, int] | None:
         content = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    # "pid (name) state parent …"; the name may hold anything but is in brackets.
+    # "pid (name) state parent …"; the name is in brackets and may contain anything.
     state, parent, *_ = content.rpartition(")")[2].split()
     return state, int(parent)
 
@@ -44,10 +44,10 @@ def _children(parent: int) -> list[int]:
 
 
 class Postgres:
-    """initdb and postgres as an unprivileged user; PostgreSQL refuses to run as root."""
+    """Runs initdb and postgres as an unprivileged user: PostgreSQL refuses to run as root."""
 
     def __init__(self) -> None:
-        # Not pytest's folder: that is closed to the unprivileged user.
+        # Not pytest's folder, which the unprivileged user cannot enter.
         self.folder = Path(tempfile.mkdtemp(prefix="murmur-postgres-"))
         self.folder.chmod(0o755)
         self.port = free_port()
@@ -96,7 +96,7 @@ class Postgres:
         )
 
     def start(self, *, settings: Mapping[str, str] | None = None) -> None:
-        """`settings` are of postgresql.conf, for this start only."""
+        """`settings` are settings of postgresql.conf for this start only."""
         options = [f"-c{name}={value}" for name, value in (settings or {}).items()]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -163,7 +163,7 @@ class Postgres:
 
 @contextmanager
 def running_postgres(*, settings: Mapping[str, str] | None = None) -> Iterator[Postgres]:
-    """One with `settings` of postgresql.conf, removed with all its files at the end."""
+    """Run a server with these settings of postgresql.conf; remove all its files at the end."""
     server = Postgres()
     try:
         server.initialize()

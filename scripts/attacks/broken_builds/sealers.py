@@ -1,7 +1,7 @@
-"""A sealer whose two halves are committed one after the other.
+"""A sealer that commits its two halves one after the other.
 
-Killed in between, it loses a batch or seals its reports twice, depending on which half comes
-first. Everything else is Murmur's own.
+If it is killed in between, it loses a batch or seals its reports twice, depending on which half
+comes first. Everything else is Murmur's own code.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Naive Celery: the report is in the message, and a task inserts it.
 
-With the product's own settings: acknowledged late, one message at a time. What a row is called
-does not come from the respondent, as with a serial key.
+It has the product's settings: late acknowledgement, one message at a time. The key of a row does
+not come from the respondent, as with a serial number.
 """
 
 from __future__ import annotations

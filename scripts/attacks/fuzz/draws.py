@@ -1,4 +1,4 @@
-"""A valid upload in its parts, to be spoiled one part at a time."""
+"""A valid upload, divided into parts that can be spoiled one at a time."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ TAKEN, REFUSED = frozenset({201}), frozenset(range(400, 500))
 
 @dataclass(frozen=True)
 class Survey:
-    """What one must know of an open survey of yes/no questions to report to it."""
+    """What a sender must know about an open survey of yes/no questions."""
 
     manifest_hash: bytes
     questions: int
 
     def wants(self, body: bytes) -> bytes | None:
-        """The id of the report in this body, if it ought to be recorded."""
+        """The id of the report in this body if the intake should record it."""
         sent = read_strictly(body)
         if sent is None or sent.manifest_hash != self.manifest_hash:
             return None
@@ -57,32 +57,32 @@ class Request:
         return self.lacking(name).having((name, value))
 
     def chunked(self, rest: bytes) -> Request:
-        """With these bytes where the length-prefixed pieces of the body belong."""
+        """The request with these bytes in place of the length-prefixed pieces of the body."""
         return replace(self.having((b"Transfer-Encoding", b"chunked")), body=rest, measured=False)
 
 
 @dataclass(frozen=True)
 class Case:
-    """Bytes for the wire, and what may come of them."""
+    """Bytes to send, and which outcomes are right."""
 
     request: bytes
-    # Of the reports in it: what must be stored if answered 201, and what never may be.
+    # The reports in it that must be stored if the reply is 201, and those that never may be.
     allowed: tuple[bytes, ...] = ()
     expected: frozenset[int] = REFUSED
-    # Another request can follow on the same connection, and its reply will be the next one.
+    # Another request can follow on the same connection; the next reply belongs to it.
     framed: bool = False
-    # Incomplete: the server waits for more, and no reply is waited for.
+    # Incomplete: the server waits for more, so the fuzzer does not wait for a reply.
     silent: bool = False
     name: str = ""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One number of the sequence: its own generator, its own id, its own valid request."""
+    """One number of the sequence, with its own generator, id and valid request."""
 
     survey: Survey
     seed: str
-    known: tuple[bytes, ...] = ()  # bodies that were recorded before
+    known: tuple[bytes, ...] = ()  # bodies that the server has recorded
     rng: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class Draw:
         return Request(body=write(self.sent()) if body is None else body)
 
     def with_body(self, body: bytes) -> Case:
-        """A request that is right in all but its body; the body may be right by chance."""
+        """A request in which only the body can be wrong; it may be right by chance."""
         report_id = self.survey.wants(body)
         if report_id is not None:
             return Case(bytes(self.request(body)), (report_id,), TAKEN, framed=True)
@@ -109,5 +109,5 @@ class Draw:
         return Case(bytes(request), expected=frozenset(expected or REFUSED), framed=framed)
 
     def either(self, request: Request | bytes, *, framed: bool = False) -> Case:
-        """Unusual, not wrong: taking it and refusing it are both right."""
+        """Unusual but not wrong, so accepting it and refusing it are both right."""
         return Case(bytes(request), (self.new_id(),), TAKEN | REFUSED, framed=framed)

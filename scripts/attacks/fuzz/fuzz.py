@@ -1,8 +1,8 @@
-"""Spoiled requests by the hundred thousand, as raw bytes over many connections.
+"""Sends many thousands of spoiled requests as raw bytes over many connections.
 
-What is sent depends on the seed alone, so a finding is repeated by its number:
-`make_case(survey, seed=1, number=4711, known=…)`. What is checked: every status, every
-reply's form, and at the end every stored id.
+The requests depend only on the seed, so a number repeats what was found:
+`make_case(survey, seed=1, number=4711, known=…)`. The fuzzer checks every status, the form of every
+reply and, at the end, every stored id.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from scripts.attacks.fuzz.target import Target
 
 CONNECTIONS = 24
 PIPELINED = 12
-KNOWN = 50  # reports that are recorded before, to be replayed and forged
+KNOWN = 50  # reports recorded first, to be replayed and forged
 PATIENCE_SECONDS = 20.0
-# How long to wait for a reply to something that the server may still hold for incomplete.
+# How long to wait for a reply if the server may still expect more of the request.
 SILENCE_SECONDS = 0.05
 DOCUMENTED = {200, 201, 400, 403, 404, 405, 408, 409, 410, 413, 415, 422, 425, 429, 503}
 MUTATIONS = {**BODIES, **REQUESTS}
@@ -55,7 +55,7 @@ class Findings:
     mutations: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     accepted: set[bytes] = field(default_factory=set)  # answered 201
-    possible: set[bytes] = field(default_factory=set)  # allowed, and no reply came
+    possible: set[bytes] = field(default_factory=set)  # allowed, but no reply came
     wrongly_taken: int = 0
     grown_megabytes: float = 0.0
 
@@ -81,7 +81,7 @@ class Findings:
     def _check(self, case: Case, reply: Reply) -> None:
         if reply.status >= 500:
             right = reply.status == 503 and reply.retry_after
-        elif case.silent:  # what it was taken for is not known
+        elif case.silent:  # how the server read it is not known
             right = reply.status in DOCUMENTED
         else:
             right = reply.status in case.expected
@@ -89,7 +89,7 @@ class Findings:
             self.wrong.append(f"{case.name}: {reply.status}")
 
     def compare(self, stored: set[bytes]) -> None:
-        """Hold the database against what was answered."""
+        """Compare the database with the replies."""
         strangers = len(stored - self.accepted - self.possible)
         self.wrongly_taken += strangers
         lost = len(self.accepted - stored)
@@ -98,7 +98,7 @@ class Findings:
 
 
 class Wire:
-    """One connection, opened when needed; understands as much HTTP as replies need."""
+    """One connection, opened when needed. It understands only the HTTP of the replies."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, port)
@@ -115,7 +115,7 @@ class Wire:
             await writer.drain()
 
     async def reply(self, *, patience: float) -> Reply | None:
-        """The next reply; None if the connection ends, or after so many seconds."""
+        """The next reply; None if the connection ends or the time runs out."""
         try:
             async with asyncio.timeout(patience):
                 return await self._next_reply()
@@ -161,7 +161,7 @@ class Wire:
 
 
 def fuzz(target: Target, *, requests: int, seed: int = 1) -> Findings:
-    """Send so many requests, then ask the database, the memory, the log and a page."""
+    """Send the requests, then check the database, the memory, the log and a page."""
     known = [target.body(number) for number in range(KNOWN)]
     findings = Findings(accepted=target.stored())
     with target.client() as client:
@@ -173,7 +173,7 @@ def fuzz(target: Target, *, requests: int, seed: int = 1) -> Findings:
     before = target.resident_megabytes()
     asyncio.run(_attack(target, range(warm, requests), findings, seed=seed, known=known))
     findings.grown_megabytes = target.resident_megabytes() - before
-    time.sleep(0.5)  # what came last and was not waited for is stored by then
+    time.sleep(0.5)  # by then the last requests, which nothing waited for, are stored
     findings.compare(target.stored())
     findings.wrong += ["a traceback in the log"] * target.log.count("Traceback")
     with target.client() as client:

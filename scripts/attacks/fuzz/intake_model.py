@@ -1,7 +1,7 @@
-"""What the intake and the sealing ought to do, in dictionaries: no SQL, nothing of the product.
+"""A model of what intake and sealing should do, in dictionaries: no SQL, no code of the product.
 
-It also reads a report's bytes by itself, with a JSON parser and by writing them anew, so that
-tests do not believe the reader that they test.
+It has its own reader of a report's bytes, which parses the JSON and writes it again, so that
+tests do not rely on the reader that they test.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 K = 10
-# The last one stands where a question was not drawn; in these surveys everybody is asked all.
+# The last one marks a question that was not drawn; these surveys ask everyone every question.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~"
 KEYS = ["format", "manifest", "id", "symbols"]
 DATABASE_AWAY = 503
@@ -96,7 +96,7 @@ class ModelWave:
         self.ending = "date" if self.is_past(now) else ending
 
     def seal(self, ids: set[bytes]) -> Counter[bytes]:
-        """Move these reports into the next batch, and say what it must hold."""
+        """Move these reports into the next batch and return what it must hold."""
         batch = Counter(self.raw.pop(report_id) for report_id in ids)
         self.batches.append(batch)
         return batch
@@ -115,9 +115,9 @@ class Model:
         return next((w for w in self.waves if w.manifest_hash == manifest_hash), None)
 
     def take(self, bodies: Sequence[bytes], *, now: datetime) -> list[set[int]]:
-        """Say how to answer reports that arrive together: first what is recorded, then the rest.
+        """Return the right replies to reports that arrive together, the recorded ones first.
 
-        Where two refusals are true of a report, both are right.
+        If two reasons to refuse a report apply, both replies are right.
         """
         recorded = [self._record(body, now=now) for body in bodies]
         return [
@@ -144,7 +144,7 @@ class Model:
         owner = self.spent.get(sent.report_id)
         if owner is None:
             return self._refusal(sent, wave, now=now)
-        # Of a sealed report only the id is left to compare.
+        # Only the id of a sealed report is left to compare.
         same = wave.raw.get(sent.report_id, sent.symbols) == sent.symbols
         return {200} if owner is wave and same else {409}
 

@@ -1,4 +1,4 @@
-"""Bodies that are nearly a report: each function spoils one thing."""
+"""Bodies that are almost a report: each function spoils one thing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def cut_or_extended(draw: Draw) -> Case:
 
 
 def spelled_otherwise(draw: Draw) -> Case:
-    """JSON that means the same, or the same to some parsers."""
+    """JSON with the same meaning, at least to some parsers."""
     body = write(draw.sent())
     content = json.loads(body)
     changes: tuple[bytes, ...] = (
@@ -165,7 +165,7 @@ def noise(draw: Draw) -> Case:
 
 
 def known_with_other_symbols(draw: Draw) -> Case:
-    """409, and what was recorded stays."""
+    """409, and the recorded report stays."""
     body = bytearray(draw.rng.choice(draw.known))
     body[-3] = b"BA"[body[-3] == ord("B")]
     return draw.refused(draw.request(bytes(body)), 409, framed=True)
@@ -179,13 +179,13 @@ def known(draw: Draw) -> Case:
 
 
 def valid(draw: Draw) -> Case:
-    """The control: a server that refuses everything would pass otherwise."""
+    """The control: without it a server that refuses everything would pass."""
     sent = draw.sent()
     request = draw.request(write(sent))
     return Case(bytes(request), (sent.report_id,), frozenset({201}), framed=True)
 
 
-# With how often each is drawn.
+# Each with its weight in the draw.
 BODIES: dict[Mutation, int] = {
     flipped_bits: 16,
     other_byte: 8,

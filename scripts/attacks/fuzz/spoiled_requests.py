@@ -1,4 +1,4 @@
-"""Requests that are nearly HTTP, or nearly ours: each function spoils one thing."""
+"""Requests that are almost HTTP, or almost ours: each function spoils one thing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def lacking_a_header(draw: Draw) -> Case:
 
 
 def doubled_header(draw: Draw) -> Case:
-    """Two values, of which one would be right: nobody can know which one counts."""
+    """Two values, of which one would be right: it is unclear which one counts."""
     name, right, wrong = draw.rng.choice(
         (
             (b"Host", b"localhost", b"evil.example"),
@@ -80,7 +80,7 @@ def doubled_header(draw: Draw) -> Case:
 
 
 def from_our_own_page(draw: Draw) -> Case:
-    """The other control: what browsers add must not be in the way."""
+    """The other control: headers that browsers add must do no harm."""
     request = draw.request().having(
         (b"Origin", b"http://localhost"),
         (b"Sec-Fetch-Site", b"same-origin"),
@@ -93,7 +93,7 @@ def from_our_own_page(draw: Draw) -> Case:
 
 
 def other_header(draw: Draw) -> Case:
-    """Headers that mean nothing here, of any size, with any bytes."""
+    """Headers without meaning here, of any size and with any bytes."""
     rng = draw.rng
     name = rng.choice(
         (
@@ -198,7 +198,7 @@ def odd_chunks(draw: Draw) -> Case:
 
 
 def trailers(draw: Draw) -> Case:
-    """What comes after a body must not make the request right."""
+    """Bytes after a body must not make the request right."""
     request = draw.request()
     end = chunks_of(draw, request.body) + b"0\r\n"
     name, value = draw.rng.choice(((b"Content-Type", b"application/json"), (b"Host", b"localhost")))
@@ -211,7 +211,7 @@ def trailers(draw: Draw) -> Case:
 
 
 def smuggled(draw: Draw) -> Case:
-    """Two readings of where a request ends: the second one must never be taken."""
+    """A request whose end can be read in two ways: the second way must never be taken."""
     inner = bytes(draw.request(write(draw.sent(salt="inner"))))
     outer = replace(draw.request(), measured=False)
     chunk = b"%x\r\n%s\r\n0\r\n\r\n" % (len(outer.body), outer.body)
@@ -226,7 +226,7 @@ def smuggled(draw: Draw) -> Case:
     elif kind == 1:
         draw.rng.shuffle(twice)
         request = replace(outer.having(*twice), body=outer.body + inner)
-    else:  # the inner one is a body, and stays one
+    else:  # the inner request is a body and stays one
         return draw.refused(draw.request(inner), 422, framed=True)
     return replace(draw.either(request), silent=True)
 
@@ -306,7 +306,7 @@ def expecting(draw: Draw) -> Case:
 
 
 def shuffled_bytes(draw: Draw) -> Case:
-    """Cut, copied, flipped and spliced without regard to what is what."""
+    """Cut, copied, flipped and spliced without regard to meaning."""
     rng = draw.rng
     request = bytearray(bytes(draw.request()))
     for _ in range(rng.randrange(1, 4)):
@@ -349,7 +349,7 @@ def no_http(draw: Draw) -> Case:
     return Case(draw.rng.choice((*FIRST_BYTES, noise, noise)), silent=True)
 
 
-# With how often each is drawn.
+# Each with its weight in the draw.
 REQUESTS: dict[Mutation, int] = {
     foreign: 12,
     lacking_a_header: 2,

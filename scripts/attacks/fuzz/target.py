@@ -20,7 +20,7 @@ from scripts.stack.world import OWNER, World
 
 QUESTIONS = 12
 JSON = {"content-type": "application/json"}
-# What beat and a worker do, once.
+# One round of what beat and a worker do.
 SWEEP = """
 from aggregator.batches.sealing import close_due_waves, find_waves_to_seal, seal_next_batch
 close_due_waves()
@@ -48,7 +48,7 @@ class Target:
         return Survey(wave.manifest_hash, QUESTIONS)
 
     def body(self, number: int, *, survey: Survey | None = None) -> bytes:
-        """The report of this number; its symbols spell the number."""
+        """The report with this number, which its symbols spell."""
         symbols = bytes(number >> bit & 1 for bit in range(QUESTIONS))
         manifest_hash = (survey or self.survey).manifest_hash
         return write(Sent(manifest_hash, number.to_bytes(32, "big"), symbols))
@@ -66,7 +66,7 @@ class Target:
 
 @contextmanager
 def running_intake(*, var: Path, database_url: str = "", **settings: str) -> Iterator[Target]:
-    """Web and limiter; nobody seals. `settings` are variables of the environment."""
+    """Run web and limiter, without sealing. `settings` are environment variables."""
     stack = Stack(var=var, port=free_port(), database_url=database_url, settings=settings)
     target = Target(World(stack=stack, database_url=database_url), Survey(b"", QUESTIONS))
     try:

@@ -1,7 +1,7 @@
-"""The product's settings, and three faults that the linker must find.
+"""The product's settings with three faults that the linker must find.
 
-Addresses are logged; rows are sealed in the order in which they came, which the raw table keeps
-in a serial number; and nothing is purged.
+This build logs addresses, seals rows in the order of arrival, which the raw table keeps in a
+serial number, and purges nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from config.settings import *  # noqa: F403
 from config.settings import INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "scripts.attacks.linker.control_settings.Leaky"]
-# What a careless migration would have made of the table of raw reports.
+# The table of raw reports as a careless migration would have made it.
 SERIAL_POSTGRESQL = ("ALTER TABLE aggregator_raw_report ADD COLUMN serial bigserial",)
 SERIAL_SQLITE = (
     "DROP TABLE aggregator_raw_report",
@@ -36,7 +36,7 @@ class Leaky(AppConfig):
     def ready(self) -> None:
         from aggregator.intake.asgi import IntakeApplication
 
-        # Each fails if Murmur's own function has another name by then.
+        # Each fails if Murmur's own function has another name.
         mock.patch("aggregator.tasks.purge_is_due", return_value=False).start()
         mock.patch("aggregator.batches.sealing._take_raw_reports", _take_as_they_came).start()
         mock.patch("aggregator.batches.sealing.pack_reports", _pack_unsorted).start()

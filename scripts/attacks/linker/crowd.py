@@ -1,4 +1,4 @@
-"""A crowd that sends reports with canaries in everything else that a request carries."""
+"""A crowd that sends reports with canaries in every other part of the request."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 from aggregator.intake.wire import encode_report
 from privacy.mechanism.mechanisms import RandomizedResponse
 
-QUESTIONS = 60  # so many weak coins that no two reports are alike
+QUESTIONS = 60  # enough weak coins to make every report unique
 FLIPS = 49
 CONNECTIONS = 16
-# The network in which everybody lives, each in a part of their own.
+# The network of the crowd; each person has their own part.
 NETWORK = "fd9e:5ca1:ab1e"
 MARK = "Kanarie-7/ö"
 TEXTS = {
@@ -38,7 +38,7 @@ class Person:
 @dataclass
 class Crowd:
     people: list[Person]
-    # In the order of acknowledgements: what the linker would like to know.
+    # In the order of acknowledgements, which the linker tries to find.
     acknowledged: list[Person] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
 
@@ -84,7 +84,7 @@ async def _read_status(reader: asyncio.StreamReader) -> int:
 
 
 def make_crowd(*, manifests: list[bytes], each: int, seed: int, port: int) -> Crowd:
-    """`each` people for each of the waves, mixed as they come."""
+    """Make `each` people for every wave, in mixed order."""
     generator = random.Random(seed)
     coins = RandomizedResponse.from_flips(symbols=2, flips=FLIPS)
     people = []

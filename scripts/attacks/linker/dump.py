@@ -1,7 +1,7 @@
-"""Takes a full dump of a running or stopped Murmur, as somebody with all access would.
+"""Takes a full dump of a running or stopped Murmur, like an intruder with full access.
 
 FOLDER/files      every file: the database's own, logs, Redis, temporary ones, and pg_dump's
-FOLDER/tables     every table as CSV, in the order in which it lies, with hidden columns
+FOLDER/tables     every table as CSV, in its physical order, with hidden columns
 FOLDER/redis      every key with its value, and the log of slow commands
 """
 
@@ -32,7 +32,7 @@ def copy_files(folder: Path, *, stack: Stack, server: Server | None) -> None:
 
 
 def copy_contents(folder: Path, *, stack: Stack, server: Server | None) -> None:
-    """What the running servers tell."""
+    """Copy what the running servers answer."""
     (folder / "tables").mkdir()
     if server is None:
         _write_sqlite_tables(stack.var / "murmur.sqlite3", folder / "tables")
@@ -50,7 +50,7 @@ def copy_contents(folder: Path, *, stack: Stack, server: Server | None) -> None:
 
 
 def _copy_tree(source: Path, target: Path) -> None:
-    """Copy what is there; a running server may remove files meanwhile."""
+    """Copy the files that exist; a running server may remove some during the copy."""
     for path in source.rglob("*"):
         if path.is_file():
             copy = target / path.relative_to(source)

@@ -1,15 +1,14 @@
-"""The linker: given a full dump of a Murmur, find who sent which report and in which order.
+"""Searches a full dump of a Murmur for who sent which report and in which order.
 
     python -m scripts.attacks.linker.linker FOLDER
 
-FOLDER holds what somebody with full access walks away with (see linker_dump.py), and nothing
-that only senders know but `canaries.json`: what they sent beside their reports, and what they never
-sent, to look for.
+FOLDER holds what an intruder with full access can copy (see dump.py). The only file from the
+senders is `canaries.json`: texts to look for, which they sent with their reports or never sent.
 
-Two attacks. Canaries are searched in every file, in many spellings. And for every sealed report
-the linker guesses when it came among those of its batch, by one strategy after the other: by
-where in each file its bytes are found, by the order of rows in the batch, and by the order in
-which ids were spent, joined with the rows in the only way that is left.
+There are two attacks. The linker searches every file for canaries in many spellings. And it
+guesses when each sealed report arrived within its batch, by several strategies: by the place of
+its bytes in each file, by the order of rows in the batch, and by the order in which ids were
+spent, joined with the rows in the only possible way.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ ENCODINGS = {
     "letters": (ord("A"), 1),
     "letters, every second": (ord("A"), 2),
 }
-# A window of nearly nothing but zeros is padding; no report of 40 and more weak coins is that.
+# A window of almost only zeros is padding; no report of 40 or more weak coins looks like that.
 FEWEST_ONES = 3
-# Guesses by row of a batch: a number that grows with the guessed moment, or NaN for no guess.
+# One guess for each row of a batch: a number that grows with the guessed moment, or NaN.
 Guess = NDArray[np.float64]
 
 
@@ -54,12 +53,12 @@ Guess = NDArray[np.float64]
 class SealedBatch:
     wave: int
     number: int
-    rows: list[bytes]  # one code a byte, in the order in which they are stored
+    rows: list[bytes]  # one code a byte, in the order of storage
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """A canary that should be nowhere."""
+    """A canary that was found although it should be nowhere."""
 
     canary: str
     spelling: str
@@ -69,7 +68,7 @@ class Hit:
 @dataclass
 class Findings:
     hits: list[Hit] = field(default_factory=list)
-    # Of each strategy that had something to go by: a guess for each batch.
+    # For each strategy that found something: a guess for each batch.
     guesses: dict[str, list[Guess]] = field(default_factory=dict)
     files: int = 0
     size: int = 0
@@ -118,7 +117,7 @@ class Dump:
 
     @cached_property
     def spent_ids(self) -> dict[int, list[dict[str, Any]]]:
-        """Of each wave, in the order in which the table lies."""
+        """The spent ids of each wave, in the physical order of the table."""
         rows = self.read_table("aggregator_spent_id")
         waves: dict[int, list[dict[str, Any]]] = {}
         if rows and "ctid" in rows[0]:
@@ -142,7 +141,7 @@ def _unhex(text: str) -> bytes:
 
 
 def spell(text: str) -> dict[str, bytes]:
-    """How software writes a text that it keeps."""
+    """The spellings in which software stores a text."""
     plain = text.encode()
     spellings = {
         "plain": plain,
@@ -159,7 +158,7 @@ def spell(text: str) -> dict[str, bytes]:
         "read as Latin-1": plain.decode("latin-1").encode(),
     }
     for shift in range(3):
-        # What stands before the text moves it by so many bytes; the ends depend on neighbours.
+        # The bytes before the text shift it; its ends depend on their neighbours.
         padded = base64.b64encode(bytes(shift) + plain + bytes(3))
         inner = padded[4 if shift else 0 : 4 * ((shift + len(plain)) // 3)]
         spellings[f"base64, shifted by {shift}"] = inner
@@ -169,11 +168,11 @@ def spell(text: str) -> dict[str, bytes]:
 
 class CanaryFinder:
     def __init__(self, canaries: Mapping[str, str]) -> None:
-        # Texts that begin alike are told apart only where that beginning is found.
+        # Texts with the same beginning are distinguished only where that beginning is found.
         self._needles: dict[str, dict[tuple[str, str], bytes]] = {}
         for canary, text in canaries.items():
             needles = self._needles.setdefault(text[:BEGINNING], {})
-            if text.startswith("0x"):  # bytes, such as an address in the form of the network
+            if text.startswith("0x"):  # bytes, such as an address in network form
                 needles[canary, "bytes"] = bytes.fromhex(text[2:])
             else:
                 needles |= {(canary, spelling): needle for spelling, needle in spell(text).items()}
@@ -213,7 +212,7 @@ class Finder:
         return keys
 
     def find(self, content: bytes, *, base: int, stride: int) -> dict[bytes, int]:
-        """Where each report that occurs begins for the first time."""
+        """The first place of each report that occurs."""
         found: dict[bytes, int] = {}
         span = self._width * stride
         data = np.frombuffer(content, np.uint8)
@@ -230,7 +229,8 @@ class Finder:
         if len(codes) < width:
             return
         is_code = codes <= 1
-        half = width // 2  # every window covers one such piece, and in most files none is all codes
+        # Every window covers one such piece, and in most files no piece is all codes.
+        half = width // 2
         pieces = is_code[: len(codes) // half * half].reshape(-1, half)
         if not pieces.all(axis=1).any():
             return
@@ -257,7 +257,7 @@ class IdFinder:
         self._is_head[self._heads & np.uint32(0xFFFF)] = True
 
     def find(self, content: bytes) -> dict[bytes, int]:
-        """Where each id that occurs begins for the first time."""
+        """The first place of each id that occurs."""
         found: dict[bytes, int] = {}
         data = np.frombuffer(content, np.uint8)
         for start in range(0, max(0, len(data) - 3), CHUNK_BYTES):
@@ -277,10 +277,10 @@ class IdFinder:
 
 
 def assign_ids(spent: list[dict[str, Any]], sizes: list[int], minimum: int) -> list[list[bytes]]:
-    """Which ids each batch of a wave took, sorted: sealing is a function of what had come.
+    """The sorted ids that each batch of a wave took, if sealing depended on the arrivals alone.
 
-    While a wave is open, a batch takes all but `minimum` of those that wait, the smallest ids
-    first; the last batch takes the rest.
+    While a wave is open, a batch takes all but `minimum` of the waiting ids, the smallest first;
+    the last batch takes the rest.
     """
     ids = [row["id"] for row in spent]
     waiting: list[bytes] = []

@@ -1,4 +1,4 @@
-"""How well guesses of arrival order fit the truth, as a chance that a blind guess does as well."""
+"""Scores guesses of the arrival order by the chance that a blind guess does as well."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-FEWEST = 3  # of two, every order is perfect
+FEWEST = 3  # with two reports every order is perfect
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,10 +22,10 @@ class Score:
 def score(guesses: Sequence[NDArray[np.float64]], truths: Sequence[NDArray[np.float64]]) -> Score:
     """Compare guessed and true order, batch by batch.
 
-    If a guess knows nothing, every order of the truth is as likely, and Spearman's ρ of m reports
-    has mean 0 and variance 1/(m − 1), with ties too. Two tests of that: the sum over batches, for
-    a leak that always points the same way, and the sum of squares, for one that does not; the
-    smaller p counts, doubled.
+    If a guess knows nothing, every order of the truth is equally likely, and Spearman's ρ of m
+    reports has mean 0 and variance 1/(m − 1), also with ties. Two tests use that: the sum over
+    batches finds a leak that always points the same way, and the sum of squares finds one that
+    does not. The smaller p counts, doubled.
     """
     weights, correlations = [], []
     placed = 0

@@ -1,4 +1,4 @@
-"""Lets code under test meet a real PostgreSQL, in this process, as an ordinary role would."""
+"""Connects the code under test to a real PostgreSQL, in this process and as an ordinary role."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GRANTS = (
 
 
 class Server:
-    """One database of a server, seen by its superuser."""
+    """One database of a server, as its superuser sees it."""
 
     def __init__(self, postgres: Postgres) -> None:
         self.postgres = postgres
@@ -47,13 +47,13 @@ class Server:
                 superuser.execute(statement.encode())
 
     def files_with(self, reports: list[bytes]) -> set[str]:
-        """In which parts of the data directory any of these reports is found."""
+        """The parts of the data directory that contain any of these reports."""
         finder = Finder(reports)
         found = set()
         for path in self.postgres.data.rglob("*"):
             try:
                 content = path.read_bytes() if path.is_file() else b""
-            except FileNotFoundError:  # the server removed it meanwhile
+            except FileNotFoundError:  # the server has removed it
                 continue
             if finder.find(content, base=0, stride=1):
                 found.add(path.relative_to(self.postgres.data).parts[0])
@@ -62,7 +62,7 @@ class Server:
 
 @contextmanager
 def running_server(settings: Mapping[str, str]) -> Iterator[Server]:
-    """`settings` stand in its file, where ALTER SYSTEM overrides them."""
+    """Run a server with these settings in its file, where ALTER SYSTEM overrides them."""
     postgres = Postgres()
     try:
         postgres.initialize()
@@ -76,7 +76,7 @@ def running_server(settings: Mapping[str, str]) -> Iterator[Server]:
 
 @contextmanager
 def django_on(url: str) -> Iterator[None]:
-    """Give `django.db.connection` another database until the end."""
+    """Connect `django.db.connection` to another database until the end of the block."""
     own = connections["default"]
     settings = {
         **connections.databases["default"],

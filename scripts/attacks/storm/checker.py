@@ -1,7 +1,7 @@
-"""What a storm may leave behind: every acknowledged report counted once, every other at most once.
+"""Checks that a storm left every acknowledged report counted once, and every other at most once.
 
 `check` is a pure function over the history that the crowd wrote down and the batches that
-were sealed. Each report's symbols spell its number, so a batch tells whose reports it holds.
+were sealed. Each report's symbols spell its number, so the batches show which reports they hold.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def read_number(symbols: bytes) -> int | None:
 
 
 class Event(StrEnum):
-    ATTEMPTED = "attempted"  # its bytes may reach a server from now on
+    ATTEMPTED = "attempted"  # from now on its bytes may reach a server
     ACKNOWLEDGED = "acknowledged"
-    ABANDONED = "abandoned"  # nobody will try it again, and nobody knows what became of it
+    ABANDONED = "abandoned"  # given up; it may or may not have been recorded
 
 
 @dataclass
@@ -90,7 +90,7 @@ class History:
 
 @dataclass(frozen=True, kw_only=True)
 class Sealed:
-    """A batch as it lies in the database."""
+    """A batch as the database stores it."""
 
     wave: int
     number: int
@@ -133,7 +133,7 @@ class Verdict:
 def check(
     history: History, batches: Sequence[Sealed], *, minimum_batch: int, spent: int | None = None
 ) -> Verdict:
-    """Hold what was counted against what was sent; `spent` is the number of spent ids."""
+    """Compare what was counted with what was sent; `spent` is the number of spent ids."""
     counted: Counter[int] = Counter()
     forged: list[str] = []
     flaws = _find_gaps(batches)
@@ -161,7 +161,7 @@ def check(
 def _read_numbers(batch: Sealed) -> Iterable[int | None]:
     try:
         rows = unpack_reports(batch.packed, size=batch.size, ks=[2] * QUESTIONS)
-    except ValueError:  # told as a flaw
+    except ValueError:  # reported as a flaw
         return []
     return [read_number(row.tobytes()) for row in rows]
 

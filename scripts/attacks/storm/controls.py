@@ -20,13 +20,13 @@ from scripts.stack.world import World
 
 SETTINGS = "scripts.attacks.broken_builds.{name}_settings"
 AIM_SECONDS = 120.0
-# What a stopped process had sent before is done by then.
+# By then the database has done what the stopped process had sent.
 REST_SECONDS = 0.03
 TASK = b"scripts.attacks.broken_builds.tasks.keep_report"
 
 
 class NaiveStack(Stack):
-    """The same processes, with the naive intake in the place of Murmur's."""
+    """The same processes with the naive intake in place of Murmur's."""
 
     def _command(self, name: str) -> list[str]:
         naive = {
@@ -37,12 +37,12 @@ class NaiveStack(Stack):
 
 @dataclass(frozen=True, kw_only=True)
 class Caught:
-    evidence: str  # what was seen of the moment at which the worker was killed
+    evidence: str  # what the rows showed when the worker was killed
     verdict: Verdict
 
 
 def run_broken_sealer(name: str, *, var: Path, database_url: str) -> Caught:
-    """Kill the sealer between its two halves: seen in the rows while it stands still."""
+    """Kill the sealer between its two halves, as the rows show while it is stopped."""
     world = make_storm_world(
         var=var,
         database_url=database_url,
@@ -62,7 +62,7 @@ def run_broken_sealer(name: str, *, var: Path, database_url: str) -> Caught:
 
 
 def run_naive_celery(*, var: Path, database_url: str) -> Caught:
-    """Kill the worker when Redis gave it a message and it has not noted that anywhere."""
+    """Kill the worker when Redis has given it a message that it has not stored anywhere."""
     world = make_storm_world(
         var=var,
         database_url=database_url,
@@ -72,7 +72,7 @@ def run_naive_celery(*, var: Path, database_url: str) -> Caught:
     broker = redis.Redis.from_url(world.stack.redis_url)
 
     def look(query: Query, crowd: Crowd) -> str:
-        time.sleep(REST_SECONDS)  # a message arrives for whoever waits for one
+        time.sleep(REST_SECONDS)  # the worker waits for a message and gets one
         acknowledged = len(crowd.history.acknowledged)  # counted first: the rest only grows
         waiting = [*broker.lrange("celery", 0, -1), *broker.hvals("unacked")]
         kept = int(query(KEPT)[0][0]) + sum(TASK in message for message in waiting)

@@ -1,7 +1,7 @@
-"""Respondents on a bad network, and what they remember of it.
+"""Respondents on a bad network, who remember what they sent.
 
-Each report spells a number of its own. Some requests are never sent or cut off, some replies
-are never read, some people give up, and some send again what was acknowledged long ago.
+Each report spells its own number. Some requests are never sent or cut off, some replies
+are never read, some people give up, and some send an acknowledged report again much later.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Envelope:
     body: bytes
 
     def request(self) -> bytes:
-        # Each from an address of its own, as a proxy would tell it: none reaches its limit.
+        # Each has its own address, as a proxy would report it, so none reaches the limit.
         address = ".".join(map(str, (10, *self.number.to_bytes(3, "big"))))
         return (
             f"POST /api/reports HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {address}\r\n"
@@ -111,7 +111,7 @@ class Line:
 
 @dataclass(kw_only=True)
 class Crowd:
-    """So many people sending about `rate` reports a second to all web processes alike."""
+    """People who send about `rate` reports a second, spread evenly over all web processes."""
 
     ports: Mapping[str, int]
     targets: list[Target]
@@ -139,7 +139,7 @@ class Crowd:
         self._known: deque[Envelope] = deque(maxlen=2000)
 
     async def run(self) -> None:
-        """Send until `stop` is called, and then what was begun."""
+        """Send until `stop` is called, then finish what was begun."""
         self._loop = asyncio.get_running_loop()
         self._next_turn = self._loop.time()
         self._deadline = float("inf")
@@ -181,7 +181,7 @@ class Crowd:
         return Envelope(number=number, target=target, body=body)
 
     async def _report(self, envelope: Envelope, lines: dict[str, Line]) -> None:
-        """Send until acknowledged, or given up for ever."""
+        """Send a report until it is acknowledged or given up."""
         self._note(Event.ATTEMPTED, envelope)
         gives_up = self._random.random() < self.habits.give_up
         attempts = 0
@@ -208,7 +208,7 @@ class Crowd:
         self._note(Event.ABANDONED, envelope)
 
     async def _replay(self, envelope: Envelope, lines: dict[str, Line]) -> None:
-        """Send again what was acknowledged: known in any state of the wave, and never new."""
+        """Send an acknowledged report again: the reply must say that it is known."""
         reply = await self._attempt(envelope, lines)
         if reply is None or reply.status in LATER:
             return
@@ -279,8 +279,8 @@ class Crowd:
         self.statuses[reply.status] += 1
         if reply.status in ACKNOWLEDGED:
             now = self._loop.time()
-            if self.last_acknowledged:  # before the first one, everything starts
+            if self.last_acknowledged:  # until the first one, everything is starting
                 self.longest_gap = max(self.longest_gap, now - self.last_acknowledged)
             self.last_acknowledged = now
-            # By the time of sending: a reply that was read after a kill may be of before it.
+            # By the time of sending, because a reply that is read after a kill may be older.
             self.served[attempt.web] = max(self.served.get(attempt.web, 0.0), attempt.sent_at)

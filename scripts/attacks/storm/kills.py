@@ -1,7 +1,7 @@
-"""kill -9 of anything, at moments when it had work in hand, and how long until work goes on.
+"""Kills any process at a moment when it has work, and times how long until work goes on.
 
-A victim is stopped first, so that what it was doing can be looked at, and then killed or let
-go. What died is started again at once, as systemd would.
+A victim is stopped first, so that its work can be inspected, and then killed or continued.
+Whatever dies is started again at once, as systemd would do.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from scripts.stack.postgres import Postgres
 from scripts.stack.stack import Stack
 from scripts.stack.world import World
 
-MOMENT_SECONDS = 5.0  # how long a moment with work in flight is waited for
+MOMENT_SECONDS = 5.0  # how long to wait for a moment with work in progress
 AIM_SECONDS = 3.0  # the same for the middle of a sealing transaction
 AIMED = 0.75  # share of the kills of workers that aim there
 GIVE_UP_SECONDS = 60.0
@@ -80,13 +80,13 @@ class Nemesis:
         names = [*self.world.stack.names, *(["postgres"] if self.postgres else [])]
         self._victims = Victims(names=names, seed=self.seed)
         self._recovering: set[str] = set()  # their work does not go on yet
-        self._starting: set[str] = set()  # they are not back, whoever does their work
+        self._starting: set[str] = set()  # not started again, even if others do their work
         self._broker_port = urlsplit(self.world.stack.redis_url).port or 0
         self._kept_up = set(self.world.stack.names)
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
-        """Follow the rows and start again whatever ends by itself."""
+        """Follow the rows, and start again every process that ends without a kill."""
         self._loop = asyncio.get_running_loop()
         self._over.clear()
         rows = asyncio.create_task(asyncio.to_thread(self._watch_rows))
@@ -119,7 +119,7 @@ class Nemesis:
         await asyncio.gather(*recoveries)
 
     async def keep_broker_away(self, seconds: float) -> float:
-        """Kill it for that long under load; return how long until there is a new batch again."""
+        """Take it away for that long under load; return how long until the next batch."""
         self._kept_up.discard("broker")
         self._kill("broker")
         await asyncio.sleep(seconds)
@@ -158,7 +158,7 @@ class Nemesis:
         return [asyncio.create_task(self._recover(kill, batch_before)) for kill in killed]
 
     def _read_newest_batch(self) -> int:
-        """Asked after the kill: what the observer saw last may be older."""
+        """Ask after the kill, because the observer's last look may be older."""
         with suppress(*AWAY), open_rows(self.world) as query:
             return _newest_batch(query)
         return self.newest_batch
@@ -180,17 +180,17 @@ class Nemesis:
     # --- evidence of work in flight --------------------------------------------------------------
 
     async def _stop_with_requests(self, victim: str) -> str:
-        """Stop it while requests that were sent before stay unanswered after; say how many."""
+        """Stop it while earlier requests stay unanswered; return how many."""
         web = victim if victim.startswith("web") else None
         deadline = self._loop.time() + MOMENT_SECONDS
         while self._loop.time() < deadline:
             await asyncio.sleep(self._random.uniform(0.001, 0.01))
             if not self.crowd.waiting_at(web):
                 continue
-            if victim != "limiter":  # without it requests go on: that is what it is killed for
+            if victim != "limiter":  # requests must go on without it, which is why it is killed
                 self._signal(victim, signal.SIGSTOP)
             sent = self.crowd.waiting_at(web)
-            await asyncio.sleep(0.005)  # whatever was answered is read now
+            await asyncio.sleep(0.005)  # all replies have been read by now
             unanswered = sent & self.crowd.in_flight if victim != "limiter" else sent
             if unanswered:
                 return f"{len(unanswered)} requests sent and unanswered"
@@ -263,14 +263,14 @@ class Nemesis:
             file.write(f"{kill.at:.2f} {kill}\n")
 
     def _is_back(self, victim: str) -> bool:
-        """Whether a worker or beat has found its broker, that is, works."""
+        """Whether a worker or beat is connected to its broker, so that it can work."""
         process = self.world.stack.processes.get(victim)
         if kind_of(victim) not in ("worker", "beat"):
             return True
         return process is not None and is_connected(process.pid, to=self._broker_port)
 
     async def _keep_up(self) -> None:
-        """Start again what ended by itself, as `scripts/run` and systemd do."""
+        """Start processes again that ended without a kill, as `scripts/run` and systemd do."""
         while True:
             await asyncio.sleep(0.2)
             for name in list(self._kept_up):
@@ -279,7 +279,7 @@ class Nemesis:
                     self.world.stack.start(name)
 
     def _watch_rows(self) -> None:
-        """Follow the newest batch, in a thread of its own."""
+        """Follow the newest batch in a separate thread."""
         changed = time.monotonic()
         while not self._over.wait(0.05):
             with suppress(*AWAY), open_rows(self.world) as query:
@@ -287,7 +287,7 @@ class Nemesis:
                     newest = _newest_batch(query)
                     if newest > self.newest_batch:
                         now = time.monotonic()
-                        if self.newest_batch:  # before the first one, everything starts
+                        if self.newest_batch:  # until the first one, everything is starting
                             self.longest_gap = max(self.longest_gap, now - changed)
                         self.newest_batch, changed = newest, now
 
@@ -297,10 +297,10 @@ def _newest_batch(query: Query) -> int:
 
 
 def aim(victim: str, *, look: Callable[[int], str], stack: Stack, seconds: float) -> str:
-    """Stop a process group again and again until `look` sees it where it hurts.
+    """Stop a process group repeatedly until `look` finds it at a sensitive point.
 
-    `look` gets the id of the group. Returns what was seen, with the group still stopped; or
-    nothing, and then it runs.
+    `look` gets the id of the group. Returns what it saw, with the group still stopped, or an
+    empty result, with the group running.
     """
     leader = stack.processes[victim].pid
     deadline = time.monotonic() + seconds

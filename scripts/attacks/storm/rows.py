@@ -1,4 +1,4 @@
-"""What a storm can see in the database from outside: due work, open sealing, sealed batches."""
+"""Reads from the database what a storm needs to see: due work, open sealing, sealed batches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scripts.stack.world import World
 
 # A refused connection, a server that was killed, a file that is locked.
 AWAY = (psycopg.OperationalError, sqlite3.OperationalError)
-# Whom we look at may be stopped with the table locked; then we must let it go on.
+# The process under inspection may be stopped while it locks the table; then it must continue.
 IMPATIENT = "-c lock_timeout=200ms -c statement_timeout=5s"
 Query = Callable[[str], list[tuple[Any, ...]]]
 
@@ -37,7 +37,7 @@ KEPT = """
     SELECT (SELECT count(*) FROM aggregator_raw_report)
          + (SELECT coalesce(sum(size), 0) FROM aggregator_batch)
 """
-# One statement, so that it is 0 at every moment unless somebody commits half of a sealing.
+# One statement, so that it is 0 at every moment unless half of a sealing was committed.
 MISSING = """
     SELECT (SELECT count(*) FROM aggregator_spent_id)
          - (SELECT count(*) FROM aggregator_raw_report)
@@ -66,7 +66,7 @@ BATCHES = "SELECT wave_id, number, size, packed, content_hash, counts FROM aggre
 
 @contextmanager
 def open_rows(world: World) -> Iterator[Query]:
-    """One connection for many questions; raises one of AWAY when the database is."""
+    """One connection for many queries. Raises one of AWAY when the database is away."""
     if world.database_url:
         with psycopg.connect(
             world.database_url, autocommit=True, connect_timeout=5, options=IMPATIENT
@@ -78,12 +78,12 @@ def open_rows(world: World) -> Iterator[Query]:
 
 
 def find_due_work(query: Query) -> str:
-    """Say what is due, in the rows, at this moment; empty if nothing is."""
+    """Return what the rows say is due now; empty if nothing is."""
     return "; ".join(str(row[0]) for row in query(DUE_WORK))
 
 
 def find_open_sealing(query: Query, *, leader: int) -> str:
-    """Say where in its transaction a worker's sealer stands; empty if in none."""
+    """Return where in its transaction a worker's sealer is; empty if it is in none."""
     for port, state, statement in query(OPEN_SEALING):
         if port in {local for local, _ in _connections(leader)}:
             return f"{OPEN_SEALING_SEEN}, {state} after {' '.join(statement.split())}"

@@ -1,4 +1,4 @@
-"""A kill storm: a whole Murmur under load while its parts are killed, and what is left of it."""
+"""A kill storm: runs a whole Murmur under load, kills its parts, and checks what is left."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RECOVERY_SECONDS = 10.0
 SLOWEST_TOLD = 3
 TASK_ERROR = re.compile(r"Task (\S+?)\[\S+\] raised unexpected: (.*)")
 EXPECTED_ERRORS = ("OperationalError", "InterfaceError")
-# Nothing is drawn: charts would take most of the workers' time, and no report is in them.
+# No charts: they would take most of the workers' time, and they hold no report.
 SURVEY = {"minimum_batch": MINIMUM_BATCH, "display_minimum": 10**6}
 QUESTIONS = 40
 CLOSE_WAVES = """
@@ -40,7 +40,7 @@ for wave in Wave.objects.open():
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How long and how hard; waves with a cap or a date close while the storm lasts."""
+    """The length and strength of a storm. Waves with a cap or a date close during it."""
 
     seed: int
     kills: int = 0
@@ -81,12 +81,12 @@ class Outcome:
 
     @property
     def usual_restart(self) -> float:
-        """What a plain restart takes: half of the killed web processes took longer."""
+        """The time of a plain restart: the median over the killed web processes."""
         return statistics.median(kill.recovery for kill in self.kills if kill.kind == "web")
 
     @property
     def recovers_slowly(self) -> bool:
-        # Where other programs keep the processors busy, a plain restart alone takes many seconds.
+        # On a busy machine a plain restart alone takes many seconds.
         return self.worst_recovery >= max(RECOVERY_SECONDS, 3 * self.usual_restart)
 
     @property
@@ -170,7 +170,7 @@ def open_waves(world: World, plan: Plan) -> list[Target]:
 
 
 def begin(world: World, plan: Plan, *, history: History) -> Crowd:
-    """Start everything and return those who will send; pages and their files are not needed."""
+    """Start everything and return the crowd. Pages and static files are not needed."""
     stack = world.stack
     stack.var.mkdir(parents=True, exist_ok=True)
     stack.manage("migrate", "--no-input", "--verbosity", "0")
@@ -188,7 +188,7 @@ def begin(world: World, plan: Plan, *, history: History) -> Crowd:
 
 
 def run_storm(world: World, plan: Plan, *, postgres: Postgres | None = None) -> Outcome:
-    """Kill under load, let everything come to rest, and check what was counted."""
+    """Kill under load, wait until all work is done, and check what was counted."""
     path = world.stack.var / "history"
     with History(path=path) as history:
         crowd = begin(world, plan, history=history)
@@ -248,7 +248,7 @@ def settle_and_check(world: World, history: History, *, ids_are_spent: bool = Tr
 
 
 def find_task_errors(world: World) -> list[str]:
-    """What tasks raised, but for a database or a broker that was away."""
+    """The exceptions of tasks, except for a database or broker that was away."""
     raised = [
         error
         for log in (world.stack.var / "log").glob("worker*.log")

@@ -1,4 +1,4 @@
-"""Who is killed next: a seeded order, kept unless two recoveries could not be told apart."""
+"""Chooses who is killed next, in a seeded order in which no two recoveries can be confused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 WEIGHTS = {"web": 10, "worker": 10, "beat": 6, "broker": 16, "limiter": 8, "postgres": 22}
-SEALING = ("worker", "beat", "broker")  # the next batch tells that it goes on
+SEALING = ("worker", "beat", "broker")  # the next batch shows that work goes on
 STARTS_SLOWLY = ("web", "worker", "beat")
 MAX_STARTING = 2
 TOGETHER = 0.2  # share of the kills of workers and beats that take all copies at once
@@ -30,9 +30,9 @@ class Victims:
         self._drawn = self._draw()
 
     def choose(self, *, recovering: Set[str], starting: Set[str]) -> list[str]:
-        """Take the next that may die now; nothing if none may.
+        """Take the next victim that may die now; None if none may.
 
-        `recovering` are those whose work does not go on yet; `starting`, those that are not
+        `recovering` are those whose work does not go on yet. `starting` are those that are not
         back themselves, although their twins may do the work.
         """
         while len(self._waiting) < LOOK_AHEAD:
