@@ -36,7 +36,7 @@ def imported_test_modules(source: str) -> set[str]:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_no_package_has_more_modules_than_a_reader_can_survey(package: str) -> None:
+def test_no_package_has_too_many_modules_side_by_side(package: str) -> None:
     folders = {path.parent for path in (ROOT / package).rglob("__init__.py")}
     flat = {str(folder.relative_to(ROOT)): modules_of(folder) for folder in folders}
     assert {name: found for name, found in flat.items() if len(found) > MAX_MODULES} == {}

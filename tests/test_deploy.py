@@ -92,7 +92,7 @@ def test_only_the_proxy_can_be_reached() -> None:
     assert not any("network_mode" in service for service in services.values())
 
 
-def test_everything_is_started_again_and_what_answers_is_asked() -> None:
+def test_all_processes_are_restarted_and_only_live_ones_get_requests() -> None:
     for name, service in COMPOSE["services"].items():
         assert service["restart"] == ("no" if name == "migrate" else "unless-stopped"), name
         asked = name not in ("worker-1", "worker-2", "beat", "migrate")
@@ -110,7 +110,7 @@ def read(name: str) -> str:
     return (DEPLOY / name).read_text()
 
 
-def test_the_image_holds_what_runs() -> None:
+def test_the_image_contains_everything_that_runs() -> None:
     copied = re.findall(r"^COPY (\S+) ", read("Dockerfile"), re.MULTILINE)
     assert {"config", "privacy", "accounts", "surveys", "aggregator", "templates"} < set(copied)
     assert {"manage.py", "requirements.txt", "docs/methods.md", "docs/figures"} < set(copied)
@@ -296,7 +296,7 @@ def test_connections_are_counted_as_the_code_opens_them() -> None:
 # --- nginx --------------------------------------------------------------------------------------
 
 
-def test_the_proxy_keeps_no_address_of_anybody() -> None:
+def test_the_proxy_stores_no_addresses() -> None:
     levels = re.findall(r"error_log \S+ (\w+);", NGINX)
     assert levels == ["alert", "emerg"]  # of the program itself; of requests
     logs = re.findall(r"access_log ([^;]+);", NGINX)
@@ -319,7 +319,7 @@ def locations() -> dict[str, str]:
     return {name.strip(): body for name, body in found}
 
 
-def test_the_proxy_says_who_is_there_and_nobody_else_does() -> None:
+def test_only_the_proxy_may_state_the_client_address() -> None:
     headers = dict(re.findall(r"proxy_set_header (\S+) ([^;]+);", NGINX))
     assert headers["X-Forwarded-For"] == "$remote_addr"
     assert headers["X-Forwarded-Proto"] == "$scheme"
@@ -328,7 +328,7 @@ def test_the_proxy_says_who_is_there_and_nobody_else_does() -> None:
     assert not any("proxy_set_header" in body for body in locations().values())
 
 
-def test_the_proxy_lets_reports_through_and_nothing_slow_or_large() -> None:
+def test_the_proxy_passes_reports_but_nothing_slow_or_large() -> None:
     body = locations()["= /api/reports"]
     [size] = re.findall(r"client_max_body_size (\d+)k;", body)
     assert MAX_BODY_BYTES < int(size) * 1024 <= 4 * MAX_BODY_BYTES

@@ -44,7 +44,7 @@ def assert_headers_of_the_table(response: httpx.Response, path: str) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("route", all_routes(), ids=lambda route: route.name)
-def test_every_route_carries_the_headers_of_the_table(route: Route, method: str) -> None:
+def test_every_route_has_the_headers_of_the_table(route: Route, method: str) -> None:
     path = reverse(route.name, kwargs={name: SAMPLES[name] for name in route.parameters})
     response = request(method, path)
     assert response.status_code < 500
@@ -65,13 +65,13 @@ def test_every_route_carries_the_headers_of_the_table(route: Route, method: str)
         ("GET", "/..%2f..%2fetc/passwd", 404),
     ],
 )
-def test_errors_carry_them_too(method: str, path: str, status: int) -> None:
+def test_errors_have_the_headers_too(method: str, path: str, status: int) -> None:
     response = request(method, path)
     assert response.status_code == status
     assert_headers_of_the_table(response, httpx.URL(path).path)
 
 
-def test_static_files_carry_them_and_keep_their_own_caching() -> None:
+def test_static_files_have_the_headers_and_their_own_caching() -> None:
     from django.contrib.staticfiles.storage import staticfiles_storage
 
     path = staticfiles_storage.url("surveys/murmur.css")
@@ -81,13 +81,13 @@ def test_static_files_carry_them_and_keep_their_own_caching() -> None:
     assert "immutable" in response.headers["cache-control"]
 
 
-def test_a_wrong_host_is_refused_with_them() -> None:
+def test_a_wrong_host_is_refused_with_the_headers() -> None:
     response = request("GET", "/", headers={"host": "evil.example"})
     assert response.status_code == 400
     assert_headers_of_the_table(response, "/")
 
 
-def test_a_server_error_carries_them_and_shows_nothing(
+def test_a_server_error_has_the_headers_and_shows_no_details(
     monkeypatch: pytest.MonkeyPatch, failing_route: str
 ) -> None:
     response = request("GET", failing_route)
@@ -97,7 +97,7 @@ def test_a_server_error_carries_them_and_shows_nothing(
 
 
 @pytest.mark.parametrize(("path", "kind"), [("/api/reports", "problem+json"), ("/", "plain")])
-def test_a_failure_outside_of_django_carries_them_and_shows_nothing(
+def test_a_failure_outside_django_has_the_headers_and_shows_no_details(
     path: str, kind: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail(*args: object) -> None:
@@ -114,7 +114,7 @@ def test_a_failure_outside_of_django_carries_them_and_shows_nothing(
     assert "canary" not in response.text + caplog.text
 
 
-def test_a_failure_in_the_middle_of_a_response_is_left_to_the_server() -> None:
+def test_the_server_handles_a_failure_in_the_middle_of_a_response() -> None:
     async def fail(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         raise KeyError("canary 8714")
@@ -144,7 +144,7 @@ def failing_route() -> Iterator[str]:
         yield "/fails"
 
 
-def test_a_recorded_report_carries_them_and_is_not_cached() -> None:
+def test_a_recorded_report_has_the_headers_and_is_not_cached() -> None:
     wave = make_wave(questions=1)
     body = '{"format":1,"manifest":"%s","id":"%s","symbols":"B"}' % (
         encode_base64url(bytes(wave.manifest_hash)),
@@ -165,7 +165,7 @@ def test_strict_transport_security_is_sent_where_https_is_on() -> None:
         assert headers_for("/")["Strict-Transport-Security"].startswith("max-age=63072000")
 
 
-def test_trusted_types_are_required_everywhere_but_where_pages_change_by_themselves() -> None:
+def test_trusted_types_are_required_except_on_pages_that_update_automatically() -> None:
     free = [
         policy.paths
         for policy in TABLE
@@ -176,7 +176,7 @@ def test_trusted_types_are_required_everywhere_but_where_pages_change_by_themsel
     assert free == [(*results, *coins, "*/questions/new", "*/edit")]
 
 
-def test_a_form_without_scripts_gets_none_and_may_say_where_it_was_sent_from() -> None:
+def test_a_form_without_javascript_gets_no_scripts_and_may_send_its_origin() -> None:
     for page in ("coins", "paper"):
         headers = headers_for(f"/s/abcdefghijkm/{page}")
         assert headers["Content-Security-Policy"] == (

@@ -39,7 +39,9 @@ def test_a_fixture_says_by_its_name_what_it_starts(
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_so_does_a_parameter(database: str, request: pytest.FixtureRequest) -> None:
+def test_a_parameter_names_what_it_starts_too(
+    database: str, request: pytest.FixtureRequest
+) -> None:
     assert markers_of(request) - {"parametrize"} == (
         {"postgres"} if database == "postgresql" else set()
     )

@@ -104,7 +104,7 @@ def test_headers_that_do_not_come_end_the_connection(
         assert reply.endswith(b"<end>")
 
 
-def test_an_empty_line_between_two_requests_is_passed_over() -> None:
+def test_an_empty_line_between_two_requests_is_skipped() -> None:
     (reply,) = converse(say(OK, b"\r\n", OK, pause=0.05))
     assert reply.count(b"HTTP/1.1 200") == 2
     assert not reply.endswith(b"<end>")
@@ -152,12 +152,12 @@ def test_trailers_do_not_become_headers() -> None:
     assert b"host,transfer-encoding 2" in reply
 
 
-def test_nonsense_behind_a_request_does_not_pass_for_its_reply() -> None:
+def test_garbage_after_a_request_is_not_taken_for_its_reply() -> None:
     (reply,) = converse(say(OK + b"\x00nonsense\r\n\r\n"))
     assert b" 400 " not in reply
 
 
-def test_what_is_no_http_is_refused_with_the_headers_of_all_responses() -> None:
+def test_invalid_http_is_refused_with_the_headers_of_all_responses() -> None:
     (reply,) = converse(say(b"\x00nonsense\r\n\r\n"))
     head, _, body = reply.removesuffix(b"<end>").partition(b"\r\n\r\n")
     status, *lines = head.decode().split("\r\n")

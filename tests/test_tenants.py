@@ -215,7 +215,7 @@ def test_every_route_is_listed_and_every_listed_one_exists() -> None:
 @pytest.mark.usefixtures("static_files")
 @pytest.mark.parametrize("role", CAST)
 @pytest.mark.parametrize("route", all_routes(), ids=lambda route: route.name)
-def test_the_matrix(route: Route, role: str, surveys: dict[str, Survey]) -> None:
+def test_the_permission_matrix_holds(route: Route, role: str, surveys: dict[str, Survey]) -> None:
     row = TABLE[route.name]
     survey = surveys[row.survey]
     client = make_client(role, survey.owner)
@@ -230,7 +230,7 @@ def test_the_matrix(route: Route, role: str, surveys: dict[str, Survey]) -> None
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_what_a_stranger_tried_changed_nothing(surveys: dict[str, Survey]) -> None:
+def test_a_strangers_attempts_changed_nothing(surveys: dict[str, Survey]) -> None:
     owner = surveys["draft"].owner
     before = _describe(owner)
     for role in ("stranger", "visitor"):

@@ -40,7 +40,7 @@ def test_passwords_are_stored_as_argon2(person: User) -> None:
 
 
 @pytest.mark.slow
-def test_a_password_is_changed_by_whoever_knows_it(client: Client, person: User) -> None:
+def test_a_password_is_changed_by_someone_who_knows_it(client: Client, person: User) -> None:
     client.force_login(person)
     answer = client.post(CHANGE, {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW})
     assert answer["Location"] == reverse("aggregator:home")
@@ -93,7 +93,7 @@ def test_a_forgotten_password_is_replaced_through_the_mailed_link(
     assert "no longer works" in client.get(link, follow=True).text  # once only
 
 
-def test_a_bad_new_password_is_explained_and_the_link_lives_on(
+def test_a_bad_new_password_is_explained_and_the_link_stays_valid(
     client: Client, person: User
 ) -> None:
     form = client.get(reset_link(client, person.email), follow=True)
@@ -122,7 +122,7 @@ def test_an_unknown_address_gets_the_same_page_and_no_message(client: Client, pe
     assert [message.to for message in mail.outbox] == [[person.email]]
 
 
-def test_a_switched_off_account_gets_no_link(client: Client) -> None:
+def test_an_inactive_account_gets_no_link(client: Client) -> None:
     person = make_user("off@example.org", is_active=False)
     assert client.post(RESET, {"email": person.email}).status_code == 302
     assert mail.outbox == []

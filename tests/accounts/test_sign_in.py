@@ -61,7 +61,7 @@ def test_the_case_of_the_address_does_not_matter(client: Client, person: User) -
     assert get_user(client) == person
 
 
-def test_signing_in_leads_back_to_the_page_that_was_asked_for(client: Client, person: User) -> None:
+def test_signing_in_leads_back_to_the_requested_page(client: Client, person: User) -> None:
     wanted = reverse("surveys:create")
     response = client.get(wanted)
     assert response["Location"] == f"{LOGIN}?next={wanted}"
@@ -100,7 +100,7 @@ def test_empty_fields_are_named_and_linked(client: Client, person: User) -> None
     assert '<a href="#id_password">Enter your password.</a>' in page
 
 
-def test_a_switched_off_account_is_told_so_and_not_signed_in(client: Client) -> None:
+def test_an_inactive_account_gets_an_explanation_and_is_not_signed_in(client: Client) -> None:
     make_user("rosa@example.org", is_active=False)
     response = sign_in(client)
     assert response["Location"] == reverse("account_inactive")
@@ -119,7 +119,7 @@ def test_the_sixth_failed_attempt_locks(client: Client, person: User) -> None:
 
 
 @pytest.mark.slow
-def test_the_pause_ends_even_for_who_keeps_knocking(client: Client, person: User) -> None:
+def test_the_pause_ends_even_if_attempts_continue(client: Client, person: User) -> None:
     guess_wrongly(client, 6)
     set_again: list[object] = []
     with (
@@ -193,7 +193,7 @@ def test_there_is_no_page_to_sign_up_on(client: Client) -> None:
 
 
 @pytest.mark.slow
-def test_behind_a_proxy_a_strangers_guesses_lock_out_the_stranger(
+def test_behind_a_proxy_a_strangers_guesses_lock_out_only_the_stranger(
     client: Client, person: User, settings: Any
 ) -> None:
     settings.BEHIND_PROXY = True

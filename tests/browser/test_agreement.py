@@ -181,7 +181,7 @@ def as_typed(manifest: Manifest, answers: dict[str, Answer]) -> dict[str, Any]:
 # --- what must agree -----------------------------------------------------------------------------
 
 
-def test_random_rules_hold_or_fail_alike(page: Page) -> None:
+def test_random_rules_hold_or_fail_in_both_implementations(page: Page) -> None:
     rng = random.Random(SEED)
     symbols = {"q1": 2, "q2": 5, "q3_1": 2, "q3_2": 2, "q4": 3}
     cases: list[dict[str, Any]] = []
@@ -267,7 +267,7 @@ def test_blocks_and_the_limit_of_the_total_agree(page: Page) -> None:
     assert 20 < refused < 900
 
 
-def test_the_browser_counts_the_largest_sums_of_what_can_be_drawn(page: Page) -> None:
+def test_the_browser_counts_the_largest_total_that_can_be_drawn(page: Page) -> None:
     """At the limit to a thousandth: so many questions at the smallest T that is refused."""
     coins = [yes_no(f"q{n}", flips=25) for n in range(1, 20)]
     rng = random.Random(SEED)

@@ -159,7 +159,7 @@ def test_an_error_takes_the_focus_and_leads_to_its_field(
     assert not Survey.objects.exists()
 
 
-def test_one_signs_out_from_the_account_menu_by_keyboard(
+def test_signing_out_from_the_account_menu_works_by_keyboard(
     page: Page,
     live: LiveApplication,
 ) -> None:

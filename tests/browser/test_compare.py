@@ -87,7 +87,7 @@ def test_regression_and_pairs_fit(
     context.close()
 
 
-def test_without_scripts_a_comparison_is_reached_by_reloading(
+def test_without_javascript_reloading_shows_a_comparison(
     chromium: Browser, live: LiveApplication, survey: Survey
 ) -> None:
     context = make_context(chromium, live, survey, java_script_enabled=False)

@@ -146,7 +146,7 @@ def test_files_download(reader: Reader, survey: Survey) -> None:
         assert started.value.path().read_bytes().startswith(first)
 
 
-def test_without_scripts_the_picture_and_all_figures_are_there(
+def test_without_javascript_the_picture_and_all_numbers_are_shown(
     chromium: Browser, live: LiveApplication, survey: Survey
 ) -> None:
     context = make_context(chromium, live, survey, java_script_enabled=False)
@@ -170,7 +170,7 @@ def test_the_picture_stays_if_the_bundle_fails(reader: Reader, survey: Survey) -
     assert page.locator(".chart-picture img").evaluate("image => image.naturalWidth") > 0
 
 
-def test_every_page_of_ours_obeys_its_policy(reader: Reader, survey: Survey) -> None:
+def test_every_own_page_obeys_its_policy(reader: Reader, survey: Survey) -> None:
     for path in ("/", "/api", "/problems"):
         reader.page.goto(f"{reader.live.url}{path}")
         assert reader.page.locator("h1").count() == 1

@@ -300,7 +300,7 @@ def test_a_biased_source_does_not_pass_the_count(load: Load, source: str) -> Non
         {"k": 3, "threshold": 2**32 // 3},
     ],
 )
-def test_a_channel_that_cannot_be_is_refused(load: Load, channel: dict[str, Any]) -> None:
+def test_an_impossible_channel_is_refused(load: Load, channel: dict[str, Any]) -> None:
     refused = load(SOURCE).evaluate(
         """async (channel) => {
           const { randomizeSymbol } = await import("/randomize.js");

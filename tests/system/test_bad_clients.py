@@ -114,7 +114,7 @@ def wait_until(what: Callable[[], bool], *, seconds: float) -> None:
 # --- those who wait ------------------------------------------------------------------------------
 
 
-def test_half_sent_requests_hinder_nobody_and_are_cut_off_in_time(
+def test_half_sent_requests_delay_no_one_and_are_cut_off_in_time(
     target: Target, crowd: Crowd
 ) -> None:
     half_body = HEAD + b'Content-Length: 140\r\n\r\n{"format":1,"manifest":"'
@@ -175,7 +175,7 @@ def has_ended(connection: socket.socket) -> bool:
     return True
 
 
-def test_the_silently_dead_are_forgotten(target: Target, crowd: Crowd) -> None:
+def test_silently_dead_clients_are_dropped(target: Target, crowd: Crowd) -> None:
     """Machines that lose their network: no FIN, no RST, nothing ever again."""
     before = open_sockets(target)
     half_body = HEAD + b"Content-Length: 140\r\n\r\n{"
@@ -195,7 +195,7 @@ def test_the_silently_dead_are_forgotten(target: Target, crowd: Crowd) -> None:
         )
 
 
-def test_those_who_never_read_hold_nobody_up(target: Target, crowd: Crowd) -> None:
+def test_clients_that_never_read_delay_no_one(target: Target, crowd: Crowd) -> None:
     static = target.stack.var / "static"
     largest = max(static.rglob("*.js"), key=lambda path: path.stat().st_size)
     address = f"/static/{largest.relative_to(static)}".encode()
@@ -267,7 +267,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("kind", ENDLESS)
-def test_what_has_no_end_is_ended_and_fills_no_memory(
+def test_endless_requests_are_cut_off_and_fill_no_memory(
     target: Target, crowd: Crowd, kind: str
 ) -> None:
     first, piece = ENDLESS[kind]
@@ -300,7 +300,9 @@ def test_a_body_in_chunks_without_end_is_cut_off_at_the_cap(target: Target, crow
     assert time.monotonic() - started < BODY_DEADLINE
 
 
-def test_who_asks_before_sending_is_told_to_go_on(target: Target, crowd: Crowd) -> None:
+def test_a_client_that_asks_before_sending_is_told_to_continue(
+    target: Target, crowd: Crowd
+) -> None:
     body = target.body(next(numbers))
     connection = crowd.connect(
         HEAD + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body)
@@ -320,7 +322,7 @@ def test_who_asks_before_sending_is_told_to_go_on(target: Target, crowd: Crowd) 
         (b"{}", {"content-type": "application/gzip"}, 415),
     ],
 )
-def test_deep_and_packed_bodies_are_refused_unopened(
+def test_deep_and_compressed_bodies_are_refused_without_decoding(
     target: Target, body: bytes, headers: dict[str, str], status: int
 ) -> None:
     with target.client() as client:

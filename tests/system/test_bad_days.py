@@ -178,7 +178,9 @@ def all_connections_taken(url: str) -> Iterator[None]:
             connection.close()
 
 
-def test_without_a_free_connection_reports_wait_and_are_taken_later(on_postgresql: Place) -> None:
+def test_without_a_free_connection_reports_wait_and_are_accepted_later(
+    on_postgresql: Place,
+) -> None:
     target = on_postgresql.target
     history = History(target, next(blocks))
     with all_connections_taken(target.world.database_url), target.client() as client:
@@ -194,7 +196,7 @@ def test_without_a_free_connection_reports_wait_and_are_taken_later(on_postgresq
 # --- no sense of time, no time left --------------------------------------------------------------
 
 
-def test_clocks_that_jump_refuse_by_name_and_lose_nothing(on_sqlite: Place) -> None:
+def test_jumping_clocks_give_named_refusals_and_lose_nothing(on_sqlite: Place) -> None:
     target = on_sqlite.target
     clock = target.stack.var / "clock"
     today = datetime.now(UTC)
@@ -237,7 +239,7 @@ def test_clocks_that_jump_refuse_by_name_and_lose_nothing(on_sqlite: Place) -> N
     assert target.world.query(query) == [(len(taken),)]
 
 
-def test_a_polite_end_under_load_answers_or_hangs_up_and_loses_nothing(
+def test_a_graceful_stop_under_load_answers_or_closes_connections_and_loses_nothing(
     on_postgresql: Place,
 ) -> None:
     target = on_postgresql.target

@@ -77,7 +77,7 @@ def close(target: Target, survey: Survey) -> None:
 
 
 @pytest.mark.parametrize(("ends", "status"), [("commit", 410), ("rollback", 201)])
-def test_a_report_that_meets_a_closing_wave_waits_for_how_it_ends(
+def test_a_report_to_a_closing_wave_waits_until_the_wave_is_closed(
     target: Target, ends: str, status: int, tmp_path: Path
 ) -> None:
     survey = target.open_survey()
@@ -104,7 +104,7 @@ def test_a_report_that_meets_a_closing_wave_waits_for_how_it_ends(
     assert count(target, "aggregator_spent_id", wave) == (status == 201)
 
 
-def test_who_closes_waits_for_a_sealer_and_keeps_no_upload_waiting(target: Target) -> None:
+def test_closing_waits_for_a_sealer_and_delays_no_upload(target: Target) -> None:
     survey = target.open_survey()
     wave = wave_of(target, survey)
     first = next(blocks)

@@ -19,7 +19,7 @@ from surveys.manifest.manifest import NOT_DRAWN
 
 # On SQLite the other demo survey runs (test_demo.py).
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
-def test_what_people_of_a_survey_of_every_type_sent_is_counted_and_estimated(
+def test_reports_to_a_survey_of_every_type_are_counted_and_estimated(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     demo = world.start_demo(key=STUDY.key)

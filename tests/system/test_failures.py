@@ -33,7 +33,7 @@ def fragile(own_postgres: Postgres, tmp_path: Path) -> Iterator[World]:
         world.stack.stop()
 
 
-def test_an_emptied_redis_loses_nothing(fragile: World) -> None:
+def test_an_emptied_redis_loses_no_report(fragile: World) -> None:
     demo = fragile.start_demo(connections=2)
     broker = redis.Redis.from_url(fragile.stack.redis_url)
     for _ in range(3):
@@ -78,7 +78,7 @@ def send(client: httpx.Client, body: bytes) -> httpx.Response:
     return client.post("/api/reports", content=body, headers={"content-type": "application/json"})
 
 
-def test_without_the_limiter_sign_in_says_so_and_reports_are_taken(fragile: World) -> None:
+def test_without_the_limiter_sign_in_says_so_and_reports_are_accepted(fragile: World) -> None:
     [wave] = open_surveys(fragile.stack, [{}], questions=1)
     fragile.stack.kill("limiter")
     with pytest.raises(AssertionError, match="503"), fragile.signed_in():

@@ -144,7 +144,7 @@ def machines(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> It
         first.stop()
 
 
-def test_whoever_signs_in_on_one_machine_is_signed_in_on_the_other(machines: Machines) -> None:
+def test_a_sign_in_on_one_machine_holds_on_the_other(machines: Machines) -> None:
     assert machines.first.var != machines.second.var
     with machines.world.signed_in() as client:
         for url in machines.urls:
@@ -245,7 +245,7 @@ def test_a_wave_closed_through_one_machine_is_closed_for_the_other_at_once(
             assert late.status_code == 410, late.text
 
 
-def test_closing_comes_through_while_both_machines_take_all_they_can(machines: Machines) -> None:
+def test_closing_succeeds_while_both_machines_are_fully_loaded(machines: Machines) -> None:
     wave = machines.waves[4]
     plan = Plan(
         urls=machines.urls,

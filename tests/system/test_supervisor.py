@@ -91,7 +91,7 @@ def interrupt(process: subprocess.Popen[str]) -> None:
         process.communicate(timeout=60)
 
 
-def test_the_first_start_shows_a_password_once_and_ctrl_c_leaves_nothing(
+def test_the_first_start_shows_a_password_once_and_ctrl_c_stops_everything(
     running: tuple[subprocess.Popen[str], str, Path, int],
 ) -> None:
     process, printed, var, port = running
@@ -117,7 +117,7 @@ def test_the_first_start_shows_a_password_once_and_ctrl_c_leaves_nothing(
     assert "Sign in as researcher@localhost." in second
 
 
-def test_what_dies_is_started_again(
+def test_a_dead_process_is_started_again(
     running: tuple[subprocess.Popen[str], str, Path, int],
 ) -> None:
     process, _, var, _ = running
@@ -146,7 +146,7 @@ def run_to_end(var: Path, port: int | str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_a_port_in_use_is_explained_in_one_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = run_to_end(tmp_path, port)
@@ -158,13 +158,13 @@ def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("port", ["http", "0", "65536"])
-def test_a_port_that_is_none_is_said_in_one_sentence(tmp_path: Path, port: str) -> None:
+def test_an_invalid_port_is_explained_in_one_sentence(tmp_path: Path, port: str) -> None:
     done = run_to_end(tmp_path, port)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert f"got '{port}'" in done.stderr
 
 
-def test_a_data_folder_that_cannot_be_made_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_a_data_folder_that_cannot_be_made_is_explained_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     done = run_to_end(tmp_path / "file" / "var", free_port())
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
@@ -190,13 +190,13 @@ def run_script(folder: Path, **changes: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_a_missing_python_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_python_is_explained_in_one_sentence(tmp_path: Path) -> None:
     done = run_script(tmp_path, PYTHON="no-such-python")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "needs Python 3.11 or newer" in done.stderr
 
 
-def test_a_missing_venv_module_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_venv_module_is_explained_in_one_sentence(tmp_path: Path) -> None:
     broken = tmp_path / "python"
     broken.write_text(
         f'#!/bin/sh\ncase "$*" in *ensurepip*) exit 1;; esac\nexec {sys.executable} "$@"\n'

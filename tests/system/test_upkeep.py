@@ -154,7 +154,7 @@ def pids(world: World) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
-def test_work_goes_on_by_itself_after_the_broker_was_away_and_emptied(world: World) -> None:
+def test_work_continues_after_the_broker_was_away_and_emptied(world: World) -> None:
     """Away for about ten seconds; `scripts/bench killstorm` leaves it away for two minutes."""
     [wave] = launch(world)
     wait(lambda: ask(world, "?max_age=5")[0] == 200, seconds=60)
@@ -221,7 +221,7 @@ def twin(postgres: Postgres, tmp_path: Path) -> Iterator[World]:
         stack.stop()
 
 
-def test_two_beats_and_two_workers_do_no_harm_and_one_may_stand_still(twin: World) -> None:
+def test_two_beats_and_two_workers_do_no_harm_even_if_one_is_stopped(twin: World) -> None:
     waves = launch(twin, waves=3, cap=4000)
     reports = draw_reports(4000)
     for start in range(0, 4000, 800):

@@ -278,7 +278,7 @@ def type_keys(page: Page, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-def test_a_whole_visit_with_the_keyboard_and_the_focus_is_always_seen(visitor: Visitor) -> None:
+def test_a_whole_visit_by_keyboard_with_the_focus_always_visible(visitor: Visitor) -> None:
     page = visitor.open(make_full_survey())
     title = page.get_by_role("heading", level=1)
     expect(page.get_by_role("button", name="Start")).to_be_visible()
@@ -371,7 +371,9 @@ def assert_rows_are_well_made(page: Page, *, from_right: bool) -> None:
 
 
 @pytest.mark.parametrize("language", ["ar"])
-def test_every_step_is_built_alike(chromium: Browser, live: LiveApplication, language: str) -> None:
+def test_every_step_has_the_same_structure(
+    chromium: Browser, live: LiveApplication, language: str
+) -> None:
     wave = make_full_survey()
     titles: dict[str, str] = {}
     with visiting(chromium, live, locale=language) as visitor:
@@ -407,7 +409,7 @@ def test_every_step_is_built_alike(chromium: Browser, live: LiveApplication, lan
         tour(page, live, wave, language=language, look=look)
 
 
-def test_a_survey_of_100_questions_says_how_far_one_is(visitor: Visitor) -> None:
+def test_a_survey_of_100_questions_shows_progress(visitor: Visitor) -> None:
     wave = make_launched_survey(questions=[f"Number {n}?" for n in range(1, 101)], flips=46)
     page = visitor.open(wave)
     expect(page.get_by_text("100 questions").first).to_be_visible()
@@ -480,7 +482,7 @@ def test_forced_colours_keep_all_shapes_and_nothing_moves(
         ("en", {"width": 1280, "height": TALL}),
     ],
 )
-def test_all_can_be_read_before_any_script_and_nothing_moves_afterwards(
+def test_everything_can_be_read_before_any_script_and_nothing_moves_afterwards(
     chromium: Browser, live: LiveApplication, language: str, viewport: dict[str, int]
 ) -> None:
     wave = make_full_survey()

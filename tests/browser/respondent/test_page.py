@@ -171,7 +171,7 @@ def test_changing_one_answer_leads_back_to_the_check(visitor: Visitor) -> None:
     assert page.locator("dl.checks dd:nth-of-type(1)").all_inner_texts() == ["Yes", "No", "Yes"]
 
 
-def test_after_submit_the_way_back_shows_no_answers(visitor: Visitor) -> None:
+def test_after_submit_going_back_shows_no_answers(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey(questions=("Driven?", "Children?")))
     answer(page, ("Yes", "No"))
     press(page, "Submit")
@@ -240,7 +240,7 @@ def test_a_text_of_5000_characters_does_not_break_the_layout(
         assert_it_fits()
 
 
-def test_words_of_another_direction_keep_it(visitor: Visitor) -> None:
+def test_text_of_another_direction_keeps_its_direction(visitor: Visitor) -> None:
     wave = launch_unusual(
         question={
             "text": "هل لديك أطفال؟",
@@ -315,7 +315,7 @@ def change_question(**changes: Any) -> Callable[[dict[str, Any]], None]:
         change_question(options=[{"code": 1, "text": "Yes"}]),
     ],
 )
-def test_a_manifest_that_would_not_protect_is_refused_although_it_is_the_promised_one(
+def test_a_manifest_without_protection_is_refused_although_its_hash_is_right(
     visitor: Visitor, change: Callable[[dict[str, Any]], object]
 ) -> None:
     wave = make_launched_survey(minimum_batch=50, display_minimum=100)
@@ -338,7 +338,7 @@ def test_a_manifest_that_would_not_protect_is_refused_although_it_is_the_promise
     expect(page.get_by_role("button", name="Start")).to_be_hidden()
 
 
-def test_without_the_means_to_check_the_page_stops(visitor: Visitor) -> None:
+def test_the_page_stops_if_it_cannot_check_the_manifest(visitor: Visitor) -> None:
     visitor.context.add_init_script(
         "Object.defineProperty(Crypto.prototype, 'subtle', { value: undefined });"
     )
@@ -389,7 +389,7 @@ def test_a_preview_stores_and_sends_nothing(chromium: Browser, live: LiveApplica
 
 
 @pytest.mark.parametrize("feature", ["forced_colors", "reduced_motion"])
-def test_the_chosen_row_is_told_apart_in_forced_colours_and_nothing_moves(
+def test_the_chosen_row_is_visible_in_forced_colours_and_nothing_moves(
     chromium: Browser, live: LiveApplication, feature: str
 ) -> None:
     options = {"forced_colors": "active"} if feature == "forced_colors" else {}

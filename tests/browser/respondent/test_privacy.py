@@ -89,7 +89,7 @@ def without_symbols(dump: dict[str, Any]) -> dict[str, Any]:
     return dict(json.loads(re.sub(r'"symbols": "[AB]+"', '"symbols": "*"', text)))
 
 
-def test_visits_differ_only_in_the_symbols_whatever_is_answered(
+def test_visits_with_different_answers_differ_only_in_the_symbols(
     chromium: Browser, live: LiveApplication
 ) -> None:
     wave = make_launched_survey(questions=THREE)
@@ -154,7 +154,7 @@ def test_the_sent_code_is_what_the_shared_randomizer_draws(visitor: Visitor, see
     assert [bytes(report.symbols) for report in RawReport.objects.all()] == [bytes(expected)]
 
 
-def test_with_scripts_off_the_page_can_be_read_and_nothing_can_be_sent(
+def test_without_javascript_the_page_can_be_read_and_nothing_can_be_sent(
     chromium: Browser, live: LiveApplication
 ) -> None:
     wave = make_launched_survey(title="On the road", questions=THREE)
@@ -199,7 +199,7 @@ def test_a_reload_before_submit_starts_again(visitor: Visitor) -> None:
     assert page.locator(":checked").count() == 0
 
 
-def test_a_visit_sets_no_cookie_reaches_no_other_host_and_breaks_no_policy(
+def test_a_visit_sets_no_cookie_contacts_no_other_host_and_violates_no_policy(
     visitor: Visitor,
 ) -> None:
     page = visitor.open(make_launched_survey(questions=THREE))

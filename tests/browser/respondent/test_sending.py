@@ -73,7 +73,7 @@ def test_eight_tabs_send_one_report(visitor: Visitor) -> None:
     assert kept(pages[0]) == [{"over": "sent"}]
 
 
-def test_a_later_visit_hears_that_a_code_was_sent(visitor: Visitor) -> None:
+def test_a_later_visit_learns_that_a_code_was_sent(visitor: Visitor) -> None:
     wave = make_launched_survey()
     submit(page := visitor.open(wave))
     expect(status(page)).to_have_text(SENT)
@@ -129,7 +129,7 @@ def test_the_wait_is_lengthened_at_random_by_up_to_half(
     assert second - first >= wait - 1
 
 
-def test_an_unreachable_database_costs_nothing(
+def test_an_unreachable_database_does_no_harm(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = visitor.open(make_launched_survey())
@@ -180,7 +180,7 @@ def test_after_a_bounded_number_of_tries_the_person_decides(visitor: Visitor) ->
         (403, "It was not counted.", None),
     ],
 )
-def test_a_refusal_is_final_and_said_clearly(
+def test_a_refusal_is_final_and_explained(
     visitor: Visitor, code: int, sentence: str, left: str | None
 ) -> None:
     page = visitor.open(make_launched_survey())
@@ -231,7 +231,7 @@ def test_a_redirect_is_not_followed(visitor: Visitor) -> None:
     assert RawReport.objects.count() == 1
 
 
-def test_a_server_that_hangs_is_given_up_and_asked_again(visitor: Visitor) -> None:
+def test_a_request_to_a_hanging_server_is_given_up_and_repeated(visitor: Visitor) -> None:
     page = visitor.context.new_page()
     page.clock.install()
     page.goto(f"{visitor.url}/s/{make_launched_survey().survey.slug}")
@@ -247,7 +247,7 @@ def test_a_server_that_hangs_is_given_up_and_asked_again(visitor: Visitor) -> No
     assert RawReport.objects.count() == 1
 
 
-def test_questions_that_do_not_come_are_given_up(visitor: Visitor) -> None:
+def test_questions_that_do_not_load_are_given_up(visitor: Visitor) -> None:
     page = visitor.context.new_page()
     page.clock.install()
     visitor.context.route("**/m/*.json", lambda route: None)
@@ -260,7 +260,7 @@ def test_questions_that_do_not_come_are_given_up(visitor: Visitor) -> None:
     )
 
 
-def test_a_storage_that_hangs_is_given_up_for_memory(visitor: Visitor) -> None:
+def test_hanging_storage_is_replaced_by_memory(visitor: Visitor) -> None:
     page = visitor.context.new_page()
     page.clock.install()
     page.add_init_script("IDBFactory.prototype.open = () => ({});")
@@ -285,7 +285,7 @@ def test_too_early_keeps_the_code_and_offers_to_try_again(visitor: Visitor) -> N
     expect(status(page)).to_have_text(SENT)
 
 
-def test_a_survey_that_closed_meanwhile_says_so(visitor: Visitor) -> None:
+def test_a_survey_that_has_closed_says_so(visitor: Visitor) -> None:
     wave = make_launched_survey()
     page = visitor.open(wave)
     answer(page, TWO)
@@ -298,7 +298,7 @@ def test_a_survey_that_closed_meanwhile_says_so(visitor: Visitor) -> None:
     expect(status(page)).to_have_text("Your code came too late, so it was not counted.")
 
 
-def test_a_closed_survey_still_answers_for_a_report_it_has(visitor: Visitor) -> None:
+def test_a_closed_survey_still_acknowledges_a_report_it_has(visitor: Visitor) -> None:
     """The report was committed, the acknowledgement got lost, the survey closed."""
     wave = make_launched_survey()
     page = visitor.open(wave)

@@ -327,14 +327,14 @@ def test_the_drawn_blocks_stay_the_same_and_the_others_are_sent_as_not_drawn(
     assert [place for place in range(4) if report[place] != 255] == blocks
 
 
-def test_a_page_of_a_subset_bears_the_number_that_the_label_uses(visitor: Visitor) -> None:
+def test_a_page_of_a_subset_shows_the_number_that_the_label_uses(visitor: Visitor) -> None:
     page = visitor.open(make_subset_survey())
     press(page, "Start")
     number = page.get_by_role("heading", level=1).inner_text()[len("Number ")]
     expect(page.locator(".eyebrow")).to_have_text(f"Question {number} (1 of 3)")
 
 
-def test_every_pair_of_blocks_comes_up(chromium: Browser, live: LiveApplication) -> None:
+def test_every_pair_of_blocks_occurs(chromium: Browser, live: LiveApplication) -> None:
     """By the browser's own generator; that all are equally likely is counted on the module."""
     wave = make_subset_survey()
     with visiting(chromium, live) as visitor:

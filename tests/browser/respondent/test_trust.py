@@ -73,7 +73,7 @@ def test_the_page_is_hidden_in_the_moment_of_leaving(leaving: Visitor) -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 2])
-def test_how_far_one_was_cannot_be_told_from_the_history(leaving: Visitor, steps: int) -> None:
+def test_the_history_does_not_show_how_far_a_person_got(leaving: Visitor, steps: int) -> None:
     page = leaving.open(make_launched_survey())
     press(page, "Start")
     for _ in range(steps):
@@ -87,7 +87,7 @@ def test_how_far_one_was_cannot_be_told_from_the_history(leaving: Visitor, steps
     assert page.locator(":checked").count() == 0
 
 
-def test_shift_in_words_does_not_leave(leaving: Visitor) -> None:
+def test_typing_capital_letters_does_not_leave_the_page(leaving: Visitor) -> None:
     page = leaving.open(make_launched_survey())
     press(page, "Start")
     for key in ("Shift", "Shift", "A", "Shift", "Shift", "Tab", "Shift"):
@@ -95,7 +95,7 @@ def test_shift_in_words_does_not_leave(leaving: Visitor) -> None:
     expect(page.get_by_text("Question 1 of 2")).to_be_visible()
 
 
-def test_leaving_with_a_code_on_its_way_erases_it_and_draws_no_second_one(leaving: Visitor) -> None:
+def test_leaving_during_sending_erases_the_code_and_draws_no_second_one(leaving: Visitor) -> None:
     wave = make_launched_survey()
     page = leaving.open(wave)
     leaving.context.route(REPORTS, lambda route: route.abort(), times=1)
@@ -114,7 +114,7 @@ def test_leaving_with_a_code_on_its_way_erases_it_and_draws_no_second_one(leavin
     assert RawReport.objects.count() == 0
 
 
-def test_the_author_decides_whether_there_is_a_button(leaving: Visitor) -> None:
+def test_the_author_decides_whether_there_is_an_exit_button(leaving: Visitor) -> None:
     page = leaving.open(make_launched_survey(quick_exit=False))
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     assert page.get_by_text("Exit this page").count() == 0
@@ -144,7 +144,7 @@ def test_a_code_can_be_held_and_sent_on_another_day(visitor: Visitor) -> None:
     assert (len(visitor.bodies()), RawReport.objects.count()) == (1, 1)
 
 
-def test_a_tab_that_finds_the_held_code_of_another_says_that_its_own_answers_are_dropped(
+def test_a_tab_that_finds_a_held_code_of_another_tab_says_that_its_answers_are_dropped(
     visitor: Visitor,
 ) -> None:
     wave = make_launched_survey(closing_message="Help: 116 123")
@@ -181,7 +181,7 @@ def test_a_held_code_can_be_sent_at_once_after_all(visitor: Visitor) -> None:
     assert RawReport.objects.count() == 1
 
 
-def test_without_a_line_the_page_goes_on_and_sends_if_the_person_agrees(visitor: Visitor) -> None:
+def test_offline_the_page_continues_and_sends_if_the_person_agrees(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey())
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     visitor.context.set_offline(True)
@@ -212,7 +212,7 @@ def test_storage_wiped_before_the_acknowledgement_loses_and_doubles_nothing(
 
 
 @pytest.mark.parametrize("years", [-40, 40])
-def test_a_clock_that_is_wrong_by_years_changes_nothing(visitor: Visitor, years: int) -> None:
+def test_a_clock_wrong_by_years_changes_nothing(visitor: Visitor, years: int) -> None:
     visitor.context.add_init_script(
         f"const now = Date.now; Date.now = () => now() + {years} * 365.25 * 864e5;"
     )
@@ -230,7 +230,7 @@ def test_an_old_browser_without_new_conveniences_sends_too(visitor: Visitor) -> 
 
 
 @pytest.mark.parametrize("lock", ["async () => { throw new Error('no') }", "undefined"])
-def test_without_locks_one_tab_goes_on_alone(visitor: Visitor, lock: str) -> None:
+def test_without_locks_a_tab_continues_alone(visitor: Visitor, lock: str) -> None:
     visitor.context.add_init_script(
         f"if (globalThis.LockManager) LockManager.prototype.request = {lock};"
     )
@@ -293,7 +293,7 @@ BIASED = "Crypto.prototype.getRandomValues = (array) => array.fill(0);"
 
 
 @pytest.mark.parametrize(("script", "verdict"), [("", "as chance brings"), (BIASED, "not as")])
-def test_the_self_test_tells_a_right_generator_from_a_wrong_one(
+def test_the_self_test_distinguishes_a_right_generator_from_a_wrong_one(
     visitor: Visitor, script: str, verdict: str
 ) -> None:
     if script:
@@ -408,7 +408,7 @@ def test_a_translation_is_the_same_survey_from_right_to_left(visitor: Visitor) -
     assert len(report.symbols) == 2
 
 
-def test_words_that_look_like_markup_or_gaps_are_shown_as_they_are(visitor: Visitor) -> None:
+def test_text_that_looks_like_markup_or_placeholders_is_shown_unchanged(visitor: Visitor) -> None:
     text = (
         'Öl "{constructor}" & </p></template><script>alert(1)</script>\r\n\t{one} 👩‍👩‍👧 &amp; \\'
     )
@@ -429,7 +429,7 @@ def test_words_that_look_like_markup_or_gaps_are_shown_as_they_are(visitor: Visi
 
 
 @pytest.mark.parametrize("words", ["[]", "{}", "null", "not json", ""])
-def test_words_that_were_not_frozen_are_refused(visitor: Visitor, words: str) -> None:
+def test_texts_that_were_not_frozen_are_refused(visitor: Visitor, words: str) -> None:
     wave = make_translated_survey()
     path = f"/s/{wave.survey.slug}/ar"
 
@@ -458,7 +458,7 @@ def test_the_browsers_language_is_taken_if_the_survey_has_it(
 # --- two coins -----------------------------------------------------------------------------------
 
 
-def test_without_scripts_two_coins_take_the_place_of_the_page(
+def test_without_javascript_two_coins_replace_the_page(
     chromium: Browser, live: LiveApplication
 ) -> None:
     wave = make_launched_survey(coins=True)

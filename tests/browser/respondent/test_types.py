@@ -108,7 +108,7 @@ def test_a_visit_through_every_type(
         assert RawReport.objects.get().symbols[-1] == 1
 
 
-def test_what_no_rule_asks_for_is_neither_shown_nor_listed(visitor: Visitor) -> None:
+def test_a_question_that_no_rule_asks_is_neither_shown_nor_listed(visitor: Visitor) -> None:
     page = visitor.open(make_branching_survey())
     short = {**LONG_WAY, MOVED: choose("No"), LONELY: choose(REFUSED)}
     assert walk_through(page, short) == [MOVED, LONELY, TIRED, PAID, GROUP]
@@ -126,7 +126,7 @@ def test_no_number_of_pages_is_promised_where_answers_decide_it(visitor: Visitor
     assert page.title() == "Page 1 · Moving"
 
 
-def test_a_change_opens_and_closes_what_hangs_on_it(visitor: Visitor) -> None:
+def test_a_changed_answer_shows_and_hides_dependent_questions(visitor: Visitor) -> None:
     page = visitor.open(make_branching_survey())
     walk_through(page, LONG_WAY)
 
@@ -158,7 +158,7 @@ def test_a_change_opens_and_closes_what_hangs_on_it(visitor: Visitor) -> None:
     assert heading(page) == HOURS
 
 
-def test_the_history_after_submit_does_not_tell_the_way(visitor: Visitor) -> None:
+def test_the_history_after_submit_does_not_show_the_path(visitor: Visitor) -> None:
     lengths = set()
     for way in (LONG_WAY, {**LONG_WAY, MOVED: choose("No"), LONELY: choose("No")}):
         page = visitor.open(make_branching_survey())
@@ -252,7 +252,7 @@ def test_a_scale_shows_its_points_in_a_row_and_says_what_the_ends_mean(
     assert checked_rows(page) == {"Rested?": "10", "Calm?": "1"}
 
 
-def test_what_is_not_scrambled_is_marked_where_it_is_asked_and_before_it_is_sent(
+def test_unscrambled_answers_are_marked_when_asked_and_before_sending(
     visitor: Visitor,
 ) -> None:
     page = visitor.open(make_branching_survey())

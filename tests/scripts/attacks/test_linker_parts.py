@@ -76,7 +76,7 @@ WRITTEN: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("at", [0, 1, 20_001, len(NOISE)])
-def test_a_report_is_found_where_it_lies(encoding: str, at: int) -> None:
+def test_a_report_is_found_at_its_place(encoding: str, at: int) -> None:
     generator = random.Random(at)
     reports = [bytes(generator.getrandbits(1) for _ in range(60)) for _ in range(50)]
     needle = WRITTEN[encoding](reports[7])
@@ -87,14 +87,14 @@ def test_a_report_is_found_where_it_lies(encoding: str, at: int) -> None:
     assert Finder(reports).find(NOISE, base=base, stride=stride) == {}
 
 
-def test_ids_are_found_where_they_lie() -> None:
+def test_ids_are_found_at_their_places() -> None:
     ids = [random.Random(1000 + number).randbytes(32) for number in range(1000)]
     content = NOISE + ids[5] + NOISE + ids[3] + ids[5]
     found = IdFinder(ids).find(content)
     assert found == {ids[5]: len(NOISE), ids[3]: 2 * len(NOISE) + 32}
 
 
-def test_which_ids_a_batch_took_is_worked_out_from_the_sizes() -> None:
+def test_the_ids_of_a_batch_are_inferred_from_the_sizes() -> None:
     generator = random.Random(8)
     ids = [generator.randbytes(32) for _ in range(100)]
     # What sealing does, with K = 10: 35 have come, then 20 more, then the wave closes.
@@ -107,7 +107,7 @@ def test_which_ids_a_batch_took_is_worked_out_from_the_sizes() -> None:
     assert assign_ids(spent, [25, 20, 55], 10) == [first, second, third]
 
 
-def test_blind_guesses_score_as_often_below_any_p_as_that_says() -> None:
+def test_p_values_of_blind_guesses_are_uniform() -> None:
     generator = np.random.default_rng(5)
     chances = []
     for _ in range(RUNS):
@@ -134,7 +134,7 @@ def test_a_weak_hint_in_every_batch_is_caught(signs: tuple[int, ...]) -> None:
     assert found.p < 1e-6
 
 
-def test_a_guess_without_an_order_says_nothing() -> None:
+def test_a_guess_without_an_order_scores_nothing() -> None:
     truths = [np.arange(50.0)]
     assert score([np.zeros(50)], truths).p == 1
     assert score([np.full(50, np.nan)], truths).placed == 0

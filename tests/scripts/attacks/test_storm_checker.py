@@ -63,7 +63,7 @@ def judge(history: History, *batches: Sealed, spent: int | None = None) -> Verdi
     return check(history, batches, minimum_batch=K, spent=spent)
 
 
-def test_each_acknowledged_once_and_some_of_the_others_is_clean(history: History) -> None:
+def test_a_history_with_each_acknowledged_report_once_is_clean(history: History) -> None:
     verdict = judge(
         history, seal(range(15), number=1), seal([*range(15, 40), 42], number=2), spent=41
     )
@@ -136,7 +136,7 @@ def test_a_batch_below_k_is_named(history: History) -> None:
     assert verdict.flaws == ("wave 1 batch 1 holds 9 reports, fewer than 10",)
 
 
-def test_rows_in_the_order_of_arrival_are_named(history: History) -> None:
+def test_rows_in_order_of_arrival_are_reported(history: History) -> None:
     arrived = [spell(number) for number in reversed(ACKNOWLEDGED)]
     matrix = np.frombuffer(b"".join(arrived), dtype=np.uint8).reshape(len(arrived), QUESTIONS)
     packed = b"".join(np.packbits(c, bitorder="little").tobytes().ljust(8, b"\0") for c in matrix.T)

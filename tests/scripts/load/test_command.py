@@ -110,7 +110,7 @@ def test_arrivals_are_a_poisson_process() -> None:
 @pytest.mark.parametrize(
     ("size", "share", "expected"), [(100, 0.5, 50), (100, 0.99, 99), (101, 0.99, 100), (1, 0.5, 1)]
 )
-def test_a_quantile_is_not_exceeded_by_its_share(size: int, share: float, expected: int) -> None:
+def test_no_more_than_its_share_exceeds_a_quantile(size: int, share: float, expected: int) -> None:
     assert quantile(list(range(1, size + 1)), share) == expected
     assert quantile(list(range(1, size + 1)), 1.0) == size
 
@@ -124,8 +124,8 @@ def test_refusals_and_new_connections_are_counted() -> None:
     assert len(set(tally.acknowledged)) == tally.statuses[201]
 
 
-def test_a_server_that_stops_for_a_moment_is_not_spared() -> None:
-    """Whoever arrives while it holds its only connection waits, and that is counted."""
+def test_requests_that_wait_for_a_pausing_server_are_counted() -> None:
+    """A request that arrives while the only connection is busy waits, and its wait counts."""
     tally, _ = run_against(CREATED, hold=0.5, connections=1, rate=200, seconds=1)
     # About 100 arrive in the held half second, and wait half of it on average.
     assert tally.statuses[201] == tally.sent == len(tally.latencies)
@@ -133,7 +133,7 @@ def test_a_server_that_stops_for_a_moment_is_not_spared() -> None:
     assert tally.failures.total() == 0
 
 
-def test_an_answer_that_never_comes_is_an_error() -> None:
+def test_a_missing_reply_is_an_error() -> None:
     tally, received = run_against(CREATED, hold=60, connections=1, seconds=0.1, timeout=0.2)
     assert len(received) == 1
     assert tally.failures == {"timeout": 1}

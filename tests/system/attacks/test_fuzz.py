@@ -62,7 +62,7 @@ def test_no_spoiled_request_is_accepted_or_does_harm(examples: int, tmp_path: Pa
 
 
 @pytest.mark.long
-def test_on_postgresql_spoiled_requests_are_answered_alike(
+def test_spoiled_requests_get_the_same_replies_on_postgresql(
     postgres: Postgres, tmp_path: Path
 ) -> None:
     with running_intake(var=tmp_path, database_url=postgres.create_database()) as target:

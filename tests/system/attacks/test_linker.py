@@ -162,7 +162,7 @@ def _of(wave: int, values: Sequence[Guess], waves: Sequence[int]) -> list[Guess]
         pytest.param("postgresql", RUNS, EACH, PER_SECOND, marks=pytest.mark.long),
     ],
 )
-def test_a_full_dump_links_nobody_and_holds_no_canary(
+def test_a_full_dump_links_no_one_and_holds_no_canary(
     vendor: str, runs: int, each: int, per_second: int, tmp_path: Path, assets: Path
 ) -> None:
     running, stopped = tmp_path / "running", tmp_path / "stopped"
@@ -191,7 +191,7 @@ def test_a_full_dump_links_nobody_and_holds_no_canary(
 
 
 @pytest.mark.parametrize("vendor", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
-def test_a_leaky_build_is_found_out(vendor: str, tmp_path: Path, assets: Path) -> None:
+def test_a_leaky_build_is_detected(vendor: str, tmp_path: Path, assets: Path) -> None:
     control = {"DJANGO_SETTINGS_MODULE": "scripts.attacks.linker.control_settings"}
     folder = tmp_path / "dump"
     with running_site(vendor, tmp_path / "var", assets, **control) as site:
