@@ -1,7 +1,7 @@
-"""What came back. Raw reports live here only until they are sealed.
+"""Reports, batches and everything computed from them. Raw reports are kept only until sealing.
 
-Raw reports and spent ids have no serial, no time and no address: their only key is the
-random id that the respondent's browser drew, so nothing here tells who came when.
+Raw reports and spent ids have no serial number, time or address. Their only key is the random id
+that the respondent's browser drew, so they do not show who answered when.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class RawReport(models.Model):
         db_table = "aggregator_raw_report"
 
     def __str__(self) -> str:
-        return "a raw report"  # never its content: this may reach a log
+        return "a raw report"  # never its content, which must not reach a log
 
 
 class SpentId(models.Model):
-    """An id that was acknowledged once; a second upload of it changes nothing."""
+    """The id of an acknowledged report; a second upload with it changes nothing."""
 
     id = models.BinaryField(primary_key=True, max_length=ID_BYTES)
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="+")
@@ -87,7 +87,7 @@ class Snapshot(models.Model):
     total = models.PositiveIntegerField()
     counts: models.JSONField[list[list[int]]] = models.JSONField()
     estimates: models.JSONField[list[dict[str, Any]]] = models.JSONField()
-    # A day, never a moment: batches must not be datable to the minute.
+    # A day, never a time: batches must not be datable to the minute.
     day = models.DateField(default=today)
 
     class Meta:
@@ -103,7 +103,7 @@ class Snapshot(models.Model):
 
 
 class Chart(models.Model):
-    """The newest snapshot drawn: one specification, and its pictures for download."""
+    """The chart of the newest snapshot: a specification, and pictures for download."""
 
     wave = models.OneToOneField(Wave, on_delete=models.CASCADE, related_name="chart")
     through_batch = models.PositiveIntegerField()
@@ -117,7 +117,7 @@ class Chart(models.Model):
 
 
 class Discard(models.Model):
-    """Acknowledged reports of a wave that closed below its minimum batch: deleted, and said so."""
+    """The number of reports deleted because a wave closed below its minimum batch."""
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="discard")
     size = models.PositiveIntegerField()
@@ -127,9 +127,9 @@ class Discard(models.Model):
 
 
 class Comparison(models.Model):
-    """A question about several questions: asked on a page, answered by a worker, kept.
+    """A comparison of several questions: requested on a page and computed by a worker.
 
-    A pure function of the batches it names, so it may be computed twice without harm.
+    It is a pure function of the batches it names, so computing it twice does no harm.
     """
 
     class Kind(models.TextChoices):
@@ -151,7 +151,7 @@ class Comparison(models.Model):
     questions = models.CharField(max_length=200, blank=True)
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     batches_counted = models.PositiveIntegerField(default=0)
-    # Until then a worker is at it; later it is due again.
+    # A worker computes it until then; afterwards it is due again.
     leased_until = models.DateTimeField(null=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     result: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
@@ -184,14 +184,14 @@ class Comparison(models.Model):
 
 
 class DueWork(models.Model):
-    """Work that a sweep found due, and since when; deleted by the first sweep that finds it done.
+    """Due work and since when; deleted by the first sweep that finds it done.
 
-    The tables of reports hold no time, so without this nobody could say how late anything is.
+    The tables of reports hold no times, so only this shows how late work is.
     """
 
     kind = models.CharField(max_length=16)
     subject = models.PositiveBigIntegerField()  # a wave's or a comparison's number
-    # How far it had come, such as the newest batch: once that moves, what is due is other work.
+    # How far it had come, such as the newest batch. A change means that other work is due.
     progress = models.PositiveBigIntegerField(default=0)
     since = models.DateTimeField(default=timezone.now)
 
@@ -206,7 +206,7 @@ class DueWork(models.Model):
 
 
 class Upkeep(models.Model):
-    """When a recurring job last ended, and what it found."""
+    """When a recurring job last ended, and its result."""
 
     class Job(models.TextChoices):
         SWEEP = "sweep", "Looking for due work"

@@ -1,7 +1,7 @@
 """Celery tasks: each takes an id, calls one service, and may run twice, late or never.
 
-The work is in the rows. `sweep` runs every few seconds and finds what is due, so a lost
-message, a dead worker or an emptied Redis delays a result and does nothing worse.
+The database's rows show the work. `sweep` runs every few seconds and finds what is due, so a lost
+message, a dead worker or an emptied Redis only delays a result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aggregator.comparisons.jobs import run_comparison
 from aggregator.results.chart_updates import find_waves_to_render, update_chart
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
 from aggregator.simulation.truth import known_truth
-from aggregator.upkeep.due import Kind, find_due_work, remember_due_work, was_just_swept
+from aggregator.upkeep.due import WorkKind, find_due_work, remember_due_work, was_just_swept
 from aggregator.upkeep.purging import purge_is_due, purge_traces
 from aggregator.upkeep.upgrades import report_missing_migrations
 from aggregator.upkeep.verification.run import (
@@ -30,11 +30,11 @@ from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
-# A message that waited longer than this is not worth acting on: newer sweeps sent others.
+# A message that waited longer is not needed: newer sweeps have sent others.
 EXPIRES_SECONDS = 60
-# 0 goes first, as sweeps do. What takes long must not keep what is quick waiting in the queue.
+# 0 goes first, as sweeps do. Long tasks must not delay quick ones in the queue.
 SOON, LATER, AT_LEISURE = 3, 6, 9
-# Far more than a sweep interval brings; then other messages have their turn.
+# Far more than arrive between two sweeps; then other messages get their turn.
 BATCHES_PER_MESSAGE = 100
 VERIFY_SECONDS = 6 * 3600
 
@@ -44,7 +44,7 @@ def sweep() -> None:
     if was_just_swept(now=timezone.now()):
         return
     send_due_work()
-    # Last, because closing waits for whoever holds the wave's row, and nothing else should.
+    # Last, because closing waits for the lock of the wave's row, and other work should not.
     if close_due_waves():
         send_due_work()
 
@@ -85,7 +85,7 @@ def estimate_wave(wave_id: int) -> None:
 
 @shared_task
 def draw_wave(wave_id: int) -> None:
-    # Every sweep sends what is still due, so several messages may ask for the same chart.
+    # Every sweep sends what is still due, so several messages may request the same chart.
     if find_waves_to_render().filter(pk=wave_id).exists():
         update_chart(wave_id=wave_id, find_truth=known_truth)
 
@@ -101,8 +101,8 @@ def purge() -> None:
         purge_traces()
 
 
-# Acknowledged when it starts: it may take longer than the broker waits before it hands an
-# unacknowledged message to somebody else. One that is lost comes again the next night.
+# Acknowledged when it starts: it may take longer than the broker waits before it gives an
+# unacknowledged message to another worker. A lost one is sent again the next night.
 @shared_task(acks_late=False, time_limit=VERIFY_SECONDS)
 def verify() -> None:
     if not claim_verification(now=timezone.now()):
@@ -113,9 +113,9 @@ def verify() -> None:
         logger.error("verify: %s", difference)
 
 
-_TASKS: dict[Kind, tuple[Any, int]] = {
-    Kind.SEAL: (seal_wave, SOON),
-    Kind.ESTIMATE: (estimate_wave, SOON),
-    Kind.DRAW: (draw_wave, LATER),
-    Kind.COMPARE: (compare, AT_LEISURE),
+_TASKS: dict[WorkKind, tuple[Any, int]] = {
+    WorkKind.SEAL: (seal_wave, SOON),
+    WorkKind.ESTIMATE: (estimate_wave, SOON),
+    WorkKind.RENDER: (draw_wave, LATER),
+    WorkKind.COMPARE: (compare, AT_LEISURE),
 }

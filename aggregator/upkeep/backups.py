@@ -1,7 +1,7 @@
-"""A copy of the SQLite database, taken while Murmur runs; PostgreSQL has programs of its own.
+"""Copying the SQLite database while Murmur runs; PostgreSQL has its own programs.
 
-The copy is one moment of the database. It never holds sessions: whoever finds an old backup
-could be signed in with them.
+The copy shows the database at one moment. It never holds sessions, because anyone who finds an
+old backup could use them to sign in.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ class Backup:
 def copy_database(*, source: Path, target: Path, raw_reports: bool) -> Backup:
     """Copy a live SQLite database to a new file that only its owner can read.
 
-    What is left out is removed before the copy gets its name, and leaves nothing behind in the
-    copy's free pages.
+    What is left out is removed before the copy gets its name, from the copy's free pages too.
     """
     if not source.is_file():
         raise BackupError(f"There is no database at {source}.")
@@ -44,12 +43,12 @@ def copy_database(*, source: Path, target: Path, raw_reports: bool) -> Backup:
             closing(sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True)) as live,
             closing(sqlite3.connect(partial, timeout=BUSY_SECONDS)) as copy,
         ):
-            # All pages in one step: one moment, and in WAL mode no writer waits for it.
+            # All pages in one step: the copy is consistent, and in WAL mode no writer waits for it.
             live.backup(copy, pages=-1)
             _leave_out(copy, [Session, *([] if raw_reports else [RawReport])])
             [(verdict,)] = copy.execute("PRAGMA integrity_check(1)")
             if verdict != "ok":
-                raise BackupError(f"The copy is damaged, and so may be the database: {verdict}")
+                raise BackupError(f"The copy is damaged, and the database may be too: {verdict}")
             [(batches, reports)] = copy.execute(
                 f"SELECT count(*), coalesce(sum(size), 0) FROM {Batch._meta.db_table}"  # noqa: S608
             )
@@ -57,7 +56,7 @@ def copy_database(*, source: Path, target: Path, raw_reports: bool) -> Backup:
 
 
 def _leave_out(copy: sqlite3.Connection, models: list[type[Session] | type[RawReport]]) -> None:
-    # In memory: a journal on the disk would keep what is deleted here.
+    # In memory, because a journal on the disk would keep what is deleted here.
     copy.execute("PRAGMA journal_mode=MEMORY")
     copy.execute("PRAGMA secure_delete=ON")
     for model in models:
@@ -68,9 +67,9 @@ def _leave_out(copy: sqlite3.Connection, models: list[type[Session] | type[RawRe
 
 @contextmanager
 def _new_file(target: Path) -> Iterator[Path]:
-    """Hand out a file to write, which becomes `target` when all of it is on the disk.
+    """Yield a file to write, which becomes `target` once it is completely on the disk.
 
-    The name is taken at once, so that nothing is ever overwritten; until the end it is empty.
+    An empty `target` is created at once, so that nothing is ever overwritten.
     """
     partial = target.with_name(f"{target.name}.partial")
     made: list[Path] = []
@@ -83,7 +82,7 @@ def _new_file(target: Path) -> Iterator[Path]:
         partial.replace(target)
         _flush(target.parent)
     except FileExistsError as error:
-        raise BackupError(f"{error.filename} exists already; choose another name.") from None
+        raise BackupError(f"{error.filename} already exists; choose another name.") from None
     except (OSError, sqlite3.Error) as error:
         raise BackupError(f"No backup was made at {target}: {error}") from error
     else:

@@ -1,7 +1,7 @@
-"""Due work: what the rows say is to be done, and since when.
+"""Due work: what the rows show is to be done, and since when.
 
-Reports and batches bear no time, so a sweep remembers when it first saw each piece of work.
-Nothing is claimed here: whoever does the work makes sure that it happens once.
+Reports and batches have no time, so a sweep stores when it first saw each piece of work. Nothing
+is claimed here: the task that does the work makes sure that it happens once.
 """
 
 from __future__ import annotations
@@ -23,48 +23,48 @@ from aggregator.results.chart_updates import find_waves_to_render
 from aggregator.results.snapshots import find_waves_to_estimate
 
 
-class Kind(StrEnum):
+class WorkKind(StrEnum):
     SEAL = "seal"
     ESTIMATE = "estimate"
-    DRAW = "draw"
+    RENDER = "draw"  # as in stored rows
     COMPARE = "compare"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Due:
-    kind: Kind
+    kind: WorkKind
     subject: int  # a wave's or a comparison's primary key
-    # How far it has come. A wave under constant load is due at every look; as long as this
-    # number moves it is not late.
+    # How far it has come. A wave under constant load is always due; it is not late as long as
+    # this number changes.
     progress: int
 
 
 def find_due_work() -> list[Due]:
-    """Ask the rows of reports, batches, snapshots, charts and comparisons."""
-    found = {
-        Kind.SEAL: find_waves_to_seal()
+    """Find it in the rows of reports, batches, snapshots, charts and comparisons."""
+    rows_by_kind = {
+        WorkKind.SEAL: find_waves_to_seal()
         .annotate(progress=Coalesce(Max("batches__number"), 0))
         .values_list("pk", "progress"),
-        Kind.ESTIMATE: find_waves_to_estimate()
+        WorkKind.ESTIMATE: find_waves_to_estimate()
         .annotate(progress=F("seen_batch"))
         .values_list("pk", "progress"),
-        Kind.DRAW: find_waves_to_render()
+        WorkKind.RENDER: find_waves_to_render()
         .annotate(progress=Coalesce("chart__through_batch", 0))
         .values_list("pk", "progress"),
-        Kind.COMPARE: find_comparisons_to_run().values_list("pk", "attempts"),
+        WorkKind.COMPARE: find_comparisons_to_run().values_list("pk", "attempts"),
     }
     return [
         Due(kind=kind, subject=subject, progress=progress)
-        for kind, rows in found.items()
+        for kind, rows in rows_by_kind.items()
         for subject, progress in rows
     ]
 
 
 def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
-    """Note what is newly due, what has moved on and what is done, and that a sweep looked.
+    """Store what is newly due, what has progressed and what is done, and that a sweep ran.
 
-    Two sweeps at once may see different things. Whichever writes last is right or a little
-    old, and the next one sets that right.
+    Two sweeps at the same time may see different things. The one that writes last may be a little
+    out of date, which the next sweep corrects.
     """
     known = {(row.kind, row.subject): row for row in DueWork.objects.all()}
     new = [item for item in due if (item.kind, item.subject) not in known]
@@ -76,7 +76,7 @@ def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
     still_due = {(item.kind, item.subject) for item in due}
     done = [row for key, row in known.items() if key not in still_due]
     with transaction.atomic():
-        # First, because its row lock lets sweeps write one after the other: they cannot wait
+        # First, because its row lock makes sweeps write one after the other, so they never wait
         # for each other in a circle.
         _note_sweep(now)
         DueWork.objects.bulk_create(
@@ -91,7 +91,7 @@ def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
                 progress=item.progress
             ).update(progress=item.progress, since=now)
         for row in done:
-            # Not if another sweep has seen it move since.
+            # Not if another sweep has seen it progress since.
             DueWork.objects.filter(pk=row.pk, progress=row.progress).delete()
 
 
@@ -105,17 +105,17 @@ def _note_sweep(now: datetime) -> None:
 
 
 def was_just_swept(*, now: datetime) -> bool:
-    """Whether a sweep ended so lately that another one would find the same.
+    """Whether a sweep ended so recently that another one would find the same.
 
-    Sweeps that pile up, or come from two beats, must not keep other work waiting.
+    Sweeps that pile up, or that two beats send, must not delay other work.
     """
     ended = Upkeep.objects.filter(job=Upkeep.Job.SWEEP).values_list("ended_at", flat=True).first()
     pause = timedelta(seconds=settings.SWEEP_SECONDS / 2)
-    # Less than nothing: the clock was set back.
+    # Negative if the clock was set back.
     return ended is not None and timedelta(0) <= now - ended < pause
 
 
 def find_oldest_due() -> datetime | None:
-    """Since when the oldest work that is still due has been waiting."""
+    """Return since when the oldest due work has been waiting."""
     oldest: datetime | None = DueWork.objects.aggregate(oldest=Min("since"))["oldest"]
     return oldest

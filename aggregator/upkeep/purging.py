@@ -1,7 +1,7 @@
 """Erasing the traces that a database keeps of sealed reports: dead rows, write-ahead log.
 
-Deleting a row leaves its bytes in the files. What is erased here, what cannot be, and the
-measurements behind it: docs/decisions/0013-erasing-traces.md.
+Deleting a row leaves its bytes in the files. docs/decisions/0013-erasing-traces.md says what is
+erased here, what cannot be erased, and what was measured.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from django.utils import timezone
 from aggregator.models import Batch, Discard, Upkeep
 
 logger = logging.getLogger(__name__)
-# Uploads queue up behind whoever waits for the whole table, so nobody waits for longer.
+# Uploads queue behind a process that waits for the whole table, so none waits longer than this.
 LOCK_MS = 100
 LOCK_NOT_AVAILABLE = "55P03"  # a name that PostgreSQL gives to this error
-# Rewriting more rows than these would keep uploads waiting for longer than a second.
+# Rewriting more rows would delay uploads for longer than a second.
 MOST_WAITING = 200_000
 CHECKPOINT_TRIES = 5
 
 NOT_SWITCHED = (
-    "The write-ahead log keeps sealed reports until its present file is full, because {role} may "
-    "not begin a new one. As superuser, in this database: GRANT EXECUTE ON FUNCTION "
+    "The write-ahead log keeps sealed reports until its current file is full, because {role} may "
+    "not start a new one. As superuser, in this database: GRANT EXECUTE ON FUNCTION "
     'pg_switch_wal() TO "{role}";'
 )
 NO_CHECKPOINT = (
     "The write-ahead log keeps sealed reports until the server's own next checkpoint, because "
-    '{role} may not ask for one. As superuser: GRANT pg_checkpoint TO "{role}";'
+    '{role} may not request one. As superuser: GRANT pg_checkpoint TO "{role}";'
 )
 RECYCLED = (
     "Used files of the write-ahead log are kept for reuse, with sealed reports in them. "
@@ -41,12 +41,12 @@ RECYCLED = (
 )
 FILES_KEPT = (
     "{count} used files of the write-ahead log, with sealed reports in them, are held by "
-    "archiving, a replication slot or wal_keep_size. manage.py privacy_check names which."
+    "archiving, a replication slot or wal_keep_size. manage.py privacy_check says which."
 )
 
 
 class PurgePostponed(Exception):
-    """The database is too busy, or somebody may still read what was deleted."""
+    """The database is too busy, or a transaction may still read what was deleted."""
 
 
 def purge_is_due() -> bool:
@@ -55,14 +55,14 @@ def purge_is_due() -> bool:
     if done is None:
         return any(_newest().values())
     elapsed = timezone.now() - done.ended_at
-    # Less than nothing: the clock was set back, and must not put this off.
+    # Negative if the clock was set back, which must not postpone this.
     if timedelta(0) <= elapsed < timedelta(seconds=settings.PURGE_SECONDS):
         return False
     return any(number > done.found.get(name, 0) for name, number in _newest().items())
 
 
 def _newest() -> dict[str, int]:
-    """How far the deleting of raw reports has come."""
+    """Return up to which batch and discard raw reports have been deleted."""
     return {
         "batch": Batch.objects.aggregate(newest=Max("pk"))["newest"] or 0,
         "discard": Discard.objects.aggregate(newest=Max("pk"))["newest"] or 0,
@@ -70,15 +70,15 @@ def _newest() -> dict[str, int]:
 
 
 def purge_traces() -> None:
-    """Erase what can be erased; note how far that reaches, and in sentences what is left.
+    """Erase what can be erased; store how far that reaches, and sentences on what is left.
 
-    Must not run in a transaction. Where this is not the moment, it stays due.
+    Must not run in a transaction. If it cannot run now, it stays due.
     """
     purge = _purge_postgresql if connection.vendor == "postgresql" else _purge_sqlite
     try:
         reached, left = purge()
     except PurgePostponed as reason:
-        logger.info("purging is put off to the next sweep: %s", reason)
+        logger.info("purging is postponed to the next sweep: %s", reason)
         return
     Upkeep.objects.update_or_create(
         job=Upkeep.Job.PURGE,
@@ -95,23 +95,23 @@ def _purge_postgresql() -> tuple[dict[str, int], list[str]]:
 
 
 def _rewrite_raw_reports() -> dict[str, int]:
-    """Write what waits into new files, in the order of its random ids, without what was deleted.
+    """Write waiting reports into new files, ordered by their random ids, without deleted rows.
 
-    VACUUM alone frees the place of a dead row and leaves its bytes there.
+    VACUUM alone frees the space of a deleted row and leaves its bytes there.
     """
     try:
         with transaction.atomic(durable=True), connection.cursor() as cursor:
             _refuse_if_many_wait(cursor)
             cursor.execute(f"SET LOCAL lock_timeout = {LOCK_MS}")
             cursor.execute("LOCK TABLE aggregator_raw_report IN ACCESS EXCLUSIVE MODE")
-            # A sealer deletes, draws the batch's number and commits. Under this lock none is
-            # on that way, so all that is deleted belongs to these numbers.
+            # Sealing deletes, inserts the batch and commits. No transaction is in between under
+            # this lock, so everything deleted belongs to these numbers.
             reached = _newest()
             _refuse_if_deleted_rows_are_in_sight(cursor)
             cursor.execute("CLUSTER aggregator_raw_report USING aggregator_raw_report_pkey")
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) == LOCK_NOT_AVAILABLE:
-            raise PurgePostponed("somebody uses the table of raw reports") from None
+            raise PurgePostponed("the table of raw reports is in use") from None
         raise
     return reached
 
@@ -126,13 +126,13 @@ def _refuse_if_many_wait(cursor: CursorWrapper) -> None:
 
 
 def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
-    """CLUSTER carries deleted rows over while a transaction that began earlier may read them.
+    """Refuse while an earlier transaction may read deleted rows: CLUSTER then copies them too.
 
-    Sealing inserts its batch in the transaction that deletes, so the batch's age is the age of
-    the deletion. Of transactions this shows who began before that: a backup, a standby's query.
+    Sealing inserts its batch in the transaction that deletes, so the batch is as old as the
+    deletion. A transaction that began before it may be a backup or a query on a standby.
     """
     done = Upkeep.objects.filter(job=Upkeep.Job.PURGE).first()
-    found = done.found if done else {}
+    reached = done.found if done else {}
     cursor.execute(
         """
         WITH deletion AS (
@@ -147,14 +147,14 @@ def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
         SELECT coalesce(
             (SELECT max(age) FROM reader) >= (SELECT min(age(xmin)) FROM deletion), false)
         """,
-        [found.get("batch", 0), found.get("discard", 0)],
+        [reached.get("batch", 0), reached.get("discard", 0)],
     )
     if cursor.fetchone()[0]:
-        raise PurgePostponed("a transaction that began earlier may still read what was deleted")
+        raise PurgePostponed("an earlier transaction may still read deleted rows")
 
 
 def _drop_used_log_files() -> list[str]:
-    """Begin a new file of the write-ahead log and let a checkpoint remove those before it."""
+    """Start a new file of the write-ahead log, and let a checkpoint remove the earlier ones."""
     may = read_rights()
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_user, current_setting('wal_recycle')::bool")
@@ -175,7 +175,7 @@ def _drop_used_log_files() -> list[str]:
 
 
 def read_rights() -> dict[str, bool]:
-    """Which of the functions and roles that purging needs our role may use."""
+    """Return which functions and roles that purging needs are granted to our role."""
     names = ("pg_switch_wal", "pg_ls_waldir", "pg_checkpoint")
     with connection.cursor() as cursor:
         cursor.execute(
@@ -191,7 +191,7 @@ def read_rights() -> dict[str, bool]:
 
 
 def _list_log_files(cursor: CursorWrapper) -> set[str]:
-    """Files of the write-ahead log with content; later ones are prepared for use."""
+    """Return the files of the write-ahead log that hold content; later ones are empty."""
     cursor.execute(
         """
         SELECT name FROM pg_ls_waldir()
@@ -205,9 +205,9 @@ def _list_log_files(cursor: CursorWrapper) -> set[str]:
 
 
 def _purge_sqlite() -> tuple[dict[str, int], list[str]]:
-    """Move the write-ahead log into the database file and cut it to nothing.
+    """Move the write-ahead log into the database file and truncate it.
 
-    In the file itself `secure_delete` has overwritten what was deleted.
+    In the file itself, `secure_delete` has overwritten what was deleted.
     """
     reached = _newest()
     with connection.cursor() as cursor:
@@ -223,4 +223,4 @@ def _purge_sqlite() -> tuple[dict[str, int], list[str]]:
                 time.sleep(LOCK_MS / 1000)
         finally:
             cursor.execute(f"PRAGMA busy_timeout = {patience}")
-    raise PurgePostponed("somebody reads or writes all the time")
+    raise PurgePostponed("the database is read or written all the time")

@@ -53,7 +53,7 @@ def test_a_backup_is_the_whole_database_but_its_sessions(tmp_path: Path) -> None
     target = tmp_path / "backup.sqlite3"
     printed = back_up(target)
     assert "1 batches with 10 reports" in printed
-    assert "are in it, with their ids" in printed
+    assert "It includes reports that were not sealed yet, with their ids" in printed
     assert rows(target, "SELECT size FROM aggregator_batch") == [(10,)]
     assert sorted(pk for (pk,) in rows(target, "SELECT id FROM aggregator_raw_report")) == waiting
     assert rows(target, "SELECT count(*) FROM aggregator_spent_id") == [(20,)]
@@ -94,7 +94,7 @@ def test_only_the_owner_can_read_a_backup_and_nothing_else_is_left(tmp_path: Pat
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     target = tmp_path / "backup.sqlite3"
     target.write_text("precious")
-    with pytest.raises(CommandError, match="exists already; choose another name"):
+    with pytest.raises(CommandError, match="already exists; choose another name"):
         back_up(target)
     assert target.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [target]

@@ -14,7 +14,7 @@ from aggregator.batches.sealing import seal_next_batch
 from aggregator.comparisons.jobs import request_comparison
 from aggregator.models import Chart, Comparison, DueWork, Upkeep
 from aggregator.results.snapshots import update_snapshot
-from aggregator.upkeep.due import Due, Kind, find_due_work, find_oldest_due, remember_due_work
+from aggregator.upkeep.due import Due, WorkKind, find_due_work, find_oldest_due, remember_due_work
 from surveys.authoring.services import close_wave
 from surveys.models import Wave
 from tests.support.waves import make_wave, send_many
@@ -22,7 +22,7 @@ from tests.support.waves import make_wave, send_many
 pytestmark = pytest.mark.django_db
 ROWS = [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)]
 NOON = timezone.now().replace(hour=12, minute=0, second=0, microsecond=0)
-SEAL_7 = Due(kind=Kind.SEAL, subject=7, progress=0)
+SEAL_7 = Due(kind=WorkKind.SEAL, subject=7, progress=0)
 
 
 def rows() -> dict[tuple[str, int], tuple[int, float]]:
@@ -54,18 +54,18 @@ def test_each_step_of_a_wave_is_due_until_it_is_done() -> None:
     wave = make_wave()
     assert find_due_work() == []
     send_many(wave, ROWS)
-    assert find_due_work() == [Due(kind=Kind.SEAL, subject=wave.pk, progress=0)]
+    assert find_due_work() == [Due(kind=WorkKind.SEAL, subject=wave.pk, progress=0)]
     seal_next_batch(wave_id=wave.pk)
-    assert find_due_work() == [Due(kind=Kind.ESTIMATE, subject=wave.pk, progress=0)]
+    assert find_due_work() == [Due(kind=WorkKind.ESTIMATE, subject=wave.pk, progress=0)]
     snapshot = update_snapshot(wave_id=wave.pk)
-    assert find_due_work() == [Due(kind=Kind.DRAW, subject=wave.pk, progress=0)]
+    assert find_due_work() == [Due(kind=WorkKind.RENDER, subject=wave.pk, progress=0)]
     draw(wave, through_batch=1, final=False)
     assert find_due_work() == []
     assert snapshot is not None
     comparison = request_comparison(
         wave=wave, snapshot=snapshot, kind=Comparison.Kind.TABLE, names=["q1", "q2"]
     )
-    assert find_due_work() == [Due(kind=Kind.COMPARE, subject=comparison.pk, progress=0)]
+    assert find_due_work() == [Due(kind=WorkKind.COMPARE, subject=comparison.pk, progress=0)]
 
 
 def test_progress_is_the_newest_batch_that_was_sealed_estimated_or_drawn() -> None:
@@ -75,13 +75,13 @@ def test_progress_is_the_newest_batch_that_was_sealed_estimated_or_drawn() -> No
     update_snapshot(wave_id=wave.pk)
     draw(wave, through_batch=1, final=False)
     send_many(wave, ROWS)
-    assert find_due_work() == [Due(kind=Kind.SEAL, subject=wave.pk, progress=1)]
+    assert find_due_work() == [Due(kind=WorkKind.SEAL, subject=wave.pk, progress=1)]
     seal_next_batch(wave_id=wave.pk)
-    assert find_due_work() == [Due(kind=Kind.ESTIMATE, subject=wave.pk, progress=1)]
+    assert find_due_work() == [Due(kind=WorkKind.ESTIMATE, subject=wave.pk, progress=1)]
     update_snapshot(wave_id=wave.pk)
-    assert find_due_work() == [Due(kind=Kind.DRAW, subject=wave.pk, progress=1)]
+    assert find_due_work() == [Due(kind=WorkKind.RENDER, subject=wave.pk, progress=1)]
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    assert Due(kind=Kind.SEAL, subject=wave.pk, progress=2) in find_due_work()
+    assert Due(kind=WorkKind.SEAL, subject=wave.pk, progress=2) in find_due_work()
 
 
 def test_a_comparison_is_due_again_when_its_worker_let_the_lease_run_out() -> None:
@@ -93,15 +93,15 @@ def test_a_comparison_is_due_again_when_its_worker_let_the_lease_run_out() -> No
     )  # fmt: skip
     assert find_due_work() == []
     Comparison.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
-    assert find_due_work() == [Due(kind=Kind.COMPARE, subject=comparison.pk, progress=1)]
+    assert find_due_work() == [Due(kind=WorkKind.COMPARE, subject=comparison.pk, progress=1)]
 
 
 def test_what_is_due_keeps_its_beginning_until_it_moves_and_goes_when_it_is_done() -> None:
-    seal_8 = Due(kind=Kind.SEAL, subject=8, progress=3)
+    seal_8 = Due(kind=WorkKind.SEAL, subject=8, progress=3)
     remember(SEAL_7, at=0)
     remember(SEAL_7, seal_8, at=2)
     assert rows() == {("seal", 7): (0, 0), ("seal", 8): (3, 2)}
-    moved = Due(kind=Kind.SEAL, subject=8, progress=4)
+    moved = Due(kind=WorkKind.SEAL, subject=8, progress=4)
     remember(SEAL_7, moved, at=4)
     assert rows() == {("seal", 7): (0, 0), ("seal", 8): (4, 4)}
     remember(moved, at=6)
@@ -116,7 +116,7 @@ def test_a_wave_under_constant_load_is_due_at_every_look_yet_never_late() -> Non
     for second in range(0, 20, 2):
         send_many(wave, ROWS)
         due = find_due_work()
-        assert Kind.SEAL in {item.kind for item in due}
+        assert WorkKind.SEAL in {item.kind for item in due}
         remember(*due, at=second)
         oldest = find_oldest_due()
         assert oldest is not None
@@ -129,14 +129,14 @@ def test_a_wave_under_constant_load_is_due_at_every_look_yet_never_late() -> Non
 def test_the_oldest_due_work_counts() -> None:
     assert find_oldest_due() is None
     remember(SEAL_7, at=0)
-    remember(SEAL_7, Due(kind=Kind.DRAW, subject=7, progress=1), at=9)
+    remember(SEAL_7, Due(kind=WorkKind.RENDER, subject=7, progress=1), at=9)
     assert find_oldest_due() == NOON
 
 
 def test_a_sweep_that_looked_earlier_and_writes_later_does_no_harm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    moved = Due(kind=Kind.SEAL, subject=7, progress=1)
+    moved = Due(kind=WorkKind.SEAL, subject=7, progress=1)
     remember(SEAL_7, at=0)
     known_to_the_slow_one = list(DueWork.objects.all())
     remember(moved, at=2)
