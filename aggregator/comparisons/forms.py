@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django import forms
+from django.http import QueryDict
 from django.template.defaultfilters import truncatechars
 
 from aggregator.comparisons.analysis import MAX_PREDICTORS
@@ -57,7 +58,7 @@ class ComparisonForm(forms.Form):
 
     def __init__(
         self,
-        data: Mapping[str, Any] | None = None,
+        data: QueryDict | None = None,
         *,
         manifest: Manifest,
         shown: Sequence[Indicator],
@@ -78,21 +79,26 @@ class ComparisonForm(forms.Form):
         is_list = isinstance(field, IndicatorField)
         field.choices = [("", "Choose a question"), *choices] if is_list else choices
 
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
+    def clean(self) -> None:
         if self.errors:
-            return cleaned
-        names = self.read_names(cleaned)
+            return
+        names = self.read_names()
         try:
             check_choice(manifest=self.manifest, kind=self.kind, names=names)
         except NotComparable as error:
-            self.add_error(error.field if error.field in self.fields else None, str(error))
+            self.add_error(self._find_field(error.field), str(error))
         else:
             self.names = names
-        return cleaned
 
-    def read_names(self, cleaned: Mapping[str, Any]) -> list[str]:
+    def read_names(self) -> list[str]:
+        """The chosen indicators, the outcome first."""
         raise NotImplementedError
+
+    def _find_field(self, name: str) -> str | None:
+        """The field that an error belongs to: an outcome that is missing comes first."""
+        if name and not self.cleaned_data[OUTCOME]:
+            return OUTCOME
+        return name or None
 
 
 def _unknown() -> dict[str, str]:
@@ -114,8 +120,8 @@ class TwoQuestionsForm(ComparisonForm):
         error_messages=_unknown(),
     )
 
-    def read_names(self, cleaned: Mapping[str, Any]) -> list[str]:
-        return [cleaned[field] for field in (OUTCOME, GROUP) if cleaned[field]]
+    def read_names(self) -> list[str]:
+        return [name for field in (OUTCOME, GROUP) if (name := self.cleaned_data[field])]
 
 
 class RegressionForm(ComparisonForm):
@@ -133,17 +139,19 @@ class RegressionForm(ComparisonForm):
         error_messages=_unknown(),
     )
 
-    def read_names(self, cleaned: Mapping[str, Any]) -> list[str]:
+    def read_names(self) -> list[str]:
         """Predictors in the order of the survey, so that one choice is one comparison."""
-        chosen = cleaned[PREDICTORS]
-        names = [cleaned[OUTCOME], *(name for name in self._in_order if name in chosen)]
-        return [name for name in names if name]
+        chosen = self.cleaned_data[PREDICTORS]
+        outcome = self.cleaned_data[OUTCOME]
+        if not outcome:
+            return []  # the first predictor must not take its place
+        return [outcome, *(name for name in self._in_order if name in chosen)]
 
 
 class PairsForm(ComparisonForm):
     kind = Kind.PAIRS
 
-    def read_names(self, cleaned: Mapping[str, Any]) -> list[str]:
+    def read_names(self) -> list[str]:
         return []
 
 

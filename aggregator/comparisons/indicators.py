@@ -22,11 +22,13 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion, Symbol
 
-NO, YES, NOBODY = 0, 1, 2
+NO, YES, NO_ANSWER = 0, 1, 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Indicator:
+    """One yes-or-no variable of a survey, and how reports hold it."""
+
     name: str  # q3, or q5.2 for the code 2 of q5
     number: int
     question: ManifestQuestion
@@ -114,14 +116,16 @@ class Indicator:
 
 
 def _as_it_is(k: int) -> RandomizedResponse:
-    """The channel of what is sent as it was answered, wrong once in four thousand million times:
-    likelihoods need no limits at zeros then, and no figure changes in its first eight digits.
+    """The channel of an unscrambled answer, taken to be wrong once in four thousand million times.
+
+    The likelihoods then need no special case at zero, and no result changes in its first eight
+    digits.
     """
     return RandomizedResponse(symbols=k, threshold=2**32 - 1)
 
 
 def list_indicators(manifest: Manifest) -> tuple[Indicator, ...]:
-    """In the order of the survey."""
+    """List all indicators in the order of the survey."""
     return tuple(
         indicator
         for question in manifest.questions
@@ -131,7 +135,7 @@ def list_indicators(manifest: Manifest) -> tuple[Indicator, ...]:
 
 
 def find_indicators(manifest: Manifest, names: Sequence[str]) -> list[Indicator]:
-    """Some of them, as they are analysed together: a gate tells once who did not answer."""
+    """Find indicators to analyse together; each gate stays only with the first that has it."""
     by_name = {indicator.name: indicator for indicator in list_indicators(manifest)}
     found: list[Indicator] = []
     for name in names:
@@ -167,7 +171,7 @@ def _indicators_of(question: ManifestQuestion, manifest: Manifest) -> Iterator[I
 def _parts(
     question: ManifestQuestion,
 ) -> Iterator[tuple[str, str, str, tuple[int, ...], tuple[int, ...]]]:
-    """Part of the name, symbol, what Yes means, codes of Yes and of No."""
+    """Yield the suffix of the name, symbol, meaning of Yes, codes of Yes and codes of No."""
     own = question.name
     answers = tuple(range(question.answers))
     if question.is_yes_or_no or question.is_rounded:
@@ -191,7 +195,7 @@ def _parts(
 def cross_tabulate_indicators(
     packed: bytes, *, size: int, columns: Columns, indicators: Sequence[Indicator]
 ) -> NDArray[np.int64]:
-    """Count the codes of several indicators jointly, over the reports that have all of them."""
+    """Cross-tabulate the codes of several indicators over the reports that have all of them."""
     masks = list(
         dict.fromkeys(
             mask for indicator in indicators if (mask := columns.masks[indicator.place]) is not None

@@ -100,21 +100,20 @@ def compute_again(comparison: Comparison) -> None:
     logger.error(
         "The result of comparison %s could not be read; computing it again.", comparison.pk
     )
-    fresh: dict[str, Any] = {
-        "state": Comparison.State.WAITING,
-        "result": None,
-        "method_version": METHOD_VERSION,
-        "attempts": 0,
-        "batches_counted": 0,
-        "leased_until": None,
-    }
+    stored = Comparison.objects.filter(pk=comparison.pk, state=Comparison.State.DONE)
     try:
         with transaction.atomic():
-            Comparison.objects.filter(pk=comparison.pk, state=Comparison.State.DONE).update(**fresh)
+            stored.update(
+                state=Comparison.State.WAITING,
+                result=None,
+                method_version=METHOD_VERSION,
+                attempts=0,
+                batches_counted=0,
+                leased_until=None,
+            )
     except IntegrityError:
         # The same choice was requested again after an upgrade, and has a row with this method.
-        failed = {"state": Comparison.State.FAILED, "result": None, "problem": OLDER_METHOD}
-        Comparison.objects.filter(pk=comparison.pk).update(**failed)
+        stored.update(state=Comparison.State.FAILED, result=None, problem=OLDER_METHOD)
     comparison.refresh_from_db()
 
 

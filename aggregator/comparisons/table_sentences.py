@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from aggregator.comparisons.indicators import NO, NOBODY, YES, Indicator
+from aggregator.comparisons.indicators import NO, NO_ANSWER, YES, Indicator
 from aggregator.comparisons.result import Cell, TwoQuestionsResult
 from aggregator.comparisons.sentences import (
     SIGNIFICANT,
@@ -32,7 +32,7 @@ DISAGREE = (
     "The interval and the test are different approximations, and here they disagree. Treat the "
     "question as open."
 )
-ROWS = (YES, NO, NOBODY)
+ROWS = (YES, NO, NO_ANSWER)
 
 
 def describe_difference(result: TwoQuestionsResult, outcome: Indicator, group: Indicator) -> str:

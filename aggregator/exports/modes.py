@@ -45,7 +45,10 @@ POOLED_COLUMNS: Columns = {
 def respond_with_mode_comparison(
     questions: Sequence[ModeComparison], *, browser: Results, coins: Results, pooled: bool
 ) -> HttpResponse:
-    """`difference` is coins less browser; the pooled share is there only when asked for."""
+    """Respond with one row per question; `difference` is coins minus browser.
+
+    Columns of pooled shares are included only if the researcher asked for them.
+    """
     columns = _list_columns(browser=browser, coins=coins, pooled=pooled)
     rows = [write_row(columns)]
     rows += (write_row(read(question) for read in columns.values()) for question in questions)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -91,7 +89,7 @@ def _bind(request: HttpRequest, results: Results, shown: list[Indicator]) -> Com
 
 def _describe_forms(
     survey: Survey, results: Results, shown: list[Indicator], posted: ComparisonForm | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     wave, manifest = results.wave, results.manifest
     forms = {kind: form(manifest=manifest, shown=shown) for kind, form in FORMS.items()}
     if posted is not None:
@@ -182,10 +180,10 @@ def _find(survey: Survey, pk: int) -> Comparison:
     return found
 
 
-def _context(survey: Survey, comparison: Comparison) -> dict[str, Any]:
+def _context(survey: Survey, comparison: Comparison) -> dict[str, object]:
     standing = find_standing(comparison)
     indicators = find_indicators(standing.manifest, comparison.names)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "survey": survey,
         "comparison": comparison,
         "title": describe_title(standing.manifest, comparison),
@@ -213,7 +211,7 @@ def _describe_use(comparison: Comparison, standing: ComparisonStanding) -> str:
 
 def _describe_result(
     result: ComparisonResult, manifest: Manifest, indicators: list[Indicator]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     if isinstance(result, PairsResult):
         return {
             "result": result,

@@ -1,4 +1,4 @@
-"""Compare: from the forms over the waiting page to the result and its file."""
+"""Compare: the forms, the waiting page, the result and its CSV file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def choose(client: Client, survey: Survey, **chosen: Any) -> Any:
 
 
 def compare(wave: Wave, **chosen: Any) -> tuple[Client, Comparison]:
-    """Send a form and do the worker's part."""
+    """Send a form and compute the comparison as the worker does."""
     client = sign_in(wave.survey.owner)
     response = choose(client, wave.survey, **chosen)
     assert response.status_code == 302, text_of(response)
@@ -128,6 +128,7 @@ def test_all_pairs_lead_to_each_pair() -> None:
         ({"kind": "table", "outcome": "q1", "group": "q1"}, DIFFERENT_QUESTIONS),
         ({"kind": "table", "outcome": "q1", "group": "q77"}, UNKNOWN_QUESTION),
         ({"kind": "regression", "outcome": "q1"}, NO_PREDICTOR),
+        ({"kind": "regression", "predictors": ["q1", "q2"]}, NO_PREDICTOR),
         (
             {"kind": "regression", "outcome": "q1", "predictors": ["q1", "q2"]},
             OUTCOME_AS_PREDICTOR,
@@ -149,6 +150,27 @@ def test_bad_choices_say_what_to_do_and_keep_what_was_chosen(
     if "q2" in chosen.get("predictors", ()):
         assert re.search(r'value="q2"[^>]* checked', html)
     assert not Comparison.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "field"),
+    [
+        ({"kind": "table"}, "table_outcome"),
+        ({"kind": "table", "outcome": "q1"}, "table_group"),
+        ({"kind": "table", "outcome": "q1", "group": "q77"}, "table_group"),
+        ({"kind": "regression", "predictors": ["q2"]}, "regression_outcome"),
+        ({"kind": "regression", "outcome": "q1"}, "regression_predictors"),
+    ],
+)
+def test_an_error_stands_at_its_field_and_the_summary_links_there(
+    chosen: dict[str, Any], field: str
+) -> None:
+    wave = make_answered_wave(people=60)
+    html = choose(sign_in(wave.survey.owner), wave.survey, **chosen).content.decode()
+    assert f'id="{field}_error"' in html
+    [link] = re.findall(r'class="error-summary".*?href="#([^"]+)"', html, re.DOTALL)
+    assert link in (field, f"{field}_0")
+    assert f'id="{link}"' in html
 
 
 def test_below_the_display_minimum_there_is_nothing_to_compare() -> None:
