@@ -1,8 +1,9 @@
-"""What every function of this package refuses, in one place and in the same words.
+"""Checks of arguments that all functions of this package share.
 
 Each check raises a ValueError that names the argument and the value received, and returns the
 value as a plain number or array, so that what follows does not depend on how it was passed.
-Truth values are refused where a number is meant: they are comparisons that went astray.
+Truth values are refused where a number is expected: they usually come from a mistaken
+comparison.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64] | Floats  # or any other kind of whole numbers and floats
 Ends = Literal["[]", "[)", "(]", "()"]
-# Beyond this a float cannot tell a number from the next one.
+# Above this, floats cannot represent every whole number.
 MOST_REPORTS = 2**53
 _CLOSE = 1e-9  # to a sum of one
 
@@ -144,7 +145,7 @@ def check_distribution(name: str, values: ArrayLike, *, symbols: int) -> Floats:
 
 
 def check_channel(other_probability: ArrayLike, slope: ArrayLike) -> tuple[Floats, Floats]:
-    """Refuse a channel that tells nothing or everything: arrays of c and d."""
+    """Refuse a channel that reveals nothing or everything: arrays of c and d."""
     c = check_shares("other_probability", other_probability, ends="()")
     d = _as_array("slope", slope)
     fits = _is_numeric(d) and bool((d > 0).all())
@@ -195,7 +196,7 @@ def _is_numeric(array: Numbers) -> bool:
 
 
 def _as_array(name: str, values: ArrayLike) -> Numbers:
-    """As numpy would, but not where it would take truth values, or nothing at all, for numbers."""
+    """Convert to an array, but refuse truth values, which numpy would take for numbers."""
     try:
         array = np.asarray(values)
     except ValueError:

@@ -1,4 +1,4 @@
-"""How two randomized questions hang together: difference, odds ratio, correlation, ratio.
+"""How two randomized questions are related: difference, odds ratio, correlation.
 
 Comparing the groups that people reported would compare mixtures of the true groups. Everything
 here is computed from the table of true answers, by its likelihood.
@@ -36,8 +36,8 @@ class AssociationEstimate:
     estimate : float or None
         From the most likely shares; None where it is not defined (0 / 0).
     low, high : float
-        Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio. All
-        that it can be where it may be about nobody.
+        Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio. The
+        whole range where possibly nobody is counted.
     level : float
         Confidence level.
     """
@@ -52,7 +52,7 @@ class AssociationEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """Everything about one answer to a question against two answers to another.
+    """How the share of one answer differs between people with two answers to another question.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Association:
     share_first, share_second : AssociationEstimate
         Share of the event in the first and in the second group.
     difference : AssociationEstimate
-        First share less second share.
+        First share minus second share.
     odds_ratio : AssociationEstimate
         Of the event, first against second group.
     log_odds_ratio : AssociationEstimate
@@ -238,7 +238,7 @@ class _Analysis:
 
 
 def _reach(empty: LikelyShares | None, cells: _Cells, side: int) -> tuple[float, ...]:
-    """How far the difference reaches if one group may have nobody, so that its share is free."""
+    """Find how far the difference can reach if one group may be empty and its share free."""
     if empty is None:
         return ()
     other = cells.groups[1 - side][~cells.groups[side]]
@@ -253,7 +253,7 @@ def _reach(empty: LikelyShares | None, cells: _Cells, side: int) -> tuple[float,
 
 @dataclass(frozen=True, kw_only=True)
 class _Cells:
-    """Cuts a table down to event or other answer, by first or second group."""
+    """Reduces a table to event and other answers in the first and the second group."""
 
     shape: tuple[int, ...]
     outcome: Variable
@@ -304,7 +304,7 @@ class _Cells:
         return self.share_first(shares) - self.share_second(shares)
 
     def odds_share(self, shares: NDArray[Any]) -> Any:
-        """OR / (1 + OR): from 0 to 1, so that an infinite odds ratio is an ordinary end."""
+        """OR / (1 + OR): from 0 to 1, so that an infinite odds ratio needs no special treatment."""
         a, b, c, d = self.split(shares)
         return a * d / (a * d + b * c)
 

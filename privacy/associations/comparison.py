@@ -20,7 +20,7 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class GroupDifference:
-    """The share of a symbol in a first group less that in a second.
+    """The share of a symbol in a first group minus that in a second.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def compare_groups(
 
 @dataclass(frozen=True, kw_only=True)
 class PooledShare:
-    """One share behind several channels.
+    """One share estimated from reports of several channels.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class PooledShare:
         Ends of its likelihood-ratio interval.
     level : float
     shares : tuple of float
-        Unbiased share of each stratum by itself, unclipped.
+        Unbiased share of each stratum, unclipped.
     standard_errors : tuple of float
         Of `shares`.
     heterogeneity : SignificanceTest
@@ -325,7 +325,7 @@ def _profile(first: _Group, second: _Group, level: float) -> tuple[float, float,
 def _test_same_channel(first: _Group, second: _Group) -> SignificanceTest:
     counts = [[group.successes, group.total - group.successes] for group in (first, second)]
     if not any(row[0] for row in counts) or not any(row[1] for row in counts):
-        # All reports alike: nothing speaks against equal shares.
+        # All reports show the same: no evidence against equal shares.
         return NO_VARIATION
     return homogeneity_test(counts=counts)
 

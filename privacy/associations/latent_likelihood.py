@@ -69,7 +69,7 @@ class LatentModel:
     strict: bool = True
 
     def solve(self) -> ModelState:
-        """EM to the neighbourhood of the maximum, Newton to the maximum."""
+        """Run EM close to the maximum, then Newton's method to the maximum."""
         coefficients = np.zeros(self.design.shape[1])
 
         def fit_model(expected: Floats) -> Floats:
@@ -132,7 +132,7 @@ class LatentModel:
         return state
 
     def _step(self, state: ModelState, step: Floats) -> ModelState | None:
-        """Move as far as the likelihood does not fall; None if it falls at once."""
+        """Halve the step until the likelihood does not fall; None if it always falls."""
         cells = len(state.masses)
         for halvings in range(30):
             masses = state.masses + step[:cells] / 2**halvings
@@ -147,7 +147,7 @@ class LatentModel:
         return None
 
     def _derivatives(self, state: ModelState) -> tuple[Floats, Floats, Floats]:
-        """Score and observed information along the directions that keep the masses a whole."""
+        """Score and observed information along the directions that keep the sum of the masses."""
         layout, rows = self.layout, self.layout.rows
         shares = self._shares(state.masses, state.coefficients)
         cells, columns = len(state.masses), self.design.shape[1]
@@ -165,7 +165,7 @@ class LatentModel:
         gradient = (self.counts / reported) @ self.channel
         changed = self.channel @ slopes
         information = changed.T @ (changed * (self.counts / reported**2)[:, None])
-        # Less the second derivatives of the shares, weighted by the gradient.
+        # Subtract the second derivatives of the shares, weighted by the gradient.
         lean = gradient[layout.events] - gradient[layout.others]
         bend = lean * spread * (1 - 2 * event)
         information[cells:, cells:] -= self.design.T @ (self.design * bend[:, None])

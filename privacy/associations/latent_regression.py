@@ -169,7 +169,7 @@ def fit_latent_logistic(
 def _test_without(problem: LatentModel, fit: ModelState, column: int) -> SignificanceTest:
     design = np.delete(problem.design, column, axis=1)
     names = tuple(name for place, name in enumerate(problem.names) if place != column)
-    # What a wrong hypothesis cannot explain drives others to infinity; its likelihood has a limit.
+    # Under a wrong hypothesis other coefficients may diverge; the likelihood still has a limit.
     smaller = replace(problem, design=design, names=names, strict=False).solve()
     statistic = max(0.0, 2 * (fit.log_likelihood - smaller.log_likelihood))
     return SignificanceTest(

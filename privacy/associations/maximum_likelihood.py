@@ -22,7 +22,7 @@ _LAST_BITS = 1e-11
 
 
 class NotSettledError(ArithmeticError):
-    """A search for the most likely shares or coefficients did not converge."""
+    """The search for the most likely shares or coefficients did not converge."""
 
 
 class SeparationError(ValueError):
@@ -170,7 +170,7 @@ class _Climb:
         return bool(np.abs(moved).max() < tolerance)
 
     def newton_step(self, shares: Floats) -> Floats:
-        """Maximize the quadratic approximation over the simplex; halve back until it is higher."""
+        """Make a Newton step within the simplex, halved until the likelihood is higher."""
         scaled = self.channel / (self.channel @ shares)[:, None]
         weights = np.sqrt(self.reported)
         # The last row makes the shares sum to one, except for rounding, which is removed below.
@@ -186,7 +186,7 @@ class _Climb:
         return shares
 
     def extrapolate(self, first: Floats, once: Floats, twice: Floats) -> Floats:
-        """Go on in the direction of two EM steps, if that is higher; equation S3 for the length."""
+        """Extrapolate two EM steps if that is higher; the length is that of equation S3."""
         moved, bent = once - first, twice - 2 * once + first
         bend = float(np.linalg.norm(bent))
         if bend == 0:

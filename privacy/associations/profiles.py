@@ -19,7 +19,7 @@ from privacy.associations.maximum_likelihood import (
 )
 from privacy.checks import Floats, check_distribution, check_level, check_not_negative
 
-# Of a share: estimands such as ratios stay defined, and no estimand that is shown can see it.
+# The smallest share: ratios stay defined, and the effect on results is invisible.
 _FLOOR = 1e-12
 _HAIR = 1e-9
 _STEP = 1e-30  # of the complex-step derivative: no difference is taken, so nothing cancels
@@ -39,7 +39,7 @@ def profile_interval(
     level: float,
     limits: tuple[float, float],
 ) -> tuple[float, float]:
-    """Find all values of a estimand that a likelihood-ratio test does not reject.
+    """Find all values of an estimand that a likelihood-ratio test does not reject.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class LikelyShares:
     counts, channel, shares, level
         As for `profile_interval`.
     parts : sequence of ndarray of bool, optional
-        Sets of cells whose sums the estimands are made of; by default each cell by itself.
+        Sets of cells whose sums the estimands are made of; by default single cells.
         Searches start from where these sums are extreme.
     spent : float, optional
         How far the log-likelihood of `shares` is already below the maximum, if `shares` is the
@@ -141,7 +141,7 @@ class LikelyShares:
         self._parts = list(np.eye(len(shares), dtype=bool)) if parts is None else list(parts)
         if any(np.shape(part) != np.shape(shares) for part in self._parts):
             raise ValueError(f"parts must each have {len(shares)} entries, got {parts!r}")
-        # A little inside, so that there is room in every direction.
+        # Slightly inside the simplex, so that there is room in every direction.
         cells = len(shares)
         self._best = (shares + _HAIR) / (shares.sum() + cells * _HAIR)
         self._reported = channel @ self._best
@@ -154,12 +154,12 @@ class LikelyShares:
     def interval(
         self, *, estimand: Callable[[NDArray[Any]], Any], limits: tuple[float, float]
     ) -> tuple[float, float]:
-        """Least and greatest value of a estimand; arguments as for `profile_interval`."""
+        """Least and greatest value of an estimand; arguments as for `profile_interval`."""
         if not limits[0] < limits[1]:
             raise ValueError(f"limits must be a least and a greater value, got {limits!r}")
         low = self._extreme(estimand, sign=1.0)
         high = self._extreme(estimand, sign=-1.0)
-        # The search keeps a hair's breadth from shares of 0.
+        # The search stays slightly away from shares of 0.
         return (
             limits[0] if low < limits[0] + _HAIR else low,
             limits[1] if high > limits[1] - _HAIR else high,
@@ -230,7 +230,7 @@ class LikelyShares:
     def _search(
         self, value: Callable[[Floats], float], gradient: Callable[[Floats], Floats], start: Floats
     ) -> Floats:
-        """Go down from one start as far as the region reaches."""
+        """Minimize from one start within the region."""
         if start.size == 0:
             return start
         constraints = [
@@ -257,7 +257,7 @@ class LikelyShares:
 
     @cached_property
     def _mixes(self) -> list[Floats]:
-        """Points all over the region: mixtures of those where the parts are extreme."""
+        """Points spread over the region: mixtures of those where the parts are extreme."""
         zero = np.zeros(self._axes.shape[1])
         ends = [zero]
         for part in self._parts:

@@ -186,7 +186,7 @@ class FittedModel:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Profile:
-    """The likelihood as a function of one coefficient, all others fitted anew at each value."""
+    """The likelihood as a function of one coefficient, with all others refitted at each value."""
 
     rows: ReportRows
     basis: Floats

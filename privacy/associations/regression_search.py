@@ -20,7 +20,7 @@ _MAX_HALVINGS = 60
 # Squared length of a step in standard errors: 1e-10 of one is far below any use of the result,
 # and still well above rounding.
 _CONVERGED = 1e-20
-_NEAR = 0.01  # likewise: within a tenth of a standard error
+_NEAR = 0.01  # squared as well: within a tenth of a standard error
 # Information left in a direction, relative to what it was at coefficients of zero. Rounding
 # reaches about 1e-16; a share of 1e-6 behind two coins still leaves 1e-11.
 SINGULAR = 1e-13
@@ -29,8 +29,8 @@ SINGULAR = 1e-13
 def _log_likelihood(cells: ReportRows, log_odds: Floats) -> float:
     shown = cells.c + cells.d * expit(log_odds)
     not_shown = cells.rest + cells.d * expit(-log_odds)
-    # The rarer kind by itself, the other one from it: the logarithm of a number close to one
-    # would lose the digits of what it lacks.
+    # Take the logarithm of the rarer kind, and compute the other from it: near one, a logarithm
+    # of the number would lose digits.
     rarer = np.maximum(np.minimum(shown, not_shown), _TINY)
     log_rarer, log_other = np.log(rarer), np.log1p(-rarer)
     swapped = shown > not_shown
@@ -59,8 +59,8 @@ def _derivatives(cells: ReportRows, log_odds: Floats) -> tuple[Floats, Floats, F
 def rotate_design(cells: ReportRows, design: Floats) -> tuple[Floats, Floats]:
     """Rotate the columns so that the information at log odds of zero is the identity.
 
-    Steps and thresholds then do not depend on units, and years beside an intercept cost no
-    digits. Coefficients are the triangle's inverse times positions in the basis.
+    Steps and thresholds then do not depend on units, and a column of years next to an
+    intercept costs no digits. Coefficients are the triangle's inverse times positions in the basis.
     """
     weight = _derivatives(cells, np.zeros(len(design)))[1]
     triangle: Floats = np.linalg.qr(np.sqrt(weight)[:, None] * design).R
@@ -133,7 +133,7 @@ def maximize(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Step:
-    """Where to go from a position, and the information there."""
+    """The next step from a position, and the information at that position."""
 
     move: Floats
     length: float  # squared, in standard errors
@@ -163,7 +163,7 @@ def describe_separation(
     cells: ReportRows, reached: Maximum, triangle: Floats, names: tuple[str, ...]
 ) -> SeparationError:
     lost = reached.vectors[:, reached.values <= SINGULAR]
-    # How far each coefficient moves the log odds when one walks in a lost direction.
+    # How much each coefficient moves the log odds along a lost direction.
     moves = np.abs(solve_triangular(triangle, lost)).max(axis=1)
     moves *= np.sqrt((cells.design**2).mean(axis=0))
     growing = tuple(

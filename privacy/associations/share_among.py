@@ -111,7 +111,7 @@ def share_among(
         parts=[happened, counted & ~happened],
     )
     low, high = 0.0, 1.0
-    # Where nobody may be counted, the share can be anything.
+    # If possibly nobody is counted, the share can be anything.
     if region.without(counted) is None:
         low, high = region.interval(estimand=estimand, limits=(0.0, 1.0))
     estimate = float(estimand(shares)) if shares[counted].sum() > NOBODY else None

@@ -32,7 +32,7 @@ class SignificanceTest:
     ----------
     method : str
         "pearson", "fisher_exact", "likelihood_ratio", "latent_likelihood_ratio", or
-        "no_variation" where all reports are alike, which speaks against nothing (p = 1).
+        "no_variation" where all reports are equal: no evidence against the hypothesis (p = 1).
     statistic : float or None
         None for the exact test, which has none.
     degrees_of_freedom : int or None
@@ -106,7 +106,7 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
         )
     if first.answered == first.size and second.answered == second.size:
         if min((gathered.sum(axis=axis) > 0).sum() for axis in (0, 1)) < 2:
-            # All reports of one question alike: nothing speaks against independence.
+            # All reports of one question are equal: no evidence against independence.
             return NO_VARIATION
         return homogeneity_test(counts=gathered)
     return _test_latent_independence(

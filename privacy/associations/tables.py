@@ -27,7 +27,7 @@ from privacy.checks import (
 )
 from privacy.mechanism.mechanisms import RandomizedResponse
 
-# Of a latent table: the channel is stored whole, so this is 8 MB.
+# The most cells of a table of true answers: its channel then takes 8 MB.
 MAX_CELLS = 1024
 CONTRADICTION_LEVEL = 0.99
 
@@ -43,7 +43,8 @@ class Variable:
     categories : tuple of tuple of int
         The codes of each category; together every code once.
     answered : int
-        The first so many categories are answers; further ones mean refused or not asked.
+        How many of the categories, from the first one, are answers; the others mean refused or
+        not asked.
     gate : RandomizedResponse, optional
         Of a second symbol that says whether the question was answered: its code 0 is yes, and
         with all others the true code is 0. A report's code is then that of the gate times k

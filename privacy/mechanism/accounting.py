@@ -32,7 +32,7 @@ class Entry:
         with the sum of its items.
     parents : tuple of str, optional
         Names of the questions whose answers decide whether it is asked; none for a top-level
-        question. Questions that are tied together so, directly or not, are a block.
+        question. Questions linked in this way, directly or indirectly, form a block.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
     entries : sequence of Entry
         Every question of the survey, in any order.
     drawn : int, optional
-        Number m of blocks drawn at random for each person; None if everybody gets all.
+        Number m of blocks drawn at random for each person; None if everybody gets all blocks.
 
     Returns
     -------
@@ -96,13 +96,13 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
     count = len(blocks)
     if drawn is not None:
         count = check_whole("drawn", drawn, at_least=1, at_most=len(blocks))
-    # Exact sums: two blocks that differ by less than a float must still be told apart.
+    # Exact sums: two blocks whose sums differ by less than a float must still be distinguished.
     largest = sorted(blocks, key=lambda block: sum(map(Fraction, block)))[-count:]
     return round_up_sum("entries", [epsilon for block in largest for epsilon in block])
 
 
 def statement_epsilon(entries: Sequence[Entry], name: str) -> float:
-    """Add up what is said about one question: by itself and by all its dependants.
+    """Add up what a survey reveals about one question: its own report and those of its dependants.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ def statement_epsilon(entries: Sequence[Entry], name: str) -> float:
 
     Notes
     -----
-    Whether a dependant was asked depends on the parent's answer, so its report tells something
-    about the parent too.
+    Whether a dependant was asked depends on the parent's answer, so its report also reveals
+    something about the parent.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def cumulative_epsilon(per_wave: Sequence[float]) -> float:
 
 
 def group_epsilon(epsilon: float, people: int) -> float:
-    """Bound what the reports of several people together tell about their common secret.
+    """Bound what the reports of several people together reveal about their common secret.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, frozenset[str
 
 
 def _find_blocks(entries: Sequence[tuple[Entry, frozenset[str]]]) -> list[list[float]]:
-    """The epsilons of each set of questions that are tied together."""
+    """The epsilons of each set of questions that parents link together."""
     blocks: list[tuple[set[str], list[float]]] = []
     for entry, ancestors in entries:
         names, epsilons = {entry.name, *ancestors}, [float(entry.epsilon)]

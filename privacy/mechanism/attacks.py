@@ -29,7 +29,7 @@ def posterior(
     share: float | Sequence[float] | NDArray[np.float64],
     mechanism: RandomizedResponse,
 ) -> float | NDArray[np.float64]:
-    """Find how probably a reported symbol is the true one.
+    """Find the probability that a reported symbol is the true one.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def posterior(
 
     Notes
     -----
-    Prior odds of any truth against any other move by a factor of at most exp(epsilon).
+    Prior odds of any true symbol against any other change by a factor of at most exp(epsilon).
 
     References
     ----------
@@ -115,7 +115,7 @@ def attacker_success(
 
 
 def majority_success(*, mechanism: RandomizedResponse, reports: int) -> float:
-    """Find how often the majority of fresh reports by one person would be the truth.
+    """Find how often the majority of independent reports by one person would be the truth.
 
     Parameters
     ----------

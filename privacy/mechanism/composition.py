@@ -39,7 +39,7 @@ def exact_delta(*, epsilons: Sequence[float], epsilon: float) -> float:
     epsilons : sequence of float
         Epsilon of every report of one person, each positive and finite; they may differ.
     epsilon : float
-        The level asked about, at least 0 and finite.
+        The level in question, at least 0 and finite.
 
     Returns
     -------

@@ -80,7 +80,7 @@ def round_to_bit(
     maximum: int,
     random_uint32: Callable[[], int] = secure_uint32,
 ) -> int:
-    """Round a number in a range to one of its ends at random, so that the mean is kept.
+    """Round a number in a range to one of its ends at random, preserving the mean.
 
     Parameters
     ----------

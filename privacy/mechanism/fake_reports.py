@@ -69,7 +69,7 @@ def poisoning_shift(
 
 
 def fake_weight(*, mechanism: RandomizedResponse) -> float:
-    """Find how much one fake report weighs, against 1 for a fake answer to a direct question.
+    """Find the weight of one fake report; a fake answer to a direct question has weight 1.
 
     Parameters
     ----------

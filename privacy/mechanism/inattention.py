@@ -42,7 +42,7 @@ def correct_for_attention(
     mechanism: RandomizedResponse,
     shared_people: int = 0,
 ) -> AttentionCorrection:
-    """Correct a share for careless people, by a question whose answer is known.
+    """Correct a share for careless people, using a question whose true share is known.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """k-ary randomized response, parametrized by one integer.
 
-The keep threshold T out of 2**32 is the stored truth; every probability and every epsilon
-is derived from it. `surveys/respondent/client/randomize.js` draws in exactly the same way.
+Only the keep threshold T out of 2**32 is stored; every probability and every epsilon is
+derived from it. `surveys/respondent/client/randomize.js` draws in exactly the same way.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RandomizedResponse:
         If a parameter is not an integer.
     ValueError
         If a parameter is out of range. A threshold of 2**32 / k or less would report the truth
-        no more often than anything else; 2**32 would report nothing but the truth.
+        no more often than any other symbol; 2**32 would always report the truth.
 
     References
     ----------
@@ -82,7 +82,7 @@ class RandomizedResponse:
         symbols : int
             Number of symbols k, from 2 to 64.
         flips : int
-            Of 100 people with one of two answers, how many send the other one's code;
+            How many of 100 people with one of two answers send the other one's code;
             from 1 to 49. Epsilon is at most ln((100 - flips) / flips).
 
         Returns
@@ -111,7 +111,7 @@ class RandomizedResponse:
 
     @classmethod
     def from_epsilon(cls, *, symbols: int, epsilon: float) -> RandomizedResponse:
-        """Choose the strength by epsilon; the one that runs never exceeds the request.
+        """Choose the strength by epsilon; the actual epsilon never exceeds the request.
 
         Parameters
         ----------
@@ -246,7 +246,7 @@ class RandomizedResponse:
 
 
 def round_up_epsilon(epsilon: float, *, digits: int = 2) -> Decimal:
-    """Round an epsilon up for display, so that what is shown is never below what runs.
+    """Round an epsilon up for display, so that the epsilon shown is never below the actual one.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""What shuffling one question's reports would add: a calculation, never a claim of the product.
+"""How much privacy shuffling one question's reports would add: a calculation, not a promise.
 
 Every function here answers "what would sealing add for one question" and holds only under the
-conditions listed at `shuffle_delta`. Where one of them fails, the local epsilon stands.
+conditions listed at `shuffle_delta`. If one of them fails, only the local epsilon holds.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from privacy.checks import check_not_negative, check_share, check_whole
 from privacy.distributions import binomial
 from privacy.mechanism.mechanisms import RandomizedResponse
 
-# Probability left out at either end of the sums; what is left out is added to delta, so the
-# result stays an upper bound.
+# Probability omitted at either end of the sums. It is added to delta, so the result stays an
+# upper bound.
 _TAIL = 1e-20
-# Size of the table of counts for k > 2; it may be larger only to have 24 columns.
+# Size of the table of counts for k > 2; it is larger only if it needs to be for 24 columns.
 _CELLS = 2**16
 # Covers the cancellation in differences of binomial tails: about 5 sqrt(n) units in the last
 # place of a tail known to twelve digits.
@@ -38,9 +38,9 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     mechanism : RandomizedResponse
         The mechanism of the question, any k.
     people : int
-        Number n of honest people who answer, at least 1, the person herself included.
+        Number n of honest people who answer, at least 1, including the person in question.
     epsilon : float
-        The level asked about, at least 0 and finite.
+        The level in question, at least 0 and finite.
 
     Returns
     -------
@@ -54,31 +54,31 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
 
     Notes
     -----
-    **A calculation, not a claim of the product.** It is valid only if
+    **A calculation, not a promise of Murmur.** It is valid only if
 
-    - whoever looks sees whole shuffled batches and nothing else: no live updates, times,
+    - an observer sees whole shuffled batches and nothing else: no live updates, times,
       sequential ids or order of arrival, and no raw report. Murmur's server does see raw
       reports, so its users are promised the local epsilon alone;
     - rows are not joined across questions: m linked reports are one randomizer of m epsilon;
-    - n counts honest people and is a published lower bound. Fakes hide nobody;
+    - n counts honest people and is a published lower bound. Fakes hide no one;
     - the reports of different people are drawn independently.
 
     Method: each of the others sends, with probability k c, a symbol drawn uniformly (the
-    blanket), otherwise something the attacker is taken to know. Let a and b of the blanket's
-    reports, the person's own among them, show her symbol and the alternative, and o the rest.
+    blanket), otherwise something that the attacker is assumed to know. Among the blanket's reports,
+    including the person's own, let a show the person's symbol, b the alternative, and o the rest.
     The bound is 1 / n times the expectation of
     ((t - c e) a + (c - t e) b + c (1 - e) o)+ / c with e = exp(epsilon), where
     a, b ~ c and o ~ (k - 2) c are cells of one multinomial of n.
 
     For k = 2 there is no o, and the bound is the comparison of (A + D, C - A + 1 - D) with
     (A + 1 - D, C - A + D), C ~ Bin(n - 1, 2 c), A ~ Bin(C, 1/2), D ~ Bern(t). For k > 2 the
-    like comparison of a and b alone, without o, is **not** a bound: o tells whether the person
+    corresponding comparison of a and b without o is **not** a bound: o reveals whether the person
     is in a + b. At k = 3, t = 0.6, n = 3, epsilon = 1 it gives 0.0023 where 0.0203 is true.
 
     Numerically: s = a + b runs over a window that misses less than 3e-20, which is added. For
-    k > 2 and many people, o is shared out between some points of its range so that its mean
-    stays; the term is convex in o, so this can only raise the bound (the resulting epsilon by
-    less than 1e-6 of itself in trials).
+    k > 2 and many people, o is divided among some points of its range so that its mean is
+    preserved. The term is convex in o, so this can only raise the bound; in trials it raised the
+    resulting epsilon by less than 1e-6 of itself.
 
     References
     ----------
@@ -107,7 +107,7 @@ def shuffle_epsilon(*, mechanism: RandomizedResponse, people: int, delta: float)
     mechanism : RandomizedResponse
         The mechanism of the question, any k.
     people : int
-        Number n of honest people who answer, at least 1, the person herself included.
+        Number n of honest people who answer, at least 1, including the person in question.
     delta : float
         In (0, 1).
 
@@ -158,7 +158,7 @@ def shuffle_epsilon_closed_form(
     mechanism : RandomizedResponse
         The mechanism of the question, any k; only its epsilon matters.
     people : int
-        Number n of honest people who answer, at least 1, the person herself included.
+        Number n of honest people who answer, at least 1, including the person in question.
     delta : float
         In (0, 1).
 

@@ -1,4 +1,4 @@
-"""What a secret random sample of people would gain; Murmur claims no such gain."""
+"""How much privacy a secret random sample of people would add. Murmur does not claim this."""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ def people_for_half_width_among_answerers(
     share : float
         The true share one expects among those who answer, in [0, 1].
     outside : sequence of float
-        Shares of people whose code is none of an answer: who will prefer not to say, who will not
-        be asked. One or more, each in [0, 1), together below 1.
+        Shares of people whose code is not an answer: those who prefer not to say, and those who
+        are not asked. One or more, each in [0, 1), together below 1.
     half_width : float
         Wanted half-width of the share among those who answer, in (0, 1).
     mechanism : RandomizedResponse
@@ -92,7 +92,7 @@ def watched_half_width_among_answerers(
     mechanism: RandomizedResponse,
     level: float = 0.95,
 ) -> float:
-    """Find how precise a share among answerers will be in a survey that is watched.
+    """Find how precise a share among answerers will be in a watched survey.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def watched_half_width_among_answerers(
     Notes
     -----
     The Dirichlet-mixture sequence of `privacy.shares.conditional.dirichlet_sequence_share` at the
-    expected counts, rounded to whole reports: holds at every look, no end need be fixed.
+    expected counts, rounded to whole reports: valid at every look; no end has to be fixed.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def watched_half_width_among_answerers(
     truth = [covered * share, *[others] * (answers - 1), *parts]
     counts = [round(people * reported_share(part, mechanism)) for part in truth]
     if not any(counts):
-        return max(share, 1 - share)  # so few that no symbol expects half a report: [0, 1]
+        return max(share, 1 - share)  # too few people to expect half a report of any symbol: [0, 1]
     found = dirichlet_sequence_share(
         counts=counts,
         mechanism=mechanism,
@@ -143,7 +143,7 @@ def watched_half_width_among_answerers(
         among=range(answers),
         level=level,
     )
-    # The larger reach: an interval that is cut at 0 or 1 looks shorter than it is precise.
+    # The larger distance: clipping at 0 or 1 makes an interval look more precise than it is.
     return max(found.high - share, share - found.low)
 
 
@@ -155,7 +155,7 @@ def people_for_watched_half_width_among_answerers(
     mechanism: RandomizedResponse,
     level: float = 0.95,
 ) -> int:
-    """Find how many people a share among answerers takes in a survey that is watched.
+    """Find how many people a share among answerers takes in a watched survey.
 
     Parameters
     ----------
@@ -216,6 +216,8 @@ def one_report_conditional_spread(
 def _check_outside(outside: Sequence[float], mechanism: RandomizedResponse) -> list[float]:
     parts = [check_share("outside", part, ends="[)") for part in outside]
     if not parts or sum(parts) >= 1:
-        raise ValueError(f"outside must be shares that leave somebody to answer, got {outside!r}")
+        raise ValueError(
+            f"outside must be shares that leave some people who answer, got {outside!r}"
+        )
     check_symbols("mechanism", mechanism.symbols, at_least=len(parts) + 2)
     return parts

@@ -37,7 +37,7 @@ def full_standard_error(*, share: float, people: int, mechanism: RandomizedRespo
 
     Notes
     -----
-    Assumes a fixed end; a standard error, no interval.
+    Assumes a fixed end. It is a standard error, not an interval.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def split_standard_error(
 
     Notes
     -----
-    Assumes a fixed end; a standard error, no interval.
+    Assumes a fixed end. It is a standard error, not an interval.
 
     References
     ----------
@@ -127,7 +127,7 @@ def subset_standard_error(
 
     Notes
     -----
-    Assumes a fixed end; a standard error, no interval.
+    Assumes a fixed end. It is a standard error, not an interval.
 
     References
     ----------
@@ -175,7 +175,7 @@ def question_fraction(*, drawn: int, questions: int) -> float:
 
     Notes
     -----
-    Exact in expectation, whatever the interval and the end.
+    Exact in expectation, for every kind of interval and rule for ending.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def pair_fraction(*, drawn: int, questions: int) -> float:
 
     Notes
     -----
-    Exact in expectation, whatever the interval and the end.
+    Exact in expectation, for every kind of interval and rule for ending.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def design_effect(*, share: float, mechanism: RandomizedResponse) -> float:
 
     Notes
     -----
-    A ratio of variances: assumes a fixed end, and no interval.
+    A ratio of variances; assumes a fixed end.
 
     References
     ----------
@@ -70,7 +70,7 @@ def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedRespons
     -------
     float
         Variance of the mean from k symbols over that from one bit; above 1 the bit is better,
-        though it tells the mean only.
+        but gives only the mean.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedRespons
     Notes
     -----
     The bit is 1 with probability x / (k - 1) for value x, then passes through binary randomized
-    response with the same epsilon. A ratio of variances: assumes a fixed end, and no interval.
+    response with the same epsilon. A ratio of variances; assumes a fixed end.
 
     References
     ----------
@@ -126,7 +126,7 @@ def too_many_options(*, symbols: int, epsilon: float) -> bool:
 
     Notes
     -----
-    Compares variances: assumes a fixed end, and no interval.
+    Compares variances; assumes a fixed end.
 
     References
     ----------

@@ -30,7 +30,7 @@ def exact_power_one_sample(
     significance: float = 0.05,
     sides: Sides = 2,
 ) -> float:
-    """Find how surely the exact binomial test will tell a share from a given one.
+    """Compute the power of the exact binomial test of a share against a given one.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def people_for_exact_power_one_sample(
     significance: float = 0.05,
     sides: Sides = 2,
 ) -> int:
-    """Find the number of people from which on the exact test is surely powerful enough.
+    """Find the number of people from which on the exact test always has the wanted power.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def people_for_exact_power_one_sample(
     Notes
     -----
     Hoeffding's inequality, applied to the critical count and to missing it, gives a number of
-    people from which on the power is surely reached; below it every number is tried. Assumes
+    people from which on the power is always reached; below it every number is tried. Assumes
     one test at a fixed end; no approximation.
 
     References

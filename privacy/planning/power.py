@@ -1,4 +1,4 @@
-"""How surely shares will be told apart, and how many people that takes.
+"""The power to detect a difference between shares, and how many people that takes.
 
 Every figure assumes one test at a fixed end: a date or a number of people was settled beforehand
 and kept. Shares are fractions, not percentage points.
@@ -27,7 +27,7 @@ def power_one_sample(
     significance: float = 0.05,
     sides: Sides = 2,
 ) -> float:
-    """Find how surely a share will be told from a given one.
+    """Compute the power to detect that a share differs from a given one.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def people_for_power_one_sample(
     significance: float = 0.05,
     sides: Sides = 2,
 ) -> int:
-    """Find how many people it takes to tell a share from a given one.
+    """Find how many people it takes to detect that a share differs from a given one.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def power_two_samples(
     significance: float = 0.05,
     sides: Sides = 2,
 ) -> float:
-    """Find how surely two groups of equal size will be told apart.
+    """Compute the power to detect a difference between two groups of equal size.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def power_two_samples(
     mechanism : RandomizedResponse
         The question's mechanism, the same in both groups; who is in which group is known.
     significance : float, optional
-        Probability of telling equal groups apart, in (0, 1).
+        Probability of finding a difference between equal groups, in (0, 1).
     sides : {1, 2}, optional
         1 tests in the direction of the true difference only.
 
@@ -217,7 +217,7 @@ def people_for_power_two_samples(
     significance: float = 0.05,
     sides: Sides = 2,
 ) -> int:
-    """Find how many people each of two groups needs for telling them apart.
+    """Find how many people each of two groups needs for detecting their difference.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def people_for_power_two_samples(
     mechanism : RandomizedResponse
         The question's mechanism, the same in both groups; who is in which group is known.
     significance : float, optional
-        Probability of telling equal groups apart, in (0, 1).
+        Probability of finding a difference between equal groups, in (0, 1).
     sides : {1, 2}, optional
         1 tests in the direction of the true difference only.
 

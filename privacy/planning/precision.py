@@ -24,7 +24,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 def half_width(
     *, share: float, people: int, mechanism: RandomizedResponse, level: float = 0.95
 ) -> float:
-    """Find how far, give or take, an estimated share will be known.
+    """Find the half-width with which a share will be known.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def people_for_half_width(
 def watched_half_width(
     *, share: float, people: int, mechanism: RandomizedResponse, level: float = 0.95
 ) -> float:
-    """Find how far, give or take, a share will be known in a survey that is watched.
+    """Find the half-width with which a share will be known in a watched survey.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def watched_half_width(
     Notes
     -----
     Assumes the Beta(1/2, 1/2)-mixture confidence sequence, which holds at every look at once:
-    looking and stopping at will are allowed, no end need be fixed.
+    researchers may look and stop at any time; no end has to be fixed.
 
     References
     ----------
@@ -179,7 +179,7 @@ def watched_half_width(
 def people_for_watched_half_width(
     *, share: float, half_width: float, mechanism: RandomizedResponse, level: float = 0.95
 ) -> int:
-    """Find how many people must answer for a wanted precision in a survey that is watched.
+    """Find how many people must answer for a wanted precision in a watched survey.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def people_for_watched_half_width(
 
     Notes
     -----
-    Assumes the Beta(1/2, 1/2)-mixture confidence sequence; no end need be fixed. For
+    Assumes the Beta(1/2, 1/2)-mixture confidence sequence; no end has to be fixed. For
     5 points and less it takes about four times as many people as a fixed end.
 
     References

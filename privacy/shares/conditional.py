@@ -36,8 +36,16 @@ def likelihood_ratio_share(
 
     Parameters
     ----------
-    counts, mechanism, symbol, among, level
-        As for `fieller_share`.
+    counts : sequence of int, length k
+        Number of reports showing each symbol.
+    mechanism : RandomizedResponse
+        The mechanism that produced the reports.
+    symbol : int
+        The symbol of interest, one of `among`.
+    among : sequence of int
+        The symbols that mean "asked and answered": at least two, and not all.
+    level : float, optional
+        Confidence level, in (0, 1).
 
     Returns
     -------
@@ -48,7 +56,8 @@ def likelihood_ratio_share(
     Raises
     ------
     ValueError
-        As for `fieller_share`.
+        If the counts do not fit the mechanism or are not whole, there are no reports, a symbol
+        is unknown, or level is out of range.
 
     Notes
     -----
@@ -58,7 +67,7 @@ def likelihood_ratio_share(
     The likely cells are a convex set, so the shares q that are kept are an interval. Valid for
     one look at data whose amount was fixed beforehand. Exact coverage of 95 % intervals at n =
     200, over shares 0, .02, ..., 1 among 10 to 100 % who answer, is at least .94 up to epsilon =
-    4; where a share is near 0 or 1, or perhaps nobody answered, it is about .975.
+    4; where a share is near 0 or 1, or possibly nobody answered, it is about .975.
 
     References
     ----------
@@ -92,7 +101,7 @@ def dirichlet_sequence_share(
     Parameters
     ----------
     counts, mechanism, symbol, among, level
-        As for `fieller_share`.
+        As for `likelihood_ratio_share`.
 
     Returns
     -------
@@ -102,7 +111,7 @@ def dirichlet_sequence_share(
     Raises
     ------
     ValueError
-        As for `fieller_share`.
+        As for `likelihood_ratio_share`.
 
     Notes
     -----
@@ -169,7 +178,7 @@ def _project_sequence(
 def _most_likely_ratio(cells: AnswerCells) -> float:
     shares = zip(most_likely_reported(cells), cells.floors, strict=True)
     symbol, others, _ = (max(reported - floor, 0.0) for reported, floor in shares)
-    # If nobody answered, every ratio is as likely.
+    # If nobody answered, all ratios are equally likely.
     return symbol / (symbol + others) if symbol + others > 0 else 0.5
 
 

@@ -66,7 +66,7 @@ class AnswerCells:
 
     @property
     def floors(self) -> tuple[float, float, float]:
-        """The least reported share of each cell, if nobody's true symbol is in it."""
+        """The smallest reported share of each cell, reached if no true symbol is in it."""
         return self.c, self.other_codes * self.c, self.rest_codes * self.c
 
     def moments(self) -> tuple[float, float]:
@@ -84,6 +84,7 @@ def collect_cells(
     among: Sequence[int],
     level: float,
 ) -> AnswerCells:
+    """Check the arguments of a conditional share and count its three cells."""
     check_level(level)
     k = mechanism.symbols
     reports = [int(count) for count in check_whole_counts("counts", counts, shape=(k,))]
@@ -95,9 +96,7 @@ def collect_cells(
     if len(set(among)) != len(among) or not set(among) <= set(range(k)) or len(among) < 2:
         raise ValueError(f"among must name at least two of {k} symbols, got {list(among)!r}")
     if len(among) == k:
-        raise ValueError(
-            f"among must leave out a symbol, or the plain share is meant, got {list(among)!r}"
-        )
+        raise ValueError(f"among must leave out at least one symbol, got {list(among)!r}")
     if check_whole("symbol", symbol) not in among:
         raise ValueError(f"symbol must be one of {list(among)!r}, got {symbol!r}")
     answered = sum(reports[code] for code in among)
@@ -120,6 +119,7 @@ def describe_share(
     level: float,
     method: str,
 ) -> ConditionalShare:
+    """Estimate the share and find its interval by the method `invert`."""
     share, error, among_share = _ratio(cells)
     low, high, contradiction = invert(cells, share, level)
     return ConditionalShare(

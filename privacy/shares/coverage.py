@@ -1,4 +1,4 @@
-"""How often an interval really holds: exact sums, and the choice of method that rests on them."""
+"""Exact coverage of intervals, and the choice of method that depends on it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def exact_coverage(
     return _cumulative(high, total, l) - _cumulative(low - 1, total, l)
 
 
-# By type too: 1, 1.0 and True are equal, but only the first is a number of reports.
+# Cached by type as well: 1, 1.0 and True are equal, but only the first is a number of reports.
 @lru_cache(maxsize=4096, typed=True)
 def choose_fixed_end_method(
     *, total: int, other_probability: float, slope: float, level: float

@@ -55,7 +55,7 @@ class ShareEstimates:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MarginalEstimates:
-    """Estimates of many shares, each by itself.
+    """Estimates of many shares, each estimated separately.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ def estimate_shares(*, counts: Sequence[int], mechanism: RandomizedResponse) -> 
 def estimate_marginal_shares(
     *, successes: ArrayLike, total: ArrayLike, other_probability: ArrayLike, slope: ArrayLike
 ) -> MarginalEstimates:
-    """Estimate the true shares of many symbols, each by itself, at once.
+    """Estimate the true shares of many symbols separately, in one call.
 
     Parameters
     ----------

@@ -29,16 +29,8 @@ def fieller_share(
 
     Parameters
     ----------
-    counts : sequence of int, length k
-        Number of reports showing each symbol.
-    mechanism : RandomizedResponse
-        The mechanism that produced the reports.
-    symbol : int
-        The symbol of interest, one of `among`.
-    among : sequence of int
-        The symbols that mean "asked and answered": at least two, and not all.
-    level : float, optional
-        Confidence level, in (0, 1).
+    counts, mechanism, symbol, among, level
+        As for `privacy.shares.conditional.likelihood_ratio_share`.
 
     Returns
     -------
@@ -48,8 +40,7 @@ def fieller_share(
     Raises
     ------
     ValueError
-        If the counts do not fit the mechanism or are not whole, there are no reports, a symbol
-        is unknown, or level is out of range.
+        As for `privacy.shares.conditional.likelihood_ratio_share`.
 
     Notes
     -----
@@ -86,7 +77,7 @@ def _solve_fieller(
     l_j, l_a = cells.symbol / n, (cells.symbol + cells.others) / n
     z_j = l_j - cells.c
     z_a = l_a - (cells.other_codes + 1) * cells.c
-    # Of a cell that happens to be empty the raw shares would have no variance: the interval
+    # In an empty cell the raw shares would have no variance: the interval
     # would be far too short and often lie outside of [0, 1].
     v_j, v_others, v_rest = most_likely_reported(cells)
     v_a = v_j + v_others
@@ -104,7 +95,7 @@ def _solve_fieller(
             return nearest, nearest, True
         return max(low, 0.0), min(high, 1.0), False
     # The answers may be absent altogether: the kept set lies outside of the roots, or is all;
-    # where fewer seem to have answered than nobody, signs are reversed and nothing can be told.
+    # with a negative estimate of who answered, signs are reversed and nothing can be concluded.
     if share is None or discriminant <= 0 or a == 0:
         return 0.0, 1.0, False
     root = sqrt(discriminant)

@@ -1,6 +1,6 @@
 """Intervals for true shares, as named methods on one result, for many shares at once.
 
-Each symbol by itself is binomial: a report shows it with probability l = c + d p, where p is
+The count of each symbol is binomial: a report shows it with probability l = c + d p, where p is
 its true share. Every method works on the count S of such reports among n, for arrays of any
 shape, so one call serves all questions, options and levels of a survey.
 """
@@ -136,7 +136,7 @@ def likelihood_ratio(
     data = _check(successes, total, other_probability, slope, level, effective=effective)
     best = data.closest
     best_l = data.reported(best)
-    # Of the levels as they came: the quantile is slow, and they broadcast all the same.
+    # Computed before broadcasting, because the quantile is slow.
     limit = chdtri(1, 1 - np.asarray(level, dtype=np.float64))
 
     def excess(share: Floats) -> Floats:
@@ -202,7 +202,7 @@ def clopper_pearson(
     data = _check(successes, total, other_probability, slope, level, effective=effective)
     misses = data.total - data.successes
     tail = (1 - data.level) / 2
-    # Of 0 successes the low end is 0, of n the high end 1: there the quantile is not defined.
+    # With 0 successes the low end is 0, with n the high end is 1: the quantile is undefined there.
     lowest = np.where(
         data.successes > 0,
         betaincinv(np.where(data.successes > 0, data.successes, 1), misses + 1, tail),

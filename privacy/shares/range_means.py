@@ -23,7 +23,7 @@ class RangeMean:
     Attributes
     ----------
     mean, standard_error : float or None
-        Unbiased and unclipped; None where nobody seems to have answered.
+        Unbiased and unclipped; None where apparently nobody answered.
     low, high : float
         Ends of the interval, within the range.
     level : float
@@ -66,8 +66,8 @@ def estimate_range_mean(
     minimum, maximum : float
         Ends of the range, in the question's unit, minimum < maximum.
     fixed_end : bool
-        Whether the survey ended as frozen: an interval for one look then, otherwise one that
-        holds at every look.
+        Whether the survey ended as frozen. If so, the interval is one for a single look;
+        otherwise it is valid at every look.
     level : float, optional
         Confidence level, in (0, 1).
 
@@ -84,7 +84,7 @@ def estimate_range_mean(
     Notes
     -----
     The bit is one with probability (x - minimum) / (maximum - minimum), so q has the mean of
-    x as its expectation. The bit tells nothing else about x: neither spread nor median.
+    x as its expectation. The bit reveals nothing else about x: neither spread nor median.
     Where every report is a bit, q is a share like any other
     (`privacy.shares.coverage.choose_method`); otherwise
     `likelihood_ratio_share` at a fixed end and `dirichlet_sequence_share` before it.
@@ -129,7 +129,7 @@ def estimate_range_mean(
 def _share_of_all(
     *, counts: Sequence[int], mechanism: RandomizedResponse, fixed_end: bool, level: float
 ) -> ConditionalShare:
-    """Where every report is an answer the ratio is a share like any other."""
+    """Estimate the share of ones where every report is an answer."""
     estimates = estimate_shares(counts=counts, mechanism=mechanism)
     channel = {"other_probability": mechanism.other_probability, "slope": mechanism.slope}
     method = choose_method(total=estimates.total, level=level, fixed_end=fixed_end, **channel)

@@ -23,7 +23,7 @@ def ratio_of_shares(
     -------
     low, high : float
         low = part_low / whole_high, high = part_high / whole_low, both cut to [0, 1]; all of
-        [0, 1] where whole_low is 0, because the ratio may then be one of nobody.
+        [0, 1] where whole_low is 0, because then possibly nobody is counted.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def ratio_of_shares(
     together. So it misses with probability at most alpha by Bonferroni's inequality, and it holds
     at every look if both intervals do. It is conservative: with normal errors s and t of part
     and whole it is about 2.24 (s + q t) / whole long on either side, q the ratio; one that made
-    use of how they hang together would be 1.96 times the error of `nested_ratio`.
+    use of their dependence would be 1.96 times the error of `nested_ratio`.
 
     References
     ----------
@@ -57,7 +57,7 @@ def ratio_of_shares(
     whole_low, whole_high = _check_ends("whole", whole)
     if whole_low == 0:
         return 0.0, 1.0
-    # Where the part seems to exceed the whole, the nearest ratio is that of all.
+    # Where the part seems to exceed the whole, the nearest possible ratio is 1.
     return min(1.0, part_low / whole_high), min(1.0, part_high / whole_low)
 
 

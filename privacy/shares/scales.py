@@ -19,11 +19,11 @@ from privacy.shares.range_means import RangeMean
 
 _CLOSE = 1e-13  # of a mean between 0 and 1
 _ROUNDS = 60
-# Reports of a code that nobody sent: its share may rise all the same.
+# Stands for the reports of a code that nobody sent, whose share may still be positive.
 _HARDLY = 1e-9
 _GONE = -1 + 1e-15  # a share that has shrunk to nothing
 _LEAST_STEP, _MOST_STEP = -100.0, 40.0  # logarithms
-# Means that are tried besides the estimate, where those that are kept need not be an interval.
+# Number of means that are tried where those that are kept may not form an interval.
 _TRIED = 33
 _NODES = 256
 _BELOW = 45.0  # the peak, as a logarithm: what is less does not count
@@ -47,10 +47,10 @@ def estimate_scale_mean(
     mechanism : RandomizedResponse
         The mechanism that produced the reports.
     points : sequence of float
-        What each point counts as, ascending; from 2 to k of them.
+        The value of each point, ascending; from 2 to k of them.
     fixed_end : bool
-        Whether the survey ended as frozen: an interval for one look then, otherwise one that
-        holds at every look.
+        Whether the survey ended as frozen. If so, the interval is one for a single look;
+        otherwise it is valid at every look.
     level : float, optional
         Confidence level, in (0, 1).
 
@@ -75,15 +75,15 @@ def estimate_scale_mean(
 
     Fixed end: q is kept if 2 (max L - L(q)) is at most the chi-square quantile (one degree of
     freedom), with L(q) the highest log-likelihood of reported shares l with sum h_j (l_j - c) =
-    0, where h_j is x_j - q for answers and 0 otherwise, and the maximum over q in [0, 1]. The
-    single l_j need not reach c: that people cannot be fewer than none is asked of the mean
-    only, since a chi-square with one degree of freedom would not do where several points have
-    nobody: if all choose the same end of 7 points, 82 % of 95 % intervals would hold at epsilon =
-    ln 3, 74 % at 4. The ends are
-    extremes of the mean over likely shares, l_j in proportion to N_j / (e - h_j), with q moved
-    until it is the mean of its extreme shares (Dinkelbach). All of the scale where perhaps
-    nobody answered. Never empty. Valid for one look at data whose amount was fixed beforehand;
-    of simulated 95 % intervals at 100 to 1,000 reports about 94 % or more hold up to epsilon = 4.
+    0, where h_j is x_j - q for answers and 0 otherwise, and the maximum over q in [0, 1]. A
+    single l_j may lie below c: the constraint is imposed on the mean only. With a constraint on
+    every l_j, chi-square with one degree of freedom would be wrong where several points are
+    empty: if everybody chooses the same end of 7 points, only 82 % of 95 % intervals would cover
+    at epsilon = ln 3, and 74 % at 4. The ends are extremes of the mean over likely shares, l_j in
+    proportion to N_j / (e - h_j), with q moved until it is the mean of its extreme shares
+    (Dinkelbach). The interval is the whole scale where possibly nobody answered, and never empty.
+    It is valid for one look at data whose amount was fixed beforehand. About 94 % or more of
+    simulated 95 % intervals at 100 to 1,000 reports cover, up to epsilon = 4.
 
     Watched: z is x for an answer and q for any other report, so that its expectation is m = q +
     c sum (x_j - q) at the true mean q. Then 1 - z with odds of (1 - u) / (1 - m) and z with odds
@@ -162,7 +162,7 @@ class _Scale:
 
     @cached_property
     def places(self) -> Floats:
-        """Of the points, from 0 to 1."""
+        """The values of the points, mapped to 0 to 1."""
         points = np.array(self.points)
         places: Floats = (points - points[0]) / (points[-1] - points[0])
         return places
@@ -230,7 +230,7 @@ def _check(counts: Sequence[int], mechanism: RandomizedResponse, points: Sequenc
 def _invert_likelihood_ratio(scale: _Scale, ratio: float, level: float) -> tuple[float, float]:
     allowed = float(chdtri(1, 1 - level)) / 2
     if not scale.answered.all():
-        # A mean of nobody can be anything.
+        # If possibly nobody answered, the mean can be anything.
         fewest = _climb(scale, np.where(scale.answered, -1.0, 0.0), allowed)
         if (fewest - scale.c)[scale.answered].sum() <= 0:
             return 0.0, 1.0
@@ -244,7 +244,7 @@ def _invert_likelihood_ratio(scale: _Scale, ratio: float, level: float) -> tuple
 
 
 def _greatest_ratio(scale: _Scale, allowed: float) -> float:
-    """Of all reported shares that are likely enough."""
+    """Find the greatest ratio among all reported shares that are likely enough."""
     ratio = scale.ratio_of(scale.counts / scale.total)
     for _ in range(_ROUNDS):
         before = ratio
@@ -301,7 +301,7 @@ def _invert_bets(scale: _Scale, ratio: float, level: float) -> tuple[float, floa
         return inside, inside, True
     first, last = kept[0], kept[-1]
     low, high = means[first], means[last]
-    # A hair further, so that rounding cuts nothing off.
+    # Slightly further, so that rounding cuts nothing off.
     if first > 0:
         found = float(brentq(excess, means[first - 1], low, xtol=_CLOSE))
         low = max(found - _CLOSE, means[first - 1])

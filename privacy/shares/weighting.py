@@ -12,7 +12,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PostStratifiedShare:
-    """A share put together from strata of known size in the population.
+    """A share combined from strata of known size in the population.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class WeightedShare:
     reported_share : float
         Weighted share of reports showing the symbol.
     effective_sample_size : float
-        Number of equally weighted reports that would be as precise.
+        Number of equally weighted reports that would give the same precision.
     effective_successes : float
-        As many of these as show the symbol; seldom a whole number.
+        How many of these show the symbol; usually not a whole number.
     approximate : bool
         Always True: an interval computed from the effective counts is approximate and must be
         shown as such. No confidence sequence exists with weights.
