@@ -63,4 +63,4 @@ def points(share: float, digits: int = 0) -> str:
 
 def margin(half_width: float) -> str:
     """± 9.3 points; an interval of ± 50 points or more says nothing."""
-    return "tells nothing" if half_width >= 0.5 else f"± {points(half_width, 1)} points"
+    return "says nothing" if half_width >= 0.5 else f"± {points(half_width, 1)} points"

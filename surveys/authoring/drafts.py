@@ -20,10 +20,10 @@ from surveys.models import Question, Survey
 def describe(
     *, survey: Survey, wave_number: int, questions: Sequence[Question] | None = None
 ) -> Manifest:
-    """Say what would be frozen if the survey were launched now, or with other questions.
+    """Describe what would be frozen if the survey were launched now, or with other questions.
 
-    Where fewer blocks are left than are to be drawn, everybody is asked everything; such a draft
-    cannot be launched.
+    If there are too few blocks to draw from, everyone is asked everything. Such a draft cannot be
+    launched.
     """
     everything = _describe_all(
         survey=survey,
@@ -59,7 +59,7 @@ def _describe_all(*, survey: Survey, wave_number: int, questions: Sequence[Quest
 
 
 def describe_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
-    """The words of every other language as they would be frozen, whose hashes a manifest names."""
+    """The words of every other language as they would be frozen; the manifest has their hashes."""
     return {
         translation.language: write_words(
             manifest, language=translation.language, texts=translation.texts
@@ -69,18 +69,18 @@ def describe_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
 
 
 def describe_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ...]:
-    """Each with its name, its thresholds and its rule over names.
+    """Each question with its name, its thresholds and its rule.
 
-    Answers that Murmur words are in the language that is active.
+    Answers that Murmur words are in the active language.
     """
     names = name_questions(questions)
     return tuple(_describe_question(question, names) for question in questions)
 
 
 def name_questions(questions: Sequence[Question]) -> dict[str, str]:
-    """Names of questions by primary key: the position, so that Q3 of a page is q3 of a file.
+    """Names of questions by primary key: Q3 on a page is q3 in a file.
 
-    Texts to read bear a name too, because rules and pages count them.
+    Texts to read have a name too, because rules and pages count them.
     """
     return {
         str(question.pk): question_name(number)

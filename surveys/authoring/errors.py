@@ -1,12 +1,12 @@
-"""What can go wrong with a survey, each with the sentence its author reads.
+"""Errors of authoring, each with the sentence that the author reads.
 
 SurveyError
 ├── NotDraft            a launched survey cannot change
 ├── NotOpen             only an open wave can be closed
 ├── TooManyQuestions    the author must remove one first
-├── BrokenRules         a change would leave a rule without sense; `problems` lists them
+├── BrokenRules         a change would break a rule; `problems` lists them
 ├── RuleError           what an author wrote as a rule cannot be read
-├── ChangedMeanwhile    what would be frozen is not what the author was shown
+├── ChangedMeanwhile    the survey is not what the author was shown
 └── NotLaunchable       something is missing; `problems` lists all of it
 """
 
@@ -51,7 +51,7 @@ class ChangedMeanwhile(SurveyError):
     def __init__(self) -> None:
         super().__init__(
             "The survey was changed after this page was shown. "
-            "Read once more what would be frozen, then open it."
+            "Read again what would be frozen, then open the survey."
         )
 
 

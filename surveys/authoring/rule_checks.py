@@ -13,7 +13,7 @@ from surveys.models import Question
 
 @dataclass(frozen=True, kw_only=True)
 class RuleProblem:
-    """`number` is that of the question whose rule cannot work."""
+    """`number` is the number of the question whose rule cannot work."""
 
     number: int
     text: str
@@ -22,9 +22,9 @@ class RuleProblem:
 def find_rule_problems(
     questions: Sequence[Question], *, spoken: Mapping[str, int] | None = None
 ) -> list[RuleProblem]:
-    """Say which rules cannot work, each with what to do; none for a draft in order.
+    """List the rules that cannot work, each with what to do.
 
-    `spoken` are the numbers that the author sees, by key, where they are about to change.
+    `spoken` are the question numbers that the author sees, by key, if they are about to change.
     """
     places = {str(question.pk): place for place, question in enumerate(questions, start=1)}
     spoken = places if spoken is None else spoken
@@ -34,7 +34,7 @@ def find_rule_problems(
         if question.rule is not None:
             problem = _find_reference_problem(question, questions, places, spoken)
             number = spoken[str(question.pk)]
-            # Behind a rule that cannot be read, nothing can be said about what will be asked.
+            # After a broken rule it is unknown what will be asked.
             problem = problem or ("" if problems else _find_dead_end(number, question, earlier))
             if problem:
                 problems.append(RuleProblem(number=number, text=problem))
@@ -58,18 +58,15 @@ def _find_reference_problem(
             return f"Question {number} cannot depend on its own answer. Change its rule."
         if key not in places:
             what = f"question {spoken[key]}, which" if key in spoken else "a question that"
-            return f"Question {number} is asked depending on {what} would be gone. {remedy}"
+            return f"Question {number} depends on {what} would be gone. {remedy}"
         other = f"question {spoken[key]}"
         if places[key] > places[own]:
-            return (
-                f"Question {number} is asked depending on {other}, so it must come after it. "
-                f"{remedy}"
-            )
+            return f"Question {number} depends on {other}, so it must come after it. {remedy}"
         symbols = _as_asked(questions[places[key] - 1]).symbols
         k = symbols.get(leaf["name"], 0)
         if not all(code < k for code in leaf["is"]):
             what = f"answer {item} of {other}" if item else f"an answer to {other}"
-            return f"Question {number} is asked depending on {what} that would be gone. {remedy}"
+            return f"Question {number} depends on {what}, which would be gone. {remedy}"
     return ""
 
 
@@ -78,16 +75,16 @@ def _find_dead_end(number: int, question: Question, earlier: Sequence[Asked]) ->
     try:
         can_hold, can_fail = outcomes(question.rule, earlier=earlier)
     except TooComplex:
-        return f"The rule of question {number} is too long to be checked. Write a simpler one."
+        return f"The rule of question {number} is too long to check. Write a simpler one."
     if not can_hold:
         return (
-            f"Question {number} would never be asked: no answers make its rule hold. Change the "
+            f"Question {number} would never be asked: no answers fulfil its rule. Change the "
             "rule or delete the question."
         )
     if not can_fail:
         return (
-            f"Question {number} would always be asked: every answer makes its rule hold. Remove "
-            "the rule; it would only make the results less precise."
+            f"Question {number} would always be asked: all answers fulfil its rule. Remove "
+            "the rule, which would only make the results less precise."
         )
     return ""
 
@@ -105,9 +102,10 @@ def _as_asked(question: Question) -> Asked:
 def find_meaning_problems(
     *, before: Question, after: Question, questions: Sequence[Question]
 ) -> list[RuleProblem]:
-    """Say whose rules would go on as before and mean another answer: codes have no words.
+    """List the rules that would silently refer to another answer after an edit.
 
-    Rewording an answer is fine. One that moves to another line takes its code not with it.
+    Rules refer to codes, not to words. Rewording an answer is fine, but an answer that moves to
+    another line gets another code.
     """
     old, new = find_words(before), find_words(after)
     problems = []
@@ -122,8 +120,8 @@ def find_meaning_problems(
             problems.append(
                 RuleProblem(
                     number=number,
-                    text=f"Question {number} is asked depending on the answer “{was}” to this "
-                    f"question, which would become another one. Change the rule of question "
+                    text=f"Question {number} depends on the answer “{was}” to this "
+                    f"question, which would turn into another answer. Change the rule of question "
                     f"{number} first.",
                 )
             )

@@ -25,7 +25,7 @@ def parse_rule(text: str, *, earlier: Sequence[Question | None]) -> Rule | None:
 
 
 def write_rule(rule: Rule, *, questions: Sequence[Question]) -> str:
-    """Write a stored rule as its author would."""
+    """Write a stored rule as an author would type it."""
     numbers = {str(question.pk): number for number, question in enumerate(questions, 1)}
     by_key = {str(question.pk): question for question in questions}
 
@@ -49,7 +49,7 @@ def write_rule(rule: Rule, *, questions: Sequence[Question]) -> str:
 
 
 def _list_items(rule: Rule) -> list[tuple[str, str]]:
-    """Question and item of each part, where a rule asks for items of one "select several"."""
+    """Question and item of each part, if a rule asks for items of one "select several"."""
     parts = rule.get("any", [rule])
     names = [split_name(part["name"]) for part in parts if "name" in part]
     items = [(key, item) for key, item in names if item]
@@ -67,7 +67,7 @@ class _Parser:
     def parse(self) -> Rule:
         rule = self._any()
         if self._next:
-            raise RuleError(f"The rule cannot be read from “{self._next}” on. {HELP}")
+            raise RuleError(f"The rule cannot be read from “{self._next}” onwards. {HELP}")
         return rule
 
     @property
@@ -102,7 +102,7 @@ class _Parser:
             if self._take("("):
                 rule = self._any()
                 if not self._take(")"):
-                    raise RuleError("A bracket is opened and not closed in the rule. Add “)”.")
+                    raise RuleError("The rule opens a bracket but does not close it. Add “)”.")
                 return rule
             return self._condition()
         finally:
@@ -113,7 +113,7 @@ class _Parser:
         match = _QUESTION.fullmatch(token)
         if match is None:
             found = f"not “{token}”" if token else "but the rule ends"
-            raise RuleError(f"A question such as Q1 must stand here, {found}. {HELP}")
+            raise RuleError(f"A question such as Q1 must come here, {found}. {HELP}")
         self._place += 1
         question = self._find(int(match[1]), token)
         several = question.described.has_items
@@ -135,14 +135,14 @@ class _Parser:
     def _find(self, number: int, token: str) -> Question:
         if number > len(self._earlier):
             raise RuleError(
-                f"{token} does not come before this question. A rule can only look back, at "
-                "questions that stand above it."
+                f"{token} does not come before this question. A rule can only use earlier "
+                "questions."
             )
         question = self._earlier[number - 1]
         if question is None or not name_answers(question):
             raise RuleError(
-                f"{token} cannot decide what is asked, because its answer is a number or nothing. "
-                "Choose a question with answers to choose from."
+                f"A rule cannot use {token}, because it has no answers to choose from. Use a "
+                "question that has."
             )
         return question
 
@@ -153,8 +153,9 @@ class _Parser:
             value = self._next
             if value.lower() not in keys:
                 offered = ", ".join(keys)
-                what = f"“{value}” is no answer to {token}" if value else f"{token} has no answer"
-                raise RuleError(f"{what} here. Its answers are called {offered}.")
+                wrong = f"“{value}” is not an answer to {token}."
+                missing = f"After {token} an answer is missing."
+                raise RuleError(f"{wrong if value else missing} Its answers are called {offered}.")
             self._place += 1
             codes.append(keys[value.lower()])
             if not self._take(","):

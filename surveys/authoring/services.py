@@ -1,12 +1,11 @@
 """What authors do to surveys: build a draft, launch it as a wave, close the wave.
 
-These change state and nothing else. Sealing and estimating see the new state and follow.
+These functions change state and nothing else. Sealing and estimating react to the new state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -23,16 +22,14 @@ from surveys.authoring.errors import (
     NotOpen,
     TooManyQuestions,
 )
+from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
-from surveys.authoring.translations import find_translation_problems
 from surveys.locks import wait_for_writers
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import list_texts
-from surveys.manifest.manifest import MOST_SYMBOLS
 from surveys.manifest.names import rename_question
 from surveys.manifest.rules import rename
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
-from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
 from surveys.models import MAX_QUESTIONS, Question, Survey, Translation, Wave
 
 # Keeps (survey, position) unique while two questions trade places.
@@ -40,7 +37,7 @@ _PARKED = 10_000
 
 
 def create_survey(*, owner: User, title: str, **settings: Any) -> Survey:
-    """Begin a draft; `settings` are other fields of Survey."""
+    """Create a draft; `settings` are other fields of Survey."""
     return Survey.objects.create(owner=owner, title=title, **settings)
 
 
@@ -121,7 +118,7 @@ def _number(survey: Survey) -> dict[str, int]:
 
 
 def _check_rules(survey: Survey, *, spoken: dict[str, int] | None = None) -> None:
-    """Refuse, and undo, what would leave a draft with a rule that cannot work."""
+    """Undo a change that would leave a rule that cannot work."""
     _refuse(find_rule_problems(list(survey.questions.all()), spoken=spoken))
 
 
@@ -159,7 +156,7 @@ def copy_survey(*, survey: Survey) -> Survey:
 
 @transaction.atomic
 def add_translation(*, survey: Survey, language: str) -> Translation:
-    """Begin a translation without any words; one that is there already stays as it is."""
+    """Add an empty translation; an existing one stays as it is."""
     lock_draft(survey=survey)
     translation, _ = survey.translations.get_or_create(language=language)
     return translation
@@ -169,8 +166,8 @@ def add_translation(*, survey: Survey, language: str) -> Translation:
 def save_translation(*, survey: Survey, language: str, texts: Mapping[str, str]) -> None:
     """Store translations by the texts they translate; an empty one removes what was there.
 
-    Texts that are not named keep theirs, and those that are no longer asked lose it. A language
-    that was removed in another tab meanwhile is back: somebody typed these words.
+    Texts that are not named keep their translation, and unused texts lose it. A language that
+    was removed in another tab comes back, because someone typed these words.
     """
     locked = lock_draft(survey=survey)
     translation, _ = locked.translations.get_or_create(language=language)
@@ -188,58 +185,12 @@ def remove_translation(*, translation: Translation) -> None:
     translation.delete()
 
 
-def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
-    """List everything that stands in the way of opening, each with what to do."""
-    problems = []
-    if not survey.questions.exists():
-        problems.append("The survey has no questions. Add at least one.")
-    manifest = describe(survey=survey, wave_number=1)
-    if survey.questions.exists() and not manifest.ledger:
-        problems.append("No question is scrambled. Add one that is; that is what Murmur is for.")
-    if manifest.coins and not manifest.coin_questions:
-        problems.append(
-            "Two coins are switched on, and no question can be answered with them. Add one of Yes "
-            "or No, without “prefer not to say” and without a rule, or switch the coins off."
-        )
-    if manifest.coin_epsilon > LARGEST_TOTAL_EPSILON:
-        problems.append(
-            f"Answered with two coins, the questions together exceed a total ε of "
-            f"{LARGEST_TOTAL_EPSILON:.0f}. Ask fewer of Yes or No, or switch the coins off."
-        )
-    if survey.drawn is not None and survey.drawn >= manifest.block_count:
-        problems.append(
-            f"Each person is to be asked {survey.drawn} of {manifest.block_count} blocks of "
-            "questions. Choose fewer, or ask everybody everything."
-        )
-    elif manifest.drawn_epsilon > LARGEST_TOTAL_EPSILON:
-        problems.append(
-            f"The questions together exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, at which "
-            "respondents’ browsers refuse. Protect them more strongly or ask fewer."
-        )
-    if len(manifest.symbols) > MOST_SYMBOLS:
-        problems.append(
-            f"A report would have {len(manifest.symbols):,} codes, and {MOST_SYMBOLS:,} is the "
-            "most that it can have. Ask fewer questions, or offer fewer answers where several can "
-            "be selected: each of them is a code."
-        )
-    if survey.closes_at is not None and survey.closes_at <= now:
-        problems.append("The closing date has passed. Choose a later one or remove it.")
-    if (
-        survey.opens_at is not None
-        and survey.closes_at is not None
-        and survey.closes_at <= survey.opens_at
-    ):
-        problems.append("The closing date must come after the opening date.")
-    problems += find_translation_problems(survey=survey, manifest=manifest)
-    return problems
-
-
 @transaction.atomic
 def launch_survey(*, survey: Survey, expected_hash: str | None = None) -> Wave:
-    """Freeze the draft as a manifest and open its first wave; return that of the browsers.
+    """Freeze the draft as a manifest, open its first wave and return the browsers' wave.
 
-    Those who toss coins are a wave of their own, opened with it. With expected_hash (in hex),
-    only if the manifest is still the one its author was shown.
+    People who toss coins have a separate wave, which opens at the same time. With expected_hash
+    (in hex) this happens only if the author was shown the same manifest.
     """
     locked = lock_draft(survey=survey)
     problems = find_launch_problems(survey=locked, now=timezone.now())
@@ -278,8 +229,8 @@ def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave
 def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     """Close an open wave, after every upload that is being committed at this moment.
 
-    Those behind it find the wave closed. Browsers and coins are closed together, whichever of
-    their waves is named: they were opened as one, and neither can end by itself.
+    Later uploads find the wave closed. The waves of browsers and of coins opened together and
+    close together, whichever of them is named.
     """
     named = Wave.objects.only("survey_id", "number").get(pk=wave_id)
     # In the order of their ids, as uploads take these locks too: nobody waits in a circle.

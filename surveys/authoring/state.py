@@ -1,4 +1,4 @@
-"""In which state a survey is, in the words that its author reads."""
+"""The state of a survey, in the words that its author reads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def describe_state(*, wave: Wave | None, now: datetime) -> SurveyState:
         sentence = f"It takes reports from {moment(wave.opens_at)}. {_describe_end(wave)}"
         return SurveyState(key="scheduled", name="Opens later", sentence=sentence)
     if not wave.accepts_at(now):
-        sentence = "Its closing date has passed; the last reports are being counted."
+        sentence = "Its closing date has passed. The last reports are being counted."
         return SurveyState(key="closed", name="Closing", sentence=sentence)
     return SurveyState(key="open", name="Open", sentence=_describe_end(wave))
 

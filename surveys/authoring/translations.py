@@ -1,4 +1,4 @@
-"""How far a survey is translated, in the words that its author reads."""
+"""How much of a survey is translated, in the words that its author reads."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def list_states(*, survey: Survey, manifest: Manifest) -> list[TranslationState]
 
 
 def summarize_languages(*, survey: Survey, manifest: Manifest) -> str:
-    """All in one line: "English; French: 3 texts missing"."""
+    """One line for all languages: "English; French: 3 texts missing"."""
     states = list_states(survey=survey, manifest=manifest)
     return "; ".join(
         [name_language(survey.language), *(f"{state.name}: {state.summary}" for state in states)]
@@ -76,7 +76,7 @@ def list_unused(manifest: Manifest, translation: Translation) -> list[tuple[str,
 
 
 def find_translation_problems(*, survey: Survey, manifest: Manifest) -> list[str]:
-    """What keeps people from answering in a language that the author has added."""
+    """What still prevents people from answering in a language that the author has added."""
     problems: list[str] = []
     for translation in survey.translations.all():
         language = translation.language

@@ -1,7 +1,6 @@
-"""What a survey can find out, and what could be found out about a person, before it is opened.
+"""What a survey can find out, and what someone could infer about a person, before it opens.
 
-Every figure is for one share of one question, and says which interval and which way of
-closing it assumes. Nothing is stored.
+Every number is for one share of one question. Nothing is stored.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ class BudgetLine:
 
 @dataclass(kw_only=True)
 class Plan:
-    """Everything that the page shows, computed where it is first asked for."""
+    """All numbers that the page shows, each computed when first used."""
 
     given: PlanInput
 
@@ -104,7 +103,7 @@ class Plan:
 
     @cached_property
     def margin_watched(self) -> float:
-        """The same if people watch."""
+        """The same if the researcher watches the results."""
         if self.given.outside:
             return watched_half_width_among_answerers(
                 share=self.given.share,
@@ -142,7 +141,7 @@ class Plan:
         return self._take_part(found)
 
     def _take_part(self, reports: int) -> int:
-        """How many people so many reports of the question take."""
+        """How many people must take part to get this many reports for the question."""
         return ceil(reports / self.given.part - 1e-9)
 
     @cached_property
@@ -189,7 +188,7 @@ class Plan:
 
     @cached_property
     def people_per_group(self) -> int | None:
-        """To find the difference between two declared groups; None where it is not worked out."""
+        """People needed to detect a difference between declared groups; None if not computed."""
         if self.given.outside or self.given.mean:
             return None
         second = self.given.share + self.given.difference
@@ -279,7 +278,7 @@ class Plan:
                 note="unless each person is asked only a part",
             ),
             BudgetLine(
-                name="The budget of one question split over all",
+                name="The budget of one question, split over all questions",
                 total_epsilon=self.epsilon,
                 margin=Z_95
                 * split_standard_error(
@@ -288,7 +287,7 @@ class Plan:
                 note="same total as one question",
             ),
             BudgetLine(
-                name="Each person gets one question at random",
+                name="One random question per person",
                 total_epsilon=self.epsilon,
                 margin=Z_95
                 * subset_standard_error(
@@ -301,7 +300,7 @@ class Plan:
     # --- at the weakest strength that is called medium ---------------------------------------
     @property
     def margin_at_medium(self) -> float:
-        """What the people there are reach at that strength."""
+        """The margin that the expected people reach at that strength."""
         weaker = Plan(given=replace(self.given, flips=MEDIUM_FROM))
         return weaker.margin
 

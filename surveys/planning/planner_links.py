@@ -1,4 +1,4 @@
-"""What of a draft the planner can be filled with."""
+"""Links from a draft to the planner, filled in with what the draft says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from surveys.planning.plan_input import PlanInput
 
 
 def plan_for(manifest: Manifest) -> dict[str, str | int]:
-    """What of a draft the planner can be filled with; of its questions the least precise one."""
+    """The planner's input for a draft, taken from its least precise question."""
     planned = [
         question
         for question in manifest.questions
@@ -30,7 +30,7 @@ def plan_for(manifest: Manifest) -> dict[str, str | int]:
 
 
 def plan_for_question(manifest: Manifest, question: ManifestQuestion) -> dict[str, str | int]:
-    """The same for one of them alone; empty where the planner does not know its design."""
+    """The same for one question; empty if the planner does not know its design."""
     if question.has_gate:
         return {}
     return _fill_in(manifest, question, questions=_count_codes(question))
@@ -65,7 +65,7 @@ def _count_codes(question: ManifestQuestion) -> int:
 
 
 def _count_asked(manifest: Manifest) -> int:
-    """The same of all that one person can be asked."""
+    """How many codes of everything that one person is asked can differ."""
     counts = Counter[int]()
     for question in manifest.questions:
         if question.is_protected:

@@ -1,7 +1,7 @@
 """What a question costs, in ε and in people, and what each of its switches adds.
 
-People are those who must take part for a share known to ± 5 points, with an end fixed
-beforehand; the assumptions are those of assumptions.py, and every sentence says which it makes.
+The number of people is how many must take part to know a share to ± 5 points, if the end is
+fixed beforehand. assumptions.py has the assumptions, and every sentence says which it makes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ from surveys.planning.assumptions import (
 )
 
 NO_ROOM = (
-    f"would add a code, and {MAX_SYMBOLS} are the most that a question may have: offer fewer "
-    "answers first."
+    f"would add a code, but a question can have at most {MAX_SYMBOLS}. Offer fewer answers first."
 )
 LONG_SCALE = 6  # points from which on a longer scale's mean is clearly better known
 
@@ -95,7 +94,7 @@ def describe_refusal_cost(question: ManifestQuestion) -> str:
     without, with_it = _switched(question, refusal=False), _switched(question, refusal=True)
     return (
         f"“Prefer not to say” {_compare(without, with_it)} among those who answer, if "
-        f"{percent(REFUSING)} prefer not to."
+        f"{percent(REFUSING)} prefer not to say."
     )
 
 
@@ -109,7 +108,7 @@ def describe_rule_cost(question: ManifestQuestion) -> str:
 
 
 def describe_ties(manifest: Manifest, question: ManifestQuestion) -> str:
-    """What the question's rule means for those it names; empty where it names none."""
+    """What the question's rule costs the questions that it names; empty if it names none."""
     parents = manifest.parents_of(question)
     if not parents:
         return ""
@@ -121,16 +120,19 @@ def describe_ties(manifest: Manifest, question: ManifestQuestion) -> str:
         if each.name in parents:
             before, after = without.statement_epsilon(each), manifest.statement_epsilon(each)
             said.append(
-                f"What is said about Q{each.number} grows from ε = {write_epsilon(before)} to "
-                f"{write_epsilon(after)}, because this question tells about it too."
+                f"This question also reveals something about Q{each.number}, raising "
+                f"Q{each.number}’s ε from {write_epsilon(before)} to {write_epsilon(after)}."
             )
     if manifest.drawn is not None:
         blocks = manifest.block_count
-        said.append(f"They are drawn together: {blocks} blocks instead of {without.block_count}.")
+        said.append(
+            f"The random subset draws them together: {blocks} blocks instead of "
+            f"{without.block_count}."
+        )
         if manifest.drawn >= blocks:
             said.append(
-                f"Then there is nothing to draw {manifest.drawn} of: choose a smaller part in the "
-                "settings before you open the survey."
+                f"There is then nothing to draw {manifest.drawn} blocks from. Choose a smaller "
+                "subset in the settings before you open the survey."
             )
     return " ".join(said)
 
@@ -145,9 +147,9 @@ def _switched(question: ManifestQuestion, **changes: Any) -> ManifestQuestion:
 
 def _compare(without: ManifestQuestion, with_it: ManifestQuestion) -> str:
     """Describe one more code by the people it takes."""
-    own = " with an ε of its own" if with_it.has_gate and not without.has_gate else ""
+    own = " with a separate ε" if with_it.has_gate and not without.has_gate else ""
     return (
-        f"adds a code{own}: about {whole(people_needed(with_it))} people for "
+        f"adds a code{own}: you need about {whole(people_needed(with_it))} people for "
         f"{_write_margin(with_it)} instead of {whole(people_needed(without))},"
     )
 
@@ -193,7 +195,7 @@ def _outside(question: ManifestQuestion) -> list[float]:
 
 
 def _gated_spread(question: ManifestQuestion, *, share: float, covered: float) -> float:
-    """Of an item's share among those whose gate says "answered", from one report.
+    """The spread of an item's share among those whose gate says "answered", from one report.
 
     The delta method for item / gate; the two are randomized apart, but nobody has an item
     without having answered.
@@ -205,7 +207,7 @@ def _gated_spread(question: ManifestQuestion, *, share: float, covered: float) -
 
 
 def _people_for_follow_up(question: ManifestQuestion) -> int:
-    """People who must take part, so that its share among Yes to the first part is known."""
+    """People who must take part to know the follow-up's share among Yes to the first part."""
     spread = one_report_conditional_spread(
         share=SHARE,
         covered=FOLLOW_UP_ASKED * _covered(question),
@@ -234,7 +236,7 @@ def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:
 
 
 def _describe_codes(question: ManifestQuestion) -> str:
-    """The real k and what it is made of."""
+    """The number of codes and what they stand for."""
     if question.has_items:
         text = f"{len(question.options)} codes with k = 2, one for each option"
         return f"{text}, and one with k = {question.gate_k}" if question.has_gate else text
@@ -254,16 +256,16 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
     numbers = _dependants(manifest, question)
     if numbers:
         names = [f"Q{number}" for number in numbers]
-        verbs = ("depends", "tells") if len(numbers) == 1 else ("depend", "tell")
+        verbs = ("depends", "reveals") if len(numbers) == 1 else ("depend", "reveal")
         lines.append(
-            f"{join_list(names)} {verbs[0]} on it and {verbs[1]} about it too: together "
-            f"ε = {write_epsilon(manifest.statement_epsilon(question))}."
+            f"{join_list(names)} {verbs[0]} on this question and {verbs[1]} something about it "
+            f"too: together ε = {write_epsilon(manifest.statement_epsilon(question))}."
         )
     coins = manifest.coin_epsilon_of(question)
     if coins > question.epsilon:
         lines.append(
-            f"With two coins it tells more than in the browser: ε = {write_epsilon(coins)} instead "
-            f"of {write_epsilon(question.epsilon)}."
+            f"With two coins it reveals more than in the browser: ε = {write_epsilon(coins)} "
+            f"instead of {write_epsilon(question.epsilon)}."
         )
     if question.has_items:
         lines.append(_describe_several(question))
@@ -276,7 +278,7 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
     asked = manifest.asked_fraction
     if asked < 1:
         lines.append(
-            f"It is drawn for {percent(asked)} of the people, so about "
+            f"{percent(asked)} of people get this question, so about "
             f"{whole(math.ceil(people_needed(question) / asked))} must take part."
         )
     return lines
@@ -303,11 +305,11 @@ def _describe_several(question: ManifestQuestion) -> str:
             f"With at most {question.limit} of {items} chosen, {2 * question.limit} can differ "
             f"between two people: {text}"
             if differing < items
-            else f"The limit makes it no cheaper, as {2 * question.limit} of {items} can differ: "
-            f"{text}"
+            else f"The limit does not make it cheaper, because {2 * question.limit} of {items} "
+            f"can differ: {text}"
         )
     if question.has_gate:
-        text += "; and ε once more for the code that says whether it was answered"
+        text += "; plus ε once more for the code that says whether it was answered"
     return f"{text}."
 
 
@@ -315,13 +317,13 @@ def _warn(question: ManifestQuestion) -> list[str]:
     found = []
     if question.k > 2 and too_many_options(symbols=question.k, epsilon=question.mechanism.epsilon):
         found.append(
-            f"{question.k} codes are many for this strength: most codes are swapped. Offer fewer "
-            "answers, or protect them less."
+            f"{question.k} codes are too many for this strength: most codes are swapped. Offer "
+            "fewer answers, or protect them less."
         )
     if question.described.has_points and question.is_rounded:
         found.append(
-            f"With {question.points} points only the mean is told, not how many chose each. For "
-            "that, use 7 points or fewer."
+            f"With {question.points} points you learn only the mean, not how many people chose "
+            "each point. For that, use 7 points or fewer."
         )
     elif question.described.has_points and question.points >= LONG_SCALE:
         mechanism = RandomizedResponse.from_flips(symbols=question.points, flips=question.flips)
@@ -329,12 +331,14 @@ def _warn(question: ManifestQuestion) -> list[str]:
         ratio = mean_variance_ratio(shares=even, mechanism=mechanism)
         if ratio > 1:
             found.append(
-                f"A scale of {question.points} points is long: for its mean alone, which a scale "
-                f"of 8 to 11 points tells, {ratio:.1f} times as many people are needed."
+                f"A scale of {question.points} points is long. For the mean alone you need "
+                f"{ratio:.1f} times as many people as with a scale of 8 to 11 points, which gives "
+                "only the mean."
             )
     if question.has_items and question.limit == 1:
         found.append(
-            "With only one to be chosen, “one of several” costs half as much and tells the same."
+            "If people may choose only one, “one of several” costs half as much and gives the same "
+            "result."
         )
     return found
 

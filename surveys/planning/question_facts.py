@@ -1,4 +1,4 @@
-"""Questions in words, as authors read them: on drafts, before opening and afterwards."""
+"""Questions in words, as their author reads them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _write(number: int | None) -> str:
 
 
 def describe_rule(rule: Rule, *, questions: Sequence[ManifestQuestion]) -> str:
-    """Write a manifest's rule with the words of the answers: Q1 is “Yes” and Q4 has “Bus”."""
+    """Write a manifest's rule in words: Q1 is “Yes” and Q4 has “Bus”."""
     texts = {
         question.find_answer_name(option): option.text
         for question in questions

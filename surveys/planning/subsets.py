@@ -1,4 +1,4 @@
-"""What it means to ask each person only some blocks of questions, in figures."""
+"""What it costs to ask each person only some blocks of questions."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Subset:
 
     @property
     def asked(self) -> float:
-        """Which part of the people is asked a given question."""
+        """The fraction of people who are asked a given question."""
         return question_fraction(drawn=self.drawn, questions=self.blocks)
 
     @property
     def paired(self) -> float:
-        """Which part is asked two given questions of different blocks."""
+        """The fraction who are asked two given questions from different blocks."""
         return pair_fraction(drawn=self.drawn, questions=self.blocks)
 
 
 def describe_subset(manifest: Manifest, *, drawn: int | None) -> Subset | None:
-    """Say what a random subset means for a survey; None where everybody is asked everything."""
+    """Describe a random subset; None if everyone is asked everything."""
     if drawn is None:
         return None
     return Subset(
@@ -45,7 +45,7 @@ def describe_subset(manifest: Manifest, *, drawn: int | None) -> Subset | None:
 
 
 def list_subsets(manifest: Manifest) -> Sequence[Subset]:
-    """What an author can choose from, the present choice among them; nothing below two blocks."""
+    """The sizes an author can choose, including the present one; none below two blocks."""
     blocks = manifest.block_count
     if blocks < 2:
         return []
@@ -57,7 +57,7 @@ def list_subsets(manifest: Manifest) -> Sequence[Subset]:
 
 
 def list_blocks(manifest: Manifest) -> list[list[int]]:
-    """Numbers of the questions of every block."""
+    """The numbers of the questions in each block."""
     blocks: list[list[int]] = [[] for _ in range(manifest.block_count)]
     for question in manifest.questions:
         if question.name in manifest.blocks:

@@ -131,7 +131,7 @@ def test_the_cost_of_each_switch_is_seen_while_editing(page: Page, live: LiveApp
     expect(card).to_contain_text("k = 3")
     assert page.evaluate(FOCUSED).startswith("Offer")
     type_into(page, "Ask only if", "Q1 is maybe")
-    expect(card).to_contain_text("It is worked out once this is settled")
+    expect(card).to_contain_text("The cost appears once you fix this")
     for _ in "maybe":
         page.keyboard.press("Backspace")
     page.keyboard.type("yes")

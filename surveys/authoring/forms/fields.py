@@ -24,7 +24,7 @@ def _shows_something(text: str) -> bool:
 
 
 class PlainText(forms.CharField):
-    """Text as people write it, shown later exactly as text.
+    """Text as people write it, always shown as plain text.
 
     The browser's maxlength is left out on purpose: it would cut pasted text silently.
     """
@@ -42,7 +42,7 @@ class PlainText(forms.CharField):
         )
         self._control_error = (
             f"The {name} contains an invisible control character. "
-            "Delete the text and type it anew, or paste it as plain text."
+            "Delete the text and type it again, or paste it as plain text."
         )
         # Django's own check for NUL would say the same a second time.
         self.validators = [v for v in self.validators if "Null" not in type(v).__name__]
@@ -107,7 +107,7 @@ class Lines(PlainText):
         if len(lines) > self.most:
             problems.insert(
                 0,
-                f"There are {len(lines)} options. Delete some: {self.most} are the most possible.",
+                f"There are {len(lines)} options. Delete some: the maximum is {self.most}.",
             )
         return problems
 
@@ -128,7 +128,7 @@ class BrowserMoment(forms.DateTimeField):
 
 
 class WholeNumber(forms.IntegerField):
-    """A whole number of a range, with one sentence for all that can be wrong."""
+    """A whole number in a range, with one message for every error."""
 
     def __init__(self, *, low: int, high: int, why: str = "", **kwargs: Any) -> None:
         super().__init__(

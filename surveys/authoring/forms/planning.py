@@ -1,4 +1,4 @@
-"""What is expected and wanted of a survey, for the planner."""
+"""The planner's form."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from surveys.planning.plan_input import PlanInput
 
 
 class PlanForm(forms.Form):
-    """What is expected and wanted of a survey; shares in per cent, as people say them."""
+    """What a researcher expects and wants to find out; shares are in per cent."""
 
     share = forms.DecimalField(
         label="Expected share of Yes, in %",
-        help_text="Your best guess; from other studies, say.",
+        help_text="Your best guess, for example from other studies.",
         **decimal_range("0.1", "99.9", what="the expected share"),
     )
     people = forms.IntegerField(
@@ -40,8 +40,8 @@ class PlanForm(forms.Form):
         min_value=1,
         max_value=49,
         error_messages=number_messages(1, 49),
-        help_text="Of 100 people with one answer, how many send the other one's code. "
-        "Two coins make 25; questions offer 40, 33, 25, 20, 12 and 5.",
+        help_text="Of 100 people with one answer, how many send the other answer’s code. "
+        "Two coins give 25. Questions offer 40, 33, 25, 20, 12 and 5.",
     )
     questions = forms.IntegerField(
         label="Protected questions",
@@ -54,49 +54,49 @@ class PlanForm(forms.Form):
         min_value=2,
         max_value=MAX_SYMBOLS,
         error_messages=number_messages(2, MAX_SYMBOLS),
-        help_text="2 for yes and no. The expected share is that of one of them.",
+        help_text="2 for yes and no. The expected share is the share of one of them.",
     )
     refusing = forms.DecimalField(
-        label="Who prefer not to say, in %",
+        label="People who prefer not to say, in %",
         required=False,
         help_text="Leave it empty if the question does not offer “Prefer not to say”. Otherwise "
         "the expected share is among those who answer.",
-        **decimal_range("0", "90", what="who prefer not to say"),
+        **decimal_range("0", "90", what="the people who prefer not to say"),
     )
     asked = forms.DecimalField(
-        label="Who are asked, in %",
+        label="People who are asked, in %",
         required=False,
-        help_text="Leave it empty if everybody is asked. Where a rule decides, the expected share "
+        help_text="Leave it empty if everyone is asked. If a rule decides, the expected share "
         "is among those who are asked.",
-        **decimal_range("1", "99.9", what="who are asked"),
+        **decimal_range("1", "99.9", what="the people who are asked"),
     )
     part = forms.DecimalField(
-        label="Who draw the question, in %",
+        label="People who get the question, in %",
         required=False,
-        help_text="Leave it empty unless each person is asked a random part of the questions.",
-        **decimal_range("1", "100", what="who draw the question"),
+        help_text="Leave it empty unless each person is asked a random subset of the questions.",
+        **decimal_range("1", "100", what="the people who get the question"),
     )
     figure = forms.ChoiceField(
-        label="What is to be known?",
+        label="What do you want to know?",
         choices=[
-            ("share", "The share of people with an answer"),
+            ("share", "The share of people who give an answer"),
             ("mean", "The mean of a number, in per cent of its range"),
         ],
         error_messages={
-            "required": "Choose what is to be known.",
+            "required": "Choose what you want to know.",
             "invalid_choice": "Choose a share or a mean.",
         },
     )
     difference = forms.DecimalField(
-        label="Difference between two groups worth finding, in points",
-        help_text="Of two groups whose members are known, from a question that is not scrambled.",
+        label="Smallest difference between two groups to detect, in points",
+        help_text="The two groups come from a question that is not scrambled.",
         **decimal_range("0.5", "90", what="the difference"),
     )
     closing = forms.ChoiceField(
         label="How will the survey end?",
         choices=[
             ("fixed", "By a date or number of people fixed before it opens"),
-            ("watched", "Whenever I decide, looking at the results"),
+            ("watched", "When I decide, while watching the results"),
         ],
         error_messages={
             "required": "Choose how the survey will end.",
@@ -121,14 +121,14 @@ class PlanForm(forms.Form):
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> PlanForm:
-        """What is missing from the address is taken from the defaults; 7,5 means 7.5."""
+        """Defaults fill in what the address leaves out; 7,5 means 7.5."""
         return cls(
             {name: query.get(name, value).replace(",", ".") for name, value in cls.DEFAULTS.items()}
         )
 
     @property
     def goes_beyond_yes_and_no(self) -> bool:
-        """Whether the folded part of the form holds something that counts."""
+        """Whether the folded part of the form holds an error or a value other than its default."""
         names = ("options", "refusing", "asked", "part", "figure", "difference")
         return any(self[name].errors or self[name].value() != self.DEFAULTS[name] for name in names)
 

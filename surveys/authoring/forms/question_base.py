@@ -1,4 +1,4 @@
-"""What the forms of all types of questions have in common."""
+"""The base of the forms for all types of questions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def question_text(name: str, label: str, **kwargs: Any) -> PlainText:
 
 
 class QuestionForm(forms.Form):
-    """What all types have in common. `questions` are those of the survey, in their order."""
+    """The fields of every type. `questions` are the survey's questions, in order."""
 
     type: QuestionType
 
@@ -94,7 +94,7 @@ class QuestionForm(forms.Form):
 
     @property
     def number(self) -> int:
-        """Of this question among the survey's."""
+        """The question's number in the survey."""
         return len(self.questions) + 1 if self.question is None else self.question.position
 
     @property
@@ -103,7 +103,7 @@ class QuestionForm(forms.Form):
 
     @property
     def details(self) -> list[forms.BoundField]:
-        """The fields of this type alone."""
+        """The fields that only this type has."""
         return [field for field in self if field.name not in (*self.LAST, "text")]
 
     def _offer_strengths(self, present: int) -> None:
@@ -140,17 +140,17 @@ class QuestionForm(forms.Form):
         return find_rule_problems(self.with_candidate(candidate))
 
     def _check(self) -> None:
-        """Compare the fields of one type; `cleaned_data` lacks those that do not fit."""
+        """Compare the fields of one type; `cleaned_data` lacks the invalid ones."""
 
     def content(self) -> dict[str, Any]:
-        """All fields of Question.CONTENT; what the type does not know is emptied."""
+        """All fields of Question.CONTENT; fields that the type does not have are empty."""
         empty = Question(type=self.type)
         return {
             name: self.cleaned_data.get(name, getattr(empty, name)) for name in Question.CONTENT
         }
 
     def candidate(self) -> Question:
-        """The question as it would be, not stored."""
+        """The question as it would be stored."""
         pk = None if self.question is None else self.question.pk
         return Question(pk=pk, position=self.number, **self.content())
 
@@ -179,7 +179,7 @@ class QuestionForm(forms.Form):
         return codes if codes <= MAX_SYMBOLS else None
 
     def _count_answers(self) -> int:
-        """Those that were written, whatever is wrong with the rule."""
+        """Count the answers that were written, even if the rule is wrong."""
         [described] = describe_questions([Question(**self.content() | {"rule": None})])
         return described.answers
 

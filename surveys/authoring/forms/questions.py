@@ -41,7 +41,7 @@ class YesNoForm(ProtectedForm):
     text = question_text(
         "question",
         "Question",
-        help_text="One that can be answered with yes or no, such as “Have you ever driven "
+        help_text="A question that can be answered with yes or no, such as “Have you ever driven "
         "after drinking?”. Plain text, up to 1,000 characters.",
     )
 
@@ -50,17 +50,17 @@ class FollowUpForm(ProtectedForm):
     type = Question.Type.FOLLOW_UP
 
     text = question_text(
-        "question", "First question", help_text="One that is answered with yes or no."
+        "question", "First question", help_text="A question that can be answered with yes or no."
     )
     follow_up = question_text(
         "follow-up",
         "Follow-up, shown after Yes",
-        help_text="Also one that is answered with yes or no.",
+        help_text="Another question that can be answered with yes or no.",
     )
 
 
 class OptionsForm(QuestionForm):
-    """Those whose answers an author writes."""
+    """Types whose answers the author writes."""
 
     def _read_options(self) -> list[str]:
         options: list[str] = self.cleaned_data.get("options", [])
@@ -75,7 +75,7 @@ class OptionsForm(QuestionForm):
             elif self.described.has_items and fold(option) == fold(NONE_TEXT):
                 self.add_error(
                     "options",
-                    f"Line {number} says “{NONE_TEXT}”, which the page offers by itself. Delete "
+                    f"Line {number} says “{NONE_TEXT}”, which the page offers anyway. Delete "
                     "the line.",
                 )
         return options
@@ -108,7 +108,7 @@ class ChoiceForm(ProtectedForm, OptionsForm):
             self.add_error(
                 "options",
                 f"There are {options} options, and {join_list(extras)} {verb} more. Delete "
-                f"some: {most} are the most possible.",
+                f"some: the maximum is {most}.",
             )
 
 
@@ -121,8 +121,8 @@ class SeveralForm(ProtectedForm, OptionsForm):
         high=19,
         required=False,
         label="Choose at most (optional)",
-        help_text="A limit r of half the options or fewer makes the question cheaper: it costs as "
-        "much as 2r options.",
+        help_text="With a limit r of at most half the options, the question costs only as much "
+        "as 2r options.",
     )
 
     def _check(self) -> None:
@@ -136,7 +136,7 @@ class SeveralForm(ProtectedForm, OptionsForm):
 
 
 class RangeForm(QuestionForm):
-    """Those whose answers lie between two whole numbers."""
+    """Types whose answers lie between two whole numbers."""
 
     def _check(self) -> None:
         low, high = self.cleaned_data.get("minimum"), self.cleaned_data.get("maximum")
@@ -180,7 +180,7 @@ class ScaleForm(ProtectedForm, RangeForm):
         if points <= MAX_SCALE_POINTS:
             return ""
         return (
-            f"The scale has {points} points. {MAX_SCALE_POINTS} are the most possible; for more, "
+            f"The scale has {points} points. The maximum is {MAX_SCALE_POINTS}. For more, "
             "ask for a number in a range."
         )
 
@@ -198,8 +198,8 @@ class NumberForm(ProtectedForm, RangeForm):
         low=-FURTHEST_NUMBER,
         high=FURTHEST_NUMBER,
         label="Smallest number",
-        help_text="Keep the range as narrow as it can honestly be: the mean is known to so many "
-        "per cent of it.",
+        help_text="Keep the range as narrow as you honestly can: the precision of the mean is a "
+        "percentage of the range.",
     )
     maximum = WholeNumber(low=-FURTHEST_NUMBER, high=FURTHEST_NUMBER, label="Largest number")
     unit = PlainText(

@@ -1,4 +1,4 @@
-"""Words, dates, crowd and random subset of a survey."""
+"""A survey's words, dates, crowd and random subset."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SurveyTextForm(forms.Form):
         required=False,
         lines=True,
         label="Introduction (optional)",
-        help_text="Who asks, what for, and what happens with the results. Plain text.",
+        help_text="Say who is asking, why, and what happens with the results. Plain text.",
         widget=forms.Textarea(attrs={"rows": 5}),
     )
 
@@ -42,8 +42,8 @@ class SettingsForm(SurveyTextForm):
     language = forms.ChoiceField(
         label="Language of the survey",
         choices=LANGUAGES,
-        help_text="The one in which you write it. Respondents’ pages speak it too. Translations "
-        "are added on their own page.",
+        help_text="The language you write in. Respondents’ pages use it too. You add translations "
+        "on a separate page.",
     )
     closing_message = PlainText(
         name="closing message",
@@ -52,23 +52,23 @@ class SettingsForm(SurveyTextForm):
         required=False,
         lines=True,
         label="Closing message (optional)",
-        help_text="People read it once their code was sent: where to find help, and the results. "
+        help_text="People read it after their code was sent: where to find help, and the results. "
         "Plain text.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     quick_exit = forms.BooleanField(
-        label="Let people leave at once",
+        label="Let people leave quickly",
         required=False,
-        help_text="A button “Exit this page”, and pressing Shift three times, clear the answers "
-        "and open a neutral page. For everybody who might be watched.",
+        help_text="The button “Exit this page”, or pressing Shift three times, clears the answers "
+        "and opens a neutral page. Use it if someone might be watching.",
     )
     coins = forms.BooleanField(
         label="Let people answer with two coins",
         required=False,
-        help_text="For browsers without scripts, and on paper: a page where people toss two coins "
-        "for each yes-no question themselves. Their reports are a group of their own, "
-        "with its own results, at 25 flips of 100. Questions of other types, with “prefer not to "
-        "say” or with a rule are not asked there.",
+        help_text="For browsers without JavaScript, and on paper: people toss two coins for each "
+        "yes/no question. Their reports are counted separately, with separate results, at 25 flips "
+        "of 100. Other types of questions, and questions with “prefer not to say” or with a rule, "
+        "are not asked there.",
     )
     minimum_batch = forms.IntegerField(
         label="Minimum batch K",
@@ -77,12 +77,11 @@ class SettingsForm(SurveyTextForm):
         error_messages=number_messages(
             MIN_BATCH_FLOOR, MAX_MINIMUM_BATCH, " Fewer than 10 reports are too small a crowd."
         ),
-        help_text="Reports are counted only in sealed batches of at least K; what comes in "
-        "between changes nothing that anyone can see. While the survey is open, K reports always "
-        "wait, so that its last batch is full too. So the first batch is sealed once 2K have come. "
-        "K counts reports, not honest people: "
-        "someone who floods the survey with made-up reports shrinks the crowd that a person "
-        "hides in.",
+        help_text="Reports are counted only in sealed batches of at least K. Reports that arrive "
+        "in between change nothing that anyone can see. While the survey is open, K reports always "
+        "wait, so that the last batch is full too. The first batch is therefore sealed once 2K "
+        "reports have arrived. K counts reports, not honest people: someone who floods the survey "
+        "with made-up reports shrinks the crowd that a person hides in.",
     )
     display_minimum = forms.IntegerField(
         label="Display minimum",
@@ -105,12 +104,12 @@ class SettingsForm(SurveyTextForm):
     )
 
     drawn = forms.IntegerField(
-        label="Ask each person only so many blocks (optional)",
+        label="Questions per person (random subset), in blocks (optional)",
         required=False,
         min_value=1,
         max_value=MAX_QUESTIONS,
         error_messages=number_messages(
-            1, MAX_QUESTIONS, " Or leave it empty to ask everybody everything."
+            1, MAX_QUESTIONS, " Or leave it empty to ask everyone everything."
         ),
     )
 
@@ -136,7 +135,7 @@ class SettingsForm(SurveyTextForm):
         else:
             problem = (
                 f"The questions form {self.blocks} blocks. Enter a whole number from 1 to "
-                f"{self.blocks - 1}, or leave it empty to ask everybody everything."
+                f"{self.blocks - 1}, or leave it empty to ask everyone everything."
             )
         raise ValidationError(problem, code="too_many")
 

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from surveys.authoring import services
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import NotDraft, SurveyError
+from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.state import describe_state
 from surveys.authoring.translations import summarize_languages
 from surveys.manifest.manifest import Manifest
@@ -65,7 +65,7 @@ def show_draft(
         "state": describe_state(wave=None, now=now),
         "refusal": refusal,
         "items": _list_items(survey, manifest, questions),
-        "problems": services.find_launch_problems(survey=survey, now=now),
+        "problems": find_launch_problems(survey=survey, now=now),
         "languages": summarize_languages(survey=survey, manifest=manifest),
         "plan_query": urlencode(plan_for(manifest)),
         "plan_is_mixed": is_mixed(manifest),

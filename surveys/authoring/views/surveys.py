@@ -16,6 +16,7 @@ from surveys.authoring import services
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import ChangedMeanwhile, NotLaunchable, NotOpen
 from surveys.authoring.forms import LaunchForm, SettingsForm, SurveyTextForm
+from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.state import describe_state
 from surveys.authoring.views.access import authoring, signed_in_user
 from surveys.authoring.views.draft_page import (
@@ -124,7 +125,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
     context: dict[str, object] = {
         "survey": survey,
         "form": form,
-        "problems": services.find_launch_problems(survey=survey, now=timezone.now()),
+        "problems": find_launch_problems(survey=survey, now=timezone.now()),
         "manifest_hash": hash_manifest(serialize_manifest(manifest)).hex(),
         "facts": list_facts(manifest),
     }

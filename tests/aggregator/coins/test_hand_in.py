@@ -16,7 +16,8 @@ from aggregator.coins.hand_in import MAX_FORM_BYTES
 from aggregator.intake.wire import MAX_BODY_BYTES, encode_report
 from aggregator.models import RawReport
 from surveys.authoring.errors import NotLaunchable
-from surveys.authoring.services import add_question, find_launch_problems, launch_survey
+from surveys.authoring.launch_checks import find_launch_problems
+from surveys.authoring.services import add_question, launch_survey
 from surveys.manifest.manifest import MOST_SYMBOLS, NOT_DRAWN
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import QUESTIONS, make_launched_survey, make_survey

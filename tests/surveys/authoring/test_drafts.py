@@ -286,7 +286,7 @@ def test_a_circle_is_named() -> None:
     [(number, text)] = problems_of(first, second)
     assert number == 1
     assert text == (
-        "Question 1 is asked depending on question 2, so it must come after it. "
+        "Question 1 depends on question 2, so it must come after it. "
         "Change the rule of question 1 first."
     )
 
@@ -306,9 +306,9 @@ def test_a_question_cannot_depend_on_itself() -> None:
         ({"any": [{"name": "1", "is": [0]}, {"name": "1", "is": [1]}]}, "would always be asked"),
         ({"not": {"all": [{"name": "1", "is": [0]}, {"name": "2", "is": [0]}]}}, "always be asked"),
         ({"all": [{"name": "3_1", "is": [1]}, {"name": "3_2", "is": [1]}]}, "would never be asked"),
-        ({"name": "9", "is": [1]}, "depending on a question that would be gone"),
-        ({"name": "1", "is": [2]}, "depending on an answer to question 1 that would be gone"),
-        ({"name": "3_4", "is": [1]}, "depending on answer 4 of question 3 that would be gone"),
+        ({"name": "9", "is": [1]}, "depends on a question that would be gone"),
+        ({"name": "1", "is": [2]}, "depends on an answer to question 1, which would be gone"),
+        ({"name": "3_4", "is": [1]}, "depends on answer 4 of question 3, which would be gone"),
     ],
 )
 def test_rules_without_sense_are_found(rule: dict[str, Any], words: str) -> None:
@@ -340,11 +340,11 @@ def test_every_order_that_breaks_a_rule_is_refused_and_nothing_is_changed(survey
     add(survey, text="Alone?")
     child = add(survey, text="Child?", rule=is_yes(parent))
     assert move_question(question=child, step=-1)
-    with pytest.raises(BrokenRules, match="Question 2 is asked depending on question 1"):
+    with pytest.raises(BrokenRules, match="Question 2 depends on question 1"):
         move_question(question=child, step=-1)
-    with pytest.raises(BrokenRules, match="Question 2 is asked depending on question 1"):
+    with pytest.raises(BrokenRules, match="Question 2 depends on question 1"):
         move_question(question=parent, step=1)
-    with pytest.raises(BrokenRules, match="Question 2 is asked depending on question 1, which"):
+    with pytest.raises(BrokenRules, match="Question 2 depends on question 1, which"):
         delete_question(question=Question.objects.get(pk=parent.pk))
     assert list(survey.questions.values_list("text", flat=True)) == ["Parent?", "Child?", "Alone?"]
     assert [q.position for q in survey.questions.all()] == [1, 2, 3]
@@ -360,7 +360,7 @@ def test_answers_that_rules_name_keep_their_places(survey: Survey, order: tuple[
     if order[1] == "B":
         edit_question(question=parent, options=list(order))
     else:
-        with pytest.raises(BrokenRules, match="depending on the answer “B” to this question"):
+        with pytest.raises(BrokenRules, match="depends on the answer “B” to this question"):
             edit_question(question=parent, options=list(order))
     parent.refresh_from_db()
     assert parent.options[1] == "B"

@@ -15,7 +15,7 @@ EARLIER = [
 ]
 CONTROL = (
     "The list contains an invisible control character. "
-    "Delete the text and type it anew, or paste it as plain text."
+    "Delete the text and type it again, or paste it as plain text."
 )
 TWICE = (
     "Line 3 says “Prefer not to say”, which you also offer by the switch below. Delete the line."
@@ -23,9 +23,7 @@ TWICE = (
 NO_LIMIT = (
     "With 3 options a limit of {} changes nothing. Enter a number from 1 to 2, or leave it empty."
 )
-LONG_SCALE = (
-    "The scale has 12 points. 11 are the most possible; for more, ask for a number in a range."
-)
+LONG_SCALE = "The scale has 12 points. The maximum is 11. For more, ask for a number in a range."
 WIDE_RANGE = (
     "The range is too wide: 1,048,575 is the most that the largest number may be above the "
     "smallest number. Ask in larger units, such as thousands."
@@ -106,7 +104,7 @@ def test_a_text_to_read_keeps_its_lines() -> None:
         ("Straße\nSTRASSE", ["Line 2 is the same as line 1. Change one of them."]),
         ("By  bus\nBy bus", ["Line 2 is the same as line 1. Change one of them."]),
         ("A\n" + "B" * 201, ["Line 2 has 201 characters. Shorten it to 200 or fewer."]),
-        (LONGEST + "\nOne more", ["There are 65 options. Delete some: 64 are the most possible."]),
+        (LONGEST + "\nOne more", ["There are 65 options. Delete some: the maximum is 64."]),
         (
             "A\x00\nB",
             [CONTROL],
@@ -160,7 +158,7 @@ def test_codes_for_those_who_do_not_answer_count_among_the_64(
         form = fill("choice", earlier=True, options="\n".join(lines[: most + 1]), **changes)
         [message] = errors_of(form)["options"]
         assert f"There are {most + 1} options" in message
-        assert f"{most} are the most possible." in message
+        assert f"the maximum is {most}." in message
 
 
 def test_prefer_not_to_say_is_not_offered_twice() -> None:
@@ -175,7 +173,7 @@ def test_shorter_lists_have_their_own_ends(type_: str, most: int) -> None:
     assert fill(type_, options="\n".join(lines[:most])).is_valid()
     form = fill(type_, options="\n".join(lines[: most + 1]))
     assert errors_of(form) == {
-        "options": [f"There are {most + 1} options. Delete some: {most} are the most possible."]
+        "options": [f"There are {most + 1} options. Delete some: the maximum is {most}."]
     }
 
 
@@ -308,12 +306,12 @@ def test_what_is_not_scrambled_needs_a_reason() -> None:
     [
         ("Q3 is yes", "Q3 does not come before this question."),  # itself
         ("Q7 is yes", "Q7 does not come before this question."),
-        ("Q1 is maybe", "“maybe” is no answer to Q1 here."),
+        ("Q1 is maybe", "“maybe” is not an answer to Q1."),
         ("Q1 is yes and Q1 is no", "Question 3 would never be asked"),
         ("Q1 is yes or Q1 is no", "Question 3 would always be asked"),
         ("Q1 is yes and not Q1 is yes", "Question 3 would never be asked"),
         ("Q2 is one of 1, 2", "Question 3 would always be asked"),
-        ("when Q1 is yes", "A question such as Q1 must stand here, not “when”."),
+        ("when Q1 is yes", "A question such as Q1 must come here, not “when”."),
         ("Q1 is yes " * 200, "Shorten it to 1000 or fewer."),
     ],
 )
@@ -342,7 +340,7 @@ def test_an_edit_that_takes_an_answer_from_a_rule_is_refused_in_the_form() -> No
         {**GOOD["choice"], "options": "B\nA"}, questions=[*EARLIER, child], question=EARLIER[1]
     )
     [message] = form.non_field_errors()
-    assert "Question 3 is asked depending on the answer “B” to this question" in str(message)
+    assert "Question 3 depends on the answer “B” to this question" in str(message)
     assert "Change the rule of question 3 first." in str(message)
 
 

@@ -203,7 +203,7 @@ def test_a_change_that_breaks_another_rule_is_refused_with_what_to_do(
     ):
         page = author.post(path, posted)
         assert page.status_code == 422
-        assert "Question 2 is asked depending on the answer “B” to this question" in words(page)
+        assert "Question 2 depends on the answer “B” to this question" in words(page)
         parent.refresh_from_db()
         assert (parent.type, parent.options) == ("choice", ["A", "B"])
 
@@ -217,7 +217,7 @@ def test_a_move_that_breaks_a_rule_is_refused_on_the_draft(
     pk = survey.questions.all()[mover].pk
     page = author.post(at("question_move", survey, pk=pk), {"direction": direction})
     assert page.status_code == 422
-    assert "Nothing was changed Question 2 is asked depending on question 1" in words(page)
+    assert "Nothing was changed Question 2 depends on question 1" in words(page)
     assert [q.text for q in survey.questions.all()] == ["Parent?", "Child?"]
 
 
@@ -226,7 +226,7 @@ def test_a_deletion_that_breaks_a_rule_is_refused(author: Client, survey: Survey
     child = add(survey, text="Child?", rule={"name": str(parent.pk), "is": [1]})
     page = author.post(at("question_delete", survey, pk=parent.pk))
     assert page.status_code == 422
-    assert "Question 2 is asked depending on question 1, which would be gone." in words(page)
+    assert "Question 2 depends on question 1, which would be gone." in words(page)
     assert "Parent?" in words(page)
     assert survey.questions.count() == 2
     assert author.post(at("question_delete", survey, pk=child.pk)).status_code == 302
@@ -255,12 +255,12 @@ def test_earlier_questions_stand_beside_the_rule_with_their_answers(
     last = add(survey, "scale", "How good?", minimum=-1, maximum=1)
     for path in (new(survey, "information"), new(survey, "yes_no")):
         text = words(author.get(path))
-        assert "Q1 Ever? no, yes Q2 How? 1 “Bus”, 2 “Car” Q3 How much? cannot be named" in text
+        assert "Q1 Ever? no, yes Q2 How? 1 “Bus”, 2 “Car” Q3 How much? not usable in a rule" in text
         assert "Q4 How good? -1, 0, 1" in text
     text = words(author.get(at("question_edit", survey, pk=last.pk)))
     assert "Q3 How much?" in text
     assert "Q4" not in text
-    assert "This is the first one." in words(
+    assert "this is the first one." in words(
         author.get(at("question_edit", survey, pk=first(survey).pk))
     )
 
@@ -269,7 +269,7 @@ def test_the_page_s_own_answer_is_no_option(author: Client, survey: Survey) -> N
     posted = {**GOOD["several"], "options": "A\nnone of these"}
     page = author.post(new(survey, "several"), posted)
     assert page.status_code == 422
-    assert "Line 2 says “None of these”, which the page offers by itself." in words(page)
+    assert "Line 2 says “None of these”, which the page offers anyway." in words(page)
 
 
 def test_a_rule_that_is_dropped_is_said(author: Client, survey: Survey) -> None:
@@ -315,7 +315,7 @@ def test_the_cost_follows_what_is_being_written(author: Client, survey: Survey) 
     posted["options"] = "A\nB\nA"
     page = author.post(new(survey, "choice"), posted, headers=while_writing)
     assert page.status_code == 200, "only that is swapped in"
-    assert "It is worked out once this is settled:" in words(page)
+    assert "The cost appears once you fix this:" in words(page)
     assert "Each other code is sent" not in words(page)
     assert survey.questions.count() == 0
 
@@ -329,8 +329,8 @@ def test_a_wrong_rule_hides_the_cost_and_says_so(
     headers = {"HX-Request": "true"} if while_writing else {}
     posted = {**GOOD[type_], "rule": "foo", "cost": "1"}
     text = words(author.post(new(survey, type_), posted, headers=headers))
-    reason = "this is settled: [^.]*“foo”" if while_writing else "the problems above are settled."
-    assert re.search(f"It is worked out once {reason}", text)
+    reason = "this: [^.]*“foo”" if while_writing else "the problems above."
+    assert re.search(f"The cost appears once you fix {reason}", text)
     assert "Write them first" not in text
     # The answers are known, and so is that a rule adds a code.
     codes = {"scale": 6, "choice": 4}[type_]
@@ -341,7 +341,7 @@ def test_a_wrong_rule_hides_the_cost_and_says_so(
 def test_switches_say_their_cost_before_they_are_used(author: Client, survey: Survey) -> None:
     text = words(author.get(new(survey, "yes_no")))
     # STATISTICS §10.5
-    assert "adds a code: about 1,941 people for ±5 points instead of 1,399" in text
+    assert "adds a code: you need about 1,941 people for ±5 points instead of 1,399" in text
     assert "“Prefer not to say” adds a code" in text
     assert "A rule adds a code" in text
 
@@ -352,7 +352,7 @@ def test_a_follow_up_behind_yes_is_offered_in_one_code(author: Client, survey: S
     page = author.post(new(survey, "yes_no"), posted)
     text = words(page)
     # STATISTICS §10.2: .070 apart and .031 packed at the same 2 ln 3
-    assert "at the same total ε = 2.20: a standard error of 3.1 points instead of 7.0" in text
+    assert "its standard error would be 3.1 points instead of 7.0" in text
     link = re.search(r'href="([^"]+)">Ask both as one question', page.text)
     assert link is not None
     target = unescape(link[1])
@@ -375,7 +375,7 @@ def test_a_stored_follow_up_is_offered_a_new_question(author: Client, survey: Su
     parent = add(survey, text="Ever?")
     add(survey, text="Last year?", rule={"name": str(parent.pk), "is": [1]})
     page = author.get(at("edit", survey))
-    assert "Ask both as one question , then delete this one and question 1" in words(page)
+    assert "Ask both as one question , then delete this question and question 1" in words(page)
     assert f"{at('question_create', survey)}?type=follow_up" in page.text
 
 
@@ -417,7 +417,7 @@ SHOWN = (
     "After Yes: And then?",
     "Not scrambled",
     "Shown only if Q1 is “Yes”.",
-    "Q5 depends on it and tells about it too: together ε = 2.20.",
+    "Q5 depends on this question and reveals something about it too: together ε = 2.20.",
 )
 
 
@@ -485,7 +485,7 @@ def test_a_random_part_is_chosen_beside_its_cost(author: Client, everything: Sur
     answer = author.post(at("settings", everything), settings_of(everything, "1"), follow=True)
     text = words(answer)
     assert "Each person is asked 1 of 4 blocks, drawn at random" in text
-    assert "they cannot be compared at all" in text
+    assert "questions from different blocks cannot be compared at all" in text
     assert "ε = 4.40" in text
 
 
@@ -493,7 +493,7 @@ def test_a_random_part_is_chosen_beside_its_cost(author: Client, everything: Sur
     ("drawn", "message"),
     [
         ("4", "The questions form 4 blocks. Enter a whole number from 1 to 3, or leave it empty"),
-        ("0", "Enter a whole number from 1 to 100. Or leave it empty to ask everybody everything."),
+        ("0", "Enter a whole number from 1 to 100. Or leave it empty to ask everyone everything."),
         ("all", "Enter a whole number from 1 to 100."),
     ],
 )
@@ -569,7 +569,7 @@ def test_waves_of_one_survey_are_added_up(author: Client, survey: Survey) -> Non
         display_minimum=10,
     )
     text = words(author.get(at("edit", survey)))
-    assert "If one person answers this survey in all 2 waves: ε = 2.20 ." in text
+    assert "For a person who answers all 2 waves of this survey: ε = 2.20 ." in text
 
 
 def test_a_draft_is_planned_by_its_least_precise_question(
@@ -586,5 +586,5 @@ def test_a_draft_is_planned_by_its_least_precise_question(
     # The two largest blocks are four codes and one; a question is asked of half the people.
     assert unescape(query) == "questions=5&flips=25&options=7&closing=fixed&people=1000&part=50.0"
     plan = words(author.get(f"{reverse('surveys:plan')}?{unescape(query)}"))
-    assert "50 % of the people draw the question" in plan
+    assert "50 % of the people get the question" in plan
     assert "nothing would be sealed" not in plan

@@ -198,7 +198,7 @@ def test_without_coins_nothing_is_said_of_them(author: Client, wave: Wave) -> No
 def test_a_draft_is_shared_later(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner)
     page = author.get(at("share", survey)).text
-    assert "come once the survey is open" in page
+    assert "once the survey is open" in page
     assert "data-copy" not in page
     assert author.get(at("poster", survey))["Location"] == at("share", survey)
     assert author.get(at("share_qr_png", survey)).status_code == 404

@@ -11,12 +11,12 @@ from accounts.models import User
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.errors import NotDraft, NotLaunchable
 from surveys.authoring.forms.translations import TranslationForm, field_name
+from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.services import (
     add_question,
     add_translation,
     copy_survey,
     edit_question,
-    find_launch_problems,
     launch_survey,
     remove_translation,
     save_translation,
@@ -256,7 +256,7 @@ def test_a_text_changed_in_another_tab_does_not_get_the_old_words(
     edit_question(question=survey.questions.all()[0], text="Have you ever flown?")
     answer = author.post(at("translation", survey, "fr"), sent)
     assert answer.status_code == 422
-    assert "The survey was changed meanwhile" in answer.text
+    assert "The survey has changed" in answer.text
     assert answer.text.count("Avez-vous déjà conduit") == 1  # to copy, in no field
     assert "Have you ever flown?" in answer.text
     assert QUESTIONS[0] not in french(survey)

@@ -195,7 +195,7 @@ def test_settings_are_saved(author: Client, survey: Survey) -> None:
     assert "The settings were saved." in answer.text
     assert "or earlier when 2,000 people have answered" in answer.text
     form = author.get(at("settings", survey)).text
-    assert "So the first batch is sealed once 2K have come." in form
+    assert "The first batch is therefore sealed once 2K reports have arrived." in form
     assert f'value="{closes:%Y-%m-%dT%H:%M}"' in form
     assert "K counts reports, not honest people" in form
 
@@ -270,7 +270,7 @@ def test_closing_early_says_what_it_costs(author: Client, owner: User) -> None:
     survey = make_launched_survey(owner=owner, cap=500).survey
     page = author.get(at("close", survey)).text
     assert "500 people" in page
-    assert "Closing earlier breaks that promise" in page
+    assert "If you close it earlier, the results keep the wider interval" in page
     answer = author.post(at("close", survey), follow=True)
     wave = survey.wave
     assert wave is not None
@@ -281,7 +281,7 @@ def test_closing_early_says_what_it_costs(author: Client, owner: User) -> None:
 
 def test_closing_without_a_fixed_end_costs_nothing(author: Client, owner: User) -> None:
     survey = make_launched_survey(owner=owner).survey
-    assert "closing now changes nothing about them" in author.get(at("close", survey)).text
+    assert "closing now does not change them" in author.get(at("close", survey)).text
 
 
 def test_what_is_not_open_cannot_be_closed(author: Client, owner: User, survey: Survey) -> None:

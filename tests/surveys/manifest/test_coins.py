@@ -14,7 +14,8 @@ from django.utils import timezone
 from aggregator.batches.sealing import close_due_waves
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import NotOpen
-from surveys.authoring.services import add_question, close_wave, find_launch_problems, launch_survey
+from surveys.authoring.launch_checks import find_launch_problems
+from surveys.authoring.services import add_question, close_wave, launch_survey
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import hash_words
 from surveys.manifest.manifest import Manifest
@@ -94,7 +95,7 @@ class TestCost:
         assert cost.epsilon == pytest.approx(math.log(3), abs=1e-6)
         assert cost.epsilon <= cost.statement
         assert cost.lines == (
-            "With two coins it tells more than in the browser: ε = 1.10 instead of 0.41.",
+            "With two coins it reveals more than in the browser: ε = 1.10 instead of 0.41.",
         )
 
     def test_the_author_reads_why_the_total_is_larger(self) -> None:
@@ -102,7 +103,7 @@ class TestCost:
         page = sign_in(survey.owner).get(reverse("surveys:edit", args=[survey.slug]))
         words = " ".join(page.content.decode().split())
         assert "ε = 2.20" in words
-        assert "With two coins one person tells more than in the browser" in words
+        assert "With two coins a person reveals more than in the browser" in words
 
     def test_too_many_coins_are_a_problem_of_their_own(self) -> None:
         questions = [f"Question {number}?" for number in range(19)]  # 19 ln 3 = 20.9

@@ -175,9 +175,9 @@ def test_warnings(client: Client, query: dict[str, Any], warning: str) -> None:
         ({"options": "1"}, "Enter a whole number from 2 to 64."),
         ({"options": "63", "refusing": "5", "asked": "9"}, "Enter at most 62 answers."),
         ({"figure": "sum"}, "Choose a share or a mean."),
-        ({"asked": "0"}, "Enter who are asked as a number from 1 to 99.9."),
+        ({"asked": "0"}, "Enter the people who are asked as a number from 1 to 99.9."),
         ({"closing": "never"}, "Choose one of the ways to end in the list."),
-        ({"refusing": "100"}, "Enter who prefer not to say as a number from 0 to 90."),
+        ({"refusing": "100"}, "Enter the people who prefer not to say as a number from 0 to 90."),
     ],
 )
 def test_bad_input_says_what_to_enter(client: Client, query: dict[str, str], advice: str) -> None:
@@ -186,7 +186,7 @@ def test_bad_input_says_what_to_enter(client: Client, query: dict[str, str], adv
     words = text_of(response)
     assert "There is a problem" in words
     assert advice in words
-    assert "Does it suffice?" not in words
+    assert "Is that enough people?" not in words
 
 
 def test_a_decimal_comma_is_understood(client: Client) -> None:
@@ -205,7 +205,7 @@ def test_strengths_of_several_kinds_are_said(client: Client) -> None:
     page = reverse("surveys:edit", args=[survey.slug])
     assert "with these questions" in text_of(sign_in(survey.owner).get(page))
     add_question(survey=survey, text="Stronger?", flips=40)
-    assert "takes all of them to be like the one that needs the most people." in text_of(
+    assert "treats all of them like the one that needs the most people." in text_of(
         sign_in(survey.owner).get(page)
     )
 

@@ -88,20 +88,19 @@ def test_a_full_question_has_no_room_for_another_code() -> None:
     ):
         said = (describe_refusal_cost(question), describe_rule_cost(question))
         assert tuple("adds a code" in text for text in said) == offers
-        assert tuple("64 are the most" not in text for text in said) == offers
+        assert tuple("at most 64" not in text for text in said) == offers
 
 
 def test_a_rule_says_what_it_ties_together() -> None:
     first, second = make(), make(name="q2", rule=YES)
     assert describe_ties(survey_of(first), first) == ""
     assert describe_ties(survey_of(first, second), second) == (
-        "What is said about Q1 grows from ε = 1.10 to 2.20, because this question tells about it "
-        "too."
+        "This question also reveals something about Q1, raising Q1’s ε from 1.10 to 2.20."
     )
     third = make(name="q3")
     text = describe_ties(survey_of(first, second, third, drawn=2), second)
-    assert "They are drawn together: 2 blocks instead of 3." in text
-    assert "nothing to draw 2 of" in text
+    assert "The random subset draws them together: 2 blocks instead of 3." in text
+    assert "nothing to draw 2 blocks from" in text
 
 
 def test_both_parts_of_a_follow_up_have_their_cost() -> None:
@@ -172,8 +171,12 @@ def test_people_needed_reach_the_margin_in_drawn_reports(question: ManifestQuest
     [
         (make("several", options=5), 5, "5 × ε of one option, 1.10."),
         (make("several", options=5, limit=2), 4, "4 can differ between two people: 4 × ε"),
-        (make("several", options=5, limit=3), 5, "The limit makes it no cheaper, as 6 of 5"),
-        (make("several", options=5, limit=2, refusal=True), 5, "and ε once more for the code"),
+        (
+            make("several", options=5, limit=3),
+            5,
+            "The limit does not make it cheaper, because 6 of 5",
+        ),
+        (make("several", options=5, limit=2, refusal=True), 5, "plus ε once more for the code"),
     ],
 )
 def test_select_several_costs_what_can_differ(
@@ -224,11 +227,11 @@ def test_codes_are_counted_and_their_odds_come_from_what_runs(
     ("question", "warning"),
     [
         (make("choice", options=11), ""),  # 3 e^ε + 2 = 11 at ln 3
-        (make("choice", options=12), "12 codes are many for this strength"),
-        (make("choice", options=11, refusal=True), "12 codes are many for this strength"),
+        (make("choice", options=12), "12 codes are too many for this strength"),
+        (make("choice", options=11, refusal=True), "12 codes are too many for this strength"),
         (make("scale", minimum=1, maximum=5, options=5), ""),
         (make("scale", minimum=1, maximum=7, options=7), "A scale of 7 points is long"),
-        (make("scale", minimum=0, maximum=10, options=0), "With 11 points only the mean is told"),
+        (make("scale", minimum=0, maximum=10, options=0), "With 11 points you learn only the mean"),
         (make("several", options=3, limit=1), "“one of several” costs half as much"),
     ],
 )
@@ -250,8 +253,12 @@ def test_the_statement_names_everything_that_hangs_on_a_question() -> None:
     assert first is not None
     assert second is not None
     assert fourth is not None
-    assert first.lines == ("Q2 and Q4 depend on it and tell about it too: together ε = 3.30.",)
-    assert second.lines == ("Q4 depends on it and tells about it too: together ε = 2.20.",)
+    assert first.lines == (
+        "Q2 and Q4 depend on this question and reveal something about it too: together ε = 3.30.",
+    )
+    assert second.lines == (
+        "Q4 depends on this question and reveals something about it too: together ε = 2.20.",
+    )
     assert fourth.lines == ()
     assert find_question_cost(manifest, chain[2]) is None
 
@@ -316,5 +323,5 @@ def test_a_random_part_takes_more_people() -> None:
     assert cost is not None
     assert cost.people == 1399
     assert cost.lines == (
-        "It is drawn for 67\N{NO-BREAK SPACE}% of the people, so about 2,099 must take part.",
+        "67\N{NO-BREAK SPACE}% of people get this question, so about 2,099 must take part.",
     )

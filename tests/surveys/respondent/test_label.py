@@ -18,7 +18,8 @@ from django.utils.translation import override
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.intervals import confidence_sequence
 from surveys.authoring.errors import NotLaunchable
-from surveys.authoring.services import add_question, find_launch_problems, launch_survey
+from surveys.authoring.launch_checks import find_launch_problems
+from surveys.authoring.services import add_question, launch_survey
 from surveys.manifest.languages import LANGUAGES
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option

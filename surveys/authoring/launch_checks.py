@@ -1,0 +1,71 @@
+"""What still prevents a draft from being opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from surveys.authoring.drafts import describe
+from surveys.authoring.translations import find_translation_problems
+from surveys.manifest.manifest import MOST_SYMBOLS, Manifest
+from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
+from surveys.models import Survey
+
+
+def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
+    """List everything that prevents the opening, each with what to do."""
+    manifest = describe(survey=survey, wave_number=1)
+    return [
+        *_check_questions(manifest),
+        *_check_coins(manifest),
+        *_check_size(survey, manifest),
+        *_check_dates(survey, now=now),
+        *find_translation_problems(survey=survey, manifest=manifest),
+    ]
+
+
+def _check_questions(manifest: Manifest) -> Iterator[str]:
+    if not manifest.questions:
+        yield "The survey has no questions. Add at least one."
+    elif not manifest.ledger:
+        yield "No question is scrambled. Add one that is; that is what Murmur is for."
+
+
+def _check_coins(manifest: Manifest) -> Iterator[str]:
+    if manifest.coins and not manifest.coin_questions:
+        yield (
+            "Two coins are switched on, but no question can be answered with them. Add a yes/no "
+            "question without “prefer not to say” and without a rule, or switch the coins off."
+        )
+    if manifest.coin_epsilon > LARGEST_TOTAL_EPSILON:
+        yield (
+            f"Answered with two coins, the questions together exceed a total ε of "
+            f"{LARGEST_TOTAL_EPSILON:.0f}. Ask fewer yes/no questions, or switch the coins off."
+        )
+
+
+def _check_size(survey: Survey, manifest: Manifest) -> Iterator[str]:
+    if survey.drawn is not None and survey.drawn >= manifest.block_count:
+        yield (
+            f"Each person is to be asked {survey.drawn} of {manifest.block_count} blocks of "
+            "questions. Choose fewer, or ask everyone everything."
+        )
+    elif manifest.drawn_epsilon > LARGEST_TOTAL_EPSILON:
+        yield (
+            f"The questions together exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, which "
+            "respondents’ browsers refuse. Protect them more strongly or ask fewer."
+        )
+    if len(manifest.symbols) > MOST_SYMBOLS:
+        yield (
+            f"A report would have {len(manifest.symbols):,} codes, but the maximum is "
+            f"{MOST_SYMBOLS:,}. Ask fewer questions, or offer fewer answers where several can be "
+            "selected: each of them is a code."
+        )
+
+
+def _check_dates(survey: Survey, *, now: datetime) -> Iterator[str]:
+    opens, closes = survey.opens_at, survey.closes_at
+    if closes is not None and closes <= now:
+        yield "The closing date has passed. Choose a later one or remove it."
+    if opens is not None and closes is not None and closes <= opens:
+        yield "The closing date must come after the opening date."
