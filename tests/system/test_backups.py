@@ -69,6 +69,9 @@ def restore(world: World, backup: Path, var: Path, *, server: Postgres | None) -
     return World(stack=stack, database_url=url, password=world.password)
 
 
+@pytest.mark.parametrize(
+    "world", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+)
 def test_a_backup_taken_under_load_is_restored_verified_and_goes_on(
     world: World, server: Postgres | None, tmp_path: Path
 ) -> None:

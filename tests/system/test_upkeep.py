@@ -221,6 +221,7 @@ def twin(postgres: Postgres, tmp_path: Path) -> Iterator[World]:
         stack.stop()
 
 
+@pytest.mark.long
 def test_two_beats_and_two_workers_do_no_harm_even_if_one_is_stopped(twin: World) -> None:
     waves = launch(twin, waves=3, cap=4000)
     reports = draw_reports(4000)

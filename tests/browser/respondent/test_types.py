@@ -62,8 +62,17 @@ def complain(page: Page) -> str:
     return summary.locator("a").inner_text()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 390, 1280])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (320, "light"),
+        (390, "dark"),
+        (1280, "light"),
+        pytest.param(320, "dark", marks=pytest.mark.long),
+        pytest.param(390, "light", marks=pytest.mark.long),
+        pytest.param(1280, "dark", marks=pytest.mark.long),
+    ],
+)
 def test_a_visit_through_every_type(
     chromium: Browser, live: LiveApplication, width: int, scheme: str
 ) -> None:

@@ -171,7 +171,11 @@ def test_direct_questions_give_the_fit_of_statsmodels() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("coefficients", "people"),
-    [([-0.6, 0.9], 2000), ([-0.5, 0.6, -0.4], 5000), ([-0.3, 0.5, 0.4, -0.5], 20_000)],
+    [
+        ([-0.6, 0.9], 2000),
+        pytest.param([-0.5, 0.6, -0.4], 5000, marks=pytest.mark.long),
+        pytest.param([-0.3, 0.5, 0.4, -0.5], 20_000, marks=pytest.mark.long),
+    ],
 )
 def test_standard_errors_and_wald_intervals_hold_in_repeated_surveys(
     coefficients: list[float], people: int

@@ -143,7 +143,7 @@ def draw_successes(
 # Regression
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_coefficient_of_a_logistic_regression() -> None:
     truth = np.array([-0.8, 0.9, 0.5])
     design = np.array([[1, g, x] for g in (0, 1) for x in (-1.0, 1.0)])
