@@ -1,7 +1,7 @@
-"""The one entry for requests: headers outermost, then intake in async code or Django in threads.
+"""The entry for all requests: headers outermost, then the async intake or Django in threads.
 
-Django stays WSGI behind a2wsgi, in a bounded pool, with the body read under a cap and a
-deadline first, so that half-sent bodies hold no thread.
+Django runs as WSGI behind a2wsgi in a bounded pool. The body is first read under a size cap and a
+deadline, so that half-sent bodies hold no thread.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ MAX_PAGE_BODY_BYTES = 1_000_000
 DJANGO_THREADS = 8
 
 
-# Ten blocks of a response wait between a thread and the client (a2wsgi's queue): with blocks of
-# this size any page or static file fits, and no thread waits for somebody who reads slowly.
+# Up to ten blocks of a response wait between a thread and the client (a2wsgi's queue). With this
+# block size every page or static file fits, so no thread waits for a slow reader.
 FileResponse.block_size = 131_072
 
 
@@ -60,18 +60,18 @@ class Entry:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] != "http":
-            raise ValueError(f"no answer to {scope['type']}")  # the server starts without them
+            raise ValueError(f"unsupported scope {scope['type']}")  # the server starts without them
         elif scope["path"] == INTAKE_PATH:
             await self._intake(scope, receive, send)
         else:
             await self._to_django(scope, receive, send)
 
     async def _live(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        """Begin and end with the process; by its end every request has been answered."""
+        """Start and stop with the process; when it stops, every request has been answered."""
         while True:
             event = await receive()
             if event["type"] == "lifespan.startup":
-                # Beside everything else: a database that does not answer must not delay the start.
+                # In the background: a database that does not answer must not delay the start.
                 self._starting = asyncio.create_task(asyncio.to_thread(report_missing_migrations))
                 await send({"type": "lifespan.startup.complete"})
             elif event["type"] == "lifespan.shutdown":
@@ -83,14 +83,14 @@ class Entry:
         self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
     ) -> None:
         if not scope["query_string"].isascii():
-            await _send_plain(send, 400, b"The address must be written in ASCII.\n")
+            await _send_plain(send, 400, b"The address must be in ASCII.\n")
             return
         try:
             body = await read_body(scope, receive, limit=MAX_PAGE_BODY_BYTES)
         except Disconnected:
             return
         except BodyTooLarge:
-            await _send_plain(send, 413, b"This is more than a page of Murmur can take.\n")
+            await _send_plain(send, 413, b"The request is too large.\n")
             return
         except BodyTooSlow:
             await _send_plain(send, 408, b"The request did not arrive in time. Try again.\n")
@@ -99,13 +99,13 @@ class Entry:
 
 
 def _without_forged_names(scope: HTTPScope) -> HTTPScope:
-    """Drop headers with underscores: in WSGI they pass for their namesakes with hyphens."""
+    """Drop headers with underscores: WSGI cannot tell them from the same names with hyphens."""
     kept = [(name, value) for name, value in scope["headers"] if b"_" not in name]
     return {**scope, "headers": kept}
 
 
 def _replay(body: bytes, receive: ASGIReceiveCallable) -> ASGIReceiveCallable:
-    """Hand out the body that was read as one message, then what really follows."""
+    """Return the body that was read as one message, then the real messages that follow."""
     pending: list[ASGIReceiveEvent] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> ASGIReceiveEvent:
@@ -124,8 +124,8 @@ async def _send_plain(send: ASGISendCallable, status: int, text: bytes) -> None:
 
 application = SecurityHeaders(Entry())
 
-# Whatever a page needs is loaded now. It stays for good, and a full collection that looked at all
-# of it would stop everybody's uploads for a tenth of a second.
+# Start-up objects are loaded now and frozen out of garbage collection: a full collection of them
+# would stop all uploads for a tenth of a second.
 _ = get_resolver().url_patterns
 gc.collect()
 gc.freeze()

@@ -1,4 +1,4 @@
-"""Pages for requests that failed. A database or Redis out of reach is 503, never 500."""
+"""Pages for failed requests. A database or Redis that is out of reach gives 503, never 500."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RETRY_SECONDS = "5"
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer 503 when something we depend on is away, 500 when we failed."""
+    """Answer 503 if a service that we need is unavailable, otherwise 500."""
     error = sys.exc_info()[1]
     unavailable = isinstance(error, OUT_OF_REACH)
     if isinstance(error, DatabaseError) and _needs_migrations():
@@ -34,7 +34,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
             content_type=problems.CONTENT_TYPE,
         )
     else:
-        # Without a request: context processors would ask the database once more.
+        # Without a request, because context processors would query the database again.
         content = loader.render_to_string(f"{problem.status}.html")
         response = HttpResponse(content, status=problem.status)
     if unavailable:
@@ -54,7 +54,7 @@ def _needs_migrations() -> bool:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer programs below /api/ as the API's description promises, people with a page."""
+    """Answer with problem+json below /api/, and with a page elsewhere."""
     if not request.path.startswith("/api/"):
         return page_not_found(request, exception)
     return HttpResponse(

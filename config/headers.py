@@ -1,7 +1,7 @@
 """The headers of every response, from one table, set by the outermost wrapper.
 
-A response is matched by the path of its request, first row wins; whatever code below set
-for one of these headers is replaced. Only Cache-Control is left alone where set.
+The path of a request selects the first matching row, which replaces any of these headers that
+other code set. Only Cache-Control is kept if it was set.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from aggregator import problems
 from surveys.respondent.csp import CSP, EXTRA, write_policy
 
 logger = logging.getLogger(__name__)
-# A form that works without scripts, and so gets none.
+# Forms that work without scripts, so none are allowed.
 _FORM = {
     "default-src": "'none'",
     "style-src": "'self'",
@@ -39,9 +39,9 @@ _NOTHING = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What one kind of response carries besides the headers common to all."""
+    """The headers of one kind of response, in addition to the common ones."""
 
-    paths: tuple[str, ...]  # beginnings; after a * stands the ending
+    paths: tuple[str, ...]  # prefixes; the part after a * is a suffix
     csp: Mapping[str, str | None] = field(default_factory=lambda: dict(CSP))
     extra: Mapping[str, str] = field(default_factory=dict)
 
@@ -57,21 +57,21 @@ class Policy:
 
 
 def _researcher(**changes: str | None) -> dict[str, str | None]:
-    # Forms post to this site; Django's CSRF check needs the referrer within it.
+    # Forms post to this site, and Django's CSRF check needs the referrer there.
     return {**CSP, "form-action": "'self'", **changes}
 
 
 _SAME_ORIGIN = {"Referrer-Policy": "same-origin"}
-# Trusted Types are off only where Vega draws, whose bundle builds elements from strings,
-# and where htmx swaps in what the server rendered.
+# Trusted Types are off only for pages where Vega renders charts, because its bundle builds elements
+# from strings, and where htmx inserts HTML from the server.
 _SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": None})
 
 TABLE = (
-    # Without a referrer a browser names no origin when it posts a form, not even to its own site.
+    # Without a referrer, browsers send no origin with a form, not even to the same site.
     Policy(paths=("/s/*/coins", "/s/*/paper", "/s/*/send"), csp=_FORM, extra=_SAME_ORIGIN),
     Policy(paths=("/s/", "/m/", "/r/"), extra=EXTRA),
     Policy(paths=("/static/", "/api/"), csp=_NOTHING),
-    # Downloads: no code at all, but what is refused there is a page with the common look.
+    # Downloads contain no code, but a refused download shows a page with the common style.
     Policy(
         paths=("*.svg", "*.png", "*.csv"),
         csp=_researcher(**{"script-src": None, "connect-src": None}),
@@ -105,12 +105,12 @@ DEFAULT_CACHE_CONTROL = "no-store"
 
 
 def headers_for(path: str) -> dict[str, str]:
-    """Return every header that a response to this path carries, but Cache-Control."""
+    """Return all headers of a response to this path, except Cache-Control."""
     return _headers_of(_row_of(path), https=settings.HTTPS)
 
 
 def _row_of(path: str) -> int:
-    # "OPTIONS *" names no path: it gets the last row, as everything that nothing else matches.
+    # "OPTIONS *" has no path: like everything else without a match, it gets the last row.
     return next((row for row, policy in enumerate(TABLE) if policy.matches(path)), len(TABLE) - 1)
 
 
@@ -127,7 +127,7 @@ def _headers_of(row: int, *, https: bool) -> dict[str, str]:
 
 
 class SecurityHeaders:
-    """Outermost ASGI wrapper: no response leaves without its row of the table."""
+    """The outermost ASGI wrapper, which sets the headers of every response."""
 
     def __init__(self, application: ASGI3Application) -> None:
         self._application = application
@@ -154,12 +154,12 @@ class SecurityHeaders:
         try:
             await self._application(scope, receive, send_with_headers)
         except Exception as error:
-            if started:  # the server can only cut the connection
+            if started:  # the server can only close the connection
                 raise
-            # Where it was and of which kind: a message can quote what somebody sent.
+            # Only the place and type of the error: its message can quote what was sent.
             [*_, place] = traceback.extract_tb(error.__traceback__)
             logger.error(
-                "%s in %s, line %d: not answered",
+                "%s in %s, line %d: answered with 500",
                 type(error).__name__,
                 place.filename,
                 place.lineno,
@@ -168,7 +168,7 @@ class SecurityHeaders:
 
 
 async def _send_failure(send: ASGISendCallable, path: str) -> None:
-    """Say that we failed, to programs and to people."""
+    """Send the server error as problem+json below /api/, and as plain text elsewhere."""
     problem = problems.SERVER_ERROR
     if path.startswith("/api/"):
         kind, body = problems.CONTENT_TYPE, problems.problem_body(problem)
@@ -188,7 +188,7 @@ async def _send_failure(send: ASGISendCallable, path: str) -> None:
 
 @lru_cache(maxsize=2 * len(TABLE))
 def _encode(row: int, *, https: bool) -> tuple[frozenset[bytes], list[tuple[bytes, bytes]]]:
-    """Return the names and the headers of a row as they go onto the wire; made once."""
+    """Return the names and the headers of a row, encoded for the wire; computed once."""
     headers = _headers_of(row, https=https)
     encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     return frozenset(name for name, _ in encoded), encoded

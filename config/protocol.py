@@ -1,8 +1,8 @@
-"""uvicorn's HTTP protocol with an end to a client's time: for its headers, and for reading.
+"""uvicorn's HTTP protocol with deadlines for sending headers and for reading replies.
 
-uvicorn itself waits for ever for a request line, for headers without end and for somebody who
-never reads a reply; each such client would hold a connection, and the last kind a thread.
-Bodies have their own deadline in the application.
+uvicorn itself waits forever for a request line, for endless headers, and for clients that never
+read a reply. Each such client would hold a connection, and the last kind also a thread. The
+application has its own deadline for bodies.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from config.headers import DEFAULT_CACHE_CONTROL, headers_for
 
 HEADER_DEADLINE_SECONDS = 10.0
 READING_DEADLINE_SECONDS = 30.0
-# All of a request that is not its body: headers, chunk sizes, trailers.
+# Everything in a request except its body: headers, chunk sizes, trailers.
 MAX_FRAMING_BYTES = 65_536
 
 
@@ -26,9 +26,9 @@ class Protocol(HttpToolsProtocol):
     _in_headers = True
     _in_message = False
     _framing_bytes = 0
-    _body_bytes = 0  # in what is being parsed at this moment
-    # Every request that was read and has no whole reply yet. uvicorn itself remembers the last
-    # one only, and would write replies to the others into a connection that is gone.
+    _body_bytes = 0  # in the data that is being parsed
+    # Every request that was read and has no complete reply yet. uvicorn itself remembers only the
+    # last one, and would write replies to the others into a closed connection.
     _unanswered: list[RequestResponseCycle]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -47,7 +47,7 @@ class Protocol(HttpToolsProtocol):
         super().data_received(data)
         if not (self._in_headers or self._in_message):
             self._framing_bytes = 0
-            # An empty line between two requests begins none, and ends uvicorn's own patience.
+            # An empty line between two requests starts none, but ends uvicorn's own timeout.
             if self._deadline is None and self._all_are_answered():
                 self._expect_headers()
             return
@@ -62,8 +62,8 @@ class Protocol(HttpToolsProtocol):
         self._in_headers = self._in_message = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Not those behind a chunked body: the application has read the headers by then, perhaps
-        # with checks that these would turn, and nobody needs them.
+        # Ignore trailers after a chunked body: the application has already read and checked the
+        # headers, and trailers must not change them.
         if self._in_headers:
             super().on_header(name, value)
 
@@ -83,11 +83,11 @@ class Protocol(HttpToolsProtocol):
         self._unanswered.append(self.cycle)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP, unless an earlier request still waits for its own reply."""
+        """Refuse what is not HTTP, unless an earlier request still waits for its reply."""
         if self._all_are_answered():
             self.transport.write(_write_refusal(msg))
         else:
-            # The refusal would pass for an earlier request's reply.
+            # The refusal would look like the reply to an earlier request.
             self._forget_replies()
         self.transport.close()
 
@@ -110,7 +110,7 @@ class Protocol(HttpToolsProtocol):
         return all(cycle.response_complete for cycle in self._unanswered)
 
     def _forget_replies(self) -> None:
-        """Let what still works on a reply come to its end, for nobody."""
+        """Let the code that still works on replies finish; no one receives them."""
         for cycle in self._unanswered:
             cycle.disconnected = True
             cycle.message_event.set()
@@ -135,10 +135,10 @@ class Protocol(HttpToolsProtocol):
 
 
 def _write_refusal(detail: str) -> bytes:
-    """The one response that no application sends; so the table's headers are put in here."""
+    """Write the only response that no application sends, with the headers of the table."""
     body = problems.problem_body(problems.NOT_HTTP, detail)
     headers = {
-        # What address was meant is not known: the row for what is no page.
+        # The path is not known, so use the row for responses that are not pages.
         **headers_for("/api/"),
         "Cache-Control": DEFAULT_CACHE_CONTROL,
         "Content-Type": problems.CONTENT_TYPE,

@@ -1,7 +1,7 @@
-"""All settings, read from the environment; every secret also as NAME_FILE.
+"""All settings, read from the environment; each secret can also come from a file (NAME_FILE).
 
-With no environment at all this starts on SQLite and a local Redis, with a secret
-key that is drawn at random on first use. docs/development.md lists the variables.
+Without any environment this starts on SQLite and a local Redis, with a secret key that is
+generated on first use. docs/development.md lists the variables.
 """
 
 import secrets
@@ -15,7 +15,7 @@ env = environ.FileAwareEnv()
 
 
 def _own_secret_key(folder: Path) -> str:
-    """A key drawn once for this folder; several machines must share one by SECRET_KEY."""
+    """Return the key generated for this folder; several machines must share one as SECRET_KEY."""
     path = folder / "secret_key"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -28,7 +28,7 @@ VAR_DIR = Path(env.str("MURMUR_VAR", default=str(BASE_DIR / "var")))
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env.str("SECRET_KEY", default="") or _own_secret_key(VAR_DIR)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-# Off only where no proxy ends TLS, as on a laptop: cookies then travel over plain HTTP.
+# Off only without TLS, as on a laptop: cookies are then sent over plain HTTP.
 HTTPS = env.bool("MURMUR_HTTPS", default=True)
 
 INSTALLED_APPS = [
@@ -95,18 +95,18 @@ else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     _options = DATABASES["default"].setdefault("OPTIONS", {})
     _options.setdefault("connect_timeout", 5)
-    # What holds locks and does nothing, as a stopped worker, is thrown out by the server; and
-    # neither side waits for long on a line that was cut.
+    # The server ends transactions that hold locks and do nothing, such as a stopped worker's, and
+    # neither side waits long for a broken connection.
     _options.setdefault("options", "-c idle_in_transaction_session_timeout=15s")
-    _options.setdefault("prepare_threshold", 5)  # the intake sends one statement again and again
+    _options.setdefault("prepare_threshold", 5)  # the intake repeats one statement
     _options.setdefault("keepalives_idle", 10)
     _options.setdefault("keepalives_interval", 5)
     _options.setdefault("keepalives_count", 3)
     _options.setdefault("tcp_user_timeout", 15_000)
-DATABASES["default"]["CONN_MAX_AGE"] = None  # threads are few and keep theirs
+DATABASES["default"]["CONN_MAX_AGE"] = None  # the few threads keep theirs
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# --- Redis: one for messages, one that forgets (reports per address, sign-in attempts) -------
+# --- Redis: one for messages, one in memory only (reports per address, sign-in attempts) -----
 REDIS_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")
 LIMITER_URL = env.str("LIMITER_URL", default="redis://127.0.0.1:6380/0")
 CACHES = {
@@ -134,8 +134,8 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
-# A task that loses the broker goes on: it may run twice without harm, while ending its process
-# leaves the worker without one for seconds.
+# A task that loses the broker continues: running twice does no harm, while ending its process
+# would leave the worker without one for seconds.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
@@ -144,7 +144,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {
         "task": "aggregator.tasks.sweep",
         "schedule": SWEEP_SECONDS,
-        # A worker that was away must not find a pile of old sweeps.
+        # A worker that was away must not find many old sweeps.
         "options": {"expires": max(10.0, 2 * SWEEP_SECONDS)},
     },
     "verify": {
@@ -154,13 +154,13 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
-# After a batch was sealed, how long its reports' traces may lie in the database's files.
+# How long traces of sealed reports may stay in the database's files.
 PURGE_SECONDS = env.float("MURMUR_PURGE_SECONDS", default=60.0)
 
 # --- intake ----------------------------------------------------------------------------------
-# From one IPv4 address or IPv6 /64 network; 0: any number. A whole school may share one.
+# Per IPv4 address or IPv6 /64 network; 0 means no limit. A whole school may share an address.
 REPORTS_PER_MINUTE = env.int("MURMUR_REPORTS_PER_MINUTE", default=120)
-# From all together, per web process, while the limiter is away.
+# For everyone together, per web process, while the limiter is away.
 REPORTS_PER_SECOND = env.int("MURMUR_REPORTS_PER_SECOND", default=200)
 # The proxy ends TLS and appends the client's address to X-Forwarded-For.
 BEHIND_PROXY = env.bool("MURMUR_BEHIND_PROXY", default=False)
@@ -190,10 +190,10 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_SESSION_REMEMBER = False
-ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # would invite strangers to a sign-up that does not exist
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # would invite strangers to sign up, which is not possible
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
-# Failed sign-ins are counted by axes, per address and network; allauth would count per
-# address alone, so that anybody could lock out anybody.
+# axes counts failed sign-ins per e-mail address and network. allauth would count per e-mail
+# address alone, so that anyone could lock out anyone.
 ACCOUNT_RATE_LIMITS = {"login_failed": None}
 ACCOUNT_FORMS = {
     "login": "accounts.forms.SignInForm",
@@ -207,7 +207,7 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_FAILURE_LIMIT = 6
 AXES_COOLOFF_TIME = 1  # hour
 AXES_RESET_ON_SUCCESS = True
-AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # the hour ends, whoever keeps knocking
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # the hour ends even if attempts continue
 AXES_USERNAME_CALLABLE = "accounts.lockout.person_of"
 AXES_CLIENT_IP_CALLABLE = "accounts.lockout.address_of"
 AXES_ENABLE_ADMIN = False
@@ -230,22 +230,22 @@ if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_HSTS_SECONDS = 63_072_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
-SECURE_REFERRER_POLICY = "same-origin"  # the table has the last word
+SECURE_REFERRER_POLICY = "same-origin"  # the table of headers overrides it
 SECURE_CROSS_ORIGIN_OPENER_POLICY = None
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 
 # --- language, files, API --------------------------------------------------------------------
-# Where "Exit this page" leads: somewhere that explains nothing.
+# Where "Exit this page" leads: a page that reveals nothing.
 EXIT_URL = env.str("MURMUR_EXIT_URL", default="https://www.wikipedia.org/")
 
-# Where the start page sends those who want to read the code; empty: nowhere.
+# The address of the source code for a link on the start page; empty for no link.
 SOURCE_URL = env.str("MURMUR_SOURCE_URL", default="")
 
 LANGUAGE_CODE = "en"
 USE_I18N = True
-# Of respondents' pages (surveys/locale); the researchers' are English. By their own names: who
-# looks for one can read it.
+# Languages of respondents' pages (surveys/locale); researchers' pages are English. Each is named
+# in its own language, for people who look for it.
 LANGUAGES = [
     ("en", "English"),
     ("es", "Español"),
@@ -254,7 +254,7 @@ LANGUAGES = [
     ("ar", "العربية"),
     ("zh-hans", "简体中文"),
 ]
-# First of all catalogs: some apps translate the same words otherwise.
+# Before other catalogues, because some apps translate the same words differently.
 LOCALE_PATHS = [BASE_DIR / "surveys" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
@@ -297,7 +297,7 @@ LOGGING = {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
         "httpx": {"level": "WARNING"},
         "axes": {"level": "ERROR"},  # its warnings carry addresses
-        # Every scanner of the internet asks under a wrong name: a reply of 400, not a traceback.
+        # Internet scanners use wrong host names: they get a 400, and the log no traceback.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }

@@ -1,6 +1,6 @@
-"""Static files of the researcher pages: hashed names, compressed, imports rewritten.
+"""Static files of researcher pages: compressed, with hashed names and rewritten imports.
 
-The respondent's modules are not among them: surveys serves those byte for byte.
+The respondent's modules are not among them: `surveys` serves those byte for byte.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-# htmx's extensions: not used, and a comment in one of them passes for an import.
+# htmx's extensions are not used, and a comment in one of them looks like an import.
 UNUSED = "django_htmx/ext/"
 
 

@@ -1,4 +1,4 @@
-"""Every address, app by app."""
+"""All addresses, app by app."""
 
 from django.urls import include, path
 

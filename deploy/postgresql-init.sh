@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes the role and the database of Murmur on a new PostgreSQL server, with the rights that
-# erasing the traces of sealed reports needs. Run it as the server's superuser, for example
+# Creates the role and the database of Murmur on a new PostgreSQL server, with the rights needed
+# to erase traces of sealed reports. Run it as the server's superuser, for example
 #     sudo cat /etc/murmur/secrets/postgres_password |
 #         sudo -u postgres deploy/postgresql-init.sh /dev/stdin
 # The password of the new role is read from that file.
 set -eu
-# In the environment, which other users of the machine cannot see, as they can a command.
+# In the environment, because other users of the machine can see the arguments of a command.
 MURMUR_PASSWORD=$(cat "${1:-/run/secrets/postgres_password}")
 export MURMUR_PASSWORD
 psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 --dbname postgres <<'SQL'

@@ -1,6 +1,6 @@
-"""Handing in a code that was drawn elsewhere: by the page as one file, without a connection.
+"""Handing in a report from the single-file page, which was used without a connection.
 
-The code is scrambled already, so any phone or computer may send it; no script is needed here.
+The report is already scrambled, so any phone or computer may send it, without scripts.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from aggregator.intake.store import record_report
 from aggregator.intake.wire import MAX_BODY_BYTES, parse_upload
 from surveys.models import Wave
 
-# A form may write each byte as three (~ as %7E), and its field has a name.
+# A form may encode one byte as three (~ as %7E), and adds the name of the field.
 MAX_FORM_BYTES = 4 * MAX_BODY_BYTES
-# What is said of a code that was not taken; all others say that it has another form.
+# Which message a refused report gets; for all others, that its format is wrong.
 _TROUBLES = {
     problems.WAVE_CLOSED: "closed",
     problems.WAVE_NOT_OPEN_YET: "early",
@@ -37,7 +37,7 @@ _TROUBLES = {
 @csrf_exempt  # there is no session that a foreign page could use; foreign posts are refused
 @require_http_methods(["GET", "HEAD", "POST"])
 def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take the bytes that the page as one file showed."""
+    """Accept the report that the single-file page showed."""
     waves = Wave.objects.electronic().filter(survey__slug=slug)
     newest = waves.newest()
     if newest is None:
@@ -49,7 +49,7 @@ def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
         return refused
     posted, is_whole = read_form(request, limit=MAX_FORM_BYTES)
     text = posted.get("report", "").strip()
-    # Paper and chats break lines and put spaces in; no code has any.
+    # Paper and chats add line breaks and spaces; no report contains any.
     code = "".join(text.split())
     text = text if len(text) <= MAX_BODY_BYTES else code
     try:
@@ -57,7 +57,7 @@ def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
             raise Refused(problems.TOO_LARGE, "This is longer than any report.")
         upload = parse_upload(code.encode())
         if not waves.filter(manifest_hash=upload.manifest_hash).exists():
-            raise Refused(problems.UNKNOWN_MANIFEST, "This code is of another survey.")
+            raise Refused(problems.UNKNOWN_MANIFEST, "This report belongs to another survey.")
         check_limit(request)
         record_report(upload)
     except IntakeError as error:
@@ -77,7 +77,7 @@ def _show(
 
 def _refuse(request: HttpRequest, wave: Wave, *, text: str, error: IntakeError) -> HttpResponse:
     trouble = _TROUBLES.get(error.problem, "unreadable")
-    shown = text[:MAX_BODY_BYTES]  # no code is longer
+    shown = text[:MAX_BODY_BYTES]  # no report is longer
     response = _show(request, wave, text=shown, trouble=trouble, status=error.problem.status)
     if isinstance(error, RetryLater):
         response["Retry-After"] = str(error.retry_after)

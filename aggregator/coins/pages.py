@@ -1,4 +1,4 @@
-"""How pages for those who toss coins are made: no script, no cookie, no session."""
+"""Rendering pages for people who toss coins: without scripts, cookies or sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from surveys.respondent.page import describe_page, link_languages
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """One question of the form; `code` is what is ticked, `is_missing` where that was asked for."""
+    """One question of the form; `code` is ticked, `is_missing` asks for a tick."""
 
     number: int
     question: ManifestQuestion
@@ -38,7 +38,7 @@ def show_form(
     trouble: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """The form; with a sheet, its ticks and its id once more, and the trouble with it."""
+    """Show the form; with a sheet, keep its ticks and id, and show what is wrong with it."""
     sheet = sheet or new_sheet(bytes(wave.manifest_hash))
     return render_page(
         request, "coins.html", wave=wave, status=status, sheet=sheet, trouble=trouble
@@ -54,7 +54,7 @@ def show_notice(
 def render_page(
     request: HttpRequest, template: str, *, wave: Wave | None, status: int = 200, **more: Any
 ) -> HttpResponse:
-    """Write a page in the language that was chosen among the survey's own."""
+    """Render a page in the chosen language of the survey."""
     manifest = wave.description if wave else None
     language = choose_language(request, manifest)
 
@@ -73,7 +73,7 @@ def render_page(
         if wave is not None and manifest is not None:
             words = wave.words.get(language, "")
             context |= _describe_survey(translate_manifest(manifest, language, words), **more)
-        # Without the request: its context processors would look at the session.
+        # Without the request, whose context processors would read the session.
         content = render_to_string(f"aggregator/coins/{template}", context)
     return HttpResponse(content, status=status)
 
@@ -82,7 +82,7 @@ def _describe_survey(
     manifest: Manifest, *, sheet: CoinSheet | None = None, trouble: str = "", **_more: Any
 ) -> dict[str, Any]:
     if manifest.mode != Mode.MANUAL:
-        return {"manifest": manifest}  # a code is handed in, of questions of any type
+        return {"manifest": manifest}  # reports with any type of question are handed in
     codes = sheet.codes if sheet else {}
     fields = [
         Field(
@@ -103,13 +103,13 @@ def _describe_survey(
 
 
 def _word(manifest: Manifest, *, code: int) -> str:
-    """The answer as the questions offer it."""
+    """Return the text of an answer as the questions offer it."""
     options = manifest.questions[0].options
     return next(option.text for option in options if option.code == code)
 
 
 def choose_language(request: HttpRequest, manifest: Manifest | None) -> str:
-    """The one that the address names, or else the browser asks for, among the survey's own."""
+    """Return the language named in the address or preferred by the browser, if offered."""
     offered = tuple(manifest.languages if manifest else NAMES)
     chosen = request.GET.get("lang", "")
     if chosen in offered:

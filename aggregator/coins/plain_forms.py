@@ -1,4 +1,4 @@
-"""What pages without scripts check of the forms that they are sent."""
+"""Checks of forms that are posted by pages without scripts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from surveys.models import Wave
 
 
 def refuse_request(request: HttpRequest, wave: Wave) -> HttpResponse | None:
-    """Refuse what our own form would not send, before its content is read."""
+    """Refuse a request that our own form would not send, before reading its content."""
     try:
         check_source({name.lower(): value for name, value in request.headers.items()})
     except Refused as error:
@@ -27,10 +27,10 @@ def refuse_request(request: HttpRequest, wave: Wave) -> HttpResponse | None:
 
 
 def read_form(request: HttpRequest, *, limit: int) -> tuple[QueryDict, bool]:
-    """The fields of so many bytes at most, and whether that was all of them."""
+    """Return the fields in the first `limit` bytes, and whether these are all."""
     try:
         body = request.body
-    except RequestDataTooBig:  # nothing of it was read
+    except RequestDataTooBig:  # the body was not read
         return QueryDict(), False
     return QueryDict(body[:limit], encoding="utf-8"), len(body) <= limit
 

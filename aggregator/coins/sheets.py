@@ -1,7 +1,7 @@
-"""What somebody ticked who tossed two coins, as a form posts it.
+"""The ticks of a person who tossed two coins, as a form posts them.
 
-These are codes, not answers: the coins fell before anything was ticked. Only the shape is
-checked here; the intake looks at state, dates and range.
+These are scrambled codes, not answers: the coins were tossed before ticking. Only the format is
+checked here; the intake checks state, dates and range.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CODES = {"0": 0, "1": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class CoinSheet:
-    """`codes` are by the names of questions; what is not ticked is not among them."""
+    """The ticked `codes` by name of question; questions without a tick are left out."""
 
     manifest_hash: bytes
     report_id: bytes
@@ -49,17 +49,17 @@ class CoinSheet:
 
 
 def new_sheet(manifest_hash: bytes) -> CoinSheet:
-    """An empty sheet. Its id is drawn here, because nothing runs in the browser."""
+    """Return an empty sheet. The server draws its id, because no script runs in the browser."""
     return CoinSheet(manifest_hash=manifest_hash, report_id=secrets.token_bytes(ID_BYTES), codes={})
 
 
 def read_hash(posted: QueryDict) -> bytes | None:
-    """Of which manifest the sheet is; None if nobody can tell."""
+    """Return the hash of the manifest that the sheet belongs to; None if it is not valid."""
     return _decode(posted.get("manifest", ""))
 
 
 def read_sheet(posted: QueryDict, *, manifest: Manifest, manifest_hash: bytes) -> CoinSheet:
-    """Read the ticks. Whatever is no code counts as not ticked, and no id as a new one."""
+    """Read the ticks. An invalid code counts as not ticked, and an invalid id is replaced."""
     ticked = {one.name: posted.getlist(one.name) for one in manifest.questions}
     return CoinSheet(
         manifest_hash=manifest_hash,

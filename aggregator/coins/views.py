@@ -1,7 +1,7 @@
 """Two coins: a form for browsers without scripts, and the same on paper.
 
-Whoever fills it in has tossed the coins already, so what arrives is a code as any other. Nothing
-here looks at a session, a cookie or an account, and no address is kept.
+People toss the coins before they fill in the form, so it sends scrambled codes like any other
+report. No code here reads a session, a cookie or an account, and no address is kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from aggregator.intake.store import record_report
 from aggregator.intake.wire import MAX_BODY_BYTES
 from surveys.models import Wave, WaveQuerySet
 
-# Refusals after which the form makes no sense any more; all others show it again.
+# After these refusals the form is of no use; after all others it is shown again.
 _NOTICES = {
     problems.WAVE_CLOSED: "closed",
     problems.WAVE_NOT_OPEN_YET: "early",
@@ -39,7 +39,7 @@ _STATUSES = {
 @csrf_exempt  # there is no session that a foreign page could use; check_source refuses its posts
 @require_http_methods(["GET", "HEAD", "POST"])
 def coins(request: HttpRequest, slug: str) -> HttpResponse:
-    """Ask with two coins in the newest wave that offers them, or take what was ticked."""
+    """Show the form for the newest wave with two coins, or record the ticks."""
     newest = _waves(slug).newest()
     if newest is None:
         return show_notice(request, "missing", status=404)
@@ -51,16 +51,16 @@ def coins(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def paper(request: HttpRequest, slug: str) -> HttpResponse:
-    """The same questions to print, with the address of the form for those who type them in."""
+    """Show the same questions for printing, with the address of the form."""
     wave = _waves(slug).newest()
     if wave is None:
         return show_notice(request, "missing", status=404)
     manifest = wave.description
     language = choose_language(request, manifest)
-    # Who reads the sheet in one language does not want the form in another.
+    # A person who reads the sheet in one language wants the form in the same one.
     query = f"?lang={language}" if len(manifest.languages) > 1 else ""
     address = request.build_absolute_uri(reverse("aggregator:coins", args=[slug]) + query)
-    # Neither colours nor sizes inline: the page's policy forbids style attributes.
+    # No inline colours or sizes: the page's policy forbids style attributes.
     code = segno.make(address, error="m", micro=False).svg_inline(
         omitsize=True, svgclass="code", lineclass=None
     )
@@ -72,7 +72,7 @@ def _waves(slug: str) -> WaveQuerySet:
 
 
 def _standing(wave: Wave) -> str:
-    """Why nothing is taken at this moment; empty if it is."""
+    """Say why no report is accepted now; empty if one is."""
     now = timezone.now()
     if wave.accepts_at(now):
         return ""
@@ -87,7 +87,7 @@ def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
     if not is_whole:
         status = problems.TOO_LARGE.status
         return show_notice(request, "not-a-form", wave=newest, status=status)
-    # A form that was loaded before another wave was opened asks other questions.
+    # A form loaded before another wave opened asks other questions.
     wave = _waves(slug).filter(manifest_hash=read_hash(posted) or b"").first()
     if wave is None:
         return _ask_again(request, newest, trouble="changed")
@@ -108,7 +108,7 @@ def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
 def _ask_again(
     request: HttpRequest, wave: Wave, *, trouble: str, sheet: CoinSheet | None = None
 ) -> HttpResponse:
-    """The form once more, unless nothing is taken: nobody shall toss coins in vain."""
+    """Show the form again, unless no report is accepted: no one should toss coins for nothing."""
     standing = _standing(wave)
     if standing:
         return show_notice(request, standing, wave=wave, status=_STATUSES[standing])
