@@ -29,12 +29,12 @@ class AssociationEstimate:
     Attributes
     ----------
     raw : float or None
-        From the unbiased shares, unclipped; None where those do not define it.
+        Value at the unbiased shares, unclipped; None where those do not define it.
     standard_error : float or None
-        Of `raw`, by the delta method; None where `raw` is, and for the odds ratio, whose
-        logarithm has one (`Association.log_odds_ratio`).
+        Standard error of `raw`, by the delta method; None where `raw` is None, and for the odds
+        ratio, whose logarithm has one (`Association.log_odds_ratio`).
     estimate : float or None
-        From the most likely shares; None where it is not defined (0 / 0).
+        Value at the most likely shares; None where it is not defined (0 / 0).
     low, high : float
         Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio. The
         whole range where possibly nobody is counted.
@@ -63,13 +63,13 @@ class Association:
     difference : AssociationEstimate
         First share minus second share.
     odds_ratio : AssociationEstimate
-        Of the event, first against second group.
+        Odds ratio of the event, first group against second.
     log_odds_ratio : AssociationEstimate
         Its natural logarithm, with the standard error; ends may be infinite.
     phi : AssociationEstimate
         Correlation of event and group.
     test : SignificanceTest
-        Of independence of the two questions.
+        Test of independence of the two questions.
     """
 
     table: TableEstimates

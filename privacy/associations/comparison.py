@@ -25,7 +25,7 @@ class GroupDifference:
     Attributes
     ----------
     difference : float
-        Of the unbiased shares; may lie outside [-1, 1].
+        Difference of the unbiased shares; may lie outside [-1, 1].
     standard_error : float
     low, high : float
         Ends of the interval, in [-1, 1].
@@ -35,7 +35,7 @@ class GroupDifference:
     contradiction : bool
         True if no difference in [-1, 1] agrees with the reports.
     test : SignificanceTest
-        Of equal shares.
+        Test of equal shares.
     """
 
     difference: float
@@ -62,7 +62,7 @@ def compare_groups(
     successes, totals : sequence of two int
         Reports showing the symbol, and all reports, of each group.
     mechanisms : sequence of two RandomizedResponse
-        What produced the reports of each group.
+        The mechanism that produced the reports of each group.
     level : float, optional
         Confidence level, in (0, 1).
 
@@ -142,9 +142,9 @@ class PooledShare:
     shares : tuple of float
         Unbiased share of each stratum, unclipped.
     standard_errors : tuple of float
-        Of `shares`.
+        Standard errors of `shares`.
     heterogeneity : SignificanceTest
-        Of one share for all strata: if it fails, show the strata and do not pool.
+        Test of a common share in all strata: if it rejects, show the strata and do not pool.
     """
 
     share: float
@@ -170,7 +170,7 @@ def pool_strata(
     successes, totals : sequence of int
         Reports showing the symbol, and all reports, of each stratum; at least two strata.
     mechanisms : sequence of RandomizedResponse
-        What produced the reports of each stratum.
+        The mechanism that produced the reports of each stratum.
     level : float, optional
         Confidence level, in (0, 1).
 

@@ -27,13 +27,13 @@ class LatentLogisticFit:
     Attributes
     ----------
     names : tuple of str
-        Of the coefficients, the intercept first.
+        Names of the coefficients, with the intercept first.
     coefficients : ndarray of float64, shape (p,)
         Log odds and their changes.
     standard_errors : ndarray of float64, shape (p,)
-        From the observed information.
+        Computed from the observed information.
     covariance : ndarray of float64, shape (p, p)
-        Of the coefficients.
+        Covariance of the coefficients.
     low, high : ndarray of float64, shape (p,)
         Ends of the Wald intervals of the coefficients.
     tests : tuple of SignificanceTest
@@ -88,7 +88,7 @@ def fit_latent_logistic(
         One row for each combination of the predictors' answers, in C order. By default an
         intercept and one indicator for each answer of each predictor but its first.
     names : sequence of str, optional
-        Of the columns of the design; by default "intercept", "x1=1", ...
+        Names of the columns of the design; by default "intercept", "x1=1", ...
     level : float, optional
         Confidence level, in (0, 1).
 

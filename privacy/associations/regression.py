@@ -33,9 +33,9 @@ class PredictedShares:
     Attributes
     ----------
     shares : ndarray of float64, shape (rows,)
-        As fractions.
+        Predicted shares, as fractions.
     standard_errors : ndarray of float64, shape (rows,)
-        Of `shares`, by the delta method.
+        Standard errors of `shares`, by the delta method.
     """
 
     shares: Floats
@@ -49,13 +49,14 @@ class LogisticFit:
     Attributes
     ----------
     names : tuple of str, length p
-        Of the predictors.
+        Names of the predictors.
     coefficients, standard_errors : ndarray of float64, shape (p,)
         Log odds ratios of the true answer, per unit of each predictor.
     covariance : ndarray of float64, shape (p, p)
-        Of `coefficients`: inverse of the expected information.
+        Covariance of `coefficients`: the inverse of the expected information.
     log_likelihood : float
-        Of the single reports, without binomial coefficients: grouping rows leaves it as it is.
+        Log-likelihood of the single reports, without binomial coefficients: grouping rows does
+        not change it.
     iterations : int
         Fisher scoring steps.
     level : float
@@ -148,7 +149,7 @@ def fit_logistic(
         d, by how much that probability rises when it is true. With c = 0 and d = 1 this is
         ordinary logistic regression.
     names : sequence of str, optional
-        Of the predictors; x1, x2, ... if absent.
+        Names of the predictors; x1, x2, ... if absent.
     level : float, optional
         Confidence level of the intervals, in (0, 1).
 

@@ -92,9 +92,9 @@ class FittedModel:
     triangle : ndarray of float64, shape (p, p)
         The design is the basis times this.
     coefficients, standard_errors : ndarray of float64, shape (p,)
-        Of the design's columns.
+        Coefficients of the design's columns, with standard errors.
     covariance : ndarray of float64, shape (p, p)
-        Of `coefficients`.
+        Covariance of `coefficients`.
     """
 
     rows: ReportRows

@@ -46,7 +46,8 @@ class Variable:
         How many of the categories, from the first one, are answers; the others mean refused or
         not asked.
     gate : RandomizedResponse, optional
-        Of a second symbol that says whether the question was answered: its code 0 is yes, and
+        Mechanism of a second symbol that says whether the question was answered: its code 0 is
+        yes, and
         with all others the true code is 0. A report's code is then that of the gate times k
         plus that of the question. See `gated`.
 
@@ -158,13 +159,13 @@ class TableEstimates:
     shares : ndarray of float64, same shape
         Unbiased shares as fractions; they sum to one and may lie outside [0, 1].
     standard_errors : ndarray of float64, same shape
-        Of `shares`.
+        Standard errors of `shares`.
     covariance : ndarray of float64, shape (cells, cells)
-        Of `shares`, cells in C order.
+        Covariance of `shares`, with the cells in C order.
     joint_shares : ndarray of float64, same shape
         Maximum-likelihood shares among those that lie in [0, 1] and sum to one.
     log_likelihood : float
-        Of `joint_shares`, without the multinomial coefficient.
+        Log-likelihood of `joint_shares`, without the multinomial coefficient.
     contradiction : bool
         True if no shares in [0, 1] agree with the reports (`contradicts_design` at 99 %): then
         something other than the stated mechanism produced them.

@@ -28,7 +28,7 @@ class Entry:
     name : str
         Name of the question, unique in the ledger.
     epsilon : float
-        What its report costs in nats, positive and finite; a "select several" is one entry
+        Epsilon of its report in nats, positive and finite; a "select several" is one entry
         with the sum of its items.
     parents : tuple of str, optional
         Names of the questions whose answers decide whether it is asked; none for a top-level
@@ -175,7 +175,7 @@ def group_epsilon(epsilon: float, people: int) -> float:
     Parameters
     ----------
     epsilon : float
-        What each of them spends, in nats, positive and finite.
+        Epsilon of each of them in nats, positive and finite.
     people : int
         Number of people, at least 1.
 

@@ -34,7 +34,7 @@ def posterior(
     Parameters
     ----------
     share : float, or sequence of float of length k
-        What the attacker believes beforehand: the probability of one symbol, or of all k.
+        The attacker's prior belief: the probability of one symbol, or of all k.
     mechanism : RandomizedResponse
         The question's mechanism.
 

@@ -141,7 +141,7 @@ def advanced_composition(*, epsilon: float, count: int, delta: float) -> float:
     Parameters
     ----------
     epsilon : float
-        Of each report, in nats, positive and finite.
+        Epsilon of each report in nats, positive and finite.
     count : int
         Number m of reports of one person, at least 1.
     delta : float

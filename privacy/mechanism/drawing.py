@@ -85,7 +85,7 @@ def round_to_bit(
     Parameters
     ----------
     value : int
-        From minimum to maximum.
+        The number, from minimum to maximum.
     minimum, maximum : int
         Ends of the range, minimum < maximum, less than 2**20 apart.
     random_uint32 : callable, optional

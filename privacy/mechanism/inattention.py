@@ -24,7 +24,7 @@ class AttentionCorrection:
     share : float
         Estimated true share among the attentive, as a fraction; never clipped.
     standard_error : float
-        Of `share`, including that of `attention`.
+        Standard error of `share`; it includes the uncertainty of `attention`.
     """
 
     attention: float

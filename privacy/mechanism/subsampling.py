@@ -16,7 +16,7 @@ def subsampled_epsilon(*, epsilon: float, fraction: float) -> float:
     Parameters
     ----------
     epsilon : float
-        What those spend who are asked, in nats, positive and finite.
+        Epsilon of the people who are asked, in nats, positive and finite.
     fraction : float
         Part q of the people who are asked, in (0, 1].
 

@@ -64,12 +64,12 @@ def split_standard_error(
     questions : int
         Number of questions q, at least 1.
     mechanism : RandomizedResponse
-        What one question alone would get: its epsilon is the whole budget.
+        The mechanism that a single question would have: its epsilon is the whole budget.
 
     Returns
     -------
     float
-        Of one question, each having a q-th of the epsilon.
+        Standard error of one question if each gets a q-th of the epsilon.
 
     Raises
     ------
@@ -113,12 +113,13 @@ def subset_standard_error(
     drawn : int, optional
         How many of them each person answers, from 1 to q.
     mechanism : RandomizedResponse
-        What one question alone would get: its epsilon is the whole budget.
+        The mechanism that a single question would have: its epsilon is the whole budget.
 
     Returns
     -------
     float
-        Of one question, answered by the expected n m / q people at an m-th of the epsilon.
+        Standard error of one question, which the expected n m / q people answer at an m-th of
+        the epsilon.
 
     Raises
     ------

@@ -42,7 +42,8 @@ def nested_follow_up_standard_error(
     Returns
     -------
     float
-        Of the ratio of the symbol's share to that of all who were asked and answered.
+        Standard error of the ratio of the symbol's share to that of all who were asked and
+        answered.
 
     Raises
     ------
@@ -105,7 +106,7 @@ def joint_follow_up_standard_error(
     Returns
     -------
     float
-        Of the joint maximum-likelihood estimate.
+        Standard error of the joint maximum-likelihood estimate.
 
     Raises
     ------
@@ -114,8 +115,8 @@ def joint_follow_up_standard_error(
 
     Notes
     -----
-    From the inverse of Fisher's information about the three truths (no; yes and no; yes and
-    yes). Assumes a fixed end and the normal approximation.
+    Computed from the inverse of Fisher's information about the three truths (no; yes and no; yes
+    and yes). Assumes a fixed end and the normal approximation.
 
     Examples
     --------
@@ -161,7 +162,7 @@ def packed_follow_up_standard_error(
     Returns
     -------
     float
-        Of the share of yes-yes among yes-no and yes-yes.
+        Standard error of the share of yes-yes among yes-no and yes-yes.
 
     Raises
     ------

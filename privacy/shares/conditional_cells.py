@@ -23,7 +23,7 @@ class ConditionalShare:
         Ratio of the unbiased estimates, a fraction that may lie outside [0, 1]; None where the
         estimated share of those who answered is not positive: then there is no ratio.
     standard_error : float or None
-        By the delta method; None where `share` is.
+        Standard error of `share`, by the delta method; None where `share` is None.
     among_share : float
         Estimated share of those who were asked and answered, unclipped.
     low, high : float

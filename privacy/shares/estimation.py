@@ -34,9 +34,9 @@ class ShareEstimates:
         Unbiased shares as fractions; they sum to one and may lie outside [0, 1]. Never clipped:
         store and export these.
     standard_errors : ndarray of float64, shape (k,)
-        Of `shares`, as fractions, with divisor n.
+        Standard errors of `shares`, as fractions, with divisor n.
     covariance : ndarray of float64, shape (k, k)
-        Of `shares`.
+        Covariance of `shares`.
     joint_shares : ndarray of float64, shape (k,)
         Maximum-likelihood shares among those that lie in [0, 1] and sum to one.
     effective_sample_sizes : ndarray of float64, shape (k,)
@@ -150,7 +150,7 @@ def estimate_marginal_shares(
     Returns
     -------
     MarginalEstimates
-        Of the broadcast shape: what `estimate_shares` finds for each symbol.
+        Results of `estimate_shares` for each symbol, in the broadcast shape.
 
     Raises
     ------

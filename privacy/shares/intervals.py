@@ -106,8 +106,8 @@ def likelihood_ratio(
     Returns
     -------
     Intervals
-        Of the broadcast shape. Never empty and, for n >= 1, never of zero width; [0, 1] for
-        n = 0.
+        Intervals of the broadcast shape. Never empty and, for n >= 1, never of zero width;
+        [0, 1] for n = 0.
 
     Raises
     ------

@@ -29,7 +29,7 @@ class RangeMean:
     level : float
         Confidence level.
     method : str
-        Of a number sent as one bit that of the interval for the share of ones among the bits:
+        For a number sent as one bit, the method of the interval for the share of ones among bits:
         as in `privacy.shares.intervals` where every report is a bit, otherwise as in
         `ConditionalShare`. Of a scale sent as codes see `privacy.shares.scales`.
     contradiction : bool
@@ -85,7 +85,7 @@ def estimate_range_mean(
     -----
     The bit is one with probability (x - minimum) / (maximum - minimum), so q has the mean of
     x as its expectation. The bit reveals nothing else about x: neither spread nor median.
-    Where every report is a bit, q is a share like any other
+    If every report is a bit, q is an ordinary share
     (`privacy.shares.coverage.choose_method`); otherwise
     `likelihood_ratio_share` at a fixed end and `dirichlet_sequence_share` before it.
 

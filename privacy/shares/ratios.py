@@ -45,7 +45,7 @@ def ratio_of_shares(
 
     Examples
     --------
-    Of everybody 10 to 20 % chose the item, and 80 to 90 % answered:
+    10 to 20 % of all people chose the item, and 80 to 90 % answered:
 
     >>> low, high = ratio_of_shares(part=(.1, .2), whole=(.8, .9))
     >>> round(low, 4), round(high, 4)

@@ -19,9 +19,9 @@ class PostStratifiedShare:
     share : float
         Weighted mean of the strata's estimates, as a fraction; may lie outside [0, 1].
     variance, standard_error : float
-        Of `share`.
+        Variance and standard error of `share`.
     weights : ndarray of float64, shape (strata,)
-        As used: they sum to one.
+        The weights as used: they sum to one.
     """
 
     share: float
@@ -39,7 +39,7 @@ class WeightedShare:
     share : float
         Estimate, as a fraction; unclipped, may lie outside [0, 1].
     standard_error : float
-        Of `share`, from the effective sample size.
+        Standard error of `share`, from the effective sample size.
     reported_share : float
         Weighted share of reports showing the symbol.
     effective_sample_size : float
@@ -69,7 +69,7 @@ def post_stratify(
     estimates : array of float, shape (strata,)
         Unclipped estimate in each stratum.
     variances : array of float, shape (strata,)
-        Of the estimates, each at least 0.
+        Variances of the estimates, each at least 0.
     weights : array of float, shape (strata,)
         Shares of the strata in the population, or anything proportional to them; at least 0,
         not all 0. They are divided by their sum.
@@ -140,7 +140,7 @@ def weighted_share(
     reports : array of int or bool, shape (reports,)
         1 if the report shows the symbol of interest, otherwise 0.
     weights : array of float, shape (reports,)
-        Of the reports, at least 0, not all 0; their scale does not matter.
+        Weights of the reports, at least 0, not all 0; their scale does not matter.
     mechanism : RandomizedResponse
         The mechanism that produced the reports.
 

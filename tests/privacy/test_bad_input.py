@@ -1,4 +1,4 @@
-"""What every public function refuses: by name, at once, and never with a number in return."""
+"""Every public function refuses bad arguments by name, at once, and never returns a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of two randomized questions: reference values, classical limits, and true coverage."""
+"""Estimates for two randomized questions: reference values, classical limits, and true coverage."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def reference() -> Association:
     return relate([[250, 250], [200, 300]], [PLAIN, PLAIN])
 
 
-def test_the_reference_table_gives_its_figures() -> None:
+def test_the_reference_table_gives_its_published_estimates() -> None:
     found = reference()
     assert found.phi.raw == pytest.approx(0.408248290464, abs=5e-13)
     assert found.odds_ratio.raw == pytest.approx(6, abs=1e-11)
@@ -78,14 +78,14 @@ def test_every_interval_holds_its_estimate_and_widens_with_its_level() -> None:
         assert known(figure.estimate) < figure.high < wider[name].high
 
 
-def test_odds_ratio_and_logarithm_are_one_figure() -> None:
+def test_the_log_odds_ratio_is_the_logarithm_of_the_odds_ratio() -> None:
     found = reference()
     assert exp(found.log_odds_ratio.low) == pytest.approx(found.odds_ratio.low, rel=1e-12)
     assert exp(found.log_odds_ratio.high) == pytest.approx(found.odds_ratio.high, rel=1e-12)
     assert found.odds_ratio.standard_error is None
 
 
-def test_exchanging_groups_mirrors_the_figures() -> None:
+def test_exchanging_groups_mirrors_the_estimates() -> None:
     there, back = (
         associate(
             counts=[[250, 250], [200, 300]],
@@ -106,14 +106,14 @@ def test_exchanging_groups_mirrors_the_figures() -> None:
 # The demo data
 
 
-def test_the_demo_data_give_their_figures_when_asked_directly() -> None:
+def test_direct_questions_reproduce_the_demo_data() -> None:
     found = relate(AFFAIRS, [DIRECT, DIRECT])
     assert found.odds_ratio.raw == pytest.approx(4.32, abs=0.005)
     assert found.difference.raw == pytest.approx(0.339, abs=0.0005)
 
 
 @pytest.mark.slow
-def test_two_coins_on_the_demo_data_find_all_figures() -> None:
+def test_two_coins_on_the_demo_data_cover_all_estimates() -> None:
     reported = np.kron(PLAIN.channel(), PLAIN.channel()) @ AFFAIRS.ravel() / AFFAIRS.sum()
     counts = np.random.default_rng(21).multinomial(AFFAIRS.sum(), reported).reshape(2, 2)
     truth = figures(relate(AFFAIRS, [DIRECT, DIRECT]))
@@ -416,7 +416,7 @@ def share_of_yes(
     )
 
 
-def test_what_cannot_be_makes_a_follow_up_more_precise() -> None:
+def test_excluding_impossible_cells_makes_a_follow_up_more_precise() -> None:
     # 2,000 people, 30 in 100 asked, each question at ln 3: standard error .070 to .059
     counts = follow_up(share=0.3, asked=0.3, people=2000)
     child = share_of_yes(counts.sum(axis=0), [REFUSABLE])
@@ -444,7 +444,7 @@ def test_a_conditional_share_covers_the_truth() -> None:
     assert covered >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
 
 
-def test_if_perhaps_nobody_was_asked_the_share_may_be_anything() -> None:
+def test_if_possibly_nobody_was_asked_the_share_may_be_anything() -> None:
     counts = follow_up(share=0.3, asked=0.02, people=500)
     found = share_of_yes(counts, [PLAIN, REFUSABLE], possible=is_possible)
     assert (found.low, found.high) == (0, 1)

@@ -206,7 +206,7 @@ def profiled_statistic(
     [([240, 90], [500, 400]), ([20, 3], [60, 60]), ([130, 10], [500, 500]), ([45, 55], [60, 60])],
 )
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_unlike_channels_keep_what_a_likelihood_ratio_does_not_reject(
+def test_with_different_channels_the_interval_is_what_a_likelihood_ratio_does_not_reject(
     successes: list[int], totals: list[int], level: float
 ) -> None:
     pair = [COINS, LIGHT]
@@ -264,7 +264,7 @@ def test_strata_under_one_channel_pool_to_one_survey() -> None:
 
 @given(groups.filter(lambda group: group[1] > 20), st.sampled_from([0.5, 0.8, 0.95, 0.99]))
 @settings(deadline=None, max_examples=40)
-def test_a_stratum_of_hardly_anybody_changes_nothing(group: tuple[int, int], level: float) -> None:
+def test_an_almost_empty_stratum_changes_nothing(group: tuple[int, int], level: float) -> None:
     nearly_nothing = RandomizedResponse(symbols=2, threshold=2**31 + 1)
     found = pool_strata(
         successes=[group[0], 1],

@@ -309,7 +309,7 @@ def test_a_coefficient_that_grows_without_bound_is_named(
     assert isinstance(caught.value, ValueError)
 
 
-def test_an_answer_that_nobody_gave_cannot_be_a_predictor() -> None:
+def test_an_answer_without_people_cannot_be_a_predictor() -> None:
     truth = true_table([-0.5, 0.9], sizes=[2])
     padded = np.concatenate([truth, np.zeros((2, 1))], axis=1)
     counts = expected_counts(padded, [PLAIN, CHOICE], people=4000)

@@ -194,7 +194,7 @@ def test_grouping_rows_changes_nothing() -> None:
     assert_same(single, grouped)
 
 
-def test_years_beside_an_intercept_cost_no_digits() -> None:
+def test_a_column_of_years_next_to_an_intercept_costs_no_digits() -> None:
     years = np.arange(1950, 2006)
     design = np.column_stack([np.ones(56), years - 1978])
     totals = np.full(56, 300)

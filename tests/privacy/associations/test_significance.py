@@ -1,4 +1,4 @@
-"""Tests on reports keep their level, and agree with the software that everybody knows."""
+"""Tests on reports keep their level, and agree with standard software."""
 
 from __future__ import annotations
 

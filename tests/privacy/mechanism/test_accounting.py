@@ -127,7 +127,7 @@ def test_one_question_more_costs_more(entries: list[Entry], epsilon: float) -> N
     assert basic_epsilon([*entries, Entry(name="new", epsilon=epsilon)]) > basic_epsilon(entries)
 
 
-def test_blocks_closer_than_a_float_are_told_apart() -> None:
+def test_blocks_closer_than_a_float_are_distinguished() -> None:
     # 1 + 2**-53 rounds to 1, and only the exact sum knows that this block is the larger.
     tail = Entry(name="b", epsilon=2.0**-53, parents=("a",))
     entries = [Entry(name="a", epsilon=1.0), tail, Entry(name="c", epsilon=1.0)]
@@ -229,7 +229,7 @@ def test_a_ledger_that_makes_no_sense_is_refused() -> None:
 
 
 @pytest.mark.parametrize("drawn", [0, -1, 4])
-def test_drawing_what_is_not_there_is_refused(drawn: int) -> None:
+def test_drawing_more_or_fewer_blocks_than_exist_is_refused(drawn: int) -> None:
     with pytest.raises(ValueError, match=f"drawn must lie from 1 to 3, got {drawn}"):
         basic_epsilon(SURVEY, drawn)
 

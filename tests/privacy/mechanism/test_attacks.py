@@ -1,4 +1,4 @@
-"""What attackers learn: published figures, laws, and a simulated attacker."""
+"""What attackers learn: published values, laws, and a simulated attacker."""
 
 from __future__ import annotations
 

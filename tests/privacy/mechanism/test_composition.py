@@ -44,7 +44,7 @@ def delta_by_enumeration(epsilons: list[float], epsilon: float) -> float:
         (log(3), 10, "10.986123", "40.234018", "24.296517", "10.986105129"),
     ],
 )
-def test_composition_has_its_published_values(
+def test_composition_reproduces_published_values(
     epsilon: float, count: int, basic: str, advanced: str, zcdp: str, exact: str
 ) -> None:
     entries = [Entry(name=str(i), epsilon=epsilon) for i in range(count)]

@@ -52,7 +52,7 @@ def test_poisoning_with_two_symbols_follows_the_published_formulas(
 
 
 @given(mechanisms, st.floats(0, 1), st.floats(0, 1), st.booleans())
-def test_the_poisoning_shift_is_what_the_estimator_does_with_expected_counts(
+def test_the_poisoning_shift_agrees_with_the_estimator_at_expected_counts(
     mechanism: RandomizedResponse, share: float, fake_share: float, target: bool
 ) -> None:
     c, d = mechanism.other_probability, mechanism.slope

@@ -77,7 +77,7 @@ def pair_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> fl
 
 
 @pytest.mark.parametrize(("people", "epsilon"), [(1000, 0.1682828), (10_000, 0.0489149)])
-def test_two_coins_have_their_published_values(people: int, epsilon: float) -> None:
+def test_two_coins_reproduce_published_values(people: int, epsilon: float) -> None:
     bound = shuffle_epsilon(mechanism=COINS, people=people, delta=1e-6)
     assert bound == pytest.approx(epsilon, abs=1e-6)
 

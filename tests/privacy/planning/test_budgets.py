@@ -59,7 +59,7 @@ def test_drawing_one_question_beats_splitting_the_budget(
     assert subset < split
 
 
-def test_a_pair_of_questions_is_answered_by_few_or_by_nobody() -> None:
+def test_few_people_or_none_answer_a_given_pair_of_questions() -> None:
     assert budgets.pair_fraction(drawn=1, questions=10) == 0
     assert budgets.pair_fraction(drawn=3, questions=10) == pytest.approx(6 / 90)
     assert budgets.pair_fraction(drawn=10, questions=10) == 1

@@ -37,7 +37,7 @@ def test_the_binary_design_effect_is_sampling_plus_noise(share: float, flips: in
 
 
 @pytest.mark.parametrize(("symbols", "ratio"), [(5, 1.3), (7, 2.0), (11, 3.8)])
-def test_one_bit_tells_the_mean_of_a_long_scale_better(symbols: int, ratio: float) -> None:
+def test_one_bit_gives_the_mean_of_a_long_scale_more_precisely(symbols: int, ratio: float) -> None:
     # Bell-shaped around 60 % of the scale.
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=25)
     truth = binom.pmf(np.arange(symbols), symbols - 1, 0.6)

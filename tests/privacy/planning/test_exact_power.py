@@ -38,7 +38,7 @@ def test_exact_power_is_the_sum_over_every_rejected_count(
         assert ours == pytest.approx(power, abs=1e-12)
 
 
-def test_exact_power_is_what_simulated_surveys_reach() -> None:
+def test_exact_power_agrees_with_simulated_surveys() -> None:
     surveys, people = 100_000, 300
     counts = np.random.default_rng(7).binomial(people, 0.25 + 0.5 * 0.15, surveys)
     rejected = float((binom.sf(counts - 1, people, 0.25) <= 0.05).mean())

@@ -1,4 +1,4 @@
-"""Follow-up questions: the reference figures, laws, and simulated surveys."""
+"""Follow-up questions: the reference values, laws, and simulated surveys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Power is that of published figures, of statsmodels and of simulated surveys."""
+"""Power agrees with published values, statsmodels, and simulated surveys."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_two_sample_power_agrees_with_statsmodels_on_reported_shares(flips: int)
     assert ours == pytest.approx(float(expected), abs=1e-12)
 
 
-def test_two_sample_power_is_what_simulated_surveys_reach() -> None:
+def test_two_sample_power_agrees_with_simulated_surveys() -> None:
     people = people_for_power_two_samples(first=0.2, second=0.3, mechanism=COINS)
     generator = np.random.default_rng(20240601)
     surveys = 40_000

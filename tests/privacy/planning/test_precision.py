@@ -1,4 +1,4 @@
-"""Precision is that of the reference tables, of the intervals shown later and of simulation."""
+"""Precision agrees with the reference tables, the intervals shown later, and simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares among those who answered: exact sums, laws, figures, and what happens while watching."""
+"""Shares among those who answered: exact sums, laws, and the sequence while watching."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_standard_error_is_the_spread_of_repeated_surveys() -> None:
         assert spread == pytest.approx(expected.standard_error, rel=0.1)
 
 
-def test_where_nobody_seems_to_have_answered_there_is_no_ratio() -> None:
+def test_without_a_positive_share_of_answers_there_is_no_ratio() -> None:
     for counts in ([390, 395, 1215], [25, 28, 92], [1, 15, 34], [13, 3, 34]):
         found = fieller_share(counts=counts, mechanism=REFUSAL, symbol=0, among=(0, 1))
         assert found.share is None
@@ -118,7 +118,7 @@ def best_log_likelihood(case: dict[str, Any], ratio: float) -> float:
 
 
 @given(cases(), st.sampled_from([0.5, 0.95, 0.999]))
-def test_the_sequence_ends_where_the_mixture_is_as_many_times_as_likely(
+def test_at_the_ends_of_the_sequence_the_mixture_reaches_the_limit_of_the_level(
     case: dict[str, Any], level: float
 ) -> None:
     found = dirichlet_sequence_share(**case, level=level)
@@ -210,7 +210,7 @@ def test_relabelling_the_codes_changes_nothing(
 @every_method
 @settings(deadline=None)
 @given(case=cases())
-def test_of_two_answers_the_other_one_s_interval_is_the_mirror_image(
+def test_the_interval_of_the_other_of_two_answers_is_the_mirror_image(
     find: Find, case: dict[str, Any]
 ) -> None:
     first, second = case["among"][:2]
@@ -258,7 +258,9 @@ def test_a_higher_level_gives_a_wider_interval(find: Find, case: dict[str, Any])
         ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
     ],
 )
-def test_what_cannot_be_is_refused(find: Find, arguments: dict[str, Any], message: str) -> None:
+def test_impossible_arguments_are_refused(
+    find: Find, arguments: dict[str, Any], message: str
+) -> None:
     usual = {"counts": [5, 5, 5], "mechanism": REFUSAL, "symbol": 0, "among": [0, 1]}
     with pytest.raises(ValueError) as refused:
         find(**{**usual, **arguments})

@@ -1,4 +1,4 @@
-"""Coverage by exact sums: the published tables, and the choice of method that rests on them."""
+"""Coverage by exact sums: the published tables, and the choice of method that depends on it."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_the_coverage_is_the_sum_over_the_counts_whose_interval_holds(
     assert not differs.any(), GRIDS["all"][differs]
 
 
-def test_shares_may_have_any_shape_and_a_million_reports_are_no_trouble() -> None:
+def test_shares_may_have_any_shape_and_a_million_reports_are_handled() -> None:
     shares = np.array([[0.0, 0.2], [0.5, 1.0]])
     # At a share of 0 or 1 an interval of shares misses on one side only; the guaranteed one
     # calls the other side a contradiction.
@@ -203,7 +203,7 @@ def test_shares_may_have_any_shape_and_a_million_reports_are_no_trouble() -> Non
         )
 
 
-def test_guides_of_80_and_50_percent_inside_are_as_unreliable_as_published() -> None:
+def test_inner_intervals_of_80_and_50_percent_are_as_unreliable_as_published() -> None:
     for level, least in ((0.8, 0.745), (0.5, 0.428)):
         found = exact_coverage(
             shares=GRIDS["all"], total=50, level=level, method="likelihood_ratio", **channel(LN3)
@@ -311,7 +311,9 @@ def test_without_reports_the_guaranteed_method_is_chosen() -> None:
         ),
     ],
 )
-def test_coverage_of_what_cannot_be_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_coverage_of_impossible_arguments_is_refused(
+    arguments: dict[str, Any], message: str
+) -> None:
     usual = {"shares": 0.5, "total": 50, "level": 0.95, "method": "likelihood_ratio"}
     with pytest.raises(ValueError) as refused:
         exact_coverage(**{**usual, **channel(LN3), **arguments})
@@ -327,7 +329,9 @@ def test_coverage_of_what_cannot_be_is_refused(arguments: dict[str, Any], messag
         ({"slope": 0.0}, "slope must be positive, with c + d below 1, got 0.0"),
     ],
 )
-def test_a_choice_for_what_cannot_be_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_a_choice_for_impossible_arguments_is_refused(
+    arguments: dict[str, Any], message: str
+) -> None:
     usual = {"total": 50, "level": 0.95, **channel(LN3), **arguments}
     with pytest.raises(ValueError) as refused:
         choose_fixed_end_method(**usual)

@@ -1,4 +1,4 @@
-"""The estimator inverts the channel exactly, and says how precise it is."""
+"""The estimator inverts the channel exactly, and its standard errors are right."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def fit_by_em(counts: list[int], mechanism: RandomizedResponse) -> NDArray[np.fl
         (40, [10, 200, 210, 220, 360]),
     ],
 )
-def test_the_joint_fit_is_what_em_converges_to(flips: int, counts: list[int]) -> None:
+def test_the_joint_fit_equals_the_limit_of_em(flips: int, counts: list[int]) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=len(counts), flips=flips)
     fitted = estimate_shares(counts=counts, mechanism=mechanism).joint_shares
     assert fitted.min() >= 0
@@ -147,7 +147,7 @@ def test_counts_that_cannot_be_are_refused(counts: list[int], message: str) -> N
 
 
 @pytest.mark.parametrize(("k", "flips"), [(2, 25), (5, 25), (3, 8)])
-def test_standard_errors_are_what_replicates_spread(k: int, flips: int) -> None:
+def test_standard_errors_equal_the_spread_of_replicates(k: int, flips: int) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=flips)
     truth = np.arange(1, k + 1) / (k * (k + 1) / 2)
     generator = np.random.default_rng(1965)

@@ -109,7 +109,7 @@ def test_fieller_s_interval_is_the_hull_of_what_its_inequality_keeps(case: dict[
         ([227, 201, 572], 0.103531, 1),
     ],
 )
-def test_where_perhaps_nobody_was_asked_what_is_kept_lies_outside_of_the_roots(
+def test_if_possibly_nobody_was_asked_the_kept_shares_lie_outside_the_roots(
     counts: list[int], low: float, high: float
 ) -> None:
     found = fieller_share(counts=counts, mechanism=REFUSAL, symbol=0, among=(0, 1))
@@ -226,7 +226,7 @@ def test_an_empty_cell_is_no_contradiction_where_few_reports_are_swapped() -> No
         [100, 100, 1800],  # fewer answers than if nobody had answered
     ],
 )
-def test_what_the_mechanism_cannot_have_produced_is_a_contradiction(
+def test_counts_that_the_mechanism_cannot_produce_are_a_contradiction(
     find: Find, counts: list[int]
 ) -> None:
     found = find(counts=counts, mechanism=REFUSAL, symbol=0, among=(0, 1))

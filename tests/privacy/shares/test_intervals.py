@@ -59,7 +59,7 @@ def raw_share(case: dict[str, Any]) -> float:
         (400, 1000, 0.188930, 0.414617),
     ],
 )
-def test_the_sequence_has_its_published_values(
+def test_the_sequence_reproduces_published_values(
     successes: int, total: int, low: float, high: float
 ) -> None:
     # z_i = 1 iff (7919 i mod 1000) < 400, i = 1..1000
@@ -226,7 +226,7 @@ def test_calling_yes_no_and_no_yes_mirrors_the_interval(find: Find, case: dict[s
 
 
 @pytest.mark.parametrize(("method", "find"), METHODS.items())
-def test_many_intervals_at_once_are_what_single_calls_find(method: Method, find: Find) -> None:
+def test_many_intervals_in_one_call_equal_those_of_single_calls(method: Method, find: Find) -> None:
     generator = np.random.default_rng(5)
     mechanisms = [RandomizedResponse.from_flips(symbols=k, flips=k * 3) for k in (2, 3, 5, 9)]
     total = generator.integers(0, 2000, size=(6, 1))
@@ -259,7 +259,7 @@ def test_without_reports_everything_is_possible(find: Find) -> None:
 
 
 @every_method
-def test_a_billion_reports_are_no_trouble(find: Find) -> None:
+def test_a_billion_reports_are_handled(find: Find) -> None:
     found = find(successes=350_000_000, total=10**9, **COINS)
     assert found.low < 0.2 < found.high
     assert found.high - found.low < 1e-3
@@ -335,7 +335,9 @@ def test_a_simultaneous_level_of_nothing_is_refused(
         ({"level": [0.5, 1.0]}, "level must lie in (0, 1), got [0.5, 1.0]"),
     ],
 )
-def test_what_cannot_be_is_refused(find: Find, arguments: dict[str, Any], message: str) -> None:
+def test_impossible_arguments_are_refused(
+    find: Find, arguments: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError) as refused:
         find(**{"successes": 1, "total": 5, **COINS, **arguments})
     assert str(refused.value) == message

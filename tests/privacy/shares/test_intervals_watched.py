@@ -68,7 +68,7 @@ def test_closing_by_looking_at_every_batch_misses_as_often_as_published(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("truth", "expected"), [(0.2, 0.493), (0.02, 0.500), (0.5, 0.515)])
-def test_wald_s_interval_watched_after_every_report_misses_half_of_the_time(
+def test_wald_s_interval_watched_after_every_report_misses_in_half_of_surveys(
     truth: float, expected: float
 ) -> None:
     runs, k = 4000, 0

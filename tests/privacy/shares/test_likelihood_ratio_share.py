@@ -98,7 +98,7 @@ def test_the_interval_ends_where_the_test_rejects(
 
 
 @pytest.mark.parametrize("counts", [[50, 1000, 950], [1500, 300, 200], [100, 100, 1800]])
-def test_what_the_mechanism_cannot_have_produced_still_has_an_interval(counts: list[int]) -> None:
+def test_counts_that_the_mechanism_cannot_produce_still_have_an_interval(counts: list[int]) -> None:
     question: dict[str, Any] = {"mechanism": REFUSAL, "symbol": 0, "among": (0, 1)}
     assert fieller_share(counts=counts, **question).contradiction
     found = likelihood_ratio_share(counts=counts, **question)

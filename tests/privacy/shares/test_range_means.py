@@ -57,7 +57,7 @@ def test_the_mean_is_found_behind_refusals_and_people_not_asked(
     st.floats(0.1, 100),
     st.booleans(),
 )
-def test_the_mean_s_interval_is_the_share_s_in_the_question_s_unit(
+def test_the_interval_of_the_mean_is_that_of_the_share_in_the_unit_of_the_question(
     counts: list[int], minimum: float, width: float, fixed_end: bool
 ) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=len(counts), flips=25)

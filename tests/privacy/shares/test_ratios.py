@@ -46,7 +46,7 @@ def test_if_both_intervals_hold_so_does_that_of_the_ratio(
         assert low - 1e-12 <= part / whole <= high + 1e-12
 
 
-def test_where_perhaps_nobody_answered_nothing_can_be_told() -> None:
+def test_if_possibly_nobody_answered_the_interval_is_everything() -> None:
     assert ratio_of_shares(part=(0.2, 0.3), whole=(0.0, 0.1)) == (0, 1)
     assert ratio_of_shares(part=(0.0, 0.0), whole=(0.0, 0.0)) == (0, 1)
     assert ratio_of_shares(part=(0.4, 0.5), whole=(0.1, 0.2)) == (1, 1)
@@ -144,7 +144,7 @@ def test_without_noise_the_standard_error_is_that_of_a_share_among_those_who_ans
 
 
 @given(st.floats(-1, 2), st.integers(-1000, 2000).map(lambda n: n / 1000), fractions, fractions)
-def test_there_is_no_ratio_to_nobody_and_never_a_negative_error(
+def test_an_empty_whole_has_no_ratio_and_errors_are_never_negative(
     part: float, whole: float, part_error: float, whole_error: float
 ) -> None:
     found = nested_ratio(

@@ -1,4 +1,4 @@
-"""Standard errors are what repeated surveys spread: known truth, public functions only.
+"""Standard errors equal the spread of repeated surveys: known truth, public functions only.
 
 The spread of n replicates is itself known to 1 / sqrt(2 n): 3.5 % where there are fewest, 400.
 """

@@ -130,7 +130,7 @@ def test_two_points_behind_a_refusal_are_a_conditional_share(counts: list[int]) 
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.integers(0, 200), min_size=3, max_size=3).filter(any), st.integers(2, 45))
-def test_of_three_points_the_ends_are_where_the_profile_falls_by_half_of_the_quantile(
+def test_with_three_points_the_profile_falls_by_half_the_quantile_at_the_ends(
     counts: list[int], flips: int
 ) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=3, flips=flips)
@@ -198,7 +198,7 @@ def log_wealth(case: dict[str, Any], mean: float) -> float:
 @pytest.mark.slow
 @settings(deadline=None)
 @given(cases(), st.sampled_from([0.5, 0.95, 0.999]))
-def test_the_sequence_ends_where_bets_have_won_as_much_as_the_level_asks(
+def test_at_the_ends_of_the_sequence_bets_reach_the_limit_of_the_level(
     case: dict[str, Any], level: float
 ) -> None:
     found = estimate_scale_mean(**case, fixed_end=False, level=level)
@@ -217,7 +217,7 @@ def test_the_sequence_ends_where_bets_have_won_as_much_as_the_level_asks(
 @pytest.mark.slow
 @settings(deadline=None)
 @given(cases(), st.integers(0, 100))
-def test_no_mean_outside_of_the_sequence_s_interval_is_kept(
+def test_every_mean_outside_the_interval_of_the_sequence_is_rejected(
     case: dict[str, Any], hundredth: int
 ) -> None:
     found = estimate_scale_mean(**case, fixed_end=False)
@@ -275,7 +275,7 @@ def test_a_higher_level_gives_a_wider_interval_within_the_scale(
 
 
 @both_ends
-def test_where_nobody_seems_to_have_answered_there_is_no_mean(fixed_end: bool) -> None:
+def test_without_a_positive_share_of_answers_there_is_no_mean(fixed_end: bool) -> None:
     for counts in ([150, 160, 155, 150, 150, 600], [0, 0, 0, 0, 0, 3], [1, 0, 0, 0, 0, 40]):
         found = estimate_scale_mean(
             counts=counts, mechanism=SIX, points=ONE_TO_FIVE, fixed_end=fixed_end
@@ -285,7 +285,7 @@ def test_where_nobody_seems_to_have_answered_there_is_no_mean(fixed_end: bool) -
 
 
 @both_ends
-def test_perhaps_nobody_answered_and_every_mean_may_be_true(fixed_end: bool) -> None:
+def test_if_possibly_nobody_answered_every_mean_may_be_true(fixed_end: bool) -> None:
     found = estimate_scale_mean(
         counts=[24, 24, 26, 27, 26, 72],
         mechanism=SIX,
@@ -350,7 +350,7 @@ def test_means_beyond_the_scale_are_a_contradiction_while_watching() -> None:
         ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_impossible_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
     usual = {"counts": [5] * 5, "mechanism": FIVE, "points": ONE_TO_FIVE, "fixed_end": True}
     with pytest.raises(ValueError) as refused:
         estimate_scale_mean(**{**usual, **arguments})

@@ -72,7 +72,7 @@ def test_shares_outside_the_unit_interval_are_not_clipped() -> None:
 
 
 @pytest.mark.slow
-def test_post_stratification_corrects_a_skewed_sample_and_knows_its_error() -> None:
+def test_post_stratification_corrects_a_skewed_sample_and_its_error_is_right() -> None:
     # Two strata of equal size, true shares .1 and .5, but 80 % of reports from the first.
     size = 20_000
     numbers, truth = np.array([1600, 400]), np.array([0.1, 0.5])
