@@ -9,8 +9,13 @@ from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
 from aggregator.comparisons.analysis import analyse_table
-from aggregator.comparisons.indicators import cross_tabulate_indicators, find_indicators
-from aggregator.comparisons.stored import write_result
+from aggregator.comparisons.indicators import (
+    cross_tabulate_indicators,
+    find_indicators,
+    list_indicators,
+)
+from aggregator.comparisons.standing import is_of_survey
+from aggregator.comparisons.stored import UnreadableResult, read_result, write_result
 from aggregator.models import Comparison
 from aggregator.upkeep.verification.batches import StoredBatch
 from aggregator.upkeep.verification.differences import Difference, agree, name_wave
@@ -25,15 +30,17 @@ COMPARISON_TOLERANCE = 1e-9
 class OpenComparison:
     """A finished comparison whose batches are being counted again.
 
-    Tables are computed again. Regressions and all pairs would take minutes; for them only the
-    number of reports is checked.
+    Tables are computed again. Regressions and all pairs would take minutes; for them only the names
+    and the number of reports are checked.
     """
 
     def __init__(self, row: Comparison, manifest: Manifest) -> None:
         self._row, self._columns = row, Columns.of(manifest)
         self.through_batch = row.through_batch
-        self._indicators = find_indicators(manifest, row.names)
-        self._is_table = row.kind == Comparison.Kind.TABLE
+        self._manifest = manifest
+        self._has_known_names = is_of_survey(row, manifest)
+        self._indicators = find_indicators(manifest, row.names) if self._has_known_names else []
+        self._is_table = self._has_known_names and row.kind == Comparison.Kind.TABLE
         # Where some were not asked, a regression counts fewer reports than there are.
         self._has_total = row.kind == Comparison.Kind.PAIRS or not self._columns.mask_count
         self._counts: NDArray[np.int64] = np.zeros(
@@ -51,13 +58,7 @@ class OpenComparison:
             )
 
     def check(self, wave: Wave, reports: int) -> Iterator[Difference]:
-        stored = self._row.result or {}
-        if self._is_table:
-            result = analyse_table(indicators=self._indicators, counts=self._counts)
-            right = agree(stored, write_result(result), COMPARISON_TOLERANCE)
-        else:
-            right = stored.get("n") == reports or not self._has_total
-        if not right:
+        if not self._is_right(reports):
             yield Difference(
                 kind="comparison",
                 where=f"{name_wave(wave)}, comparison {self._row.pk} ({self._row})",
@@ -68,3 +69,14 @@ class OpenComparison:
                     "be requested again."
                 ),
             )
+
+    def _is_right(self, reports: int) -> bool:
+        if self._is_table:
+            result = analyse_table(indicators=self._indicators, counts=self._counts)
+            return agree(self._row.result, write_result(result), COMPARISON_TOLERANCE)
+        names = [indicator.name for indicator in list_indicators(self._manifest)]
+        try:
+            stored = read_result(self._row.kind, self._row.result, indicators=names)
+        except UnreadableResult:
+            return False
+        return self._has_known_names and (stored.n == reports or not self._has_total)

@@ -245,6 +245,17 @@ def change_a_table() -> None:
     table.save(update_fields=["result"])
 
 
+def rename_a_question_of_a_table() -> None:
+    Comparison.objects.filter(kind=Comparison.Kind.TABLE).update(questions="q1,q99")
+
+
+def add_an_unknown_name_to_all_pairs() -> None:
+    pairs = Comparison.objects.get(kind=Comparison.Kind.PAIRS)
+    assert pairs.result is not None
+    pairs.result["mystery"] = 1
+    pairs.save(update_fields=["result"])
+
+
 def change_the_reports_of_all_pairs() -> None:
     pairs = Comparison.objects.get(kind=Comparison.Kind.PAIRS)
     assert pairs.result is not None
@@ -276,6 +287,8 @@ CHANGES: list[tuple[Callable[[], None], list[tuple[str, str]]]] = [
     (change_the_manifest, [("wave", "the manifest differs from the one")]),
     (empty_the_manifest, [("wave", "the manifest cannot be read")]),
     (change_a_table, [("comparison", r"comparison \d+ \(Two questions: q1,q2\): its figures")]),
+    (rename_a_question_of_a_table, [("comparison", r"\(Two questions: q1,q99\): its figures")]),
+    (add_an_unknown_name_to_all_pairs, [("comparison", r"\(All pairs: all\): its figures")]),
     (change_the_reports_of_all_pairs, [("comparison", r"\(All pairs: all\): its figures")]),
 ]
 
