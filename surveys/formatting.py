@@ -1,4 +1,4 @@
-"""How numbers and moments look on every page; the only place that formats them."""
+"""Formats of numbers, moments and lists on every page; nothing else formats them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def epsilon(value: float) -> str:
 
 
 def odds_factor(value: float) -> str:
-    """By how much the odds of a guess can change at this ε, never below the true factor."""
+    """How much the odds of a guess can change at this ε, never below the true factor."""
     if value > math.log(1_000_000):
         return "more than a million"
     factor = math.exp(value)
@@ -44,7 +44,7 @@ def moment(value: datetime) -> str:
 
 
 def strength(flips: int | str, symbols: int | None = 2) -> Strength:
-    """The strength of a question with so many codes; None if that is not known yet."""
+    """The strength of a question with this many codes; None if not known yet."""
     return describe_strength(int(flips), symbols=symbols)
 
 
@@ -54,7 +54,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def points(share: float, digits: int = 0) -> str:
-    """0.322 as 32, for where the % sign stands elsewhere."""
+    """0.322 as 32, where the % sign is written elsewhere."""
     text = f"{100 * share:.{digits}f}"
     if float(text) == 0:
         text = text.lstrip("-")  # nothing is minus zero per cent

@@ -1,7 +1,7 @@
 """Surveys under construction and the waves they were launched as.
 
 A survey is a draft until its first wave exists. A wave owns the frozen manifest and the
-state; nothing about a launched wave but its state and how it ended ever changes.
+state. After the launch only the wave's state and its ending change.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ class Survey(models.Model):
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
     cap = models.PositiveIntegerField(null=True, blank=True)
-    # In which it is written; respondents' pages speak it too, unless they choose a translation.
+    # The author's language. Respondents' pages use it too, unless they choose a translation.
     language = models.CharField(max_length=10, default="en", choices=LANGUAGES)
-    # Read once a code was sent.
+    # Shown after a code was sent.
     closing_message = models.TextField(max_length=1000, blank=True)
-    # A button, and Shift three times, that leave the respondents' pages at once.
+    # A button, or Shift three times, leaves the respondents' pages at once.
     quick_exit = models.BooleanField(default=True)
-    # Yes-no questions may also be answered with two coins: without scripts, and on paper.
+    # Whether yes/no questions may also be answered with two coins: without JavaScript, on paper.
     coins = models.BooleanField(default=False)
-    # Ask each person only so many blocks of questions, drawn by their browser; None for all.
+    # How many blocks of questions each person is asked, drawn by the browser; None for all.
     drawn = models.PositiveSmallIntegerField(null=True, blank=True)
     # Fielded by `manage.py demo`, on published data whose true shares are known.
     demo = models.BooleanField(default=False, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    # What an author decides besides the title and the dates, which pass.
+    # What an author decides, except the title and the dates, which a copy does not keep.
     SETTINGS = (
         "introduction",
         "minimum_batch",
@@ -123,17 +123,17 @@ class Question(models.Model):
     position = models.PositiveSmallIntegerField()
     type = models.CharField(max_length=16, choices=Type.choices, default=Type.YES_NO)
     text = models.CharField(max_length=MAX_QUESTION_LENGTH)
-    # Strength: of 100 people with one of two answers, how many send the other one's code.
+    # Strength: of 100 people with one of two answers, how many send the other answer's code.
     flips = models.PositiveSmallIntegerField(default=25)
-    # Texts to choose from: of one of several, select several and groups.
+    # Texts to choose from, for types whose answers the author writes.
     options: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
-    # Of a number, and the first and last point of a scale.
+    # The range of a number; the first and last point of a scale.
     minimum = models.IntegerField(null=True, blank=True)
     maximum = models.IntegerField(null=True, blank=True)
     unit = models.CharField(max_length=40, blank=True)
     low_label = models.CharField(max_length=100, blank=True)
     high_label = models.CharField(max_length=100, blank=True)
-    # Of select several: choose at most so many.
+    # For select several: the most options a person may choose.
     limit = models.PositiveSmallIntegerField(null=True, blank=True)
     # The question asked after Yes, packed into the same symbol.
     follow_up = models.CharField(max_length=MAX_QUESTION_LENGTH, blank=True)
@@ -143,7 +143,7 @@ class Question(models.Model):
     # items of a select several by "key_item".
     rule: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True, blank=True)
 
-    # All that an author decides about a question; its place is changed by moving it.
+    # Everything that an author decides about a question, except its place.
     CONTENT = (
         "type",
         "text",
@@ -174,7 +174,7 @@ class Question(models.Model):
                 condition=~models.Q(text=""), name="surveys_question_text_present"
             ),
             models.CheckConstraint(
-                # Without the first two, nothing would be below nothing, which SQL lets pass.
+                # Without the first two conditions, NULL < NULL would pass in SQL.
                 condition=~models.Q(type__in=["number", "scale"])
                 | models.Q(
                     minimum__isnull=False,
@@ -187,7 +187,7 @@ class Question(models.Model):
                 condition=~models.Q(type__in=["declared", "information"]) | models.Q(refusal=False),
                 name="surveys_question_unprotected_without_refusal",
             ),
-            # That it was not asked would be sent in clear, and tell the answer it hangs on.
+            # A rule would reveal another answer, because "not asked" would be sent unscrambled.
             models.CheckConstraint(
                 condition=~models.Q(type="declared") | models.Q(rule__isnull=True),
                 name="surveys_question_declared_without_rule",
@@ -210,7 +210,7 @@ class Question(models.Model):
 class Translation(models.Model):
     """A survey's words in another language, by the words they translate.
 
-    Whoever rewords a question has not translated it yet; one who moves an answer has.
+    A reworded question needs a new translation; a moved answer keeps its translation.
     """
 
     survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="translations")
@@ -267,14 +267,14 @@ class Wave(models.Model):
 
     survey = models.ForeignKey(Survey, on_delete=models.PROTECT, related_name="waves")
     number = models.PositiveIntegerField()
-    # A stratum of its own, with its own manifest, reports, batches and snapshots.
+    # Each mode has a separate wave, with its own manifest, reports, batches and snapshots.
     mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.ELECTRONIC)
     state = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
     ending = models.CharField(max_length=16, choices=Ending.choices, blank=True, default="")
     # The exact bytes that were hashed and are served; never re-serialized.
     manifest = models.BinaryField()
     manifest_hash = models.BinaryField(max_length=32, unique=True)
-    # By language, the exact JSON whose hash the manifest names.
+    # The exact JSON whose hash the manifest names, by language.
     words: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
     # Copies of what the manifest says, for constraints and for the intake's one query.
     minimum_batch = models.PositiveIntegerField()
@@ -327,7 +327,7 @@ class Wave(models.Model):
 
     @property
     def manifest_hash_hex(self) -> str:
-        """As in /m/HASH.json and as sha256sum prints it."""
+        """In hex, as in /m/HASH.json and as sha256sum prints it."""
         return bytes(self.manifest_hash).hex()
 
     @property
@@ -335,7 +335,7 @@ class Wave(models.Model):
         return self.state == self.State.OPEN
 
     def accepts_at(self, now: datetime) -> bool:
-        """Whether a new report would be taken at this moment."""
+        """Whether a new report is accepted at this moment."""
         return (
             self.is_open
             and (self.opens_at is None or now >= self.opens_at)

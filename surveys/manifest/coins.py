@@ -1,7 +1,7 @@
-"""What is asked of those who toss two coins themselves: without scripts, or on paper.
+"""The manifest for people who toss two coins themselves, without JavaScript or on paper.
 
-They are a stratum with a manifest of its own. How they answer is known (it is a wave of its
-own) and chosen before answering, so it is outside of ε; their reports are estimated apart.
+Their wave is separate, so everyone knows how they answered. People choose the way before they
+answer, so ε does not cover that choice. Their reports are estimated separately.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from surveys.manifest.modes import Mode
 
 
 def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
-    """Say what would be frozen beside the browsers' manifest; None if nothing is asked this way.
+    """Derive the coins' manifest from the browsers'; None if no question is asked this way.
 
-    The number of people that ends the browsers' wave ends this one with it. Nothing is drawn at
-    random here: everybody is asked all of it.
+    The number of people that ends the browsers' wave ends this wave too. There is no random
+    subset: everyone is asked all questions.
     """
     if not manifest.coin_questions:
         return None

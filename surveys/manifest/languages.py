@@ -23,7 +23,7 @@ _RIGHT_TO_LEFT = ("ar",)
 
 
 def language_tag(language: str) -> str:
-    """As the lang attribute spells it."""
+    """The language as the lang attribute spells it."""
     return _TAGS.get(language, language)
 
 
@@ -44,9 +44,9 @@ def negotiate(header: str, offered: Collection[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceText:
-    """Words that an author wrote, and where they first stand: "Question 3, answer 2".
+    """Words that an author wrote, and where they first appear: "Question 3, answer 2".
 
-    `kinds` are the fields of a survey or a question that hold them, one for each place.
+    `kinds` are the fields of a survey or a question that contain them, one for each place.
     """
 
     place: str
@@ -55,7 +55,7 @@ class SourceText:
 
 
 def list_texts(manifest: Manifest) -> list[SourceText]:
-    """What an author must translate, in the order of the survey; the same words only once."""
+    """What an author must translate, in survey order; the same words only once."""
     found: dict[str, SourceText] = {}
     for kind, place, text in _walk(manifest):
         if text in found:
@@ -90,9 +90,9 @@ def list_missing(manifest: Manifest, texts: Mapping[str, str]) -> list[SourceTex
 
 
 def write_words(manifest: Manifest, *, language: str, texts: Mapping[str, str]) -> str:
-    """The words of one more language as they are frozen: JSON, by the words they translate.
+    """The words of another language as they are frozen: JSON, by the words they translate.
 
-    They are those of the author that are still used, and our own.
+    They are the author's words that are still used, and our own.
     """
     words = {
         source.text: texts[source.text]
@@ -108,7 +108,7 @@ def write_words(manifest: Manifest, *, language: str, texts: Mapping[str, str]) 
 
 
 def hash_words(words: str) -> str:
-    """As the manifest names them, so that browsers can tell."""
+    """The hash by which a manifest names these words, so that browsers can check them."""
     return encode_base64url(hashlib.sha256(words.encode()).digest())
 
 
@@ -153,5 +153,5 @@ def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifes
 
 
 def name_language(language: str) -> str:
-    """In English, as on all pages of researchers: zh-hans is Simplified Chinese."""
+    """The English name, as on all pages for researchers: zh-hans is Simplified Chinese."""
     return str(get_language_info(language)["name"])

@@ -34,14 +34,14 @@ class Manifest:
     closes: datetime | None
     cap: int | None
     questions: tuple[ManifestQuestion, ...]
-    # Each person is asked only so many blocks of questions; None if all.
+    # How many blocks of questions each person is asked; None for all.
     drawn: int | None = None
     closing_message: str = ""
     quick_exit: bool = False
-    # Whether yes-no questions may also be answered with two coins, as a stratum of its own.
+    # Whether yes/no questions may also be answered with two coins, in a separate wave.
     coins: bool = False
     mode: Mode = Mode.ELECTRONIC
-    # Of every other language, the SHA-256 of its words (surveys.manifest.languages), in base64url.
+    # The SHA-256 of the words in each other language, in base64url.
     translations: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class Manifest:
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """Every report's symbols, in the order of the wire."""
+        """The symbols of every report, in the order in which they are sent."""
         blocks = self.blocks
         return tuple(
             symbol
@@ -63,7 +63,7 @@ class Manifest:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Those that respondents can choose, that of the author first."""
+        """The languages that respondents can choose, the author's first."""
         return (self.language, *self.translations)
 
     @property
@@ -80,7 +80,7 @@ class Manifest:
 
     @cached_property
     def blocks(self) -> dict[str, int]:
-        """The block of every protected question: those that rules tie together share one."""
+        """The block of every protected question. Questions that rules tie together share one."""
         block: dict[str, int] = {}
         for question in self.questions:
             if not question.is_protected:
@@ -98,7 +98,7 @@ class Manifest:
 
     @cached_property
     def _question_of(self) -> dict[str, ManifestQuestion]:
-        """By the names that rules use: of questions, and of items of "select several"."""
+        """Questions by the names that rules use: of questions, and of items."""
         return {
             name: question
             for question in self.questions
@@ -122,15 +122,15 @@ class Manifest:
 
     @property
     def epsilon(self) -> float:
-        """Basic sum over all that one person can be asked, in nats, rounded up: the headline.
+        """The headline: the basic sum over all that one person can be asked, in nats, rounded up.
 
-        Who may toss coins instead of letting the browser draw can choose the dearer way.
+        A person who may toss coins could choose the way that costs more.
         """
         return max(self.drawn_epsilon, self.coin_epsilon)
 
     @property
     def drawn_epsilon(self) -> float:
-        """The same of what this manifest's own questions tell."""
+        """The same for answers in this manifest's own mode."""
         return basic_epsilon(self.ledger, drawn=self.drawn) if self.ledger else 0.0
 
     @cached_property
@@ -145,14 +145,14 @@ class Manifest:
 
     @property
     def coin_epsilon(self) -> float:
-        """What one person tells who tosses coins for all of these questions."""
+        """What a person reveals by tossing coins for all of these questions."""
         coins = [Entry(name=one.name, epsilon=one.epsilon) for one in self.coin_questions]
         return basic_epsilon(coins) if coins else 0.0
 
     def coin_epsilon_of(self, question: ManifestQuestion) -> float:
-        """What one question tells of those who toss coins; 0 if it is not asked that way."""
+        """What one question reveals about people who toss coins; 0 if it is not asked that way."""
         return next((one.epsilon for one in self.coin_questions if one.name == question.name), 0.0)
 
     def statement_epsilon(self, question: ManifestQuestion) -> float:
-        """What all codes together tell about one question: its own and its dependants'."""
+        """What all codes together reveal about one question: its own and its dependants'."""
         return statement_epsilon(self.ledger, question.name)

@@ -1,4 +1,4 @@
-"""Which texts people would take for the same."""
+"""When two texts look the same to people."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import unicodedata
 
 
 def fold(text: str) -> str:
-    """What two texts have in common that people would take for the same."""
+    """Reduce a text so that two texts that look the same to people become equal."""
     shown = (c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c)[0] != "C")
     return " ".join("".join(shown).split()).casefold()

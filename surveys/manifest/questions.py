@@ -12,8 +12,8 @@ from surveys.manifest.names import gate_name, item_name
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.rules import Rule
 
-# A longer scale is told by its mean alone: with k-ary response the distribution of so many points
-# costs several times the people (docs/methods.md, rating scales).
+# A longer scale reports only its mean: with k-ary response the distribution of that many points
+# needs several times as many people (docs/methods.md, rating scales).
 MOST_POINTS_WITH_SHARES = 7
 REFUSED_TEXT = "Prefer not to say"
 NONE_TEXT = "None of these"  # the page's own choice under "select several"
@@ -127,19 +127,19 @@ class ManifestQuestion:
 
     @property
     def points(self) -> int:
-        """Whole numbers in the range."""
+        """How many whole numbers are in the range."""
         assert self.minimum is not None
         assert self.maximum is not None
         return self.maximum - self.minimum + 1
 
     @property
     def answers(self) -> int:
-        """Codes that are answers: they come first."""
+        """How many codes are answers; these come first."""
         return 2 if self.has_items or self.is_rounded else len(self.options)
 
     @property
     def refused_code(self) -> int | None:
-        """Of the question's symbol, or of the gate, whose code 0 means answered."""
+        """The code for "prefer not to say" in the question's symbol, or in its gate."""
         return self._first_extra if self.refusal else None
 
     @property
@@ -165,7 +165,7 @@ class ManifestQuestion:
 
     @property
     def k(self) -> int:
-        """Codes of the question's symbol, or of each item's."""
+        """The number of codes of the question's symbol, or of each item's."""
         return 2 if self.has_items else self.answers + self._extras
 
     @property
@@ -174,7 +174,7 @@ class ManifestQuestion:
 
     @cached_property
     def mechanism(self) -> RandomizedResponse:
-        """Of the question's symbol, or of each item's."""
+        """The mechanism of the question's symbol, or of each item's."""
         assert self.threshold is not None
         return RandomizedResponse(symbols=self.k, threshold=self.threshold)
 
@@ -264,7 +264,7 @@ def has_point_shares(type_: str, *, minimum: int | None, maximum: int | None) ->
 
 
 def with_strength(question: ManifestQuestion, *, flips: int) -> ManifestQuestion:
-    """The thresholds that the strength means for the question's numbers of codes."""
+    """The question with the thresholds that this strength gives for its numbers of codes."""
     if not question.is_protected:
         return question
 

@@ -7,9 +7,9 @@ A rule is plain JSON, the same in the database, the manifest and the browser:
     {"any": [rule, …]}            at least one holds
     {"not": rule}                 it does not hold
 
-The answer to a question that was not asked, or that somebody preferred not to give, is none of
-the codes. Only browsers evaluate rules for people; `holds` here does the same for drawn ones
-(client/report/rules.js). In the database questions are named by key, because numbers change.
+A question that was not asked, or not answered, has none of the codes. Only browsers evaluate
+rules for people; `holds` does the same for synthetic respondents (client/report.js). In the
+database rules name questions by key, because numbers change.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_CASES = 20_000
 
 
 def holds(rule: Rule, codes: Mapping[str, int | None]) -> bool:
-    """Say whether a rule holds for these answers; None or nothing stands for no answer."""
+    """Whether a rule holds for these answers; None or a missing name means no answer."""
     if "all" in rule:
         return all(holds(part, codes) for part in rule["all"])
     if "any" in rule:
@@ -45,7 +45,7 @@ def leaves(rule: Rule) -> Iterator[Rule]:
 
 
 def rename(rule: Rule, new_name: Callable[[str], str]) -> Rule:
-    """The same rule with other names; `new_name` raises KeyError for what is unknown."""
+    """The same rule with other names; `new_name` raises KeyError for an unknown name."""
     if "name" in rule:
         return {"name": new_name(rule["name"]), "is": sorted(rule["is"])}
     if "not" in rule:
@@ -59,17 +59,17 @@ def rename(rule: Rule, new_name: Callable[[str], str]) -> Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A question as rules see it: symbols with so many codes each, answered together."""
+    """A question as rules see it: the number of codes of each of its symbols."""
 
     name: str
-    symbols: Mapping[str, int]  # of a "select several", 2 for each item
+    symbols: Mapping[str, int]  # 2 for each item of "select several"
     rule: Rule | None = None
     may_refuse: bool = False
-    at_most: int | None = None  # so many of the items may be 1
+    at_most: int | None = None  # how many of the items may be 1
 
 
 class TooComplex(ValueError):
-    """More cases than are worth trying."""
+    """There are too many cases to try."""
 
 
 @dataclass
@@ -84,10 +84,10 @@ class _Seen:
 
 
 def outcomes(rule: Rule, *, earlier: Sequence[Asked]) -> tuple[bool, bool]:
-    """Say whether a rule can hold, and whether it can fail, for any answers that can be given.
+    """Whether a rule can hold, and whether it can fail, for any answers that people can give.
 
-    Earlier questions bring their own rules: what is never asked together is never answered
-    together. Codes that no condition tells apart are tried once.
+    Earlier questions have rules too: questions that are never asked together are never answered
+    together. Codes that no condition distinguishes are tried once.
     """
     relevant = _with_ancestors(rule, earlier)
     told = [leaf for one in (rule, *(a.rule for a in relevant if a.rule)) for leaf in leaves(one)]
@@ -130,7 +130,7 @@ def _try(
 
 
 def _foresee(rule: Rule, codes: Mapping[str, int | None]) -> bool | None:
-    """Whether a rule holds as far as the codes go; None where that depends on later ones."""
+    """Whether a rule holds for the codes so far; None if that depends on later ones."""
     if "not" in rule:
         inside = _foresee(rule["not"], codes)
         return None if inside is None else not inside
@@ -166,7 +166,7 @@ def _answers(
 
 
 def _kinds(name: str, k: int, told: Sequence[Rule]) -> list[int]:
-    """One code of each kind that the conditions tell apart."""
+    """One code of each group that the conditions distinguish."""
     about = [leaf["is"] for leaf in told if leaf["name"] == name]
     kinds = {tuple(code in chosen for chosen in about): code for code in reversed(range(k))}
     return sorted(kinds.values())

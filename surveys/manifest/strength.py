@@ -1,7 +1,7 @@
-"""What authors choose as the strength of a question, in numbers and in words.
+"""The strength of a question, in numbers and in words.
 
-Strength is given in flips: of 100 people with one answer, how many send the other
-answer's code. ε and every sentence follow from it.
+Authors choose it in flips: of 100 people with one answer, how many send the other answer's
+code. ε and every sentence follow from it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Strength:
 
     @property
     def epsilon(self) -> float:
-        """Of one code; the same for every number of codes, but for rounding."""
+        """ε of one code; apart from rounding the same for every number of codes."""
         mechanism = self.mechanism or RandomizedResponse.from_flips(symbols=2, flips=self.flips)
         return mechanism.epsilon
 
@@ -68,7 +68,7 @@ class Strength:
 
     @property
     def sentence(self) -> str:
-        """What happens to codes, from the mechanism that runs; numbers never promise too much."""
+        """What happens to codes; the numbers never promise more than the mechanism gives."""
         if self.mechanism is None:
             return "How often each other code is sent depends on the number of answers."
         if self._has_two_codes:
@@ -80,7 +80,7 @@ class Strength:
 
 
 def describe_strength(flips: int, *, symbols: int | None = 2) -> Strength:
-    """Describe the strength of a question with so many codes; None if that is open."""
+    """Describe the strength of a question with this many codes; None if not known yet."""
     if symbols is None:
         return Strength(flips=flips, mechanism=None)
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)

@@ -1,4 +1,4 @@
-"""Where a form's error summary links to."""
+"""The targets of the links in a form's error summary."""
 
 from django import template
 from django.forms import BoundField, RadioSelect

@@ -20,5 +20,5 @@ def language_names(codes: Iterable[str]) -> str:
 
 @register.filter
 def own_name(code: str) -> str:
-    """As the speakers of a language call it."""
+    """What the speakers of a language call it."""
     return languages.NAMES[code]

@@ -1,4 +1,4 @@
-"""Static files for pages that must come even when nothing else works."""
+"""Static files for pages that must load even when nothing else works."""
 
 from urllib.parse import urljoin
 

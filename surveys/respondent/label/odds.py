@@ -135,6 +135,11 @@ def _own_odds(question: ManifestQuestion) -> tuple[str, ...]:
                 number,
             )
         return (_("Your number is turned into one of two codes by chance."), sent % times)
+    return (_option_odds(tenths, others=others),)
+
+
+def _option_odds(tenths: int, *, others: int) -> str:
+    number = form_of_tenths(tenths)
     if others == 1:
         sent = ngettext(
             "Whatever you answer, the other answer’s code is sent %(count)s time in 100.",
@@ -147,7 +152,7 @@ def _own_odds(question: ManifestQuestion) -> tuple[str, ...]:
             "Whatever you answer, each other answer’s code is sent %(count)s times in 100.",
             number,
         )
-    return (sent % times,)
+    return sent % {"count": write_tenths(tenths)}
 
 
 def _yes_no_odds(question: ManifestQuestion) -> str:
