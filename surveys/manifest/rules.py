@@ -8,7 +8,7 @@ A rule is plain JSON, the same in the database, the manifest and the browser:
     {"not": rule}                 it does not hold
 
 A question that was not asked, or not answered, has none of the codes. Only browsers evaluate
-rules for people; `holds` does the same for synthetic respondents (client/report.js). In the
+rules for people; `holds` does the same for synthetic respondents (client/report/rules.js). In the
 database rules name questions by key, because numbers change.
 """
 

@@ -109,7 +109,7 @@ class TestLength:
         survey = make_survey(questions=["First?"])
         fill(survey, MOST_SYMBOLS)
         [problem] = find_launch_problems(survey=survey, now=timezone.now())
-        assert problem.startswith("A report would have 3,964 codes, and 3,963 is the most")
+        assert problem.startswith("A report would have 3,964 codes, but the maximum is 3,963.")
         with pytest.raises(NotLaunchable):
             launch_survey(survey=survey)
 
