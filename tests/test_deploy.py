@@ -1,4 +1,4 @@
-"""What deploy/ says: the processes that are tested, and nothing reachable or logged beyond need.
+"""deploy/ runs the tested processes and makes nothing reachable or logged without need.
 
 The servers whose binaries the tests have are started with it; the others' files are read.
 """
@@ -324,7 +324,7 @@ def test_only_the_proxy_may_state_the_client_address() -> None:
     assert headers["X-Forwarded-For"] == "$remote_addr"
     assert headers["X-Forwarded-Proto"] == "$scheme"
     assert headers["Forwarded"] == headers["X-Real-IP"] == '""'
-    # A location with headers of its own would drop all of these.
+    # A location that sets its own headers would drop all of these.
     assert not any("proxy_set_header" in body for body in locations().values())
 
 
@@ -358,7 +358,7 @@ def test_units_come_back_and_stop_gently() -> None:
     for path in UNITS:
         found = unit(path)
         assert found["Restart"] == "always"
-        assert found["StartLimitIntervalSec"] == "0"  # for ever
+        assert found["StartLimitIntervalSec"] == "0"  # never gives up
         assert (found["User"], found["NoNewPrivileges"]) == ("murmur", "yes")
         assert found["LimitCORE"] == "0"
         words = shlex.split(found["ExecStart"])

@@ -33,7 +33,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 
 def converse(*talks: Talk) -> list[bytes]:
-    """Serve while each talk runs on a connection of its own; return what they return."""
+    """Serve while each talk runs on its own connection; return their results."""
 
     async def run() -> list[bytes]:
         listener = socket.create_server(("127.0.0.1", 0))

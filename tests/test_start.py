@@ -1,4 +1,4 @@
-"""What every process imports at its start."""
+"""The modules that every process imports when it starts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(program: str, var: Path) -> str:
 
 @pytest.mark.slow
 def test_a_web_process_never_collects_what_it_loaded(tmp_path: Path) -> None:
-    """That would stop everybody's uploads for a tenth of a second."""
+    """A full collection would stop all uploads for a tenth of a second."""
     assert run(WEB, tmp_path) == "True\n"
 
 

@@ -1,4 +1,4 @@
-"""Who may do what: every route × method × owner, stranger and visitor.
+"""Permissions: every route × method × owner, stranger and visitor.
 
 The routes come from the URLconf. One that is not listed here fails the suite, so a new page
 cannot be forgotten.
@@ -34,7 +34,7 @@ CAST = ("owner", "stranger", "visitor")
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What the three get; `other` holds for every method that is not named."""
+    """The replies to the three people; `other` holds for every method that is not named."""
 
     get: Statuses
     post: Statuses | None = None
@@ -99,7 +99,7 @@ TABLE: dict[str, Row] = {
     "surveys:copy": Row(get=everyone(405), post=own(302), other=everyone(405)),
     "surveys:delete": Row(get=own(200), post=own(302), other=everyone(405)),
     "surveys:plan": Row(get=(200, 200, 302), other=everyone(405)),
-    # the respondent's side: the same for everybody
+    # the respondent's side: the same for everyone
     "surveys:respond": RESPOND,
     "surveys:respond_in": RESPOND,
     "surveys:check": RESPOND,
@@ -141,7 +141,7 @@ TABLE: dict[str, Row] = {
     "aggregator:comparison_csv": RESULTS,
     "aggregator:methods": PUBLIC,
     "aggregator:methods_figure": PUBLIC,
-    # for machines: the same for everybody
+    # for machines: the same for everyone
     "aggregator:healthz": PUBLIC,
     "aggregator:readyz": PUBLIC,
     # the API

@@ -68,7 +68,7 @@ def test_no_account_exists_before_one_is_made() -> None:
 
 
 def test_no_file_holds_a_password_to_start_with() -> None:
-    """scripts/run draws the first password; a default one would be everybody's."""
+    """scripts/run draws the first password; everyone would know a default one."""
     given = re.compile(r"(create_user|create_superuser|set_password)\([^)]*['\"][^'\"@]+['\"]")
     root = Path(settings.BASE_DIR)
     files = [

@@ -127,7 +127,7 @@ def test_the_pause_ends_even_if_attempts_continue(client: Client, person: User) 
         patch.object(cache, "touch", lambda *args, **kwargs: set_again.append(args)),
     ):
         assert sign_in(client).status_code == 429
-    assert set_again == []  # the counter's hour was not started anew
+    assert set_again == []  # the counter's hour did not start again
 
 
 @pytest.mark.slow

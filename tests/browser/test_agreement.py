@@ -41,7 +41,7 @@ ACCEPTS = """async (texts) => {
       return manifest.questions.map(({ block }) => block);
     });
 }"""
-# What the page does, with drawn words from outside.
+# The page's own steps, with random words from outside.
 VISIT = """async (cases) => {
     const { checkManifest } = await import("/report/manifest.js");
     const { drawBlocks, randomizeReport } = await import("/randomize.js");
@@ -152,7 +152,7 @@ def draw_question(
 
 
 def draw_answer(rng: random.Random, question: ManifestQuestion) -> Answer:
-    """What somebody would say if asked, as Python's walk takes it."""
+    """The answers that a person would give, in the form that Python's walk takes."""
     if question.refusal and rng.random() < 0.3:
         return None
     if question.is_rounded:
@@ -268,7 +268,7 @@ def test_blocks_and_the_limit_of_the_total_agree(page: Page) -> None:
 
 
 def test_the_browser_counts_the_largest_total_that_can_be_drawn(page: Page) -> None:
-    """At the limit to a thousandth: so many questions at the smallest T that is refused."""
+    """At the limit to a thousandth: this many questions at the smallest T that is refused."""
     coins = [yes_no(f"q{n}", flips=25) for n in range(1, 20)]
     rng = random.Random(SEED)
     base = draw_manifest(rng)

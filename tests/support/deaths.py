@@ -13,7 +13,7 @@ connection: Any = connections["default"]
 
 
 class Killed(BaseException):
-    """The process is gone: nothing catches this, nobody answers."""
+    """The process is gone: nothing may catch this."""
 
 
 Moment = int | str | None  # the n-th statement, around the commit, or not at all

@@ -46,7 +46,7 @@ async def ask(
 
 
 def call(messages: list[Message], **request: Any) -> tuple[int, dict[str, str], bytes]:
-    """Ask once, of an application of its own; return the reply."""
+    """Send one request to a new application and return the reply."""
 
     async def run() -> list[Message]:
         application = IntakeApplication()

@@ -12,7 +12,7 @@ from tests.support.factories import make_launched_survey
 
 
 def make_wave(*, questions: int = 3, **settings: Any) -> Wave:
-    """Open a survey of so many questions, called "Question 1?" and so on."""
+    """Open a survey with this many questions, called "Question 1?" and so on."""
     texts = [f"Question {number}?" for number in range(1, questions + 1)]
     return make_launched_survey(questions=texts, **settings)
 

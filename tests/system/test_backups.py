@@ -107,7 +107,7 @@ def assert_what_was_left_out_is_named(restored: World, at_least: int) -> None:
     )
     assert restored.query("SELECT count(*) FROM aggregator_raw_report") == [(0,)]
     assert acknowledged >= at_least
-    # At least K are always left out: so many wait in an open wave once anything is sealed.
+    # At least K are always left out, because K wait in an open wave once anything is sealed.
     missing = acknowledged - int(sealed)
     assert missing >= 50
     with pytest.raises(StackError) as found:

@@ -37,7 +37,7 @@ def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     var = tmp_path_factory.mktemp("days")
     (var / "disk").mkdir()
     (var / "clock").write_text("0")
-    # SQLite follows the link and keeps its journal beside the file itself.
+    # SQLite follows the link and keeps its journal next to the real file.
     (var / "murmur.sqlite3").symlink_to(var / "disk" / "murmur.sqlite3")
     clock = {
         "DJANGO_SETTINGS_MODULE": "scripts.stack.clock_settings",

@@ -63,7 +63,7 @@ def waiting_for_locks(target: Target) -> int:
 
 
 def holds_alone(target: Target, wave: int) -> bool:
-    """Whether somebody who closes a wave has the lock that uploads share."""
+    """Whether a closing transaction has the lock that uploads share."""
     query = f"""
         SELECT 1 FROM pg_locks
         WHERE locktype = 'advisory' AND objid = {wave} AND mode = 'ExclusiveLock' AND granted
@@ -136,7 +136,7 @@ def test_a_wave_closed_between_check_and_commit_counts_what_was_checked(
     sender = threading.Thread(target=lambda: replies.append(post(target, body).status_code))
     closer = threading.Thread(target=close, args=(target, survey))
     with psycopg.connect(target.world.database_url) as other:
-        # The report found its wave open and waits, for nobody knows yet whether its id is new.
+        # The report found its wave open and waits until it is known whether its id is new.
         other.execute(
             "INSERT INTO aggregator_spent_id (id, wave_id) VALUES (%s, %s)",
             [first.to_bytes(32, "big"), wave],

@@ -1,4 +1,4 @@
-"""Two machines, each with web, worker and beat and a folder of its own, on one PostgreSQL.
+"""Two machines, each with web, worker, beat and its own folder, on one PostgreSQL.
 
 They share the database, the two Redis servers and the key that signs sessions, nothing else.
 """
@@ -36,7 +36,7 @@ from scripts.stack.world import World
 QUESTIONS = 40
 # The first wave seals nothing, so that its reports can be compared with later copies.
 MINIMUM_BATCHES = (1000, 10, 10, 10, 10)
-# Who sealed is nowhere stored; here a trigger notes the application's name of the connection.
+# No row says who sealed, so a trigger notes the application name of the connection.
 NOTE_WHO_SEALS = """
     CREATE TABLE sealed_by (wave_id bigint, machine text);
     CREATE FUNCTION note_who_seals() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

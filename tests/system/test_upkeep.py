@@ -265,7 +265,7 @@ def stand_still_in_the_middle_of_sealing(twin: World) -> None:
 
 
 def find_sealer(gate: psycopg.Connection[tuple[Any, ...]]) -> str:
-    """What the server process does whose last statement inserts a batch; empty for none."""
+    """The state of the server process whose last statement inserts a batch; empty for none."""
     gate.execute("SELECT pg_stat_clear_snapshot()")  # inside a transaction the view stands still
     row = gate.execute(
         "SELECT CASE WHEN wait_event_type = 'Lock' THEN 'waits' ELSE state END "

@@ -1,4 +1,4 @@
-"""The respondent's pages for everybody: with a screen reader, a keyboard, large or other type."""
+"""The respondent's pages with a screen reader, a keyboard, large type or other fonts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.browser.visit import NEXT, PHONE, SENT, Visitor, press, statu
 from tests.support.factories import make_launched_survey, make_survey
 
 Look = Callable[[str], None]
-# What sticks out of the window or of its own box, or is cut off. Tables may be scrolled.
+# Elements that stick out of the window or their box, or are cut off. Tables may be scrolled.
 FIND_MISFITS = """() => {
     const root = document.scrollingElement;
     const misfits = root.scrollWidth > root.clientWidth ? [`page: ${root.scrollWidth} px`] : [];
@@ -48,7 +48,7 @@ SPACE_OUT = """() => {
       p { margin-block-end: 2em !important; }`);
     document.adoptedStyleSheets = [sheet];
 }"""
-# Who has the focus, and how thick the line around it is. A row is marked in place of its input.
+# The element with the focus, and the width of its outline. A row is marked instead of its input.
 LOOK_AT_FOCUS = """() => {
     const one = document.activeElement;
     const shown = one.closest(".choice") ?? one;

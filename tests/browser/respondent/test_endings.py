@@ -1,4 +1,4 @@
-"""However a visit ends, what is said then can be read by everybody."""
+"""Everyone can read what the page says at the end of a visit, however it ends."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ ENDINGS: dict[str, Callable[[Page], None]] = {
 
 
 class Inspection:
-    """What axe finds on page after page."""
+    """The violations that axe finds on each page."""
 
     def __init__(self) -> None:
         self.faults: dict[str, list[str]] = {}

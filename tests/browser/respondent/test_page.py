@@ -179,7 +179,7 @@ def test_after_submit_going_back_shows_no_answers(visitor: Visitor) -> None:
     page.go_back()
     expect(status(page)).to_have_text(SENT)
     assert page.locator("input").count() == 0
-    # One step further back the survey is left: the history does not tell how many steps it had.
+    # One step further back leaves the survey: the history does not show how many steps it had.
     page.go_back()
     assert page.url == "about:blank"
 

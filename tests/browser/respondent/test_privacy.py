@@ -1,4 +1,4 @@
-"""What leaves the browser and what stays in it does not depend on the answers."""
+"""Requests and storage do not depend on the answers."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_a_later_visit_learns_that_a_code_was_sent(visitor: Visitor) -> None:
         "A code was already sent from this browser"
     )
     assert len(visitor.bodies()) == 1
-    # Another survey is another matter.
+    # This does not hold for another survey.
     other = visitor.open(make_launched_survey(title="Another one"))
     expect(other.get_by_role("button", name="Start")).to_be_visible()
 
@@ -100,7 +100,7 @@ def test_the_browser_waits_as_long_as_the_server_asks(visitor: Visitor, code: in
     assert len(set(visitor.bodies())) == 1
 
 
-# What is drawn after the report was sent for the first time, and how long the page means to wait.
+# The draws after the report was first sent, and how long the page intends to wait.
 DRAWS_AND_WAITS = """
 const draw = crypto.getRandomValues.bind(crypto), send = fetch, later = setTimeout;
 window.waits = [];

@@ -1,4 +1,4 @@
-"""What a frightened respondent can do, and an expert can check: leave, wait, test, take away."""
+"""What a worried respondent can do and an expert can check: leave, wait, test, keep a copy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AGREE = "Send it when I am online again"
 
 @pytest.fixture
 def leaving(visitor: Visitor) -> Visitor:
-    """The neutral page, without asking anybody for it."""
+    """Answers requests for the neutral page, without the network."""
     visitor.context.route(NEUTRAL, lambda route: route.fulfill(body="<h1>Weather</h1>"))
     return visitor
 
@@ -63,7 +63,7 @@ def test_leaving_while_answering_keeps_nothing(leaving: Visitor, way: str) -> No
 
 def test_the_page_is_hidden_in_the_moment_of_leaving(leaving: Visitor) -> None:
     page = leaving.open(make_launched_survey())
-    leaving.context.route(NEUTRAL, lambda route: None, times=1)  # slow: this page stays meanwhile
+    leaving.context.route(NEUTRAL, lambda route: None, times=1)  # slow: this page stays until then
     answer(page, TWO)
     hidden = page.evaluate("""() => {
         document.getElementById("exit").click();
@@ -99,7 +99,7 @@ def test_leaving_during_sending_erases_the_code_and_draws_no_second_one(leaving:
     wave = make_launched_survey()
     page = leaving.open(wave)
     leaving.context.route(REPORTS, lambda route: route.abort(), times=1)
-    # The neutral page is slow: meanwhile nothing of this one may go on.
+    # The neutral page is slow. Until it loads, nothing of this page may go on.
     leaving.context.route(NEUTRAL, lambda route: None, times=1)
     submit(page)
     expect(status(page)).to_contain_text("Not sent yet.")

@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 
 # Playwright's synchronous interface runs an event loop in the thread of the test; the ORM
-# would refuse to work beside it, although nothing here is asynchronous.
+# would refuse to work in that thread, although nothing here is asynchronous.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
 

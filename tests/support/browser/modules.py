@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, Route
 from surveys.respondent.client_files import FOLDER
 from surveys.respondent.joining import strip_module
 
-# A page of its own to import into; every request to it is answered by the test.
+# A separate page to import into; the test answers every request to it.
 ORIGIN = "https://modules.example/"
 Load = Callable[[Mapping[str, str]], Page]
 
@@ -23,7 +23,7 @@ def read_module(name: str) -> str:
 
 @contextmanager
 def loading(browser: Browser) -> Iterator[Load]:
-    """Open blank pages beside which the modules lie; some may have other sources."""
+    """Open blank pages that can import the modules; some modules may have other sources."""
     context = browser.new_context()
 
     def open_page(sources: Mapping[str, str]) -> Page:

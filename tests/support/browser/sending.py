@@ -22,7 +22,7 @@ def submit(page: Page) -> None:
 
 
 def refuse(route: Route, code: int, **headers: str) -> None:
-    """As the intake does, with a problem of its own."""
+    """Refuse as the intake does, with one of its problems."""
     route.fulfill(status=code, headers=headers, body='{"type": "/problems/any"}')
 
 

@@ -25,7 +25,7 @@ from tests.support.browser.live import LiveApplication
 PHONE = {"width": 390, "height": 844}
 NEXT = "Continue"
 SENT = "Your code was sent. You can close this page."
-# A generator that everybody can follow, in place of the browser's own.
+# A predictable generator in place of the browser's own.
 FIXED_RANDOMNESS = """
     let state = %d;
     Crypto.prototype.getRandomValues = (array) => {
@@ -140,5 +140,5 @@ def answer(page: Page, choices: Sequence[str]) -> None:
 
 
 def status(page: Page) -> Any:
-    """The sentence that tells how the sending goes."""
+    """The sentence about the progress of sending."""
     return page.get_by_role("status")

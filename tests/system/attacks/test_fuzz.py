@@ -26,7 +26,7 @@ from scripts.attacks.fuzz.fuzz import MUTATIONS, fuzz
 from scripts.attacks.fuzz.target import QUESTIONS, Target, running_intake
 from scripts.stack.postgres import Postgres
 
-# What a process may grow by, once warm: nothing that arrived is to be kept.
+# How much a warm process may grow; it must keep nothing that arrived.
 MAX_GROWTH_MEGABYTES = 30
 CHECKS: Any = [
     not_a_server_error,
@@ -49,7 +49,7 @@ def at_length(few: int, many: int) -> pytest.MarkDecorator:
 
 @at_length(2_000, 20_000)
 def test_no_spoiled_request_is_accepted_or_does_harm(examples: int, tmp_path: Path) -> None:
-    with running_intake(var=tmp_path) as target:  # of its own: every stored id is compared
+    with running_intake(var=tmp_path) as target:  # a new one, because every stored id is compared
         found = fuzz(target, requests=examples)
     print(found.requests, dict(found.statuses), f"{found.grown_megabytes:.1f} MB")
     assert found.wrong == []

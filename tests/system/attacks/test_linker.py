@@ -1,10 +1,10 @@
-"""A full dump after 10,000 submissions tells nothing; a leaky build is found out.
+"""A full dump after 10,000 submissions links no one; a leaky build is detected.
 
-Twenty runs are twenty waves of one Murmur, 500 people each, who come mixed. A batch is sealed
-from one wave alone, so the waves are twenty experiments; that they share one dump is how an
-installation is. Each guess of the linker is scored batch by batch against the order of
-acknowledgements. A clean build fails here once in a million runs of this test, by the choice of
-ACCEPT; the stated aim, p > .01 over 20 runs, is printed beside it.
+Twenty runs are twenty waves of one Murmur with 500 people each, who arrive in mixed order. A batch
+is sealed from one wave alone, so the waves are twenty experiments. They share one dump, as in a
+real installation. Each guess of the linker is scored batch by batch against the order of
+acknowledgements. By the choice of ACCEPT, a clean build fails here once in a million runs of this
+test; the stated aim, p > .01 over 20 runs, is printed too.
 """
 
 from __future__ import annotations

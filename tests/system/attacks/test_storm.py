@@ -22,10 +22,10 @@ def assert_weathered(outcome: Outcome) -> None:
     print(outcome)
     assert outcome.verdict.is_clean
     assert outcome.surprises == []
-    # Nothing is killed without work in hand; a storm that seldom finds any would be a calm.
+    # Only processes with work are killed; a storm that rarely finds any would be harmless.
     assert outcome.nemesis.missed.total() <= MISSED_SHARE * len(outcome.kills)
     assert not outcome.recovers_slowly
-    # What the network did to requests was really done.
+    # The network really did everything that it can do to requests.
     assert min(outcome.crowd.fates.values()) > 0
     assert outcome.crowd.replays > 0
 
