@@ -237,14 +237,32 @@ def _layers(*, has_truth: bool) -> list[altair.Chart]:
     track = base.mark_rule(color=LINE, yOffset=TRACK).encode(
         x=alt.value(0), x2=alt.value("width"), y=y
     )
-    whiskers = [
+    layers = [track, *_mark_whiskers(base, y, tooltip), _mark_estimate(base, x, y, tooltip)]
+    if has_truth:
+        layers.insert(-1, _mark_truth(base, y))
+    return [*layers, *_texts(base, y)]
+
+
+def _mark_whiskers(
+    base: altair.Chart, y: altair.Y, tooltip: list[altair.Tooltip]
+) -> list[altair.Chart]:
+    import altair as alt
+
+    return [
         # Butt ends: round ones would reach beyond the interval.
         base.mark_rule(strokeWidth=width, color=color, yOffset=TRACK, opacity=1, strokeCap="butt")
         .encode(x=alt.X(f"low{end}:Q"), x2=alt.X2(f"high{end}:Q"), y=y, tooltip=tooltip)
         .transform_filter("isValid(datum.low)")
         for end, width, color in WHISKERS
     ]
-    dot = (
+
+
+def _mark_estimate(
+    base: altair.Chart, x: altair.X, y: altair.Y, tooltip: list[altair.Tooltip]
+) -> altair.Chart:
+    import altair as alt
+
+    return (
         base.mark_point(size=45, strokeWidth=1.5, yOffset=TRACK, opacity=1)
         .encode(
             x=x,
@@ -255,10 +273,6 @@ def _layers(*, has_truth: bool) -> list[altair.Chart]:
         )
         .transform_filter("isValid(datum.estimate)")
     )
-    layers = [track, *whiskers, dot]
-    if has_truth:
-        layers.insert(-1, _mark_truth(base, y))
-    return [*layers, *_texts(base, y)]
 
 
 def _texts(base: altair.Chart, y: altair.Y) -> list[altair.Chart]:
@@ -270,13 +284,13 @@ def _texts(base: altair.Chart, y: altair.Y) -> list[altair.Chart]:
 
     question = base.encode(x=alt.value(0), y=y, text="label:N")
     numbers = base.encode(x=alt.value(on_phone("0", "width")), y=y, text="value:N")
-    label: dict[str, Any] = {
+    label: dict[str, object] = {
         "align": "left",
         "limit": on_phone("width", "width - 135"),
         "yOffset": on_phone("-21", "-12"),
         "color": INK,
     }
-    value: dict[str, Any] = {
+    value: dict[str, object] = {
         "align": on_phone("'left'", "'right'"),
         "yOffset": on_phone("-3", "-12"),
         "color": ACCENT,

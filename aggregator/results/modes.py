@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from aggregator.results.estimate import QuestionResult
 from aggregator.results.results import Results
@@ -19,6 +18,7 @@ from privacy.associations.comparison import (
     compare_groups,
     pool_strata,
 )
+from privacy.mechanism.mechanisms import RandomizedResponse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +31,16 @@ class ModeComparison:
     @cached_property
     def difference(self) -> GroupDifference:
         """Coins less browser, of true answers; for one look."""
-        return compare_groups(**self._counts)
+        return compare_groups(
+            successes=self._successes, totals=self._totals, mechanisms=self._mechanisms
+        )
 
     @cached_property
     def pooled(self) -> PooledShare:
         """One share of both, which only makes sense if they have one."""
-        return pool_strata(**self._counts)
+        return pool_strata(
+            successes=self._successes, totals=self._totals, mechanisms=self._mechanisms
+        )
 
     @property
     def alarms(self) -> tuple[str, ...]:
@@ -45,13 +49,20 @@ class ModeComparison:
         return tuple(name for name, result in found.items() if result.alarm)
 
     @property
-    def _counts(self) -> dict[str, Any]:
-        both = (self.coins, self.browser)
-        return {
-            "successes": [result.shown[0].count for result in both],
-            "totals": [result.total for result in both],
-            "mechanisms": [result.question.mechanism for result in both],
-        }
+    def _modes(self) -> tuple[QuestionResult, ...]:
+        return self.coins, self.browser
+
+    @property
+    def _successes(self) -> list[int]:
+        return [result.shown[0].count for result in self._modes]
+
+    @property
+    def _totals(self) -> list[int]:
+        return [result.total for result in self._modes]
+
+    @property
+    def _mechanisms(self) -> list[RandomizedResponse]:
+        return [result.question.mechanism for result in self._modes]
 
 
 def compare_modes(*, browser: Results, coins: Results) -> Iterator[ModeComparison]:

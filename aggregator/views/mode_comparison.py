@@ -33,6 +33,10 @@ class Line:
     rows: list[EstimateLine]
     warning: str
 
+    @property
+    def title_id(self) -> str:
+        return f"{self.name}-title"
+
 
 @for_owner
 @require_safe
