@@ -117,6 +117,11 @@ REDBOOK = Demo(
 
 # --- every type of question ----------------------------------------------------------------------
 def _add_study_questions(survey: Survey) -> None:
+    _add_questions_on_the_past_month(survey)
+    _add_questions_on_wellbeing(survey)
+
+
+def _add_questions_on_the_past_month(survey: Survey) -> None:
     types = Question.Type
     add_question(
         survey=survey,
@@ -150,6 +155,10 @@ def _add_study_questions(survey: Survey) -> None:
         text="What did you mostly do when you could not sleep?",
         options=["Read or watch something", "Work", "Drink alcohol", "Nothing"],
     )
+
+
+def _add_questions_on_wellbeing(survey: Survey) -> None:
+    types = Question.Type
     add_question(
         survey=survey,
         type=types.SCALE,

@@ -82,57 +82,66 @@ def _check_core_dumps() -> list[CheckMessage]:
     )
 
 
+# --- settings that cannot be meant ----------------------------------------------------------------
+Rule = tuple[str, bool | None, str, str]  # subject, whether it is right, meaning, remedy
+
+
 def check_contradictions(**_kwargs: Any) -> list[CheckMessage]:
     """Settings that no installation can mean; checked before every command."""
-    rules: tuple[tuple[str, bool | None, str, str], ...] = (
-        (
-            f"MURMUR_SWEEP_SECONDS = {settings.SWEEP_SECONDS:g}",
-            settings.SWEEP_SECONDS > 0,
-            "beat would send sweeps without a pause.",
-            "export MURMUR_SWEEP_SECONDS=2",
-        ),
-        (
-            f"MURMUR_PURGE_SECONDS = {settings.PURGE_SECONDS:g}",
-            settings.PURGE_SECONDS >= 0,
-            "a time cannot be negative.",
-            "export MURMUR_PURGE_SECONDS=60",
-        ),
-        (
-            f"MURMUR_REPORTS_PER_MINUTE = {settings.REPORTS_PER_MINUTE}",
-            settings.REPORTS_PER_MINUTE >= 0,
-            "every report would be refused.",
-            "export MURMUR_REPORTS_PER_MINUTE=120",
-        ),
-        (
-            f"MURMUR_REPORTS_PER_SECOND = {settings.REPORTS_PER_SECOND}",
-            settings.REPORTS_PER_SECOND > 0,
-            "no report could be accepted while the limiter is away.",
-            "export MURMUR_REPORTS_PER_SECOND=200",
-        ),
-        (
-            f"MURMUR_BEHIND_PROXY = {settings.BEHIND_PROXY} with MURMUR_HTTPS = {settings.HTTPS}",
-            # Only a warning: load tests imitate a proxy on a machine without TLS.
-            True if settings.HTTPS or not settings.BEHIND_PROXY else None,
-            "Murmur trusts the proxy's X-Forwarded-Proto, yet sends cookies over plain HTTP.",
-            "export MURMUR_HTTPS=true, or MURMUR_BEHIND_PROXY=false if there is no proxy.",
-        ),
-        *(
-            (
-                f"{name} = {url}",
-                not url or url.startswith(("https://", "http://")),
-                "pages link to it, and it is no web address.",
-                f"export {name}=https://…",
-            )
-            for name, url in (
-                ("MURMUR_EXIT_URL", settings.EXIT_URL),
-                ("MURMUR_SOURCE_URL", settings.SOURCE_URL),
-            )
-        ),
-    )
     return [
         message
-        for subject, good, meaning, remedy in rules
+        for subject, good, meaning, remedy in (*_number_rules(), _proxy_rule(), *_address_rules())
         for message in judge(
             messages.CONTRADICTION, subject, good=good, meaning=meaning, remedy=remedy
         )
     ]
+
+
+def _number_rules() -> Iterator[Rule]:
+    yield (
+        f"MURMUR_SWEEP_SECONDS = {settings.SWEEP_SECONDS:g}",
+        settings.SWEEP_SECONDS > 0,
+        "beat would send sweeps without a pause.",
+        "export MURMUR_SWEEP_SECONDS=2",
+    )
+    yield (
+        f"MURMUR_PURGE_SECONDS = {settings.PURGE_SECONDS:g}",
+        settings.PURGE_SECONDS >= 0,
+        "a time cannot be negative.",
+        "export MURMUR_PURGE_SECONDS=60",
+    )
+    yield (
+        f"MURMUR_REPORTS_PER_MINUTE = {settings.REPORTS_PER_MINUTE}",
+        settings.REPORTS_PER_MINUTE >= 0,
+        "every report would be refused.",
+        "export MURMUR_REPORTS_PER_MINUTE=120",
+    )
+    yield (
+        f"MURMUR_REPORTS_PER_SECOND = {settings.REPORTS_PER_SECOND}",
+        settings.REPORTS_PER_SECOND > 0,
+        "no report could be accepted while the limiter is away.",
+        "export MURMUR_REPORTS_PER_SECOND=200",
+    )
+
+
+def _proxy_rule() -> Rule:
+    return (
+        f"MURMUR_BEHIND_PROXY = {settings.BEHIND_PROXY} with MURMUR_HTTPS = {settings.HTTPS}",
+        # Only a warning: load tests imitate a proxy on a machine without TLS.
+        True if settings.HTTPS or not settings.BEHIND_PROXY else None,
+        "Murmur trusts the proxy's X-Forwarded-Proto, yet sends cookies over plain HTTP.",
+        "export MURMUR_HTTPS=true, or MURMUR_BEHIND_PROXY=false if there is no proxy.",
+    )
+
+
+def _address_rules() -> Iterator[Rule]:
+    for name, url in (
+        ("MURMUR_EXIT_URL", settings.EXIT_URL),
+        ("MURMUR_SOURCE_URL", settings.SOURCE_URL),
+    ):
+        yield (
+            f"{name} = {url}",
+            not url or url.startswith(("https://", "http://")),
+            "pages link to it, but it is not a web address.",
+            f"export {name}=https://…",
+        )
