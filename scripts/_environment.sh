@@ -1,4 +1,4 @@
-# Sourced by the commands beside it: makes .venv hold exactly what a requirements file pins.
+# Sourced by the commands in this folder: installs what a requirements file pins into .venv.
 
 stop_with() {
     printf '%s\n' "$1" >&2
@@ -16,7 +16,7 @@ find_python() {
         stop_with "Python's venv module is missing. On Debian, install the package python3-venv."
 }
 
-# prepare FILE: installs FILE into .venv unless that was done already.
+# prepare FILE: installs FILE into .venv unless that has been done already.
 prepare() {
     local file=$1 stamp wanted
     [ -w . ] || stop_with "Murmur cannot write to its folder $PWD. Copy it to one that you own."
@@ -29,10 +29,10 @@ prepare() {
         [ -d .venv ] || "$PYTHON" -m venv .venv || stop_with "The virtual environment could not be made in $PWD/.venv."
         .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$file" ||
             stop_with "Installing $file failed; the lines above say why. Nothing was started."
-        # The other file's stamp may no longer be true of what is installed.
+        # The other file's stamp may no longer describe what is installed.
         rm -f .venv/installed-*
         printf '%s\n' "$wanted" >"$stamp"
-        # What tests need holds all that runs.
+        # The development requirements contain the others.
         [ "$file" = requirements-dev.txt ] && sha256sum requirements.txt | cut -d' ' -f1 >.venv/installed-requirements
     fi
     return 0
