@@ -58,26 +58,9 @@ class PairCounts:
     both: NDArray[np.int64]
     """Symmetric, in the order of `columns`; the diagonal holds the counts of one question."""
 
-    @property
-    def ones(self) -> NDArray[np.int64]:
-        return self.both.diagonal()
-
     def joint(self, first: int, second: int) -> int:
         """Return how many reports show code 1 in both columns; of one column, in that."""
         return int(self.both[self.columns.index(first), self.columns.index(second)])
-
-    def table(self, first: int, second: int) -> NDArray[np.int64]:
-        """Return the cross table of two questions, named by their columns in the batch."""
-        for name, column in (("first", first), ("second", second)):
-            if column not in self.columns:
-                raise ValueError(f"{name} must be one of {list(self.columns)}, got {column!r}")
-        i, j = self.columns.index(first), self.columns.index(second)
-        if i == j:
-            raise ValueError(f"second must differ from first, got {second!r} twice")
-        both = self.both
-        return _two_by_two(
-            total=self.total, first=int(both[i, i]), second=int(both[j, j]), both=int(both[i, j])
-        )
 
 
 class PairCounter:

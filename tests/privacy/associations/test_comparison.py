@@ -330,7 +330,7 @@ def test_pooling_keeps_its_level_and_its_coverage() -> None:
     assert found[0].heterogeneity.degrees_of_freedom == 2
 
 
-# Input that cannot be
+# Bad input
 
 BAD_INPUT = [
     ([1, 2], [10], [COINS, COINS], 0.95, "must have the same length, got 2, 1 and 2"),

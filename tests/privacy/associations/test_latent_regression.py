@@ -330,7 +330,7 @@ def test_a_rare_event_can_be_regressed_on_a_predictor() -> None:
     assert np.isfinite(fit.standard_errors).all()
 
 
-# Input that cannot be
+# Bad input
 
 TWO = np.full((2, 2), 100)
 

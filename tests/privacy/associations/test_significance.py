@@ -236,7 +236,7 @@ def test_no_test_needs_no_adjustment() -> None:
     assert adjust_for_multiplicity([]) == []
 
 
-# Input that cannot be
+# Bad input
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 
-from privacy.associations.maximum_likelihood import log_likelihood_of, maximize_likelihood
 from privacy.associations.tables import (
     MAX_CELLS,
     TableEstimates,
     Variable,
     estimate_table,
     kronecker,
-    prepare_table,
 )
 from privacy.mechanism.drawing import SCALE
 from privacy.mechanism.mechanisms import RandomizedResponse
@@ -175,59 +173,6 @@ def test_the_covariance_is_that_of_repeated_surveys() -> None:
     assert (drift < 5.3 * np.sqrt(variances / surveys)).all()
 
 
-# The constrained maximum
-
-
-@pytest.mark.slow
-def test_em_finds_the_closed_form_for_one_question() -> None:
-    random = np.random.default_rng(3)
-    for _ in range(300):
-        k = int(random.integers(2, 13))
-        mechanism = RandomizedResponse.from_flips(symbols=k, flips=int(random.integers(1, 46)))
-        people = int(10 ** random.uniform(0, 6))
-        shares = random.dirichlet(np.full(k, random.choice([0.1, 1, 10])))
-        counts = [int(count) for count in random.multinomial(people, shares)]
-        found = estimate_table(counts=counts, variables=[Variable.plain(mechanism)])
-        exact = estimate_shares(counts=counts, mechanism=mechanism).joint_shares
-        assert found.joint_shares == pytest.approx(exact, abs=1e-6), counts
-
-
-@pytest.mark.slow
-@settings(deadline=None, max_examples=60)
-@given(tables())
-def test_no_other_table_is_likelier(case: tuple[list[Variable], NDArray[np.int64]]) -> None:
-    variables, counts = case
-    found = estimate_table(counts=counts, variables=variables)
-    gathered, channel = prepare_table(counts=counts, variables=variables)
-    reported = gathered.ravel() / found.total
-    best = found.joint_shares.ravel()
-    # Concavity: the maximum is where no direction to a corner of the simplex leads up.
-    slopes = channel.T @ (reported / (channel @ best))
-    assert found.total * (slopes.max() - 1) < 1e-9 + found.total * 1e-11
-    assert found.log_likelihood == pytest.approx(
-        log_likelihood_of(counts=gathered.ravel(), channel=channel, shares=best)
-    )
-
-
-def test_an_inside_estimate_is_the_maximum_itself() -> None:
-    found = two_by_two()
-    assert (found.joint_shares == found.shares).all()
-    _, channel = prepare_table(counts=found.counts, variables=[PLAIN, PLAIN])
-    by_em, height = maximize_likelihood(counts=found.counts.ravel(), channel=channel)
-    assert by_em == pytest.approx(found.shares.ravel(), abs=1e-6)
-    assert height == pytest.approx(found.log_likelihood, abs=1e-9)
-
-
-@pytest.mark.parametrize("questions", [6, 8])
-def test_tables_of_many_questions_settle(questions: int) -> None:
-    variables = [PLAIN] * questions
-    random = np.random.default_rng(questions)
-    truth = random.dirichlet(np.full(2**questions, 0.1))
-    counts = random.multinomial(4000, joint_channel(variables) @ truth).reshape((2,) * questions)
-    found = estimate_table(counts=counts, variables=variables)
-    assert found.joint_shares.sum() == pytest.approx(1, abs=1e-12)
-
-
 # Categories
 
 
@@ -299,7 +244,7 @@ def test_categories_that_are_no_partition_are_refused(
         Variable(mechanism=THREE, categories=categories, answered=answered)
 
 
-# Input that cannot be
+# Bad input
 
 
 @pytest.mark.parametrize(

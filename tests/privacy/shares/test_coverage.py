@@ -292,7 +292,7 @@ def test_without_reports_the_guaranteed_method_is_chosen() -> None:
     assert choose_fixed_end_method(total=0, level=0.95, **channel(LN3)) == "clopper_pearson"
 
 
-# Refusals
+# Bad input
 
 
 @pytest.mark.parametrize(

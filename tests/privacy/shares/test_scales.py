@@ -331,7 +331,7 @@ def test_means_beyond_the_scale_are_a_contradiction_while_watching() -> None:
     assert behind.low == behind.high == 5
 
 
-# Refusals
+# Bad input
 
 
 @pytest.mark.parametrize(
