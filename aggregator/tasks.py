@@ -67,8 +67,8 @@ def seal_wave(wave_id: int) -> None:
         if batch is None:
             break
         sealed += 1
-        # What arrives meanwhile waits for the next sweep: under load that makes one large
-        # batch every few seconds instead of many of the smallest size.
+        # Reports that arrive now wait for the next sweep: under load that makes one large batch
+        # every few seconds instead of many small ones.
         if batch.wave.is_open and batch.size < MAX_BATCH:
             break
     if sealed:

@@ -55,5 +55,5 @@ class Gatherer(Generic[Item, Result]):
                     future.set_exception(error)
             return
         for (_, future), result in zip(group, results, strict=True):
-            if not future.done():  # its request may have been cancelled meanwhile
+            if not future.done():  # its request may have been cancelled
                 future.set_result(result)

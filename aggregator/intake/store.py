@@ -80,7 +80,7 @@ def record_report(upload: Upload) -> Outcome:
 def record_reports(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
     """Commit a group of reports in one transaction; one result for each, in order.
 
-    After a lost connection the group is tried once more on a new one. Every report has its own
+    After a lost connection the group is tried again on a new one. Every report has its own
     id, so this does no harm even if the first commit went through unnoticed.
     """
     try:

@@ -315,7 +315,7 @@ def test_of_two_messages_to_verify_in_a_night_one_is_acted_on(
         assert len(runs) == expected
 
 
-def test_a_verification_that_died_or_was_done_in_the_future_keeps_nobody_from_the_next() -> None:
+def test_a_verification_that_died_or_has_a_future_time_does_not_block_the_next() -> None:
     now = timezone.now()
     assert claim_verification(now=now)
     assert not claim_verification(now=now + timedelta(hours=11))

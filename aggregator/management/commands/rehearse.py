@@ -28,7 +28,7 @@ from surveys.authoring.errors import SurveyError
 from surveys.models import Survey, Wave
 
 POLL_SECONDS = 0.5
-ANYBODY: list[dict[str, Any]] = [{"share": 1, "answers": {}}]
+ONE_GROUP: list[dict[str, Any]] = [{"share": 1, "answers": {}}]
 
 
 class Command(BaseCommand):
@@ -87,7 +87,7 @@ class Command(BaseCommand):
 
     def _read(self, path: Path | None) -> Any:
         if path is None:
-            return ANYBODY
+            return ONE_GROUP
         try:
             return json.loads(path.read_text())
         except OSError as error:

@@ -96,7 +96,7 @@ class TestForm:
         assert 'lang="en" dir="ltr"' in text
         assert wave.manifest_hash_hex in text
 
-    def test_nothing_of_it_runs_or_follows_anybody(self) -> None:
+    def test_the_pages_run_no_script_and_set_no_cookie(self) -> None:
         wave = make_coins()
         client = sign_in(wave.survey.owner)
         for response in (
@@ -123,7 +123,7 @@ class TestForm:
             for sentence in re.split(r"(?<=[.?!:])\s", text):
                 assert len(sentence.split()) <= 20, sentence
 
-    def test_each_page_has_an_id_of_its_own(self) -> None:
+    def test_each_page_has_its_own_id(self) -> None:
         wave = make_coins()
         assert len({tick(wave)["report"] for _ in range(5)}) == 5
 
@@ -216,7 +216,7 @@ class TestSending:
         assert post(wave, tick(wave, q1=1, q2=0) | {"report": report}).status_code == 200
         assert len(bytes(RawReport.objects.get().id)) == 32
 
-    def test_a_form_of_other_questions_is_shown_anew_without_ticks(self) -> None:
+    def test_a_form_with_other_questions_is_shown_again_without_ticks(self) -> None:
         wave, other = make_coins(), make_coins()
         response = post(wave, tick(other, q1=1, q2=1))
         text = response.content.decode()
@@ -314,7 +314,7 @@ class TestRefusing:
         assert "März 2097" in german
         assert "March" not in german
 
-    def test_questions_that_nobody_can_answer_now_are_not_shown_as_new_ones(self) -> None:
+    def test_questions_that_cannot_be_answered_now_are_not_shown_as_new(self) -> None:
         early = make_coins(opens_at=timezone.now() + timedelta(days=3))
         closed = make_coins()
         unfinished = tick(closed, q1=1)
@@ -401,7 +401,7 @@ def test_the_paper_leads_to_the_form_in_its_own_language(asked: str, query: str)
     assert code.svg_inline(omitsize=True, svgclass="code", lineclass=None) in text
 
 
-def test_an_old_sheet_can_be_told_from_the_form() -> None:
+def test_an_old_sheet_differs_visibly_from_the_form() -> None:
     wave = make_coins()
     for name in ("coins", "paper"):
         response = Client(headers={"host": "localhost"}).get(address(wave, name))

@@ -26,7 +26,7 @@ from tests.support.waves import make_wave
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_commit_that_fails_is_acknowledged_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_commit_is_not_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
     wave = make_wave()
 
     def fail(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:

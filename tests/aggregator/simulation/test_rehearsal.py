@@ -156,7 +156,7 @@ def test_an_answer_that_is_not_offered_is_refused(manifest: Manifest) -> None:
         randomize_answers(manifest, {**complete, "q7": [1, 2, 3]}, random_uint32=lambda: 0)
 
 
-def test_a_rehearsal_is_a_survey_of_its_own(survey: Survey) -> None:
+def test_a_rehearsal_is_a_separate_survey(survey: Survey) -> None:
     wave = open_rehearsal(survey=survey, people=500)
     assert wave.survey_id != survey.pk
     assert (wave.survey.title, wave.cap) == ("Rehearsal of Study", 500)

@@ -240,7 +240,7 @@ def test_one_redis_for_both_is_named(good: Settings) -> None:
     )
 
 
-def test_a_redis_that_tells_nothing_cannot_be_judged(good: Settings) -> None:
+def test_a_redis_that_hides_its_settings_cannot_be_judged(good: Settings) -> None:
     with redis.Redis.from_url(good.LIMITER_URL) as client:
         client.execute_command(
             "ACL", "SETUSER", "murmur", "on", ">secret", "~*", "+@all", "-config"

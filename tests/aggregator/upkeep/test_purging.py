@@ -158,7 +158,7 @@ def test_sqlite_keeps_no_byte_of_a_sealed_report() -> None:
     assert RawReport.objects.filter(wave=wave).count() == 10
 
 
-def test_on_sqlite_a_reader_puts_it_off_and_nobody_waits_for_long() -> None:
+def test_on_sqlite_a_reader_postpones_it_without_long_waits() -> None:
     _, gone = seal_some()
     path = connection.settings_dict["NAME"]
     with closing(sqlite3.connect(path, isolation_level=None)) as reader:
@@ -238,7 +238,7 @@ def test_statistics_hold_no_reports(on_postgresql: Server) -> None:
     assert found == [("wave_id",)]
 
 
-def test_somebody_who_uses_the_table_puts_it_off(on_postgresql: Server) -> None:
+def test_use_of_the_table_postpones_it(on_postgresql: Server) -> None:
     _, gone = seal_some()
     with on_postgresql.connect() as other, other.transaction():
         other.execute("SELECT count(*) FROM aggregator_raw_report")

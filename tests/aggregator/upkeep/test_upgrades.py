@@ -81,7 +81,7 @@ def test_a_starting_worker_logs_what_to_run(caplog: pytest.LogCaptureFixture) ->
     assert "Run manage.py migrate." in caplog.text
 
 
-def test_a_starting_web_process_reports_beside_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_starting_web_process_reports_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     from config import asgi
 
     reported: list[str] = []

@@ -366,7 +366,7 @@ def test_rows_count_as_sorted_by_the_first_question_first() -> None:
 # --- while Murmur runs --------------------------------------------------------------------------
 
 
-def test_what_is_sealed_closed_and_estimated_meanwhile_is_no_difference(
+def test_sealing_closing_and_estimating_during_a_run_make_no_difference(
     wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check = WaveCheck._check_snapshot

@@ -71,7 +71,7 @@ def test_before_the_first_sweep_everything_is_unknown() -> None:
 
 
 @pytest.mark.usefixtures("worked")
-def test_readyz_tells_how_late_work_is() -> None:
+def test_readyz_says_how_late_work_is() -> None:
     remember(7.5)
     remember_younger = DueWork(kind="draw", subject=1, since=timezone.now())
     remember_younger.save()
@@ -122,7 +122,7 @@ def test_a_watchdog_names_what_is_too_old_for_it(
 
 
 @pytest.mark.django_db
-def test_where_nobody_ever_swept_a_watchdog_is_told() -> None:
+def test_the_watchdog_fails_if_no_sweep_ever_ran() -> None:
     status, problem = ask("/readyz?max_age=60")
     assert (status, problem["detail"]) == (503, "No worker has looked for due work yet.")
 
