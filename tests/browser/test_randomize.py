@@ -138,7 +138,7 @@ SMALL_K = [2, 3, 5]
 OTHER_K = [pytest.param(k, marks=pytest.mark.long) for k in (4, *range(6, 17))]
 
 
-@pytest.mark.parametrize("k", SMALL_K + OTHER_K)
+@pytest.mark.parametrize("k", [*SMALL_K, *OTHER_K])
 def test_every_pair_of_small_draws_gives_what_python_gives(load: Load, k: int) -> None:
     """All of u and v for denominators of 16 to 64, every threshold, every symbol."""
     found = {}
