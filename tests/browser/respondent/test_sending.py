@@ -15,6 +15,16 @@ from tests.support.browser.sending import REPORTS, TWO, kept, lose_acknowledgeme
 from tests.support.browser.visit import SENT, Visitor, answer, press, status
 from tests.support.factories import make_launched_survey
 
+# As every release has kept it: under the hash of the manifest.
+KEEP = """(envelope) => new Promise((resolve, reject) => {
+    const opening = indexedDB.open("murmur", 1);
+    opening.onsuccess = () => {
+      const transaction = opening.result.transaction("envelopes", "readwrite");
+      transaction.objectStore("envelopes").put(envelope, envelope.manifest);
+      transaction.oncomplete = resolve;
+      transaction.onabort = reject;
+    };
+})"""
 NOT_SENT = "Not sent yet. Your code stays the same."
 
 
@@ -43,6 +53,18 @@ def test_a_reload_after_a_lost_acknowledgement_sends_the_same_bytes(visitor: Vis
     assert len(visitor.bodies()) == 2
     assert len(set(visitor.bodies())) == 1
     assert RawReport.objects.count() == 1
+
+
+def test_a_report_that_an_earlier_release_kept_is_sent_as_it_is(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    manifest = page.locator("main").get_attribute("data-hash")
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    page.evaluate(KEEP, {"manifest": manifest, "id": "A" * 43, "symbols": "AB"})
+    page.reload()
+    expect(status(page)).to_have_text(SENT)
+    sent = f'{{"format":1,"manifest":"{manifest}","id":"{"A" * 43}","symbols":"AB"}}'
+    assert visitor.bodies() == [sent]
+    assert kept(page) == [{"over": "sent"}]
 
 
 def test_eight_tabs_send_one_report(visitor: Visitor) -> None:
