@@ -1,9 +1,9 @@
-"""The files that a respondent's browser runs, made from the sources in client/.
+"""Makes the files that a respondent's browser loads from the sources in client/.
 
 The stylesheet and the icon are served as they are. Scripts are joined from their modules, without
-comments; the sources are served too, for people who want to read them. All files share one version,
-which follows from their bytes: an address under /r/VERSION/ means the same bytes for ever, so it
-may be cached, and a page never mixes two versions.
+comments; the sources are served too, so that people can read them. All files share one version,
+which is computed from their bytes. An address under /r/VERSION/ always has the same bytes, so it
+may be cached for ever, and a page never mixes two versions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from django.urls import reverse
 from surveys.respondent.joining import SOURCES, join_modules, strip_module
 
 FOLDER = Path(__file__).resolve().parent / "client"
-# Both scripts below import this one, so the self-test runs the very file that scrambles answers.
+# The next two scripts import this one, so the self-test runs the same file that scrambles answers.
 RANDOMIZER = "randomize.js"
 ENTRY = "page.js"
 SELF_TEST = "self-test.js"
@@ -32,7 +32,7 @@ CONTENT_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_TO_READ = "text/plain; charset=utf-8"  # no browser runs it
+_TO_READ = "text/plain; charset=utf-8"  # browsers do not run it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ def compress(content: bytes) -> bytes:
 
 @lru_cache(maxsize=128)
 def squeeze(content: bytes) -> bytes:
-    """The same 4 % smaller and a hundred times slower: for what is read by many."""
+    """Compress 4 % better and a hundred times slower, for files that many people load."""
     compressed: bytes = zopfli.gzip.compress(content)
     return compressed
 
@@ -68,7 +68,7 @@ def client_version() -> str:
 
 @lru_cache(maxsize=1)
 def client_files() -> dict[str, ClientFile]:
-    """What browsers load and then its sources, by name; made once for the life of the process."""
+    """Return the files that browsers load and then the sources, by name. They are made once."""
     files = {
         name: _describe(name, content, squeeze(content), CONTENT_TYPES[Path(name).suffix])
         for name, content in _make_files().items()
@@ -107,7 +107,7 @@ def _read_sources() -> dict[str, bytes]:
 
 @lru_cache(maxsize=1)
 def _make_files() -> dict[str, bytes]:
-    """What lies in the folder itself; modules in the folders below it are parts of scripts."""
+    """Return what is in the folder itself. Modules in its subfolders are parts of the scripts."""
     folder = _read_folder().items()
     return {name: _make(name, content) for name, content in folder if "/" not in name}
 

@@ -1,7 +1,7 @@
-"""Splitting our own JavaScript into tokens, exactly or not at all.
+"""Splits our own JavaScript into tokens and removes comments, exactly or not at all.
 
-This knows the part of the language that the respondent's modules use. It refuses everything else,
-above all a slash that could either divide or begin a regular expression.
+It supports the part of the language that the respondent's modules use. It refuses everything else,
+such as a slash that could either divide or begin a regular expression.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import Enum
 
 
 class UnsupportedScriptError(ValueError):
-    """A module uses a part of the language that this code does not know."""
+    """A module uses a part of the language that is not supported."""
 
 
 class Kind(Enum):
@@ -30,7 +30,7 @@ class Kind(Enum):
 class Token:
     kind: Kind
     text: str
-    depth: int  # how many brackets are open around it
+    depth: int  # the number of brackets that are open around it
 
 
 _COMMENT = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/")
@@ -40,7 +40,7 @@ _PATTERNS = {
     Kind.NUMBER: re.compile(r"\d[\w.]*", re.ASCII),
     Kind.STRING: re.compile(r'"(?:[^"\\\n]|\\[^\n])*"' + r"|'(?:[^'\\\n]|\\[^\n])*'"),
     Kind.TEMPLATE: re.compile(r"[`}](?:[^`\\$]|\\.|\$(?!\{))*(?:`|\$\{)", re.DOTALL),
-    # With the flag v, classes could stand inside classes.
+    # The flag v would allow nested classes.
     Kind.REGEX: re.compile(
         r"/(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*\])+/[dgimsuy]*(?![\w$])", re.ASCII
     ),
@@ -63,14 +63,14 @@ _REFUSED_CHARACTERS = re.compile("[\r\f\v\ufeff\u2028\u2029]")
 
 
 def split_tokens(source: str) -> list[Token]:
-    """Split a module into tokens, whose texts joined are the module again."""
+    """Split a module into tokens. Their texts, joined, are the module."""
     if _REFUSED_CHARACTERS.search(source):
-        raise UnsupportedScriptError("an unusual space or end of a line")
+        raise UnsupportedScriptError("unusual white space or line end")
     return list(_Splitter(source).split())
 
 
 def strip_comments(tokens: Iterable[Token]) -> str:
-    """Write tokens without comments. A line that ended still ends, and words still stand apart."""
+    """Write tokens without comments. Line ends remain, and words stay separate."""
     text, last = "", ""
     for token in tokens:
         text += _strip_gap(token.text, after=last) if token.kind is Kind.GAP else token.text
@@ -94,10 +94,10 @@ class _Splitter:
     def __init__(self, source: str) -> None:
         self.source = source
         self.place = 0
-        self.brackets: list[tuple[str, str]] = []  # those open, each with the word before it
-        self.closed_after = ""  # the word before the pair of brackets that closed last
+        self.brackets: list[tuple[str, str]] = []  # open brackets, each with the token before it
+        self.closed_after = ""  # the token before the last closed pair of brackets
         self.before_last = ""
-        self.last: Token | None = None  # that is no gap
+        self.last: Token | None = None  # gaps do not count
 
     def split(self) -> Iterator[Token]:
         while self.place < len(self.source):
@@ -107,7 +107,7 @@ class _Splitter:
                 self.before_last, self.last = self.last.text if self.last else "", token
             yield token
         if self.brackets:
-            raise UnsupportedScriptError("a bracket that is never closed")
+            raise UnsupportedScriptError("a bracket is never closed")
 
     def _read(self) -> Token:
         kind = self._find_kind()
@@ -141,10 +141,10 @@ class _Splitter:
     def _close(self, bracket: str) -> None:
         opened, self.closed_after = self.brackets.pop() if self.brackets else ("", "")
         if opened not in (_PAIRS[bracket], _IN_TEMPLATE if bracket == "}" else ""):
-            raise UnsupportedScriptError(f"a {bracket} that closes nothing")
+            raise UnsupportedScriptError(f"{bracket} closes nothing")
 
     def _slash_divides(self) -> bool:
-        """Whether a slash here divides; otherwise it begins a regular expression."""
+        """Return whether a slash here divides; otherwise it begins a regular expression."""
         last = self.last
         if last is None:
             return False

@@ -1,8 +1,8 @@
-"""Joining the respondent's modules into the files that browsers load.
+"""Joins the respondent's modules into the files that browsers load.
 
-A joined file holds its modules' own lines, each module after those that it imports. Only comments,
-the lines of import and the word export are left out. Equal sources always give equal bytes. What
-could behave differently after joining is refused.
+A joined file contains the lines of its modules, each module after those that it imports. Only
+comments, import statements and the word export are left out. Equal sources always give equal bytes.
+Code that could behave differently after joining is refused.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from surveys.respondent.javascript import (
 )
 
 ReadSource = Callable[[str], str]  # from the name of a module to its text
-SOURCES = "source/"  # where the modules are served with their comments
+SOURCES = "source/"  # the folder under which the modules are served with their comments
 _IMPORT = re.compile(r'import \{ ((?:[\w$]+ , )*[\w$]+)(?: ,)? \} from "(\.\.?/[\w./-]+)" ;')
 _DECLARING = ("const", "function", "class")
-# Variables at the top would be state of the whole page; a comma there declares a second name.
+# A variable there would be state of the whole page; a comma would declare a second name.
 _REFUSED_AT_TOP = ("let", ",")
-# These give names a meaning that is not followed here.
+# Names in and after these words would need more analysis than is done here.
 _REFUSED = ("eval", "import", "switch", "var", "with")
 
 
 @dataclass(kw_only=True)
 class _Module:
     name: str
-    imports: dict[str, set[str]] = field(default_factory=dict)  # names from each module
+    imports: dict[str, set[str]] = field(default_factory=dict)  # the names taken from each module
     declared: set[str] = field(default_factory=set)  # at the top
     exported: set[str] = field(default_factory=set)
-    used: set[str] = field(default_factory=set)  # words that may mean a name at the top
-    waits: bool = False
+    used: set[str] = field(default_factory=set)  # words that may refer to a name at the top
+    waits: bool = False  # at the top
     text: str = ""  # without comments, imports and the word export
 
 
 def join_modules(entry: str, *, read: ReadSource, apart: frozenset[str] = frozenset()) -> str:
-    """Write an entry and what it needs as one file, which imports the modules that stay apart."""
+    """Write an entry and its imports as one file. It still imports the modules that stay apart."""
     modules = _find_modules(entry, read=read, apart=apart)
     taken: dict[str, set[str]] = {name: set() for name in sorted(apart)}
     for module in modules:
@@ -79,7 +79,7 @@ def _find_modules(entry: str, *, read: ReadSource, apart: frozenset[str]) -> lis
         for imported in module.imports:
             follow(imported)
         if module.waits and name != entry:
-            raise UnsupportedScriptError(f"{name} waits at its top")
+            raise UnsupportedScriptError(f"{name} awaits at its top")
         found[waiting.pop()] = module
 
     follow(entry)
@@ -94,7 +94,7 @@ def _parse(name: str, source: str) -> _Module:
 
 
 def _check_names(modules: list[_Module], taken: dict[str, set[str]]) -> None:
-    """Refuse a word that would mean something else once the modules stand in one file."""
+    """Refuse words that would mean something else in one file."""
     exported = {module.name: module.exported for module in modules} | taken
     tops = {module.name: module.declared for module in modules} | taken
     for module in modules:
@@ -108,24 +108,24 @@ def _check_names(modules: list[_Module], taken: dict[str, set[str]]) -> None:
 
 
 class _Parser:
-    """Reads what a module imports, declares and uses, and leaves out what is not served."""
+    """Reads the names that a module imports, declares and uses, and writes what is served."""
 
     def __init__(self, name: str, tokens: list[Token]) -> None:
         self.module = _Module(name=name)
         self.tokens = tokens
         self.places = [i for i, token in enumerate(tokens) if token.kind is not Kind.GAP]
-        # Empty texts stand before the first and after the last.
+        # Empty texts before the first and after the last.
         self.texts = [*(tokens[i].text for i in self.places), "", ""]
         self.dropped: set[int] = set()
 
     def parse(self) -> _Module:
         start = self._read_imports()
         places = self.places[start:]
-        # So that no line continues the one above it.
+        # Otherwise a line could continue the one above it.
         if not places or self.tokens[places[0]].kind is not Kind.WORD:
-            raise UnsupportedScriptError("it does not begin with a statement")
+            raise UnsupportedScriptError("its first statement must begin with a word")
         if self.tokens[places[-1]].text not in (";", "}"):
-            raise UnsupportedScriptError("its last statement does not end")
+            raise UnsupportedScriptError("its last statement has no end")
         for number in range(start, len(self.places)):
             self._read_token(number)
         kept = set(range(places[0], len(self.tokens))) - self.dropped
@@ -139,7 +139,9 @@ class _Parser:
             end = start + (*self.texts[start:], ";").index(";") + 1
             found = _IMPORT.fullmatch(" ".join(self.texts[start:end]))
             if not found:
-                raise UnsupportedScriptError("an import that is not of names from a module of ours")
+                raise UnsupportedScriptError(
+                    "an import must name what it takes from a module of ours"
+                )
             path = posixpath.join(posixpath.dirname(self.module.name), found[2])
             names = self.module.imports.setdefault(posixpath.normpath(path), set())
             names.update(found[1].split(" , "))
@@ -167,7 +169,7 @@ class _Parser:
     def _drop_export(self, number: int) -> None:
         token, after = self.tokens[self.places[number]], self.texts[number + 1]
         if token.depth or after not in (*_DECLARING, "async"):
-            raise UnsupportedScriptError("an export that is no declaration")
+            raise UnsupportedScriptError("an export must be a declaration")
         self.dropped |= set(range(self.places[number], self.places[number + 1]))
 
     def _declare(self, number: int) -> None:

@@ -1,11 +1,11 @@
-/** A respondent's visit, from the opening page on. */
+/** Runs a respondent's visit, from the opening page to the end. */
 import { openKeeper } from "./report/keeper.js";
 import { Refusal } from "./report/manifest.js";
 import { showDemo } from "./visit/demo.js";
 import { followHistory, go } from "./visit/history.js";
 import { offerExit } from "./visit/leaving.js";
 import { openOutcome } from "./visit/outcome.js";
-import { given } from "./visit/screen.js";
+import { pageData } from "./visit/screen.js";
 import { finish } from "./visit/submitting.js";
 import { loadSurvey } from "./visit/survey.js";
 import { startVisit } from "./visit/visit.js";
@@ -16,7 +16,7 @@ import { say } from "./visit/words.js";
 /** @param {Visit} visit */
 async function begin(visit) {
   offerExit(visit);
-  if (given.mode !== "preview") visit.keeper = await openKeeper(given.hash);
+  if (pageData.mode !== "preview") visit.keeper = await openKeeper(pageData.hash);
   followHistory(visit);
   addEventListener("beforeunload", (event) => {
     if (visit.phase === "submitted" && visit.keeper?.isAtRisk()) event.preventDefault();

@@ -1,15 +1,15 @@
 /**
  * Scrambles answers and does nothing else. In Python: privacy/mechanism/mechanisms.py.
- * A symbol has codes 0 to k-1. Two numbers are drawn for each: the first keeps the code with chance
- * threshold / 2^32, the second says which other code replaces it if not.
+ * A symbol has the codes 0 to k-1. Two numbers are drawn for each symbol: the first keeps the code
+ * with probability threshold / 2^32, the second selects the code that replaces it otherwise.
  *
  * @typedef {object} Channel How one symbol is scrambled.
  * @property {number} k
  * @property {number} threshold
- * @property {number} [minimum] Only for a number, which is rounded to 0 or 1.
+ * @property {number} [minimum] Only for numbers, which are rounded to 0 or 1.
  * @property {number} [maximum]
  *
- * @typedef {object} Rounded A number to be rounded, or the code sent in its place.
+ * @typedef {object} Rounded A number to round, or the code to send instead.
  * @property {number} value
  * @property {number} [missing]
  *
@@ -33,7 +33,7 @@ export function checkWhole(value, least, most) {
 }
 
 /**
- * Refuses what cannot run exactly, or protects nothing.
+ * Throws if a channel cannot run exactly or does not protect.
  * @param {Channel} channel
  */
 export function checkChannel({ k, threshold }) {
@@ -46,7 +46,7 @@ export function checkChannel({ k, threshold }) {
  * @param {RandomUint32} randomUint32
  */
 function drawBelow(n, randomUint32) {
-  // Drawn again from the limit on, or some would come up too often.
+  // Draw again from the limit on; otherwise some results would be too frequent.
   const limit = Math.floor(SCALE / n) * n;
   let v = randomUint32();
   while (v >= limit) v = randomUint32();
@@ -71,7 +71,7 @@ export function randomizeSymbol(symbol, channel, randomUint32) {
 }
 
 /**
- * Rounds to 0 or 1, for the ends of the range, so that the mean is kept.
+ * Rounds a number to 0 or 1, which stand for the ends of its range, so that the mean stays the same.
  * @param {number} value
  * @param {{ minimum?: number, maximum?: number }} range
  * @param {RandomUint32} randomUint32
@@ -83,7 +83,7 @@ export function roundToBit(value, { minimum = 0, maximum = 0 }, randomUint32) {
 }
 
 /**
- * Draws what one person is asked; every set is equally likely.
+ * Draws the blocks that one person is asked. Every set is equally likely.
  * @param {number} blocks
  * @param {number} drawn
  * @param {RandomUint32} randomUint32
@@ -98,9 +98,9 @@ export function drawBlocks(blocks, drawn, randomUint32) {
 }
 
 /**
- * Scrambles every symbol of a report; null, which is not asked, stays null.
+ * Scrambles every symbol of a report. null stays null: the symbol is not asked.
  * @param {Latent[]} latents
- * @param {(Channel | null)[]} channels null where the answer is sent as it is.
+ * @param {(Channel | null)[]} channels null for answers that are sent unscrambled.
  * @param {RandomUint32} randomUint32
  */
 export function randomizeReport(latents, channels, randomUint32) {
@@ -110,7 +110,7 @@ export function randomizeReport(latents, channels, randomUint32) {
     if (latent === null || (!channel && typeof latent === "number")) return latent;
     if (latent === undefined || !channel) throw new RangeError(`${i} has no answer`);
     if (typeof latent === "number") return randomizeSymbol(latent, channel, randomUint32);
-    // Rounded also where the number is missing, so that as many numbers are drawn.
+    // Round even if the number is missing, so that the count of draws is the same.
     const bit = roundToBit(latent.value, channel, randomUint32);
     return randomizeSymbol(latent.missing ?? bit, channel, randomUint32);
   });

@@ -1,6 +1,6 @@
 /**
- * Draws 100,000 times with the module that scrambles answers, for each way in which this survey
- * does so, and compares what came with what should come.
+ * Draws 100,000 times with the module that scrambles answers, for each channel of this survey, and
+ * compares the counts with what is expected.
  */
 import { cryptoUint32, randomizeSymbol } from "./randomize.js";
 import { loadManifest } from "./report/manifest.js";
@@ -9,8 +9,8 @@ import { say } from "./visit/words.js";
 /** @import { Channel } from "./randomize.js" */
 
 const DRAWS = 100_000;
-const TRUTHS = 6; // of a question with many codes, so many are tried
-const FAR = 5; // standard deviations: chance goes so far once in 1.7 million times
+const TRUTHS = 6; // how many true codes to try, at most
+const FAR = 5; // standard deviations; chance exceeds this once in 1.7 million counts
 const page = /** @type {HTMLElement} */ (document.getElementById("self-test"));
 const button = /** @type {HTMLButtonElement} */ (page.querySelector("button"));
 const verdict = /** @type {HTMLElement} */ (page.querySelector("[role=status]"));
@@ -18,7 +18,7 @@ const table = /** @type {HTMLTableElement} */ (page.querySelector("table"));
 const rows = table.tBodies[0];
 
 /**
- * Counts the codes that one true code becomes.
+ * Counts the codes that are drawn for one true code.
  * @param {number} truth
  * @param {Channel} channel
  */
@@ -29,7 +29,7 @@ function countCodes(truth, channel) {
   return seen;
 }
 
-/** Finds every way to scramble, once. */
+/** Lists the different channels of the survey. */
 async function listChannels() {
   const { manifest = "", hash = "" } = page.dataset;
   const { questions } = await loadManifest(manifest, hash);
@@ -44,7 +44,7 @@ async function test() {
   for (const channel of await listChannels()) {
     const kept = channel.threshold / 2 ** 32;
     for (let truth = 0; truth < Math.min(channel.k, TRUTHS); truth += 1) {
-      await new Promise((resolve) => setTimeout(resolve)); // the browser may breathe
+      await new Promise((resolve) => setTimeout(resolve)); // let the browser respond
       countCodes(truth, channel).forEach((seen, code) => {
         const chance = code === truth ? kept : (1 - kept) / (channel.k - 1);
         isFar ||= Math.abs(seen - DRAWS * chance) > FAR * Math.sqrt(DRAWS * chance * (1 - chance));

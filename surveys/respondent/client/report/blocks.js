@@ -1,4 +1,4 @@
-/** Blocks: questions tied by rules, which are drawn for a person together or not at all. */
+/** Finds blocks: questions that rules tie together, so that a person is asked all or none. */
 import { checkWhole } from "../randomize.js";
 import { demand } from "./channels.js";
 import { leaves } from "./rules.js";
@@ -6,7 +6,7 @@ import { leaves } from "./rules.js";
 /** @import { Question } from "./manifest.js" */
 
 /**
- * Numbers the blocks and returns how many there are; checks what the rules name.
+ * Numbers the blocks and returns how many there are. Checks the names in the rules.
  * @param {Question[]} questions
  */
 export function findBlocks(questions) {

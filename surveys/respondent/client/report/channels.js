@@ -1,4 +1,4 @@
-/** How the symbols of a question are scrambled, and how much that gives away. */
+/** Finds how the symbols of a question are scrambled, and what that discloses. */
 import { checkChannel, checkWhole } from "../randomize.js";
 
 /**
@@ -7,7 +7,7 @@ import { checkChannel, checkWhole } from "../randomize.js";
  */
 
 const TYPES = ["yes_no", "choice", "scale", "several", "number", "follow_up", "declared"];
-const MOST_POINTS = 7; // of a scale that is not rounded like a number
+const MOST_POINTS = 7; // longer scales are rounded like numbers
 
 /** @param {boolean} condition */
 export function demand(condition) {
@@ -51,11 +51,11 @@ export function findChannels(question) {
 }
 
 /**
- * Its ε. Only for a question that is scrambled.
+ * Returns ε of a question, which must be scrambled.
  * @param {Question} question
  */
 export function measure({ type, channels, options = [], limit = Infinity }) {
-  // If at most r can be chosen, two answers differ in at most 2r places.
+  // If at most r options can be chosen, two answers differ in at most 2r symbols.
   const equal = type === "several" ? Math.max(0, options.length - 2 * limit) : 0;
   const scrambled = /** @type {Channel[]} */ (channels);
   return scrambled.slice(0, scrambled.length - equal).reduce((sum, { k, threshold }) => {

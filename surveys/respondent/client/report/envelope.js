@@ -1,5 +1,5 @@
 /**
- * The report: one scrambled code for each symbol, and a random name under which a retry is known.
+ * Draws the report: one scrambled code for each symbol, and a random id that identifies retries.
  */
 import { cryptoUint32, randomizeReport } from "../randomize.js";
 import { toBase64url } from "./bytes.js";
@@ -12,7 +12,7 @@ import { walk } from "./walk.js";
  * @import { Answers, Page } from "./walk.js"
  *
  * @typedef {object} Envelope
- * @property {string} manifest Its hash.
+ * @property {string} manifest The hash of the manifest.
  * @property {string} id
  * @property {string} symbols
  */
@@ -20,7 +20,7 @@ import { walk } from "./walk.js";
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /**
- * Finds the truth behind each symbol of a question; undefined cannot be sent.
+ * Finds the true code of each symbol of a question. A code that is undefined cannot be sent.
  * @param {Question} question
  * @param {Codes} codes
  * @param {boolean} isAsked
@@ -32,7 +32,7 @@ export function findLatents(question, codes, isAsked) {
   if (!isDrawn || first === undefined) return channels.map(() => null);
   const isSeveral = type === "several";
   const own = codes[isSeveral ? `${name}_1` : name];
-  // After the answers come the codes of a refusal and of a question not asked.
+  // The codes of answers come first, then those of a refusal and of a question not asked.
   const last = (first?.k ?? 0) - 1;
   const refused = refusal && own === undefined ? last - Number(!!rule) : undefined;
   const missing = isAsked ? refused : last;
@@ -62,7 +62,7 @@ export function drawEnvelope(manifest, questions, pages, answers) {
 }
 
 /**
- * Writes the bytes that are sent: the same at every try.
+ * Writes the body that is sent. Every try sends the same bytes.
  * @param {Envelope} envelope
  */
 export const encode = ({ manifest, id, symbols }) =>

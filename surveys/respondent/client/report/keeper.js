@@ -1,5 +1,5 @@
 /**
- * Keeps the report until it is acknowledged; then only a mark remains. Answers are never kept.
+ * Keeps the report until it is acknowledged, and then only a mark. Answers are never kept.
  * The report is drawn once, even if the survey is open in several tabs.
  */
 import { openStorage } from "./storage.js";
@@ -7,14 +7,14 @@ import { openStorage } from "./storage.js";
 /**
  * @import { Envelope } from "./envelope.js"
  *
- * @typedef {Envelope & { held?: boolean, over?: undefined }} Waiting If `held`, until the person
- *   sends it.
- * @typedef {{ over: string, held?: undefined }} Mark How it ended.
+ * @typedef {Envelope & { held?: boolean, over?: undefined }} Waiting A report. If `held`, it
+ *   waits until the person sends it.
+ * @typedef {{ over: string, held?: undefined }} Mark How the visit ended.
  * @typedef {Waiting | Mark} Kept
  * @typedef {Awaited<ReturnType<typeof openKeeper>>} Keeper
  */
 
-// What is kept has the survey's name with one of these endings.
+// Keys are the hash of the survey followed by one of these.
 const REPORT = "";
 const BLOCKS = " blocks";
 
@@ -23,7 +23,7 @@ export async function openKeeper(survey) {
   const { memory, isLasting, read, write, lock } = await openStorage(survey);
 
   /**
-   * One tab draws; the others find what it drew. Returns whether this tab drew.
+   * Lets one tab draw; the others find its result. Returns whether this tab drew.
    * @param {string} part
    * @param {() => unknown} draw
    */
@@ -50,7 +50,7 @@ export async function openKeeper(survey) {
         const { held, ...envelope } = await read(REPORT);
         if (held) await write(REPORT, envelope);
       }),
-    /** A report may have arrived, so the mark says that there was one. */
+    /** The report may have arrived, so a mark remains. */
     forget: () =>
       lock(async () => {
         await write(BLOCKS, undefined);

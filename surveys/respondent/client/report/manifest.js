@@ -1,6 +1,6 @@
 /**
- * The frozen description of a survey: loaded, compared with its hash and checked. A page asks
- * nothing that would not protect its respondents.
+ * Loads the frozen description of a survey, compares it with its hash and checks it. The page
+ * asks nothing if the survey would not protect its respondents.
  */
 import { checkWhole } from "../randomize.js";
 import { findBlocks } from "./blocks.js";
@@ -34,11 +34,11 @@ import { within } from "./timing.js";
  * @property {number} [limit]
  * @property {string} [follow_up]
  *
- * @typedef {object} Found What follows from the description.
- * @property {(Channel | null)[]} channels One for each symbol; null is sent as it is.
+ * @typedef {object} Found What this page derives from the description.
+ * @property {(Channel | null)[]} channels One for each symbol; null if it is sent unscrambled.
  * @property {number} block -1 if the question is always asked.
  * @property {boolean} isDrawn Whether this person is asked.
- * @property {number} number 0 for a text.
+ * @property {number} number 0 for a text without a question.
  *
  * @typedef {Described & Found} Question
  *
@@ -50,7 +50,7 @@ import { within } from "./timing.js";
  * @property {number} display_minimum
  * @property {Question[]} questions
  * @property {number} [drawn] How many blocks are drawn for each person.
- * @property {number} blocks Found by `checkManifest`.
+ * @property {number} blocks Set by `checkManifest`.
  */
 
 const SMALLEST_BATCH = 10;
@@ -91,7 +91,7 @@ export async function loadManifest(url, promised) {
 }
 
 /**
- * Throws if the manifest is broken or protects too little. Adds channels and blocks to it.
+ * Throws if the manifest is broken or protects too little. Adds its channels and blocks.
  * @param {Manifest} manifest
  */
 export function checkManifest(manifest) {

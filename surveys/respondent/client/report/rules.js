@@ -1,5 +1,5 @@
 /**
- * Rules that say when a question is asked. In Python: surveys/manifest/rules.py.
+ * Rules that decide whether a question is asked. In Python: surveys/manifest/rules.py.
  *
  * @typedef {object} Rule A leaf has `name` and `is`; any other rule has one of the rest.
  * @property {Rule[]} [all]
@@ -8,7 +8,7 @@
  * @property {string} name
  * @property {number[]} is
  *
- * @typedef {Record<string, number | undefined>} Codes What was answered, by the name of the symbol.
+ * @typedef {Record<string, number | undefined>} Codes The codes of the answers, by symbol.
  */
 
 /**

@@ -1,12 +1,12 @@
-/** Sends the report, as the same bytes at every try. */
+/** Sends the report. Every try sends the same bytes. */
 import { encode } from "./envelope.js";
 import { sleep } from "./timing.js";
 
 /**
  * @import { Keeper } from "./keeper.js"
  *
- * @typedef {Record<string, () => void>} Actions Buttons, by the name of their words.
- * @typedef {(name: string, stay?: string, actions?: Actions) => void} Tell
+ * @typedef {Record<string, () => void>} Actions Buttons, by the names of their words.
+ * @typedef {(name: string, stay?: string, actions?: Actions) => void} Announce
  */
 
 const SECONDS_BETWEEN_TRIES = [1, 2, 4, 8, 16];
@@ -15,37 +15,42 @@ const LONGEST_PAUSE = 1800;
 const PATIENCE = 20_000; // milliseconds for one try
 
 /**
- * Returns the bytes if they were sent now.
- * @param {{ keeper: Keeper, intake: string, tell: Tell, other: boolean }} delivery `other` if
+ * Sends the report that is kept. Returns the body if this call sent it.
+ * @param {{ keeper: Keeper, intake: string, announce: Announce, other: boolean }} delivery `other` if
  *   another tab drew the report.
  * @returns {Promise<string | undefined>}
  */
-export async function send({ keeper, intake, tell, other }) {
+export async function send({ keeper, intake, announce, other }) {
   const kept = await keeper.read();
   if (!kept) return undefined;
   if (kept.over !== undefined) {
     const before = other ? "other" : "before";
-    tell(kept.over === "sent" ? before : kept.over);
+    announce(kept.over === "sent" ? before : kept.over);
     return undefined;
   }
   const body = encode(kept);
   const stay = keeper.stay();
   let agreed = false;
   for (let pause = LONGEST_WAIT;; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
-    tell("sending");
-    const { outcome, seconds } = await deliver(keeper, intake, body, () => tell("trying", stay));
+    announce("sending");
+    const { outcome, seconds } = await deliver(
+      keeper,
+      intake,
+      body,
+      () => announce("trying", stay),
+    );
     if (outcome === "sent" || outcome === "closed" || outcome === "refused") {
       await keeper.write({ over: outcome });
     }
     if (outcome !== "later" && outcome !== "early") {
-      tell(outcome === "unfit" ? "refused" : outcome === "sent" && other ? "other" : outcome);
+      announce(outcome === "unfit" ? "refused" : outcome === "sent" && other ? "other" : outcome);
       return outcome === "sent" ? body : undefined;
     }
     agreed ||= await new Promise((resolve) => {
-      tell(outcome, stay, { again: () => resolve(false), agree: () => resolve(true) });
+      announce(outcome, stay, { again: () => resolve(false), agree: () => resolve(true) });
     });
     if (agreed) {
-      tell("agreed", stay);
+      announce("agreed", stay);
       await findChance(Math.max(pause, seconds));
     }
   }
@@ -71,7 +76,7 @@ function findChance(seconds) {
  */
 async function deliver(keeper, url, body, onWaiting) {
   for (let tries = 0;; tries += 1) {
-    // Another tab may have sent it, or the person may have left.
+    // Another tab may have sent the report, or the person may have left.
     const kept = await keeper.read();
     if (kept?.over) return { outcome: kept.over, seconds: 0 };
     const { outcome, seconds } = await post(url, body);
@@ -96,7 +101,7 @@ async function post(url, body) {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body,
-      mode: "cors", // in others, and without a referrer, Firefox names no origin
+      mode: "cors", // in other modes, Firefox sends no origin without a referrer
       credentials: "omit",
       redirect: "error",
       referrerPolicy: "no-referrer",
@@ -112,7 +117,7 @@ async function post(url, body) {
 /** @param {Response} response */
 async function interpret(response) {
   const { ok, status } = response;
-  // Only the intake's own words count: others may come from in between.
+  // Only the intake's own replies count: a server in between may send others.
   const { status: word, type = "" } = await response.json().catch(() => ({}));
   if (ok) return word === "recorded" || word === "already-recorded" ? "sent" : "later";
   if (!type.startsWith("/problems/")) return "later";

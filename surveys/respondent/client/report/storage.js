@@ -1,6 +1,6 @@
 /**
- * The browser's storage of one survey, shared by its tabs. Where it fails, or there is none, this
- * page's memory keeps.
+ * Stores the data of one survey in the browser, for all its tabs. If there is no storage, or it
+ * fails, the memory of this page takes its place.
  */
 import { within } from "./timing.js";
 
@@ -20,7 +20,7 @@ export async function openStorage(survey) {
     read: async (part) => {
       try {
         const reading = database?.transaction(STORE).objectStore(STORE).get(survey + part);
-        // What another tab erased is still known here.
+        // If another tab erased it, this page still remembers.
         if (reading) memory[part] = (await settled(reading)) ?? memory[part];
       } catch {
         database = undefined;
@@ -36,11 +36,11 @@ export async function openStorage(survey) {
       try {
         if (database) await put(database, survey + part, value);
       } catch {
-        database = undefined; // go on from memory
+        database = undefined; // continue with memory
       }
     },
     /**
-     * Acts while no other tab does.
+     * Runs `act` while no other tab does.
      * @template T
      * @param {() => Promise<T>} act
      * @returns {Promise<T>}
@@ -49,7 +49,7 @@ export async function openStorage(survey) {
       try {
         if (database) return await navigator.locks.request(`murmur ${survey}`, act);
       } catch {
-        // go on alone
+        // continue without a lock
       }
       return act();
     },

@@ -1,4 +1,4 @@
-/** Waiting, and giving up. */
+/** Waits, and gives up on what takes too long. */
 import { cryptoUint32 } from "../randomize.js";
 
 /**
@@ -11,7 +11,7 @@ export function sleep(seconds) {
 }
 
 /**
- * Gives up on what hangs.
+ * Rejects if the promise takes too long.
  * @template T
  * @param {number} seconds
  * @param {Promise<T>} promise

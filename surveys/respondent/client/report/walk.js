@@ -1,5 +1,5 @@
 /**
- * The way through a survey: which pages a person sees, and which code each answer has.
+ * Finds the pages that a person sees, and the code of each answer.
  * In Python: aggregator/simulation/respondents.py.
  */
 import { holds, leaves } from "./rules.js";
@@ -8,8 +8,8 @@ import { holds, leaves } from "./rules.js";
  * @import { Option, Question } from "./manifest.js"
  * @import { Codes } from "./rules.js"
  *
- * @typedef {Question & { follows?: string }} Page One question on the screen. A follow-up question
- *   has two pages; the second `follows` the first.
+ * @typedef {Question & { follows?: string }} Page One question on the screen. A question with
+ *   a follow-up has two pages; the second one `follows` the first.
  * @typedef {number | number[] | null} Answer null is "prefer not to say".
  * @typedef {Record<string, Answer>} Answers By the name of the page.
  */
@@ -17,7 +17,7 @@ import { holds, leaves } from "./rules.js";
 /**
  * Marks the questions that this person is asked. A text goes with the questions its rule names.
  * @param {Question[]} questions
- * @param {number[]} [mine] The drawn blocks, if not all are asked.
+ * @param {number[]} [mine] The drawn blocks; without them everything is asked.
  */
 export function markDrawn(questions, mine) {
   /** @type {Set<string>} */
@@ -47,7 +47,7 @@ export function listPages(questions, words) {
 }
 
 /**
- * Finds the open pages and their codes. Answers on other pages are dropped.
+ * Finds the open pages and their codes. Drops the answers on all other pages.
  * @param {Page[]} pages
  * @param {Answers} answers
  */
@@ -61,7 +61,7 @@ export function walk(pages, answers) {
     }
     const answer = answers[name];
     const code = typeof answer === "number" ? answer : undefined;
-    // The two pages of a follow-up question share the codes 0 No, 1 Yes then Yes, 2 Yes then No.
+    // A question with a follow-up has the codes 0 No, 1 Yes then Yes, 2 Yes then No.
     if (follows) codes[follows] = code === undefined ? code : 2 - code;
     else codes[name] = code;
     if (Array.isArray(answer)) {

@@ -1,6 +1,6 @@
-/** The page on which a person checks their answers before they are scrambled. */
+/** Makes the page on which a person checks their answers before they are scrambled. */
 import { make, makeBack, makeButton, makeLink } from "./elements.js";
-import { given } from "./screen.js";
+import { pageData } from "./screen.js";
 import { say } from "./words.js";
 
 /**
@@ -11,17 +11,17 @@ import { say } from "./words.js";
 /**
  * @param {Page[]} asked
  * @param {Answers} answers
- * @param {Survey["own"]} own
+ * @param {Survey["quote"]} quote
  * @param {{ onChange: (name: string) => void, onSubmit: (held: boolean) => void }} actions
  */
-export function makeCheck(asked, answers, own, { onChange, onSubmit }) {
+export function makeCheck(asked, answers, quote, { onChange, onSubmit }) {
   const rows = asked.map((page) => {
     const { name, text, type } = page;
     const again = makeLink(say("change"), () => onChange(name), "again");
-    again.append(make("span", { class: "visually-hidden" }, say("change-what"), own(text)));
-    const chosen = make("dd", {}, ...describe(page, answers[name], own));
+    again.append(make("span", { class: "visually-hidden" }, say("change-what"), quote(text)));
+    const chosen = make("dd", {}, ...describe(page, answers[name], quote));
     if (type === "declared") chosen.append(make("small", {}, say("plain")));
-    return make("div", {}, make("dt", {}, own(text)), chosen, make("dd", {}, again));
+    return make("div", {}, make("dt", {}, quote(text)), chosen, make("dd", {}, again));
   });
   const isMixed = asked.some(({ type }) => type === "declared");
   const hold = makeLink(say("hold"), () => onSubmit(true), "again");
@@ -31,20 +31,20 @@ export function makeCheck(asked, answers, own, { onChange, onSubmit }) {
     make("dl", { class: "checks" }, ...rows),
     make("p", {}, say("check"), isMixed ? ` ${say("mixed")}` : ""),
     makeButton(say("submit"), () => onSubmit(false)),
-    ...(given.mode === "disk" ? [] : [make("p", {}, hold)]),
+    ...(pageData.mode === "disk" ? [] : [make("p", {}, hold)]),
   ];
 }
 
 /**
- * An answer in words.
+ * Puts an answer into words.
  * @param {Page} page
  * @param {Answers[string]} answer
- * @param {Survey["own"]} own
+ * @param {Survey["quote"]} quote
  */
-function describe({ options = [], unit = "" }, answer, own) {
+function describe({ options = [], unit = "" }, answer, quote) {
   if (answer === null) return [say("refusal")];
-  if (!options.length) return [`${answer} `, own(unit)];
+  if (!options.length) return [`${answer} `, quote(unit)];
   const chosen = options.filter(({ code }) => [answer].flat().includes(code));
   if (!chosen.length) return [say("none")];
-  return chosen.flatMap(({ text }, i) => [i ? say("comma") : "", own(text)]);
+  return chosen.flatMap(({ text }, i) => [i ? say("comma") : "", quote(text)]);
 }

@@ -1,4 +1,4 @@
-/** Scrambles an answer to a harmless question 100 times. Nothing of it is kept or sent. */
+/** Scrambles the answer to a harmless question 100 times. Nothing is kept or sent. */
 import { cryptoUint32, randomizeSymbol } from "../randomize.js";
 import { say } from "./words.js";
 

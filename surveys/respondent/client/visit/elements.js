@@ -1,4 +1,4 @@
-/** Elements of the page. Words become text here, never markup. */
+/** Makes the elements of the page. Words become text, never markup. */
 import { say } from "./words.js";
 
 /**
@@ -49,5 +49,5 @@ export const makeBack = () => makeLink(say("back"), () => history.back(), "back"
  * @param {string} title The name of its words.
  * @param {...Node} nodes
  */
-export const fold = (title, ...nodes) =>
+export const makeDetails = (title, ...nodes) =>
   make("details", {}, make("summary", {}, say(title)), ...nodes);

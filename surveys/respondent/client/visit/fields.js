@@ -1,4 +1,4 @@
-/** The fields of a question: choices, a number, or both. */
+/** Makes and reads the fields of a question: choices, a number, or both. */
 import { make } from "./elements.js";
 import { say } from "./words.js";
 
@@ -14,10 +14,10 @@ import { say } from "./words.js";
  * @typedef {object} Fields
  * @property {HTMLElement[]} rows
  * @property {HTMLElement} first
- * @property {() => Answer | string} read Gives the answer, or a sentence that says what is wrong.
+ * @property {() => Answer | string} read Returns the answer, or a sentence that says what is wrong.
  */
 
-const NONE = -1; // none of these
+const NONE = -1; // the value of "None of these"
 
 /**
  * @param {Page} page
@@ -42,11 +42,11 @@ const makeInput = (properties) =>
 
 /**
  * @param {Page} page
- * @param {Answer | undefined} answer What was answered before.
- * @param {Survey["own"]} own
+ * @param {Answer | undefined} answer The earlier answer, if there is one.
+ * @param {Survey["quote"]} quote
  * @returns {Fields}
  */
-export function makeFields(page, answer, own) {
+export function makeFields(page, answer, quote) {
   const { type, minimum = 0, maximum = 0, unit = "", refusal } = page;
   const isNumber = type === "number";
   const choices = listChoices(page);
@@ -56,55 +56,60 @@ export function makeFields(page, answer, own) {
     return makeInput({ type: kind, name: "choice", id: `choice-${i}`, checked });
   });
   const rows = choices.map(({ text, isOwn }, i) =>
-    make("label", { class: "choice" }, boxes[i], isOwn ? own(text) : make("span", {}, text))
+    make("label", { class: "choice" }, boxes[i], isOwn ? quote(text) : make("span", {}, text))
   );
-  // Not all keyboards of digits have a minus.
+  // Some numeric keyboards have no minus sign.
   const inputMode = minimum < 0 ? "text" : "numeric";
-  const line = makeInput({ inputMode, value: `${answer ?? ""}` });
+  const typedField = makeInput({ inputMode, value: `${answer ?? ""}` });
   if (isNumber) {
     const title = make("span", {}, say("number", { minimum, maximum }));
-    rows.unshift(make("label", { class: "number" }, title, line, " ", own(unit)));
+    rows.unshift(make("label", { class: "number" }, title, typedField, " ", quote(unit)));
   }
-  keepAlone(choices, boxes, line);
-  const read = () => readFields(page, choices, boxes, line);
-  const first = isNumber ? line : boxes[0];
+  keepAlone(choices, boxes, typedField);
+  const read = () => readFields(page, choices, boxes, typedField);
+  const first = isNumber ? typedField : boxes[0];
   if (type !== "scale") return { rows, first, read };
   const points = rows.splice(0, rows.length - Number(!!refusal));
   return { rows: [make("div", { class: "scale" }, ...points), ...rows], first, read };
 }
 
 /**
- * "None of these", a refusal and a typed number each stand alone.
+ * Unchecks what cannot be combined: "None of these", a refusal and a typed number exclude the rest.
  * @param {Choice[]} choices
  * @param {HTMLInputElement[]} boxes
- * @param {HTMLInputElement} line
+ * @param {HTMLInputElement} typedField
  */
-function keepAlone(choices, boxes, line) {
+function keepAlone(choices, boxes, typedField) {
   /** @param {number} i */
   const isAlone = (i) => (choices[i].value ?? NONE) === NONE;
   boxes.forEach((box, i) =>
     box.addEventListener("change", () => {
-      line.value = "";
+      typedField.value = "";
       boxes.forEach((other, j) => {
         if (i !== j && box.checked && (isAlone(i) || isAlone(j))) other.checked = false;
       });
     })
   );
-  line.addEventListener("input", () => boxes.forEach((box) => (box.checked = false)));
+  typedField.addEventListener("input", () => boxes.forEach((box) => (box.checked = false)));
 }
 
 /**
  * @param {Page} page
  * @param {Choice[]} choices
  * @param {HTMLInputElement[]} boxes
- * @param {HTMLInputElement} line
+ * @param {HTMLInputElement} typedField
  * @returns {Answer | string}
  */
-function readFields({ type, minimum = 0, maximum = 0, limit = Infinity }, choices, boxes, line) {
+function readFields(
+  { type, minimum = 0, maximum = 0, limit = Infinity },
+  choices,
+  boxes,
+  typedField,
+) {
   const isSeveral = type === "several";
   const chosen = choices.filter((_, i) => boxes[i].checked).map(({ value }) => value);
   if (type === "number" && !chosen.length) {
-    const value = readNumber(line.value);
+    const value = readNumber(typedField.value);
     return value >= minimum && value <= maximum ? value : say("type", { minimum, maximum });
   }
   if (chosen.length > limit) return say("limit", { limit });
@@ -117,7 +122,7 @@ function readFields({ type, minimum = 0, maximum = 0, limit = Infinity }, choice
 
 /** @param {string} text */
 function readNumber(text) {
-  // Keyboards have digits of other scripts, too.
+  // Keyboards can also produce digits of other scripts.
   const digits = text.normalize("NFKC").replace(/[٠-٩۰-۹]/g, (one) => `${one.charCodeAt(0) & 15}`);
   const typed = digits.trim().replace("−", "-");
   return /^-?\d+$/.test(typed) ? Number(typed) : NaN;

@@ -1,9 +1,9 @@
-/** Which step is on the screen. The browser's history holds the numbers of steps only. */
+/** Moves between the steps of a visit. The browser's history contains only their numbers. */
 import { walk } from "../report/walk.js";
 import { makeCheck } from "./check.js";
-import { fold } from "./elements.js";
+import { makeDetails } from "./elements.js";
 import { makeQuestion } from "./question.js";
-import { given, label, opening, show } from "./screen.js";
+import { label, opening, pageData, show } from "./screen.js";
 import { submit } from "./submitting.js";
 import { say } from "./words.js";
 
@@ -14,13 +14,13 @@ import { say } from "./words.js";
  */
 
 /**
- * Goes to a page, or to the next that has no answer.
+ * Goes to the named page, or to the next one without an answer.
  * @param {Visit} visit
  * @param {Survey} survey
  * @param {string} [name]
  */
 export function go(visit, survey, name) {
-  const { open, next } = look(visit, survey);
+  const { open, next } = findOpenPages(visit, survey);
   visit.step += 1;
   visit.trail.length = visit.step;
   visit.trail[visit.step] = name ?? open[next]?.name ?? "check";
@@ -29,47 +29,47 @@ export function go(visit, survey, name) {
 }
 
 /**
- * The open pages, and the place of the first without an answer.
+ * Finds the open pages, and the place of the first one without an answer.
  * @param {Visit} visit
  * @param {Survey} survey
  */
-function look({ answers }, { pages }) {
+function findOpenPages({ answers }, { pages }) {
   const { open } = walk(pages, answers);
   const gap = open.findIndex(({ name }) => answers[name] === undefined);
   return { open, next: gap < 0 ? open.length : gap };
 }
 
 /**
- * Shows a step, or the last in reach.
+ * Shows the current step, or the last one that can be reached.
  * @param {Visit} visit
  */
 function render(visit) {
   const { phase, answers, trail, step, survey } = visit;
   if (!survey || phase !== "answering" || !trail[step]) return show(opening.nodes, opening.title);
-  const { open, next } = look(visit, survey);
+  const { open, next } = findOpenPages(visit, survey);
   const found = open.findIndex(({ name }) => name === trail[step]);
   const place = found < 0 ? next : Math.min(found, next);
   const page = open[place];
   const asked = open.filter(({ number }) => number);
-  const more = label ? [fold("label", label.cloneNode(true))] : [];
+  const more = label ? [makeDetails("label", label.cloneNode(true))] : [];
   if (!page) {
-    const nodes = makeCheck(asked, answers, survey.own, {
+    const nodes = makeCheck(asked, answers, survey.quote, {
       onChange: (name) => go(visit, survey, name),
       onSubmit: (held) => void submit(visit, survey, held),
     });
-    return show([...nodes, ...more], `${say("check-title")} · ${given.title}`);
+    return show([...nodes, ...more], `${say("check-title")} · ${pageData.title}`);
   }
   const progress = describeProgress(page, asked, survey);
   const name = progress || say("page", { page: place + 1 });
-  const nodes = makeQuestion(page, progress, answers[page.name], survey.own, (answer) => {
+  const nodes = makeQuestion(page, progress, answers[page.name], survey.quote, (answer) => {
     visit.answers[page.name] = answer;
     go(visit, survey);
   });
-  show([...nodes, ...more], `${name} · ${given.title}`);
+  show([...nodes, ...more], `${name} · ${pageData.title}`);
 }
 
 /**
- * Only where answers cannot change how many questions there are.
+ * Returns "" where answers can change the number of questions.
  * @param {Page} page
  * @param {Page[]} asked
  * @param {Survey} survey

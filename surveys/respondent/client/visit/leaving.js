@@ -1,4 +1,4 @@
-/** "Exit this page": nothing to see, nothing kept, and nothing of the survey to go back to. */
+/** "Exit this page": hides the page, erases what is kept and leaves nothing to go back to. */
 
 /** @import { Visit } from "./visit.js" */
 
@@ -32,7 +32,7 @@ async function leave(visit, address) {
 }
 
 /**
- * Leaves by the link, or by the Shift key pressed three times.
+ * Lets the person leave with the link, or by pressing Shift three times.
  * @param {Visit} visit
  */
 export function offerExit(visit) {

@@ -1,18 +1,18 @@
-/** What became of the report, and the report itself for whoever wants to see it. */
+/** Shows what happened to the report, and the report itself. */
 import { sha256 } from "../report/bytes.js";
-import { fold, make, makeButton } from "./elements.js";
-import { given, label, show } from "./screen.js";
+import { make, makeButton, makeDetails } from "./elements.js";
+import { label, pageData, show } from "./screen.js";
 import { findWords, say } from "./words.js";
 
 /**
- * @import { Tell } from "../report/sending.js"
+ * @import { Announce } from "../report/sending.js"
  * @import { Visit } from "./visit.js"
  *
  * @typedef {ReturnType<typeof openOutcome>} Outcome
  */
 
 /**
- * Shows the last page, from which nothing leads back.
+ * Opens the last page of the visit. There is no way back from it.
  * @param {Visit} visit
  */
 export function openOutcome(visit) {
@@ -20,13 +20,13 @@ export function openOutcome(visit) {
   const heading = make("h1", { tabindex: -1 });
   const sentence = make("p", { role: "status", class: "outcome" });
   const act = make("div");
-  /** @type {Tell} */
-  const tell = (name, stay = "", actions = {}) => {
+  /** @type {Announce} */
+  const announce = (name, stay = "", actions = {}) => {
     const isLost = !heading.textContent || act.contains(document.activeElement);
     heading.textContent = say(`${name}-title`) || say("waiting");
     if (isLost) heading.focus();
     sentence.textContent = `${say(name)} ${say(stay)}`.trim();
-    document.title = `${heading.textContent} · ${given.title}`;
+    document.title = `${heading.textContent} · ${pageData.title}`;
     const buttons = Object.entries(actions).map(([word, then]) => makeButton(say(word), then));
     act.replaceChildren(...buttons);
     const closing = /sent|before/.test(name) && findWords("closing");
@@ -42,10 +42,10 @@ export function openOutcome(visit) {
     const odds = [...(label?.querySelectorAll(".odds") ?? [])].map((one) => one.cloneNode(true));
     const [bytes, print] = [body, hex].map((text) => make("code", { dir: "ltr" }, text));
     const parts = [make("p", {}, say("receipt")), bytes, make("p", {}, say("hash")), print];
-    const receipt = fold("receipt-title", ...parts, ...odds);
-    receipt.open = given.mode === "disk";
+    const receipt = makeDetails("receipt-title", ...parts, ...odds);
+    receipt.open = pageData.mode === "disk";
     act.append(receipt, ...more);
   };
-  show([make("section", { class: "label over" }, heading, sentence, act)], given.title);
-  return { tell, showReceipt };
+  show([make("section", { class: "label over" }, heading, sentence, act)], pageData.title);
+  return { announce, showReceipt };
 }

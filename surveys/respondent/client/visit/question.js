@@ -1,4 +1,4 @@
-/** The page of one question, or of a text between questions. */
+/** Makes the page of one question, or of a text between questions. */
 import { make, makeBack, makeButton, makeLink } from "./elements.js";
 import { makeFields } from "./fields.js";
 import { say } from "./words.js";
@@ -11,22 +11,22 @@ import { say } from "./words.js";
 /**
  * @param {Page} page
  * @param {string} progress
- * @param {Answer | undefined} answer What was answered before.
- * @param {Survey["own"]} own
+ * @param {Answer | undefined} answer The earlier answer, if there is one.
+ * @param {Survey["quote"]} quote
  * @param {(answer: Answer) => void} proceed
  */
-export function makeQuestion(page, progress, answer, own, proceed) {
+export function makeQuestion(page, progress, answer, quote, proceed) {
   const isText = page.type === "information";
-  const title = make("h1", { tabindex: -1 }, isText ? say("read") : own(page.text));
+  const title = make("h1", { tabindex: -1 }, isText ? say("read") : quote(page.text));
   const head = [makeBack(), make("p", { class: "eyebrow" }, progress)];
   if (isText) {
-    const text = make("p", { class: "intro" }, own(page.text));
+    const text = make("p", { class: "intro" }, quote(page.text));
     return [...head, title, text, makeButton(say("continue"), () => proceed(1))];
   }
-  const { rows, first, read } = makeFields(page, answer, own);
+  const { rows, first, read } = makeFields(page, answer, quote);
   const legend = make("legend", {}, title);
   const described = { "aria-describedby": "hint error" };
-  const group = make("fieldset", described, legend, ...makeHints(page, own), ...rows);
+  const group = make("fieldset", described, legend, ...makeHints(page, quote), ...rows);
   const accept = () => {
     const found = read();
     if (typeof found === "string") showError(legend, first, found);
@@ -40,16 +40,16 @@ export function makeQuestion(page, progress, answer, own, proceed) {
 
 /**
  * @param {Page} page
- * @param {Survey["own"]} own
+ * @param {Survey["quote"]} quote
  */
-function makeHints({ type, limit, low_label, high_label }, own) {
+function makeHints({ type, limit, low_label, high_label }, quote) {
   const id = "hint";
   if (type === "declared") return [make("p", { id, class: "notice" }, say("declared"))];
   if (type === "several") {
     return [make("p", { id }, limit ? say("limit", { limit }) : say("all"))];
   }
   if (!low_label && !high_label) return [];
-  const ends = [low_label, high_label].map((end) => own(end ?? ""));
+  const ends = [low_label, high_label].map((end) => quote(end ?? ""));
   return [make("p", { id, class: "ends" }, ...ends)];
 }
 

@@ -1,17 +1,17 @@
-/** What the server wrote into this page, and showing something else in its place. */
+/** What the server wrote into the page, and how other content replaces it. */
 
 /**
- * @typedef {object} Given
+ * @typedef {object} PageData
  * @property {"open" | "closed" | "preview" | "disk"} mode
  * @property {string} title
- * @property {string} manifest Where the manifest is.
- * @property {string} hash The manifest's hash.
- * @property {string} intake Where reports are sent.
+ * @property {string} manifest The address of the manifest.
+ * @property {string} hash The hash of the manifest.
+ * @property {string} intake The address that takes reports.
  * @property {string} language
  */
 
 const main = /** @type {HTMLElement} */ (document.getElementById("survey"));
-export const given = /** @type {Given} */ (/** @type {unknown} */ (main.dataset));
+export const pageData = /** @type {PageData} */ (/** @type {unknown} */ (main.dataset));
 export const label = document.getElementById("label");
 export const opening = { nodes: [...main.childNodes], title: document.title };
 

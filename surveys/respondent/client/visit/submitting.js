@@ -1,9 +1,9 @@
-/** From "Submit" to the end. From here on there is no way back to the answers. */
+/** Scrambles the answers, drops them and sends the report. */
 import { drawEnvelope, encode } from "../report/envelope.js";
 import { send } from "../report/sending.js";
 import { makeButton } from "./elements.js";
 import { openOutcome } from "./outcome.js";
-import { given } from "./screen.js";
+import { pageData } from "./screen.js";
 import { say } from "./words.js";
 
 /**
@@ -16,21 +16,21 @@ import { say } from "./words.js";
 /**
  * @param {Visit} visit
  * @param {Survey} survey
- * @param {boolean} held A report that is held is sent only when the person says so.
+ * @param {boolean} held Whether to keep the report until the person sends it.
  */
 export async function submit(visit, { questions, pages }, held) {
   const { keeper } = visit;
   const outcome = openOutcome(visit);
-  outcome.tell("sending");
+  outcome.announce("sending");
   history.go(-visit.step);
-  const draw = () => drawEnvelope(given.hash, questions, pages, visit.answers);
-  visit.step = 1; // left by the way back
+  const draw = () => drawEnvelope(pageData.hash, questions, pages, visit.answers);
+  visit.step = 1; // going back leaves one step
   let drawn;
   try {
-    if (!keeper) return outcome.tell("preview");
+    if (!keeper) return outcome.announce("preview");
     drawn = await keeper.seal(() => (held ? { ...draw(), held } : draw()));
   } catch {
-    return outcome.tell("failed");
+    return outcome.announce("failed");
   } finally {
     visit.answers = {};
   }
@@ -38,27 +38,27 @@ export async function submit(visit, { questions, pages }, held) {
 }
 
 /**
- * Sends what is kept, or says what became of it.
+ * Sends the report that is kept, or shows what happened to it.
  * @param {Keeper} keeper
  * @param {Outcome} outcome
  * @param {boolean} other Whether another tab drew the report.
  */
-export async function finish(keeper, { tell, showReceipt }, other) {
+export async function finish(keeper, { announce, showReceipt }, other) {
   const kept = await keeper.read();
-  if (given.mode === "disk" && kept?.over === undefined) {
+  if (pageData.mode === "disk" && kept?.over === undefined) {
     const erase = async () => {
       await keeper.write({ over: "sent" });
-      tell("before");
+      announce("before");
     };
-    tell("disk");
+    announce("disk");
     return showReceipt(kept ? encode(kept) : "", makeButton(say("erase"), erase));
   }
   if (kept?.held) {
-    // The other tab's report holds nothing of what was chosen here.
+    // The other tab's report contains nothing that was chosen in this one.
     const stay = other ? "other" : keeper.stay();
-    await new Promise((resolve) => tell("held", stay, { send: () => resolve(undefined) }));
+    await new Promise((resolve) => announce("held", stay, { send: () => resolve(undefined) }));
     await keeper.release();
   }
-  const body = await send({ keeper, intake: given.intake, tell, other });
+  const body = await send({ keeper, intake: pageData.intake, announce, other });
   if (body) await showReceipt(body);
 }

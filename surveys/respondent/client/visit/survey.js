@@ -1,8 +1,8 @@
-/** The survey as this person sees it: loaded, checked, drawn and in their language. */
+/** Loads the survey as this person sees it: checked, with their questions and in their language. */
 import { cryptoUint32, drawBlocks } from "../randomize.js";
 import { loadManifest, readWhole } from "../report/manifest.js";
 import { listPages, markDrawn } from "../report/walk.js";
-import { given } from "./screen.js";
+import { pageData } from "./screen.js";
 import { findWords, say } from "./words.js";
 
 /**
@@ -13,8 +13,8 @@ import { findWords, say } from "./words.js";
  * @typedef {object} Survey
  * @property {Question[]} questions
  * @property {Page[]} pages
- * @property {boolean} isDrawn Whether people are asked different questions.
- * @property {(text: string) => HTMLElement} own Shows the author's words.
+ * @property {boolean} isDrawn Whether each person is asked a random part of the questions.
+ * @property {(text: string) => HTMLElement} quote Makes an element with words of the author, translated if possible.
  */
 
 /**
@@ -22,9 +22,9 @@ import { findWords, say } from "./words.js";
  * @returns {Promise<Survey>}
  */
 export async function loadSurvey(keeper) {
-  const manifest = await loadManifest(given.manifest, given.hash);
+  const manifest = await loadManifest(pageData.manifest, pageData.hash);
   const { blocks, drawn, questions, translations = {} } = manifest;
-  const promised = translations[given.language];
+  const promised = translations[pageData.language];
   const bytes = new TextEncoder().encode(findWords("own"));
   /** @type {Map<string, string>} */
   const translated = new Map(promised ? Object.entries(await readWhole(bytes, promised)) : []);
@@ -37,7 +37,7 @@ export async function loadSurvey(keeper) {
   const ours = [say("no"), say("yes")];
 
   /** @param {string} text */
-  const own = (text) => {
+  const quote = (text) => {
     const found = translated.get(text);
     const span = document.createElement("span");
     span.lang = found || ours.includes(text) ? document.documentElement.lang : manifest.language;
@@ -45,11 +45,11 @@ export async function loadSurvey(keeper) {
     span.textContent = found ?? text;
     return span;
   };
-  return { questions, pages: listPages(questions, ours), isDrawn: !!drawn, own };
+  return { questions, pages: listPages(questions, ours), isDrawn: !!drawn, quote };
 }
 
 /**
- * The blocks that this person is asked; drawn once for each browser.
+ * Finds the blocks that this person is asked, which are drawn once for each browser.
  * @param {Keeper | null} keeper
  * @param {number} blocks
  * @param {number} drawn

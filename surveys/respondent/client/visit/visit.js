@@ -1,5 +1,5 @@
 /**
- * All that changes while the page is open.
+ * The state of a visit: everything that changes while the page is open.
  *
  * @import { Keeper } from "../report/keeper.js"
  * @import { Answers } from "../report/walk.js"
@@ -7,12 +7,12 @@
  *
  * @typedef {object} Visit
  * @property {"reading" | "answering" | "submitted" | "left"} phase
- * @property {Answers} answers They live here and nowhere else. They are dropped as soon as they are
- *   scrambled, or when the page is left.
+ * @property {Answers} answers They are stored nowhere else, and dropped when they are scrambled or
+ *   the page is left.
  * @property {string[]} trail The names of the pages that were shown, one for each step.
- * @property {number} step The number of the step on the screen; the history holds nothing else.
- * @property {Keeper | null} keeper None in a preview.
- * @property {Survey | null} survey Once it is loaded.
+ * @property {number} step The step on the screen. The history contains only its number.
+ * @property {Keeper | null} keeper A preview has none.
+ * @property {Survey | null} survey Set when it is loaded.
  */
 
 /** @returns {Visit} */

@@ -1,4 +1,4 @@
-/** Murmur's words, which stand in the page in its language. */
+/** Murmur's own words. The page contains them in its language. */
 
 const template = document.querySelector("template")?.content;
 
@@ -6,7 +6,7 @@ const template = document.querySelector("template")?.content;
 export const findWords = (name) => template?.getElementById(name)?.textContent ?? "";
 
 /**
- * Murmur's words, with what belongs in their gaps.
+ * Returns Murmur's words with their gaps filled.
  * @param {string} name
  * @param {Record<string, string | number | null>} gaps
  */
