@@ -20,13 +20,13 @@ RETRY_SECONDS = 5
 
 
 class TooFewResponses(exceptions.APIException):
-    """There is a survey, but nothing of it may be shown."""
+    """The survey exists, but has too few responses to show."""
 
     status_code = problems.TOO_FEW_RESPONSES.status
     default_detail = "Too few responses to show."
 
 
-# First match wins; whatever matches nothing is a failure of ours.
+# The first match wins; an exception that matches nothing is our own failure.
 _PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
     (TooFewResponses, problems.TOO_FEW_RESPONSES),
     (exceptions.NotAuthenticated, problems.NOT_SIGNED_IN),

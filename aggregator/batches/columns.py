@@ -62,7 +62,7 @@ class Columns:
         return symbols
 
     def read_counts(self, counts: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Of the counts of all columns, those of each symbol's codes where it was asked."""
+        """Return, for each symbol, how often each code was sent where the symbol was asked."""
         found = []
         for place, mask in zip(self.places, self.masks, strict=True):
             cells = list(counts[place])

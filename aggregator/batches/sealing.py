@@ -27,7 +27,7 @@ class SealingError(Exception):
 
 
 def choose_batch_size(*, waiting: int, minimum: int, closed: bool) -> int:
-    """Say how many waiting reports to seal now; 0 for none.
+    """Return how many waiting reports to seal now; 0 for none.
 
     While the wave is open at least `minimum` stay behind, so that closing always has a
     full batch left to seal.
@@ -44,14 +44,14 @@ def choose_batch_size(*, waiting: int, minimum: int, closed: bool) -> int:
 def seal_next_batch(*, wave_id: int) -> Batch | None:
     """Seal what is due of a wave as its next batch; None if nothing is due."""
     with transaction.atomic(durable=True):
-        # No-key-update: uploads hold key-share and are not kept waiting. Who finds the row
-        # locked does not queue up: another sealer is at work, or the wave is being closed.
+        # No-key-update: uploads hold key-share and need not wait. A sealer that finds the row
+        # locked skips it: another sealer is at work, or the wave is being closed.
         wave = (
             Wave.objects.select_for_update(no_key=True, skip_locked=True).filter(pk=wave_id).first()
         )
         if wave is None:
             return None
-        # Of a great backlog no more is counted than one batch takes.
+        # Of a long backlog, count no more than one batch takes.
         enough = max(MAX_BATCH, wave.minimum_batch) + wave.minimum_batch
         waiting = RawReport.objects.filter(wave=wave).order_by()[:enough].count()
         size = choose_batch_size(
@@ -84,8 +84,8 @@ def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
     # Ids are random, so their order has nothing to do with the order of arrival.
     lock = "FOR UPDATE SKIP LOCKED" if connection.vendor == "postgresql" else ""
     with connection.cursor() as cursor:
-        # Materialized: a plan may ask a plain subquery again for each row, which passes over what
-        # is locked or deleted by now and so finds other rows.
+        # Materialized: a plan may run a plain subquery again for each row. It would then skip rows
+        # that have been locked or deleted since, and find other ones.
         cursor.execute(
             f"""
             WITH chosen AS MATERIALIZED (
@@ -103,7 +103,7 @@ def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
 
 
 def _discard(*, wave: Wave, waiting: int) -> None:
-    """Delete what a closed wave could not bring to a full batch, and leave a note of it."""
+    """Delete the reports of a closed wave that make no full batch, and record how many."""
     deleted, _ = RawReport.objects.filter(wave=wave).delete()
     if deleted != waiting:
         raise SealingError(f"expected to discard {waiting} raw reports, deleted {deleted}")
@@ -111,9 +111,9 @@ def _discard(*, wave: Wave, waiting: int) -> None:
 
 
 def find_waves_to_seal() -> QuerySet[Wave]:
-    """Waves with 2K raw reports waiting, and closed waves with any.
+    """Find waves with 2K raw reports waiting, and closed waves with any.
 
-    Looks at 2K rows of a wave at most: a sweep must not take longer the more is waiting.
+    It reads at most 2K rows of a wave, so that a sweep takes no longer when more reports wait.
     """
     waiting = RawReport.objects.filter(wave=OuterRef("pk")).order_by()
     due = Q(state=Wave.State.CLOSED, first_waiting__isnull=False)
@@ -130,7 +130,7 @@ def find_waves_to_seal() -> QuerySet[Wave]:
 
 
 def read_ledger(wave: Wave) -> tuple[int, int]:
-    """Count the spent ids, and the reports that are raw, sealed or discarded: as many, or else.
+    """Count the spent ids, and the reports that are raw, sealed or discarded; both must agree.
 
     One statement, so that a report that arrives or is sealed at this moment is seen on both
     sides or on neither.
@@ -159,7 +159,7 @@ def count_sealed(wave: Wave) -> int:
 
 
 def _has_reached_its_cap(wave: Wave) -> bool:
-    """Of a great backlog no more is counted than the cap lacks; sealed reports cost one sum.
+    """Count no more of a long backlog than the cap lacks; sealed reports cost one sum.
 
     The sum comes first: a batch that is sealed between the two statements is then missed by
     both, and the next sweep closes the wave, instead of being counted twice.

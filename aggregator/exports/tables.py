@@ -42,12 +42,12 @@ class BatchKey:
 
 
 def name_file(*, results: Results, kind: str) -> str:
-    """Say in the name what it is: of whom, which manifest, and that the rows are randomized."""
+    """Name the survey, the manifest, the content, and that the rows are randomized."""
     return f"{name_wave(results.wave, slug=results.manifest.survey)}_RANDOMIZED_{kind}.csv"
 
 
 def name_wave(wave: Wave, *, slug: str) -> str:
-    """How names of files begin."""
+    """Return how names of files begin."""
     of_coins = "_coins" if wave.mode == Wave.Mode.MANUAL else ""
     return f"{slug}_w{wave.number}{of_coins}_{wave.manifest_hash_hex[:8]}"
 
@@ -177,10 +177,9 @@ def stream_estimates(results: Results) -> Iterator[bytes]:
 def stream_reports(results: Results) -> Iterator[bytes]:
     """One row for every sealed report that the snapshot counts, one column for each symbol.
 
-    Empty where a question was not drawn for a person, and where a group that is sent as it is
-    is too small to be shown. Batches come in the order of their content, rows in order within
-    their batch, so the file tells nothing about who came when, and is the same whenever it is
-    made.
+    A cell is empty where a question was not drawn for a person, and where a declared group is
+    too small to be shown. Batches are in the order of their content and rows are in order within
+    their batch. So the file shows nothing about who answered when, and is always the same.
     """
     columns = Columns.of(results.manifest)
     hidden = _find_hidden(results)
@@ -197,7 +196,7 @@ def stream_reports(results: Results) -> Iterator[bytes]:
 
 
 def _find_hidden(results: Results) -> list[tuple[int, list[int]]]:
-    """By column of the file, the codes of small groups."""
+    """List the columns of the file with small groups, each with the codes of these groups."""
     places = {symbol.name: place for place, symbol in enumerate(results.manifest.symbols)}
     return [
         (places[declared.question.name], sorted(declared.hidden))
@@ -207,7 +206,7 @@ def _find_hidden(results: Results) -> list[tuple[int, list[int]]]:
 
 
 def sort_rows(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Put rows in order again: the old one would tell apart what was made equal."""
+    """Sort rows again: their old order would distinguish codes that are hidden now."""
     order: NDArray[np.intp] = np.lexsort(codes.T[::-1])
     return codes[order]
 
@@ -215,8 +214,8 @@ def sort_rows(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def find_batches(results: Results) -> list[BatchKey]:
     """The batches behind a snapshot, without their content.
 
-    Read at once and closed again: a cursor held open while somebody downloads slowly would
-    keep SQLite from shortening its log.
+    All rows are read at once: a cursor that stays open during a slow download would keep SQLite
+    from shortening its log.
     """
     rows = (
         Batch.objects.filter(wave=results.wave, number__lte=results.snapshot.through_batch)
@@ -227,7 +226,7 @@ def find_batches(results: Results) -> list[BatchKey]:
 
 
 def group_batches(keys: Sequence[BatchKey], *, limit: int) -> Iterator[list[BatchKey]]:
-    """Cut into runs of at most `limit` reports; one larger batch makes a run of its own."""
+    """Cut into runs of at most `limit` reports; a larger batch makes a run alone."""
     group: list[BatchKey] = []
     held = 0
     for key in keys:

@@ -135,7 +135,7 @@ def describe_estimate(estimate: Estimate) -> str:
 
 
 def describe_group(estimate: Estimate) -> str:
-    """Of those who were asked and answered; empty where it is everyone."""
+    """Name the group, such as "of those who were asked and answered"; empty for everyone."""
     return GROUPS[estimate.estimand.of]
 
 
@@ -166,7 +166,7 @@ def describe_information(estimate: Estimate) -> str:
 
 
 def describe_clipping(estimate: Estimate) -> str:
-    """Why the value shown differs from the estimate; empty where it does not."""
+    """Say why the value shown differs from the estimate; empty if it does not."""
     if not estimate.is_clipped or estimate.value is None:
         return ""
     if estimate.is_mean:

@@ -34,7 +34,7 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
     merely a little old, and the sweep sees that.
     """
     wave = Wave.objects.get(pk=wave_id)
-    # Asked before the batches are read: nothing raw now means that all batches are there.
+    # Asked before the batches are read: if no raw reports are left now, all batches are there.
     final = not wave.is_open and not RawReport.objects.filter(wave=wave).exists()
     counts, through_batch = add_up_batches(wave=wave)
     if through_batch == 0:
@@ -102,7 +102,7 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
         seen_final=Subquery(newest.values("final")[:1]),
         seen_version=Subquery(newest.values("method_version")[:1]),
     ).filter(newest_batch__isnull=False)
-    # Asked one by one: of the many raw reports of other waves none should be looked at.
+    # One query for each wave, so that the raw reports of other waves are not read.
     complete = [
         pk
         for pk in waves.filter(state=Wave.State.CLOSED, seen_final=False).values_list(

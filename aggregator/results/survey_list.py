@@ -39,7 +39,7 @@ class SurveyLine:
 def find_surveys(*, owner: User) -> QuerySet[Survey, Any]:
     """Own surveys, newest first, ready for `read_lines`: two queries for any number of them.
 
-    What came from coins is counted on its own results page.
+    Reports from coins are counted on their own results page.
     """
     sealed = (
         Batch.objects.filter(wave__survey=OuterRef("pk"), wave__mode=Wave.Mode.ELECTRONIC)
