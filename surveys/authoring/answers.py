@@ -32,7 +32,7 @@ def list_options(question: Question) -> tuple[Option, ...]:
 
 
 def name_answers(question: Question) -> dict[str, int]:
-    """What authors call the answers of a question in a rule, and their codes.
+    """The names that authors use for a question's answers in rules, and their codes.
 
     Fixed answers are called by their words, points of a scale by their number, and options by
     their place in the list.

@@ -1,4 +1,4 @@
-"""What planning assumes where an author has said nothing else; shares are fractions."""
+"""Assumptions of planning, unless the author says otherwise; shares are fractions."""
 
 from __future__ import annotations
 

@@ -45,5 +45,5 @@ class PlanInput:
 
     @property
     def reports(self) -> int:
-        """How many people draw the question."""
+        """How many people get the question."""
         return max(1, round(self.people * self.part))

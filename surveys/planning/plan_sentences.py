@@ -49,7 +49,7 @@ def describe_verdict(plan: Plan) -> str:
 
 
 def _describe_answerers(given: PlanInput) -> str:
-    """Who the share is among; empty where it is everyone."""
+    """The people whom the share is about; empty for everyone."""
     text = ""
     if given.rule and given.refusal:
         text = (

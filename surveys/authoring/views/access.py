@@ -1,4 +1,4 @@
-"""Who may author a survey: its owner. For everybody else it does not exist."""
+"""Only its owner may edit a survey. For anyone else it does not exist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from surveys.authoring.errors import SurveyError
 from surveys.authoring.forms.translations import PREFIX
 from surveys.models import Question
 
-# What people typed and would lose if a refusal did not show it to them.
+# Typed texts that a refusal shows again, so that nobody loses them.
 TYPED_FIELDS = (
     "title",
     "introduction",
@@ -31,7 +31,7 @@ TYPED_FIELDS = (
 
 
 def signed_in_user(request: HttpRequest) -> User:
-    """The person behind a request that has passed login_required."""
+    """The user of a request that has passed login_required."""
     return cast(User, request.user)
 
 

@@ -28,7 +28,7 @@ page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
 def total_context(manifest: Manifest) -> dict[str, object]:
-    """All that is said about a survey as a whole."""
+    """The context for everything about the survey as a whole."""
     total = manifest.epsilon
     return {
         "manifest": manifest,
@@ -49,14 +49,14 @@ def to_edit(survey: Survey, fragment: str = "") -> HttpResponse:
 
 
 def posted_to(request: HttpRequest) -> QueryDict | None:
-    """What was sent, also when it is empty; None where nothing was sent."""
+    """The posted data, even if empty; None if the request is no POST."""
     return request.POST if request.method == "POST" else None
 
 
 def show_draft(
     request: HttpRequest, survey: Survey, *, refusal: SurveyError | None = None
 ) -> HttpResponse:
-    """The workbench; with a refusal, what could not be done and why."""
+    """Show the workbench, with a refusal if something could not be done."""
     now = timezone.now()
     questions = list(survey.questions.all())
     manifest = describe(survey=survey, wave_number=1, questions=questions)
@@ -78,7 +78,7 @@ def show_draft(
 def _list_items(
     survey: Survey, manifest: Manifest, questions: Sequence[Question]
 ) -> list[tuple[Question, QuestionFacts, str, str]]:
-    """Each question with its facts, its way into the planner and that of packing it."""
+    """Each question with its facts and its links to the planner and to packing."""
     all_facts = list_facts(manifest)
     parents = [None, *questions]
     return [
@@ -93,7 +93,7 @@ def _list_items(
 
 
 def link_packing(survey: Survey, *, facts: QuestionFacts, parent: Question, child: Question) -> str:
-    """Where two questions can be asked as one: in the parent's place if the child is not stored."""
+    """Link to the form that asks both as one: in the parent's place if the child is not stored."""
     if facts.packing is None:
         return ""
     path = reverse("surveys:question_create", args=[survey.slug])

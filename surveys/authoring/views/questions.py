@@ -33,8 +33,8 @@ from surveys.planning.question_costs import describe_refusal_cost, describe_rule
 from surveys.planning.question_facts import find_facts
 
 RULE_DROPPED = (
-    "The question has no rule any more: a group that is not scrambled is asked of everybody, "
-    "because leaving it out would tell what was answered before."
+    "The question no longer has a rule: a group that is not scrambled is asked of everyone, "
+    "because leaving it out would reveal an earlier answer."
 )
 
 
@@ -66,7 +66,7 @@ def create(request: HttpRequest, slug: str) -> HttpResponse:
 @page_or_form
 @authoring
 def edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The form of the question's type, or of another one that was chosen instead."""
+    """Show the form of the question's type, or of another type chosen instead."""
     question = get_own_question(request, slug, pk)
     survey = question.survey
     require_draft(survey)
@@ -91,7 +91,7 @@ def edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def _posted(request: HttpRequest) -> QueryDict | None:
-    """What was sent. While somebody still writes, the question itself need not be there."""
+    """The posted data. While the author is still writing, the question text may be missing."""
     posted = posted_to(request)
     if posted is None or not _is_while_writing(request) or posted.get("text", "").strip():
         return posted
@@ -139,7 +139,7 @@ def _show_form(request: HttpRequest, survey: Survey, form: QuestionForm) -> Http
 
 
 def _list_answers(earlier: Sequence[Question]) -> list[tuple[int, Question, list[str]]]:
-    """Earlier questions and how a rule calls their answers; none where it cannot name any."""
+    """Earlier questions and what rules call their answers; empty if a rule cannot use them."""
     return [
         (number, question, _call_answers(question)) for number, question in enumerate(earlier, 1)
     ]
@@ -153,7 +153,7 @@ def _call_answers(question: Question) -> list[str]:
 
 
 def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
-    """What the question would cost as it stands in the form, and all together with it."""
+    """The cost of the question as it stands in the form, and the total with it."""
     candidate = form.shown()
     if candidate is None:
         return {"symbols": form.guess_codes()}

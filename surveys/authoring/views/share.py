@@ -28,7 +28,7 @@ LONG_TITLE = 70
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """Where people answer; `language` is empty where the page chooses one."""
+    """The address where people answer; `language` is empty if the page chooses one."""
 
     address: str
     language: str = ""
@@ -40,7 +40,7 @@ class Link:
 
     @property
     def parts(self) -> tuple[str, str]:
-        """As people type it, without https://, and where it may be broken in two."""
+        """The address as people type it, without https://, split where a line may break."""
         site, _, path = self.address.partition("://")[2].partition("/")
         return site, f"/{path}"
 

@@ -51,7 +51,7 @@ def _status(form: forms.Form) -> int:
 @require_safe
 @authoring
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
-    """The survey's home: a workbench while it is a draft, a record once it was opened."""
+    """The survey's page: a workbench for a draft, a record after the opening."""
     survey = get_own_survey(request.user, slug)
     wave = survey.wave
     if wave is None:
@@ -71,9 +71,9 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
-    """How many waves there are, and what one person gives away by answering all; None for one.
+    """Count the waves, and add up what one person gives away by answering all; None for one.
 
-    Coins are in the totals already, as the dearer of two ways to answer the same wave.
+    The totals include coins: they count the way of answering that costs more.
     """
     totals = [wave.description.epsilon for wave in survey.waves.electronic().only("manifest")]
     return (len(totals), cumulative_epsilon(totals)) if len(totals) > 1 else None
@@ -151,7 +151,7 @@ def close(request: HttpRequest, slug: str) -> HttpResponse:
 @authoring
 def copy(request: HttpRequest, slug: str) -> HttpResponse:
     copied = services.copy_survey(survey=get_own_survey(request.user, slug))
-    messages.success(request, "This is the copy. Nothing of it is open yet.")
+    messages.success(request, "This is the copy. It is a draft, not open yet.")
     return to_edit(copied)
 
 

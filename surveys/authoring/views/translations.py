@@ -1,4 +1,4 @@
-"""The languages of a survey: which there are, and the author's words in each of them."""
+"""The languages of a survey, and the author's words in each of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from surveys.authoring.views.draft_page import REFUSED, page_or_form, posted_to,
 from surveys.manifest.languages import NAMES, SourceText, list_missing, list_texts, name_language
 from surveys.models import Survey, Translation
 
-# Fields of one page: what one request may bring is limited, and so is what one person reads.
+# Fields of one page: a request may hold only so many, and a person can read only so many.
 TEXTS_OF_A_PART = 100
 
 
@@ -48,7 +48,7 @@ def languages(request: HttpRequest, slug: str) -> HttpResponse:
 @page_or_form
 @authoring
 def translation(request: HttpRequest, slug: str, code: str) -> HttpResponse:
-    """The words of one language, a part of a long survey at a time."""
+    """The words of one language; a long survey is divided into parts."""
     survey = get_own_survey(request.user, slug)
     require_draft(survey)
     found = _find_translation(request, survey, code)
@@ -60,7 +60,7 @@ def translation(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     form = TranslationForm(sources=shown, language=code, texts=found.texts)
     homeless: list[str] = []
     if request.method == "POST":
-        # What was added before these texts meanwhile has moved some of them to another part.
+        # Texts that were added earlier in the survey may have moved some of these to another part.
         sent = [one for one in sources if one in shown or field_name(one.text) in request.POST]
         form = TranslationForm(request.POST, sources=sent, language=code, texts=found.texts)
         homeless = _find_homeless(request.POST, sources)
@@ -86,7 +86,7 @@ def translation(request: HttpRequest, slug: str, code: str) -> HttpResponse:
 
 
 def _find_translation(request: HttpRequest, survey: Survey, code: str) -> Translation:
-    """One without words if it was removed in another tab, so that what was typed is not lost."""
+    """A new one if it was removed in another tab, so that typed words are not lost."""
     found = survey.translations.filter(language=code).first()
     if found is None and (request.method != "POST" or code not in NAMES):
         raise Http404
@@ -100,7 +100,7 @@ def _read_part(request: HttpRequest, parts: int) -> int:
 
 
 def _find_homeless(posted: QueryDict, sources: Iterable[SourceText]) -> list[str]:
-    """What was typed for texts that were changed or deleted while the page was open."""
+    """Words typed for texts that were changed or deleted while the page was open."""
     known = {field_name(source.text) for source in sources}
     typed = {name: str(words) for name, words in posted.items() if name.startswith(PREFIX)}
     return [words for name, words in typed.items() if name not in known and words.strip()]

@@ -277,7 +277,7 @@ def test_a_rule_that_is_dropped_is_said(author: Client, survey: Survey) -> None:
     question = add(survey, rule={"name": str(parent.pk), "is": [1]})
     address = f"{at('question_edit', survey, pk=question.pk)}?type=declared"
     posted = {**GOOD["declared"], "confirmed": "on"}
-    assert "The question has no rule any more" in words(author.post(address, posted, follow=True))
+    assert "The question no longer has a rule" in words(author.post(address, posted, follow=True))
     question.refresh_from_db()
     assert question.rule is None
 
