@@ -1,5 +1,7 @@
-"""What browsers allow the pages that ask, in one place: config/headers.py sends it with every
-response to respondents, and an expert's comparison (surveys/respondent/verification.py) expects it.
+"""What browsers allow respondents' pages to do.
+
+config/headers.py sends this with every response to respondents, and `manage.py verify_client`
+expects it.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ CSP = {
     "require-trusted-types-for": "'script'",
     "trusted-types": "'none'",
 }
-# No site hears where somebody comes from, and no script runs without its fingerprint.
+# No site learns where a visitor comes from, and no script runs without its hash.
 EXTRA = {
     "Referrer-Policy": "no-referrer",
     "Integrity-Policy": "blocked-destinations=(script)",
@@ -26,5 +28,5 @@ EXTRA = {
 
 
 def write_policy(directives: Mapping[str, str | None]) -> str:
-    """As a header; a directive without a value is left out."""
+    """Write a header. Directives without a value are left out."""
     return "; ".join(f"{name} {value}" for name, value in directives.items() if value)

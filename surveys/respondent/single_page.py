@@ -46,7 +46,7 @@ def build_single_page(
 def build_check_page(
     content: bytes, *, language: str, words: str, origin: str, **context: Any
 ) -> bytes:
-    """The page on which a person checks the other, this file among it."""
+    """Make the page on which a person checks the survey's page and this file."""
     slug, query = parse_manifest(content).survey, f"?lang={language}"
     file = build_single_page(content, language=language, words=words, origin=origin, **context)
     return render_check(
@@ -63,19 +63,19 @@ def build_check_page(
 
 
 def _find_words(content: bytes, language: str) -> str:
-    """Where the words of a translation can be read as they were frozen."""
+    """Return the address of a translation's frozen words, if there are any."""
     if language not in parse_manifest(content).translations:
         return ""
     return reverse("surveys:words", args=[hash_manifest(content).hex(), language])
 
 
 def describe_download(slug: str) -> str:
-    """The Content-Disposition with which the file is saved."""
+    """Return the Content-Disposition header that names the saved file."""
     return f'attachment; filename="murmur-{slug}.html"'
 
 
 def _embed(text: str) -> str:
-    """Our own files, as they are: a policy by hash holds for their bytes."""
+    """Put in one of our own files unescaped, because the policy names the hash of its bytes."""
     if "</" in text or "<!--" in text:
         raise ValueError("a file that closes an element or opens a comment cannot stand in a page")
     return mark_safe(text)  # noqa: S308

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from surveys.respondent.verification import Unreadable, check_client
+from surveys.respondent.replies import Unreadable
+from surveys.respondent.verification import check_client
 
 
 class Command(BaseCommand):
