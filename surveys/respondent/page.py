@@ -1,7 +1,7 @@
-"""The respondent's page as bytes.
+"""Makes the respondent's page as bytes.
 
-It follows from the survey's manifest, the language, its words, whether the survey is open, the
-release and where "Exit this page" leads: anyone who has these can make it again and compare
+The survey's manifest, the language, its words, whether the survey is open, the release and the
+address of "Exit this page" determine the page. Anyone who has these can make it again and compare
 (`manage.py verify_client`).
 """
 
@@ -55,7 +55,7 @@ def render_notice(
     words: str = "",
     **context: Any,
 ) -> bytes:
-    """Say why there is nothing to answer: `missing`, `early` or `empty`."""
+    """Make the page that says why there is nothing to answer: `missing`, `early` or `empty`."""
     if manifest is not None:
         manifest = translate_manifest(manifest, language, words)
     return _render(mode, manifest=manifest, language=language, **context)
@@ -70,17 +70,16 @@ def render_questions(
     template: str = "surveys/respondent/respond.html",
     **context: Any,
 ) -> bytes:
-    """The page that asks: `open`, `closed`, `preview` or `disk`.
+    """Make the page that asks. `mode` is `open`, `closed`, `preview` or `disk`.
 
-    `content` are the manifest's bytes and `words` those of the language, empty in the author's
-    own; `context` replaces or adds variables of the template.
+    `content` is the manifest as bytes. `words` are those of the language, empty in the author's
+    own language. `context` replaces or adds variables of the template.
     """
     source = parse_manifest(content)
     manifest = translate_manifest(source, language, words)
     # In a preview, words may be missing and stand in the author's language.
     known = read_words(words)
     own = "" if language == source.language else language_tag(source.language)
-    digest = hash_manifest(content)
     with override(language):
         label = describe_protection(manifest)
 
@@ -92,12 +91,7 @@ def render_questions(
         "words": words,
         "title_tag": own if source.title not in known else "",
         "introduction_tag": own if source.introduction not in known else "",
-        "manifest_url": reverse("surveys:manifest", args=[digest.hex()]),
-        "manifest_hash": encode_base64url(digest),
-        "manifest_hash_hex": digest.hex(),
-        "intake_url": reverse("aggregator:intake"),
-        "entry": client_files()[ENTRY],
-        "modules": [client_files()[RANDOMIZER]],
+        **_list_addresses(content),
         "demo_threshold": _demo_threshold(manifest),
         "types": {question.type for question in manifest.questions},
         "refusals": any(question.refusal for question in manifest.questions),
@@ -110,6 +104,19 @@ def render_questions(
     return _render(mode, manifest=manifest, language=language, template=template, **found | context)
 
 
+def _list_addresses(content: bytes) -> dict[str, Any]:
+    """Return what the page loads and where it sends, with hashes."""
+    digest = hash_manifest(content)
+    return {
+        "manifest_url": reverse("surveys:manifest", args=[digest.hex()]),
+        "manifest_hash": encode_base64url(digest),
+        "manifest_hash_hex": digest.hex(),
+        "intake_url": reverse("aggregator:intake"),
+        "entry": client_files()[ENTRY],
+        "modules": [client_files()[RANDOMIZER]],
+    }
+
+
 def _coins_url(manifest: Manifest) -> str:
     if not manifest.coin_questions:
         return ""
@@ -117,7 +124,7 @@ def _coins_url(manifest: Manifest) -> str:
 
 
 def render_check(*, content: bytes, language: str, words: str, **context: Any) -> bytes:
-    """The page on which a person tests the scrambling and finds the fingerprints."""
+    """Make the page on which a person tests the scrambling and finds the hashes."""
     return render_questions(
         "check",
         content=content,
@@ -145,7 +152,7 @@ def _render(
 
 
 def describe_page(language: str) -> dict[str, Any]:
-    """What every page for respondents needs."""
+    """Return the variables that every page for respondents needs."""
     files = client_files()
     return {
         "language": language,
@@ -157,7 +164,7 @@ def describe_page(language: str) -> dict[str, Any]:
 
 
 def _demo_threshold(manifest: Manifest) -> int:
-    """How a harmless yes-no question would be scrambled, as strongly as the first question."""
+    """Return the threshold of a harmless yes/no question, as strong as the first question."""
     flips = next((one.flips for one in manifest.questions if one.is_protected), TWO_COINS)
     return RandomizedResponse.from_flips(symbols=2, flips=flips).threshold
 
@@ -165,7 +172,7 @@ def _demo_threshold(manifest: Manifest) -> int:
 def link_languages(
     manifest: Manifest, *, but: str, find_url: Callable[[str], str]
 ) -> list[LanguageLink]:
-    """The same page in the survey's other languages."""
+    """Link to the same page in the survey's other languages."""
     return [
         LanguageLink(tag=language_tag(code), name=NAMES[code], url=find_url(code))
         for code in manifest.languages

@@ -1,8 +1,8 @@
-"""The respondent's page as one file: it works from a disk, and cannot reach any network.
+"""Makes the respondent's page as one file, which works from a disk and cannot reach any network.
 
-It draws the code and shows it; the person hands it in from elsewhere, when and where they like.
-The same manifest, words, language, release and settings of the server always give the same bytes,
-also those of the page that names the file's fingerprint.
+The file draws the code and shows it. The person hands the code in from elsewhere, whenever they
+like. The same manifest, words, language, release and settings of the server always give the same
+bytes, both for the file and for the page that names its hash.
 """
 
 from __future__ import annotations
