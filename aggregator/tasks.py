@@ -13,7 +13,8 @@ from celery import shared_task
 from celery.signals import worker_ready
 from django.utils import timezone
 
-from aggregator.batches.sealing import MAX_BATCH, close_due_waves, seal_next_batch
+from aggregator.batches.closing import close_due_waves
+from aggregator.batches.sealing import MAX_BATCH, seal_next_batch
 from aggregator.comparisons.jobs import run_comparison
 from aggregator.results.chart_updates import find_waves_to_render, update_chart
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot

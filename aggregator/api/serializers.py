@@ -8,9 +8,9 @@ from typing import Any, cast
 from rest_framework import serializers
 
 from aggregator.problems import Problem
+from aggregator.results.display import DeclaredResult, GroupResult, Results
 from aggregator.results.estimands import Among, EstimandKind
 from aggregator.results.estimate import Estimate, Interval, QuestionResult, Status
-from aggregator.results.results import DeclaredResult, GroupResult, Results
 from aggregator.results.sentences import INTERVALS, describe_estimate
 
 METHODS = tuple(INTERVALS)

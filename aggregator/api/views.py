@@ -24,9 +24,11 @@ from aggregator.api.serializers import (
     ResultsSerializer,
     SurveySerializer,
 )
-from aggregator.exports import tables as exports
+from aggregator.exports.csv_format import respond_with_csv
+from aggregator.exports.estimates import stream_estimates
+from aggregator.exports.reports import stream_reports
 from aggregator.problems import CONTENT_TYPE as PROBLEM_TYPE
-from aggregator.results.results import Results, find_view
+from aggregator.results.display import Results, find_view
 from aggregator.results.survey_list import find_surveys, read_lines
 from surveys.access import get_own_survey
 
@@ -102,7 +104,7 @@ def results(request: Request, slug: str) -> Response:
 @renderer_classes([CsvRenderer, JSONRenderer])
 def reports_csv(request: Request, slug: str) -> HttpResponseBase:
     """One row for every sealed report, as randomized in the browser; streamed."""
-    return _send_csv(request, slug, kind="reports", stream=exports.stream_reports)
+    return _send_csv(request, slug, kind="reports", stream=stream_reports)
 
 
 @extend_schema(
@@ -112,7 +114,7 @@ def reports_csv(request: Request, slug: str) -> HttpResponseBase:
 @renderer_classes([CsvRenderer, JSONRenderer])
 def estimates_csv(request: Request, slug: str) -> HttpResponseBase:
     """One row for every option of every question, with design, estimate and interval."""
-    return _send_csv(request, slug, kind="estimates", stream=exports.stream_estimates)
+    return _send_csv(request, slug, kind="estimates", stream=stream_estimates)
 
 
 def _find_results(request: Request, slug: str) -> Results:
@@ -126,4 +128,4 @@ def _send_csv(
     request: Request, slug: str, *, kind: str, stream: Callable[[Results], Iterator[bytes]]
 ) -> HttpResponseBase:
     found = _find_results(request, slug)
-    return exports.respond_with_csv(results=found, kind=kind, stream=stream)
+    return respond_with_csv(results=found, kind=kind, stream=stream)

@@ -22,8 +22,7 @@ from aggregator.comparisons.result import (
     TwoQuestionsResult,
     UntestedPair,
 )
-from aggregator.results.estimates import LEVEL
-from privacy.associations.association import associate
+from aggregator.results.estimating import LEVEL
 from privacy.associations.latent_regression import LatentLogisticFit, fit_latent_logistic
 from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.significance import (
@@ -32,6 +31,7 @@ from privacy.associations.significance import (
     independence_test,
 )
 from privacy.associations.tables import CONTRADICTION_LEVEL, contradicts_design, prepare_table
+from privacy.associations.two_questions import associate
 from privacy.shares.intervals import simultaneous_level
 
 # Eight yes/no questions make 256 cells of true answers; few surveys could estimate more.

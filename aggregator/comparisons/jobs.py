@@ -31,7 +31,7 @@ from aggregator.comparisons.indicators import (
 from aggregator.comparisons.result import ComparisonResult
 from aggregator.comparisons.stored import read_result, write_result
 from aggregator.models import Batch, Comparison, Snapshot
-from aggregator.results.results import hide_small_groups
+from aggregator.results.display import hide_small_groups
 from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
 from surveys.models import Wave

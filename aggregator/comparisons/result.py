@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from privacy.associations.association import AssociationEstimate
 from privacy.associations.significance import SignificanceTest
+from privacy.associations.two_questions import AssociationEstimate
 
 # A field's key in stored JSON, where that differs from its name.
 STORED_AS = "stored_as"

@@ -14,8 +14,8 @@ from aggregator.comparisons.sentences import (
     write_number,
     write_p_value,
 )
-from privacy.associations.association import AssociationEstimate
 from privacy.associations.significance import SignificanceTest
+from privacy.associations.two_questions import AssociationEstimate
 from surveys.formatting import percent, points
 
 NO_VARIATION = "no_variation"

@@ -19,9 +19,9 @@ from aggregator.comparisons.result import (
     TwoQuestionsResult,
 )
 from aggregator.comparisons.standing import ComparisonStanding
-from aggregator.exports.tables import CONTENT_TYPE, DESIGN, write_row
+from aggregator.exports.csv_format import CONTENT_TYPE, DESIGN, write_row
 from aggregator.models import Comparison
-from privacy.associations.association import AssociationEstimate
+from privacy.associations.two_questions import AssociationEstimate
 
 # The same in every row: what was compared, and from what.
 HEAD = (

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from django.http import HttpResponse
 
-from aggregator.exports.tables import CONTENT_TYPE, DESIGN, Cell, name_wave, write_row
+from aggregator.exports.csv_format import CONTENT_TYPE, DESIGN, Cell, name_wave, write_row
+from aggregator.results.display import Results
 from aggregator.results.estimate import Estimate
 from aggregator.results.modes import ModeComparison
-from aggregator.results.results import Results
 
 Columns = Mapping[str, Callable[[ModeComparison], Cell]]
 

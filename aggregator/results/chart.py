@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aggregator.models import Snapshot
+from aggregator.results.display import Results, read_results
 from aggregator.results.estimate import Estimate, QuestionResult
-from aggregator.results.results import Results, read_results
 from aggregator.results.sentences import (
     EMPTY,
     INNER_INTERVALS,

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from aggregator.results.display import Results
 from aggregator.results.estimate import QuestionResult
-from aggregator.results.results import Results
-from privacy.associations.comparison import (
+from privacy.associations.known_groups import (
     GroupDifference,
     PooledShare,
     compare_groups,

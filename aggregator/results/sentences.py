@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from aggregator.results.display import Results
 from aggregator.results.estimands import Among
 from aggregator.results.estimate import FAKE_SHARE, Estimate, Interval, QuestionResult
-from aggregator.results.results import Results
 from privacy.mechanism.fake_reports import Band
 from surveys.formatting import join_list, percent, points, whole
 

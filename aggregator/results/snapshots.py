@@ -8,7 +8,7 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from aggregator.models import Batch, Chart, RawReport, Snapshot
-from aggregator.results.estimates import compute_estimates
+from aggregator.results.estimating import compute_estimates
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from aggregator.results.display import Results
 from aggregator.results.estimands import Estimand, list_estimands
-from aggregator.results.results import Results
 from aggregator.results.sentences import EMPTY, describe_estimate, write_value
 from aggregator.simulation.demo import demo_of
 from aggregator.simulation.demo_surveys import DEMOS

@@ -36,7 +36,7 @@ from aggregator.comparisons.table_sentences import (
 from aggregator.exports.comparisons import respond_with_comparison
 from aggregator.models import Comparison
 from aggregator.problems import TOO_FEW_RESPONSES
-from aggregator.results.results import Results, find_view
+from aggregator.results.display import Results, find_view
 from aggregator.results.sentences import describe_alarm
 from aggregator.views.results import STOP_POLLING
 from privacy.planning.budgets import pair_fraction

@@ -9,9 +9,11 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from aggregator.exports import tables as exports
+from aggregator.exports.csv_format import respond_with_csv
+from aggregator.exports.estimates import stream_estimates
+from aggregator.exports.reports import stream_reports
 from aggregator.problems import TOO_FEW_RESPONSES
-from aggregator.results.results import Results, View
+from aggregator.results.display import Results, View
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.manifest.modes import Mode
@@ -24,7 +26,7 @@ def reports_csv(
     request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
 ) -> HttpResponseBase:
     view = view_of(survey, mode=mode)
-    return _download(request, view, kind="reports", stream=exports.stream_reports)
+    return _download(request, view, kind="reports", stream=stream_reports)
 
 
 @for_owner
@@ -33,7 +35,7 @@ def estimates_csv(
     request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
 ) -> HttpResponseBase:
     view = view_of(survey, mode=mode)
-    return _download(request, view, kind="estimates", stream=exports.stream_estimates)
+    return _download(request, view, kind="estimates", stream=stream_estimates)
 
 
 def _download(
@@ -55,4 +57,4 @@ def _download(
             },
             status=TOO_FEW_RESPONSES.status,
         )
-    return exports.respond_with_csv(results=view.results, kind=kind, stream=stream)
+    return respond_with_csv(results=view.results, kind=kind, stream=stream)

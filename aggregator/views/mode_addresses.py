@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.http import Http404
 from django.urls import reverse
 
-from aggregator.results.results import View, find_view
+from aggregator.results.display import View, find_view
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
 

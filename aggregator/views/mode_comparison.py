@@ -11,9 +11,9 @@ from django.views.decorators.http import require_safe
 from aggregator.comparisons.sentences import EstimateLine, describe_standing
 from aggregator.exports.modes import respond_with_mode_comparison
 from aggregator.problems import TOO_FEW_RESPONSES
+from aggregator.results.display import Results, View
 from aggregator.results.estimate import QuestionResult
 from aggregator.results.modes import ModeComparison, compare_modes
-from aggregator.results.results import Results, View
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.formatting import percent, points, whole

@@ -10,10 +10,10 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from aggregator.exports.tables import name_wave
+from aggregator.exports.csv_format import name_wave
 from aggregator.models import Chart
+from aggregator.results.display import Results, Standing, View
 from aggregator.results.estimate import QuestionResult
-from aggregator.results.results import Results, Standing, View
 from aggregator.results.sentences import (
     CONTRADICTION,
     CONTRADICTION_CAUSES,

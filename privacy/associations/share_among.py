@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privacy.associations.association import NOBODY
 from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.profiles import LikelyShares
 from privacy.associations.tables import Variable, prepare_table
+from privacy.associations.two_questions import NOBODY
 from privacy.checks import check_level
 
 

@@ -228,7 +228,7 @@ def measure_estimates() -> float:
     os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(64))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    from aggregator.results.estimates import compute_estimates
+    from aggregator.results.estimating import compute_estimates
 
     manifest = _yes_no_manifest(ESTIMATED_QUESTIONS)
     ones = np.random.default_rng(21).integers(

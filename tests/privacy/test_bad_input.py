@@ -16,8 +16,7 @@ import pytest
 
 import privacy
 from privacy.associations import (
-    association,
-    comparison,
+    known_groups,
     latent_regression,
     maximum_likelihood,
     profiles,
@@ -25,6 +24,7 @@ from privacy.associations import (
     share_among,
     significance,
     tables,
+    two_questions,
 )
 from privacy.associations.tables import Variable
 from privacy.mechanism import (
@@ -355,12 +355,12 @@ ROWS: list[Row] = [
         "counts": [5, 5], "mechanism": COINS, "shares": [0.2, 0.8],
     }, {"counts": counts([5, 5]), "shares": DISTRIBUTION}),
     (adjusted, {"p_values": [0.1, 0.2]}, {"p_values": spoil([0.1, 0.2], SHARE)}),
-    (association.associate, EVENT, {
+    (two_questions.associate, EVENT, {
         **OF_PAIR, "event": CATEGORY, "first": CATEGORY, "second": [*CATEGORY, 1], "level": OPEN,
     }),
     (among, {}, {**OF_PAIR, "variables": [[]], "level": OPEN}),
-    (comparison.compare_groups, GROUPS, OF_GROUPS),
-    (comparison.pool_strata, GROUPS, OF_GROUPS),
+    (known_groups.compare_groups, GROUPS, OF_GROUPS),
+    (known_groups.pool_strata, GROUPS, OF_GROUPS),
     (regression.fit_logistic, DESIGN, {
         "design": [[[1, nan], [1, 1]], [[1, inf], [1, 1]], [1, 1], [], [[1, 1], [1, 1]]],
         "successes": [*spoil([400, 500], [*COUNT, 1001]), [400]],

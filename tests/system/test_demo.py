@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
-from privacy.associations.association import associate
 from privacy.associations.tables import Variable
+from privacy.associations.two_questions import associate
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.intervals import likelihood_ratio
 from scripts.stack.world import World

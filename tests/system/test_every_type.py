@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from aggregator.results import estimates
+from aggregator.results import estimating as estimates
 from aggregator.results.estimands import Among, list_estimands
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.truth import compute_truth

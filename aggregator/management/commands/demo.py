@@ -13,7 +13,7 @@ from tqdm import tqdm
 from accounts.models import User
 from aggregator.batches.sealing import count_acknowledged
 from aggregator.models import Snapshot
-from aggregator.results.results import read_results
+from aggregator.results.display import read_results
 from aggregator.results.snapshots import newest_snapshot
 from aggregator.simulation.demo import encode_envelopes, field_demo, load_or_draw_envelopes
 from aggregator.simulation.demo_surveys import DEMOS, OPEN, Demo

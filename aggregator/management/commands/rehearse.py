@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from aggregator.models import Snapshot
-from aggregator.results.results import read_results
+from aggregator.results.display import read_results
 from aggregator.results.snapshots import newest_snapshot
 from aggregator.simulation.demo import draw_envelopes, encode_envelopes
 from aggregator.simulation.rehearsal import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from aggregator.batches.columns import Columns
 from aggregator.models import Batch, Comparison, Snapshot
-from aggregator.results.estimates import compute_estimates
+from aggregator.results.estimating import compute_estimates
 from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen
 from aggregator.upkeep.verification.batches import Counts, StoredBatch
 from aggregator.upkeep.verification.comparisons import OpenComparison

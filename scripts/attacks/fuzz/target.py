@@ -22,7 +22,8 @@ QUESTIONS = 12
 JSON = {"content-type": "application/json"}
 # One round of what beat and a worker do.
 SWEEP = """
-from aggregator.batches.sealing import close_due_waves, find_waves_to_seal, seal_next_batch
+from aggregator.batches.closing import close_due_waves
+from aggregator.batches.sealing import find_waves_to_seal, seal_next_batch
 close_due_waves()
 for wave in find_waves_to_seal():
     while seal_next_batch(wave_id=wave.pk) is not None:

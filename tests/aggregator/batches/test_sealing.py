@@ -9,12 +9,12 @@ from django.db import connection
 from django.utils import timezone
 
 from aggregator.batches import sealing
+from aggregator.batches.closing import close_due_waves
 from aggregator.batches.packing import unpack_reports
 from aggregator.batches.sealing import (
     MAX_BATCH,
     SealingError,
     choose_batch_size,
-    close_due_waves,
     count_acknowledged,
     find_waves_to_seal,
     seal_next_batch,
@@ -197,7 +197,7 @@ def test_a_wave_is_closed_on_its_date(monkeypatch: pytest.MonkeyPatch) -> None:
     closes_at = timezone.now().replace(microsecond=0) + timedelta(hours=1)
     wave = make_wave(closes_at=closes_at)
     assert close_due_waves() == 0
-    monkeypatch.setattr("aggregator.batches.sealing.timezone.now", lambda: closes_at)
+    monkeypatch.setattr("aggregator.batches.closing.timezone.now", lambda: closes_at)
     assert close_due_waves() == 1
     wave.refresh_from_db()
     assert wave.ending == Wave.Ending.DATE

@@ -22,7 +22,7 @@ from aggregator.coins import views as coin_views
 from aggregator.coins.sheets import new_sheet
 from aggregator.intake import page_limiter
 from aggregator.models import RawReport, SpentId
-from aggregator.results.results import find_view
+from aggregator.results.display import find_view
 from surveys.authoring.services import close_wave, launch_survey
 from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.serialization import parse_manifest

@@ -34,9 +34,9 @@ from aggregator.comparisons.result import ComparisonResult
 from aggregator.comparisons.standing import find_standing
 from aggregator.models import Comparison
 from aggregator.results.snapshots import METHOD_VERSION
-from privacy.associations.association import associate
 from privacy.associations.maximum_likelihood import NotSettledError
 from privacy.associations.tables import Variable
+from privacy.associations.two_questions import associate
 from surveys.authoring.services import close_wave
 from surveys.models import Wave
 from tests.support.comparisons import ask, compute, make_answered_wave, snapshot_of

@@ -33,8 +33,8 @@ from aggregator.comparisons.stored import (
 from aggregator.comparisons.table_sentences import NO_VARIATION, TESTS
 from aggregator.models import Comparison
 from aggregator.results.snapshots import METHOD_VERSION
-from privacy.associations.association import AssociationEstimate
 from privacy.associations.significance import SignificanceTest
+from privacy.associations.two_questions import AssociationEstimate
 from surveys.models import Wave
 from tests.support.comparisons import ask, compute, make_answered_wave
 from tests.support.fielding import sign_in

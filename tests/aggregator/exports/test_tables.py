@@ -13,8 +13,9 @@ import pytest
 from django.urls import reverse
 
 from aggregator.batches.packing import pack_reports
-from aggregator.exports import tables as exports
-from aggregator.exports.tables import BatchKey, group_batches, write_cell, write_codes, write_row
+from aggregator.exports.csv_format import write_cell, write_row
+from aggregator.exports.estimates import ESTIMATE_COLUMNS
+from aggregator.exports.reports import BatchKey, group_batches, stream_reports, write_codes
 from aggregator.models import Batch
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey
@@ -85,7 +86,7 @@ class TestFiles:
         wave = make_launched_survey(cap=200)
         survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.CAP)
         row = rows(download(survey, "estimates_csv"))[0]
-        assert list(row) == list(exports.ESTIMATE_COLUMNS)
+        assert list(row) == list(ESTIMATE_COLUMNS)
         assert row["survey"] == survey.slug
         assert row["manifest_sha256"] == wave.manifest_hash_hex
         assert (row["state"], row["ending"]) == ("closed", "cap")
@@ -154,7 +155,7 @@ class TestFiles:
 
     @pytest.mark.slow
     def test_memory_stays_flat_however_many_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(exports, "ROWS_AT_ONCE", 10_000)
+        monkeypatch.setattr("aggregator.exports.reports.ROWS_AT_ONCE", 10_000)
         wave = make_launched_survey(questions=["?"] * 10)
         survey = field(wave, yes=[20] * 10, total=40)
         view_results = exports_results(survey)
@@ -169,7 +170,7 @@ class TestFiles:
         )  # fmt: skip
         view_results.snapshot.through_batch = 60
         tracemalloc.start()
-        sent = sum(len(chunk) for chunk in exports.stream_reports(view_results))
+        sent = sum(len(chunk) for chunk in stream_reports(view_results))
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert sent > 600_000 * 21
@@ -177,7 +178,7 @@ class TestFiles:
 
 
 def exports_results(survey: Survey) -> Any:
-    from aggregator.results.results import find_view
+    from aggregator.results.display import find_view
 
     return find_view(survey).results
 
@@ -234,5 +235,5 @@ def test_batches_are_read_in_runs_of_bounded_size() -> None:
 
 
 def test_column_names_are_plain() -> None:
-    for name in exports.ESTIMATE_COLUMNS:
+    for name in ESTIMATE_COLUMNS:
         assert re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name)

@@ -25,7 +25,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from aggregator.batches import sealing
+from aggregator.batches import closing, sealing
 from aggregator.batches.packing import unpack_reports
 from aggregator.intake.core import handle
 from aggregator.intake.errors import IntakeError
@@ -327,7 +327,7 @@ class IntakeMachine(RuleBasedStateMachine):
             if not wave.ending
             and (wave.is_past(self.now) or (wave.cap and wave.acknowledged >= wave.cap))
         ]
-        assert sealing.close_due_waves() == len(due)
+        assert closing.close_due_waves() == len(due)
         for wave in due:
             wave.close(ending="cap", now=self.now)
             seen[f"closed by {wave.ending}"] += 1

@@ -13,7 +13,7 @@ import pytest
 from aggregator.results import chart_bundle
 from aggregator.results.chart import FONT, build_rows, build_specification, render_chart
 from aggregator.results.chart_updates import find_waves_to_render
-from aggregator.results.results import Results, find_view
+from aggregator.results.display import Results, find_view
 from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
 from aggregator.simulation.demo_surveys import REDBOOK
 from aggregator.simulation.truth import known_truth

@@ -15,10 +15,10 @@ from accounts.models import User
 from aggregator.comparisons.choice import ALL_KNOWN, NotComparable
 from aggregator.comparisons.indicators import find_indicators, find_plain_indicators
 from aggregator.comparisons.jobs import HIDDEN_GROUP
-from aggregator.exports.tables import stream_reports
+from aggregator.exports.reports import stream_reports
 from aggregator.models import Comparison, RawReport
-from aggregator.results.results import find_view, hide_small_groups
-from privacy.associations.comparison import compare_groups
+from aggregator.results.display import find_view, hide_small_groups
+from privacy.associations.known_groups import compare_groups
 from surveys.authoring.services import add_question, close_wave, create_survey, launch_survey
 from surveys.manifest.manifest import Manifest
 from surveys.models import Question, Survey, Wave

@@ -14,7 +14,7 @@ import pytest
 from aggregator.batches.columns import Columns
 from aggregator.results.estimands import Among, Estimand, EstimandKind, estimands_of, list_estimands
 from aggregator.results.estimate import Estimate, Intervals, QuestionResult
-from aggregator.results.estimates import LEVEL, compute_estimates
+from aggregator.results.estimating import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.intervals import confidence_sequence, simultaneous_level
 from privacy.shares.range_means import estimate_range_mean

@@ -11,9 +11,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from aggregator.results.display import find_view
 from aggregator.results.modes import compare_modes
-from aggregator.results.results import find_view
-from privacy.associations.comparison import compare_groups, pool_strata
+from privacy.associations.known_groups import compare_groups, pool_strata
 from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from aggregator.models import Chart
-from aggregator.results.results import find_view
+from aggregator.results.display import find_view
 from aggregator.simulation.demo_surveys import REDBOOK
 from surveys.authoring.services import add_question, close_wave, launch_survey
 from surveys.models import Question, Survey, Wave

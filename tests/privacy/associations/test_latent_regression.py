@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from scipy.stats import binom
 
-from privacy.associations.association import associate
 from privacy.associations.latent_regression import fit_latent_logistic
 from privacy.associations.maximum_likelihood import SeparationError
 from privacy.associations.tables import Variable, estimate_table, kronecker
+from privacy.associations.two_questions import associate
 from privacy.mechanism.mechanisms import RandomizedResponse
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)

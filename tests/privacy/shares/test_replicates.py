@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from privacy.associations.association import Association, associate
-from privacy.associations.comparison import compare_groups, pool_strata
+from privacy.associations.known_groups import compare_groups, pool_strata
 from privacy.associations.regression import fit_logistic
 from privacy.associations.tables import Variable, estimate_table
+from privacy.associations.two_questions import Association, associate
 from privacy.mechanism.inattention import correct_for_attention
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.conditional import dirichlet_sequence_share, likelihood_ratio_share

@@ -11,7 +11,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from aggregator.batches.sealing import close_due_waves
+from aggregator.batches.closing import close_due_waves
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import NotOpen
 from surveys.authoring.launch_checks import find_launch_problems

@@ -3,13 +3,13 @@
  */
 import { cryptoUint32, randomizeReport } from "../randomize.js";
 import { toBase64url } from "./bytes.js";
-import { walk } from "./walk.js";
+import { walk } from "./pages.js";
 
 /**
  * @import { Latent } from "../randomize.js"
  * @import { Question } from "./manifest.js"
  * @import { Codes } from "./rules.js"
- * @import { Answers, Page } from "./walk.js"
+ * @import { Answers, Page } from "./pages.js"
  *
  * @typedef {object} Envelope
  * @property {string} manifest The hash of the manifest.

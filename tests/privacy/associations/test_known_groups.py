@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, chi2
 
-from privacy.associations import comparison
-from privacy.associations.comparison import compare_groups, pool_strata
+from privacy.associations import known_groups as comparison
+from privacy.associations.known_groups import compare_groups, pool_strata
 from privacy.associations.significance import homogeneity_test
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.estimation import estimate_shares

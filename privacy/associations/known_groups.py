@@ -1,6 +1,6 @@
 """Comparing and pooling groups that are known, such as declared strata or modes of answering.
 
-For groups that are themselves randomized answers see `privacy.associations.association`.
+For groups that are themselves randomized answers see `privacy.associations.two_questions`.
 """
 
 from __future__ import annotations

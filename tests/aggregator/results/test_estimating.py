@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aggregator.results.estimands import estimands_of
-from aggregator.results.estimates import LEVEL, compute_estimates
+from aggregator.results.estimating import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.estimation import estimate_shares
 from privacy.shares.intervals import clopper_pearson, confidence_sequence, likelihood_ratio

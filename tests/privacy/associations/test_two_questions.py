@@ -13,10 +13,10 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import chdtri, expit, logit, xlogy
 from scipy.stats import binom
 
-from privacy.associations.association import Association, AssociationEstimate, _Cells, associate
-from privacy.associations.comparison import compare_groups
+from privacy.associations.known_groups import compare_groups
 from privacy.associations.profiles import LikelyShares, profile_interval
 from privacy.associations.tables import Variable, estimate_table, kronecker
+from privacy.associations.two_questions import Association, AssociationEstimate, _Cells, associate
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.intervals import likelihood_ratio
 

@@ -1,0 +1,50 @@
+"""Closing waves whose end was fixed before they opened: a date, or a number of reports."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from aggregator.batches.sealing import count_sealed
+from aggregator.models import RawReport
+from surveys.authoring.errors import NotOpen
+from surveys.authoring.services import close_wave
+from surveys.models import Wave
+
+
+def _has_reached_its_cap(wave: Wave) -> bool:
+    """Count no more of a long backlog than the cap lacks; sealed reports cost one sum.
+
+    The sum comes first: a batch that is sealed between the two statements is then missed by
+    both, and the next sweep closes the wave, instead of being counted twice.
+    """
+    lacking = (wave.cap or 0) - count_sealed(wave)
+    if lacking <= 0:
+        return True
+    waiting = RawReport.objects.filter(wave=wave).order_by()[lacking - 1 : lacking]
+    return waiting.exists()
+
+
+def close_due_waves() -> int:
+    """Close the open waves whose frozen end has come; return how many were closed.
+
+    Reports that arrive between reaching the cap and this call are counted too: how many
+    depends on when people came, not on what they said.
+    """
+    # Those who toss coins are closed with the browsers, whose number of people ends both.
+    waves = Wave.objects.electronic()
+    due = [(wave, Wave.Ending.DATE) for wave in waves.past_closing_date(timezone.now())]
+    due += [
+        (wave, Wave.Ending.CAP)
+        for wave in waves.open()
+        .filter(cap__isnull=False)
+        .exclude(pk__in=[wave.pk for wave, _ in due])
+        if _has_reached_its_cap(wave)
+    ]
+    closed = 0
+    for wave, ending in due:
+        try:
+            close_wave(wave_id=wave.pk, ending=ending)
+        except NotOpen:  # another sweep was faster
+            continue
+        closed += 1
+    return closed

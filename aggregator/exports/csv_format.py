@@ -1,0 +1,63 @@
+"""How our CSV files are written and named.
+
+RFC 4180: CRLF, UTF-8 without a byte order mark, one header row. Text cells and headers that
+a spreadsheet would run as a formula get a leading apostrophe; numeric cells never do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from django.http import StreamingHttpResponse
+
+from aggregator.results.display import Results
+from surveys.models import Wave
+
+Cell = str | float | None
+
+CONTENT_TYPE = "text/csv; charset=utf-8"
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
+_NEEDS_QUOTES = frozenset('",\r\n')
+
+DESIGN = "k-ary randomized response"
+
+
+def name_file(*, results: Results, kind: str) -> str:
+    """Name the survey, the manifest, the content, and that the rows are randomized."""
+    return f"{name_wave(results.wave, slug=results.manifest.survey)}_RANDOMIZED_{kind}.csv"
+
+
+def name_wave(wave: Wave, *, slug: str) -> str:
+    """Return how names of files begin."""
+    of_coins = "_coins" if wave.mode == Wave.Mode.MANUAL else ""
+    return f"{slug}_w{wave.number}{of_coins}_{wave.manifest_hash_hex[:8]}"
+
+
+def respond_with_csv(
+    *, results: Results, kind: str, stream: Callable[[Results], Iterator[bytes]]
+) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(stream(results), content_type=CONTENT_TYPE)
+    name = name_file(results=results, kind=kind)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def write_text(text: str) -> str:
+    """One text cell or header, harmless in a spreadsheet and quoted where it must be."""
+    if text.startswith(_FORMULA_STARTS):
+        text = f"'{text}"
+    text = text.replace("\0", "")
+    if _NEEDS_QUOTES.intersection(text):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def write_cell(value: Cell) -> str:
+    """One cell: numbers in full precision and never prefixed, nothing for what is missing."""
+    if value is None:
+        return ""
+    return write_text(value) if isinstance(value, str) else repr(value)
+
+
+def write_row(cells: Iterable[Cell]) -> bytes:
+    return (",".join(write_cell(cell) for cell in cells) + "\r\n").encode("utf-8")
