@@ -25,6 +25,7 @@ from surveys.models import Wave
 from surveys.respondent.client_files import (
     ENTRY,
     FOLDER,
+    ICON,
     RANDOMIZER,
     STYLESHEET,
     client_files,
@@ -236,6 +237,16 @@ def test_scripts_are_served_without_comments_and_in_few_files() -> None:
         imported = re.findall(r'from "([^"]*)"', text)
         assert imported == ([] if name == RANDOMIZER else [f"./{RANDOMIZER}"])
         assert "sourceMappingURL" not in text
+
+
+def test_the_page_for_checking_names_every_script_and_source_with_its_hash() -> None:
+    text = get(reverse("surveys:check", args=[make_launched_survey().survey.slug])).content.decode()
+    listed = re.findall(r'<li><a href="(.*?)">(.*?)</a> <code>(.*?)</code></li>', text)
+    files = [file for name, file in client_files().items() if name != ICON]
+    assert sorted(listed) == sorted((file.url, file.name, file.integrity) for file in files)
+    for url, _, integrity in listed:
+        digest = b64encode(hashlib.sha256(get(url).content).digest()).decode()
+        assert integrity == f"sha256-{digest}"
 
 
 def test_the_page_as_one_file_imports_nothing_and_says_the_same() -> None:
