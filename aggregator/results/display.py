@@ -30,6 +30,7 @@ class Standing(Enum):
 
     DRAFT = "draft"
     WAITING = "waiting"  # no batch has been sealed and estimated yet
+    RECOMPUTING = "recomputing"  # estimated by an earlier version that stored other names
     EMPTY = "empty"  # closed, and no report ever came
     DISCARDED = "discarded"  # closed below the minimum batch; the reports were deleted
     TOO_FEW = "too-few"  # below the display minimum
@@ -130,7 +131,7 @@ def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
     try:
         results = read_results(wave=wave, snapshot=snapshot)
     except UnreadableSnapshotError:
-        return View(survey=survey, wave=wave, standing=Standing.WAITING, manifest=manifest)
+        return View(survey=survey, wave=wave, standing=Standing.RECOMPUTING, manifest=manifest)
     return View(
         survey=survey,
         wave=wave,

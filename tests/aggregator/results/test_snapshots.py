@@ -134,7 +134,7 @@ def test_a_snapshot_with_unknown_names_is_computed_again(key: str) -> None:
     assert update_chart(wave_id=wave.pk, find_truth=lambda _: {}) is None
     assert list(find_waves_to_estimate()) == [wave]
     wave.snapshots.update(method_version=METHOD_VERSION)
-    assert find_view(wave.survey).standing is Standing.WAITING
+    assert find_view(wave.survey).standing is Standing.RECOMPUTING
     assert list(find_waves_to_estimate()) == [wave]
     renewed = update_snapshot(wave_id=wave.pk)
     assert renewed is not None

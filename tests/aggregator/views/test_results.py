@@ -279,3 +279,13 @@ def test_pictures_are_served_inline_and_as_downloads() -> None:
         rf'attachment; filename="{survey.slug}_w1_[0-9a-f]{{8}}_RANDOMIZED_chart.png"',
         download["Content-Disposition"],
     )
+
+
+def test_results_that_an_earlier_version_stored_otherwise_are_announced() -> None:
+    """A sweep computes them again; until then the page must not say that no report came."""
+    survey = field(make_launched_survey(), yes=[80, 100], total=200, rendered=False)
+    assert survey.wave is not None
+    survey.wave.snapshots.update(estimates=[{"figure": "1"}])
+    words = text_of(read(survey))
+    assert "Results are being computed again" in words
+    assert "Listening" not in words
