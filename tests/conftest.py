@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from scripts.stack.postgres import Postgres, running_postgres
 from scripts.stack.prepared import copy_empty_database, copy_static_files
-from tests.support import kinds
+from tests.support import markers as kinds
 
 # The same examples in every run: a failure means a fault, not bad luck, and a slow machine is
 # none. To look for new ones: HYPOTHESIS_PROFILE=search scripts/test tests/privacy

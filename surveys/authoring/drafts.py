@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from django.utils.translation import override
 
-from surveys.authoring.answers import list_options
+from surveys.authoring.answer_options import list_options
 from surveys.manifest.languages import hash_words, write_words
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.names import question_name, rename_question

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from surveys.authoring.answers import count_codes, find_words
+from surveys.authoring.answer_options import count_codes, find_words
 from surveys.manifest.names import split_name
 from surveys.manifest.rules import Asked, Rule, TooComplex, leaves, outcomes
 from surveys.models import Question

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from surveys.authoring.answers import name_answers
+from surveys.authoring.answer_options import name_answers
 from surveys.authoring.errors import RuleError
 from surveys.manifest.names import item_name, split_name
 from surveys.manifest.rules import Rule

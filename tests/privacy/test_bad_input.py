@@ -20,12 +20,12 @@ from privacy.associations import (
     latent_regression,
     maximum_likelihood,
     profiles,
-    regression,
     share_among,
     significance,
     tables,
     two_questions,
 )
+from privacy.associations.known_predictors import regression
 from privacy.associations.tables import Variable
 from privacy.mechanism import (
     accounting,

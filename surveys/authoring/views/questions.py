@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 
 from surveys.access import get_own_survey
 from surveys.authoring import services
-from surveys.authoring.answers import name_answers
+from surveys.authoring.answer_options import name_answers
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import BrokenRules, TooManyQuestions
 from surveys.authoring.forms import QUESTION_FORMS, MoveForm, QuestionForm

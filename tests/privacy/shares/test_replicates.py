@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 
 from privacy.associations.known_groups import compare_groups, pool_strata
-from privacy.associations.regression import fit_logistic
+from privacy.associations.known_predictors.regression import fit_logistic
 from privacy.associations.tables import Variable, estimate_table
 from privacy.associations.two_questions import Association, associate
 from privacy.mechanism.inattention import correct_for_attention

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surveys.authoring.answers import name_answers
+from surveys.authoring.answer_options import name_answers
 from surveys.authoring.errors import RuleError
 from surveys.authoring.rule_text import MAX_DEPTH, parse_rule, write_rule
 from surveys.manifest.rules import Rule

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import expit
 
-from privacy.associations.maximum_likelihood import SeparationError
-from privacy.associations.regression_rows import (
+from privacy.associations.known_predictors.rows import (
     ReportRows,
 )
+from privacy.associations.maximum_likelihood import SeparationError
 from privacy.checks import Floats
 
 _TINY = np.finfo(np.float64).tiny

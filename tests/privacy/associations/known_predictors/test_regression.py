@@ -14,12 +14,12 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from scipy.stats import binom, chi2
 
-from privacy.associations import regression_search
+from privacy.associations.known_predictors import search as regression_search
+from privacy.associations.known_predictors.intervals import FittedModel
+from privacy.associations.known_predictors.regression import LogisticFit, fit_logistic
+from privacy.associations.known_predictors.rows import ReportRows, rest_probability
+from privacy.associations.known_predictors.search import maximize, rotate_design
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
-from privacy.associations.regression import LogisticFit, fit_logistic
-from privacy.associations.regression_intervals import FittedModel
-from privacy.associations.regression_rows import ReportRows, rest_probability
-from privacy.associations.regression_search import maximize, rotate_design
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.estimation import estimate_shares
 from privacy.shares.intervals import likelihood_ratio

@@ -10,10 +10,10 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import brentq
 from scipy.special import chdtrc, expit, ndtri, xlogy
 
-from privacy.associations.regression_rows import (
+from privacy.associations.known_predictors.rows import (
     ReportRows,
 )
-from privacy.associations.regression_search import (
+from privacy.associations.known_predictors.search import (
     SINGULAR,
     Maximum,
     maximize,

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from scripts.stack.stack import redis_binary
-from tests.support.kinds import MarkerMissing
+from tests.support.markers import MarkerMissing
 
 
 def markers_of(request: pytest.FixtureRequest) -> set[str]:

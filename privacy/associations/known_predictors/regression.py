@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from privacy.associations.maximum_likelihood import NotSettledError
-from privacy.associations.regression_intervals import ChiSquareTest, FittedModel, OddsRatio
-from privacy.associations.regression_rows import (
+from privacy.associations.known_predictors.intervals import ChiSquareTest, FittedModel, OddsRatio
+from privacy.associations.known_predictors.rows import (
     check_design,
     check_names,
     check_rank,
     check_rows,
     group_rows,
 )
-from privacy.associations.regression_search import (
+from privacy.associations.known_predictors.search import (
     describe_separation,
     maximize,
     rotate_design,
 )
+from privacy.associations.maximum_likelihood import NotSettledError
 from privacy.checks import Floats, check_level
 
 

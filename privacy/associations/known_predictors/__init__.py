@@ -1,0 +1,1 @@
+"""Logistic regression on predictors that are known, not randomized."""
