@@ -1,4 +1,4 @@
-"""Wiring only: settings, addresses, Celery and the entry for requests."""
+"""Wiring only: settings, addresses, Celery and the entry point for requests."""
 
 from config.celery import app as celery_app
 

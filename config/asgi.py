@@ -1,4 +1,4 @@
-"""The entry for all requests: headers outermost, then the async intake or Django in threads.
+"""The entry point for all requests: headers outermost, then the async intake or Django in threads.
 
 Django runs as WSGI behind a2wsgi in a bounded pool. The body is first read under a size cap and a
 deadline, so that half-sent bodies hold no thread.
@@ -50,7 +50,7 @@ class Entry:
     def __init__(self) -> None:
         self._intake = IntakeApplication()
         self._starting: asyncio.Task[None] | None = None
-        # a2wsgi types WSGI and ASGI by its own protocols, narrower than Django's and asgiref's.
+        # a2wsgi declares its own protocols for WSGI and ASGI, narrower than Django's and asgiref's.
         wsgi = cast(WSGIApp, django_application)
         self._django = cast(ASGI3Application, WSGIMiddleware(wsgi, workers=DJANGO_THREADS))
 
@@ -67,7 +67,7 @@ class Entry:
             await self._to_django(scope, receive, send)
 
     async def _live(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        """Start and stop with the process; when it stops, every request has been answered."""
+        """Start and stop with the process; before it stops, every request has been answered."""
         while True:
             event = await receive()
             if event["type"] == "lifespan.startup":

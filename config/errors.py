@@ -1,4 +1,4 @@
-"""Pages for failed requests. A database or Redis that is out of reach gives 503, never 500."""
+"""Pages for failed requests. An unreachable database or Redis gives 503, never 500."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _needs_migrations() -> bool:
-    """Whether an upgrade is half applied, so that tables may be missing; log what to run."""
+    """Whether an upgrade is half applied and tables may be missing; if so, log what to run."""
     try:
         missing = describe_missing_migrations()
     except (DatabaseError, InterfaceError):

@@ -1,7 +1,7 @@
 """The headers of every response, from one table, set by the outermost wrapper.
 
-The path of a request selects the first matching row, which replaces any of these headers that
-other code set. Only Cache-Control is kept if it was set.
+The first row that matches the path of the request applies. It replaces these headers if other code
+has set them, except Cache-Control.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from aggregator import problems
 from surveys.respondent.csp import CSP, EXTRA, write_policy
 
 logger = logging.getLogger(__name__)
-# Forms that work without scripts, so none are allowed.
+# These forms work without scripts, so no scripts are allowed.
 _FORM = {
     "default-src": "'none'",
     "style-src": "'self'",
@@ -156,7 +156,7 @@ class SecurityHeaders:
         except Exception as error:
             if started:  # the server can only close the connection
                 raise
-            # Only the place and type of the error: its message can quote what was sent.
+            # Log only the place and type of the error: its message can quote what was sent.
             [*_, place] = traceback.extract_tb(error.__traceback__)
             logger.error(
                 "%s in %s, line %d: answered with 500",

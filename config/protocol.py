@@ -27,7 +27,7 @@ class Protocol(HttpToolsProtocol):
     _in_message = False
     _framing_bytes = 0
     _body_bytes = 0  # in the data that is being parsed
-    # Every request that was read and has no complete reply yet. uvicorn itself remembers only the
+    # Every request that has been read and not yet fully answered. uvicorn itself remembers only the
     # last one, and would write replies to the others into a closed connection.
     _unanswered: list[RequestResponseCycle]
 
@@ -47,7 +47,7 @@ class Protocol(HttpToolsProtocol):
         super().data_received(data)
         if not (self._in_headers or self._in_message):
             self._framing_bytes = 0
-            # An empty line between two requests starts none, but ends uvicorn's own timeout.
+            # An empty line between two requests starts none, but it ends uvicorn's own timeout.
             if self._deadline is None and self._all_are_answered():
                 self._expect_headers()
             return
@@ -83,7 +83,7 @@ class Protocol(HttpToolsProtocol):
         self._unanswered.append(self.cycle)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, unless an earlier request still waits for its reply."""
+        """Refuse invalid HTTP, unless an earlier request is still waiting for its reply."""
         if self._all_are_answered():
             self.transport.write(_write_refusal(msg))
         else:
@@ -110,7 +110,7 @@ class Protocol(HttpToolsProtocol):
         return all(cycle.response_complete for cycle in self._unanswered)
 
     def _forget_replies(self) -> None:
-        """Let the code that still works on replies finish; no one receives them."""
+        """Let the code that is still working on replies finish; no one receives them."""
         for cycle in self._unanswered:
             cycle.disconnected = True
             cycle.message_event.set()
@@ -135,7 +135,7 @@ class Protocol(HttpToolsProtocol):
 
 
 def _write_refusal(detail: str) -> bytes:
-    """Write the only response that no application sends, with the headers of the table."""
+    """Write the only response that the application does not send, with the table's headers."""
     body = problems.problem_body(problems.NOT_HTTP, detail)
     headers = {
         # The path is not known, so use the row for responses that are not pages.

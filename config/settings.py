@@ -28,7 +28,7 @@ VAR_DIR = Path(env.str("MURMUR_VAR", default=str(BASE_DIR / "var")))
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env.str("SECRET_KEY", default="") or _own_secret_key(VAR_DIR)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-# Off only without TLS, as on a laptop: cookies are then sent over plain HTTP.
+# Turn this off only where there is no TLS, such as on a laptop: cookies then go over plain HTTP.
 HTTPS = env.bool("MURMUR_HTTPS", default=True)
 
 INSTALLED_APPS = [
@@ -103,7 +103,7 @@ else:
     _options.setdefault("keepalives_interval", 5)
     _options.setdefault("keepalives_count", 3)
     _options.setdefault("tcp_user_timeout", 15_000)
-DATABASES["default"]["CONN_MAX_AGE"] = None  # the few threads keep theirs
+DATABASES["default"]["CONN_MAX_AGE"] = None  # the few threads keep their connections
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis: one for messages, one in memory only (reports per address, sign-in attempts) -----
@@ -134,7 +134,7 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
-# A task that loses the broker continues: running twice does no harm, while ending its process
+# A task that loses the broker continues: running it twice does no harm, but ending its process
 # would leave the worker without one for seconds.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
@@ -144,7 +144,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {
         "task": "aggregator.tasks.sweep",
         "schedule": SWEEP_SECONDS,
-        # A worker that was away must not find many old sweeps.
+        # A worker that was down must not come back to many old sweeps.
         "options": {"expires": max(10.0, 2 * SWEEP_SECONDS)},
     },
     "verify": {
@@ -160,7 +160,7 @@ PURGE_SECONDS = env.float("MURMUR_PURGE_SECONDS", default=60.0)
 # --- intake ----------------------------------------------------------------------------------
 # Per IPv4 address or IPv6 /64 network; 0 means no limit. A whole school may share an address.
 REPORTS_PER_MINUTE = env.int("MURMUR_REPORTS_PER_MINUTE", default=120)
-# For everyone together, per web process, while the limiter is away.
+# For everyone together, per web process, while the limiter is unavailable.
 REPORTS_PER_SECOND = env.int("MURMUR_REPORTS_PER_SECOND", default=200)
 # The proxy ends TLS and appends the client's address to X-Forwarded-For.
 BEHIND_PROXY = env.bool("MURMUR_BEHIND_PROXY", default=False)
@@ -244,8 +244,8 @@ SOURCE_URL = env.str("MURMUR_SOURCE_URL", default="")
 
 LANGUAGE_CODE = "en"
 USE_I18N = True
-# Languages of respondents' pages (surveys/locale); researchers' pages are English. Each is named
-# in its own language, for people who look for it.
+# Languages of respondents' pages (surveys/locale); researchers' pages are English. Each name is in
+# the language itself, so that its speakers find it.
 LANGUAGES = [
     ("en", "English"),
     ("es", "Español"),
@@ -297,7 +297,7 @@ LOGGING = {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
         "httpx": {"level": "WARNING"},
         "axes": {"level": "ERROR"},  # its warnings carry addresses
-        # Internet scanners use wrong host names: they get a 400, and the log no traceback.
+        # Internet scanners use wrong host names: they get a 400, and no traceback is logged.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }

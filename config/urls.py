@@ -1,4 +1,4 @@
-"""All addresses, app by app."""
+"""All URLs, app by app."""
 
 from django.urls import include, path
 

@@ -23,13 +23,13 @@ def get_own_survey(user: AbstractBaseUser | AnonymousUser, slug: str) -> Survey:
 
 
 def for_owner(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Hand the view its owner's survey; 404 for others, sign-in for visitors."""
+    """Pass the owner's survey to the view; others get 404, and visitors are asked to sign in."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, slug: str, **rest: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
-            # A panel that asks after the session ended must not be filled with the sign-in
-            # form: the page as a whole goes there.
+            # A panel that reloads after the session ended must not be filled with the sign-in form:
+            # the whole page goes there.
             if "HX-Request" in request.headers:
                 return HttpResponseClientRefresh()
             return redirect_to_login(request.get_full_path())

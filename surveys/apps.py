@@ -1,4 +1,4 @@
-"""What is asked: surveys, their frozen manifests and the respondent's pages."""
+"""Surveys, their frozen manifests and the respondent's pages."""
 
 from django.apps import AppConfig
 

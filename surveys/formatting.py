@@ -1,4 +1,4 @@
-"""Formats of numbers, moments and lists on every page; nothing else formats them."""
+"""Formats numbers, times and lists for every page; nothing else formats them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from surveys.manifest.strength import Strength, describe_strength
 
 
 def epsilon(value: float) -> str:
-    """ε in nats to two digits, never below the true one."""
+    """Write ε in nats with two decimals, never below the true value."""
     return str(round_up_epsilon(value))
 
 
 def odds_factor(value: float) -> str:
-    """How much the odds of a guess can change at this ε, never below the true factor."""
+    """Write how much the odds of a guess can change at this ε, never below the true factor."""
     if value > math.log(1_000_000):
         return "more than a million"
     factor = math.exp(value)
@@ -31,36 +31,36 @@ def whole(value: int) -> str:
 
 
 def join_list(words: Sequence[str], *, last: str = "and") -> str:
-    """a; a and b; a, b and c"""
+    """Write a list as: a; a and b; a, b and c."""
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def moment(value: datetime) -> str:
-    """1 December 2026, 09:00 UTC"""
+    """Write a time as 1 December 2026, 09:00 UTC."""
     inside = value.astimezone(UTC)
     return f"{inside.day} {inside:%B %Y, %H:%M} UTC"
 
 
 def strength(flips: int | str, symbols: int | None = 2) -> Strength:
-    """The strength of a question with this many codes; None if not known yet."""
+    """Describe the strength of a question with this many codes; None if that is not known."""
     return describe_strength(int(flips), symbols=symbols)
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """0.322 as 32 %, with a space that does not break and a real minus sign."""
+    """Write 0.322 as 32 %, with a non-breaking space and a real minus sign."""
     return f"{points(share, digits)}\N{NO-BREAK SPACE}%"
 
 
 def points(share: float, digits: int = 0) -> str:
-    """0.322 as 32, where the % sign is written elsewhere."""
+    """Write 0.322 as 32, for places that add the % sign themselves."""
     text = f"{100 * share:.{digits}f}"
     if float(text) == 0:
-        text = text.lstrip("-")  # nothing is minus zero per cent
+        text = text.lstrip("-")  # avoid minus zero
     return text.replace("-", "\N{MINUS SIGN}")
 
 
 def margin(half_width: float) -> str:
-    """± 9.3 points; an interval of ± 50 points or more says nothing."""
+    """Write ± 9.3 points. An interval of ± 50 points or more says nothing."""
     return "says nothing" if half_width >= 0.5 else f"± {points(half_width, 1)} points"

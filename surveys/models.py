@@ -28,7 +28,7 @@ MAX_QUESTIONS = 100
 MAX_QUESTION_LENGTH = 1000
 MAX_OPTION_LENGTH = 200
 SLUG_LENGTH = 12
-SLUG_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # nothing to misread on paper
+SLUG_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # easy to read on paper
 
 
 def new_slug() -> str:
@@ -208,7 +208,7 @@ class Question(models.Model):
 
 
 class Translation(models.Model):
-    """A survey's words in another language, by the words they translate.
+    """A survey's words in another language, keyed by the words they translate.
 
     A reworded question needs a new translation; a moved answer keeps its translation.
     """
@@ -259,7 +259,7 @@ class Wave(models.Model):
     Mode = modes.Mode
 
     class Ending(models.TextChoices):
-        """Why a wave closed. Only DATE and CAP were fixed before anyone could look."""
+        """Why a wave closed. Only DATE and CAP were fixed before anyone could see results."""
 
         DATE = "date", "on its closing date"
         CAP = "cap", "at its number of people"
@@ -276,7 +276,7 @@ class Wave(models.Model):
     manifest_hash = models.BinaryField(max_length=32, unique=True)
     # The exact JSON whose hash the manifest names, by language.
     words: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
-    # Copies of what the manifest says, for constraints and for the intake's one query.
+    # Copies of what the manifest says, for constraints and for the intake's single query.
     minimum_batch = models.PositiveIntegerField()
     display_minimum = models.PositiveIntegerField()
     opens_at = models.DateTimeField(null=True)

@@ -1,4 +1,4 @@
-"""Addresses of authoring and of the respondent's pages."""
+"""URLs of the authoring pages and of the respondent's pages."""
 
 from django.urls import path, re_path
 

@@ -1,4 +1,4 @@
-"""Unpadded base64url (RFC 4648 §5): the one spelling of bytes in manifests and reports."""
+"""Unpadded base64url (RFC 4648 §5): how manifests and reports write bytes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def encode_base64url(value: bytes) -> str:
 def decode_base64url(text: str) -> bytes | None:
     """Return the bytes, or None unless `text` is their canonical spelling.
 
-    Python's decoder skips foreign characters and ignores unused bits at the end, so many texts
-    would stand for the same bytes; only the one that `encode_base64url` writes is accepted.
+    Python's decoder skips invalid characters and ignores unused bits at the end, so many texts
+    would stand for the same bytes. Only the one that `encode_base64url` writes is accepted.
     """
     try:
         value = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -1,7 +1,7 @@
 """The manifest for people who toss two coins themselves, without JavaScript or on paper.
 
-Their wave is separate, so everyone knows how they answered. People choose the way before they
-answer, so ε does not cover that choice. Their reports are estimated separately.
+They have a separate wave, so everyone can tell which reports came from coins. People choose the way
+before they answer, so ε does not cover that choice. Their reports are estimated separately.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from surveys.manifest.modes import Mode
 
 
 def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
-    """Derive the coins' manifest from the browsers'; None if no question is asked this way.
+    """Derive the manifest for coins from the one for browsers; None if coins suit no question.
 
     The number of people that ends the browsers' wave ends this wave too. There is no random
     subset: everyone is asked all questions.

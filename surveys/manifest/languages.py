@@ -1,4 +1,4 @@
-"""Which languages respondents can read, and which words of a survey need translating."""
+"""The languages that respondents can read, and the words of a survey that need translating."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RIGHT_TO_LEFT = ("ar",)
 
 
 def language_tag(language: str) -> str:
-    """The language as the lang attribute spells it."""
+    """Return the language as the lang attribute spells it."""
     return _TAGS.get(language, language)
 
 
@@ -32,9 +32,9 @@ def direction(language: str) -> str:
 
 
 def negotiate(header: str, offered: Collection[str]) -> str:
-    """The language that a browser's Accept-Language asks for first; otherwise the first offered."""
+    """Return the language that Accept-Language asks for first, or else the first one offered."""
     for wanted, _ in parse_accept_lang_header(header):
-        # 中文 of any region or script can be read better than anything else.
+        # People who ask for 中文 prefer any form of it, regional or script, to another language.
         candidates = (wanted, wanted.partition("-")[0], "zh-hans" if wanted[:2] == "zh" else "")
         for code in candidates:
             if code in offered:
@@ -55,7 +55,7 @@ class SourceText:
 
 
 def list_texts(manifest: Manifest) -> list[SourceText]:
-    """What an author must translate, in survey order; the same words only once."""
+    """List what an author must translate, in survey order and without repeating the same words."""
     found: dict[str, SourceText] = {}
     for kind, place, text in _walk(manifest):
         if text in found:
@@ -90,9 +90,9 @@ def list_missing(manifest: Manifest, texts: Mapping[str, str]) -> list[SourceTex
 
 
 def write_words(manifest: Manifest, *, language: str, texts: Mapping[str, str]) -> str:
-    """The words of another language as they are frozen: JSON, by the words they translate.
+    """Write another language's words as they are frozen: JSON, keyed by what they translate.
 
-    They are the author's words that are still used, and our own.
+    These are the author's words that are still in use, and Murmur's own.
     """
     words = {
         source.text: texts[source.text]
@@ -108,7 +108,7 @@ def write_words(manifest: Manifest, *, language: str, texts: Mapping[str, str]) 
 
 
 def hash_words(words: str) -> str:
-    """The hash by which a manifest names these words, so that browsers can check them."""
+    """Return the hash by which a manifest names these words, so that browsers can check them."""
     return encode_base64url(hashlib.sha256(words.encode()).digest())
 
 
@@ -118,9 +118,9 @@ def read_words(words: str) -> dict[str, str]:
 
 
 def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifest:
-    """The manifest with its words in another of its languages; missing ones stay as they are.
+    """Return the manifest in another of its languages; untranslated words stay as they are.
 
-    `words` are that language's as they were frozen, or empty in the author's own.
+    `words` are the frozen words of that language; empty for the author's own.
     """
     if language not in manifest.translations:
         return manifest
@@ -153,5 +153,5 @@ def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifes
 
 
 def name_language(language: str) -> str:
-    """The English name, as on all pages for researchers: zh-hans is Simplified Chinese."""
+    """Return the English name, as on all pages for researchers: zh-hans is Simplified Chinese."""
     return str(get_language_info(language)["name"])

@@ -15,9 +15,9 @@ from surveys.manifest.questions import ManifestQuestion, Symbol
 from surveys.manifest.rules import leaves
 from surveys.manifest.strength import TWO_COINS
 
-# In a report's bytes, where a question was not drawn for a person; on the wire it is "~".
+# The byte in a report for a question that was not drawn for the person; on the wire it is "~".
 NOT_DRAWN = 255
-# More do not fit into the largest report that the intake reads (aggregator/intake/wire.py).
+# More would not fit into the largest report that the intake reads (aggregator/intake/wire.py).
 MOST_SYMBOLS = 3963
 
 
@@ -98,7 +98,7 @@ class Manifest:
 
     @cached_property
     def _question_of(self) -> dict[str, ManifestQuestion]:
-        """Questions by the names that rules use: of questions, and of items."""
+        """Map the names that rules use for questions and items to the questions."""
         return {
             name: question
             for question in self.questions
@@ -106,7 +106,7 @@ class Manifest:
         }
 
     def parents_of(self, question: ManifestQuestion) -> tuple[str, ...]:
-        """Protected questions that decide whether this one is asked."""
+        """List the protected questions that decide whether this one is asked."""
         if question.rule is None:
             return ()
         named = (self._question_of[leaf["name"]] for leaf in leaves(question.rule))
@@ -122,7 +122,7 @@ class Manifest:
 
     @property
     def epsilon(self) -> float:
-        """The headline: the basic sum over all that one person can be asked, in nats, rounded up.
+        """The headline ε: the sum over all that one person can be asked, in nats, rounded up.
 
         A person who may toss coins could choose the way that costs more.
         """
@@ -150,9 +150,9 @@ class Manifest:
         return basic_epsilon(coins) if coins else 0.0
 
     def coin_epsilon_of(self, question: ManifestQuestion) -> float:
-        """What one question reveals about people who toss coins; 0 if it is not asked that way."""
+        """Return what one question reveals about people who toss coins; 0 if it has no coins."""
         return next((one.epsilon for one in self.coin_questions if one.name == question.name), 0.0)
 
     def statement_epsilon(self, question: ManifestQuestion) -> float:
-        """What all codes together reveal about one question: its own and its dependants'."""
+        """Sum what all codes reveal about one question: its own codes and its dependants'."""
         return statement_epsilon(self.ledger, question.name)

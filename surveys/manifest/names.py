@@ -1,4 +1,4 @@
-"""Names of symbols, and of what rules refer to.
+"""The names of symbols, and of the questions and items that rules refer to.
 
 A question has one name (q3 in a manifest, a primary key in the database). Each item of a
 "select several" question adds its number (q3_2), and the symbol that says whether such a question
@@ -27,6 +27,6 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def rename_question(name: str, names: dict[str, str]) -> str:
-    """The same name under a question's new name; KeyError for an unknown question."""
+    """Replace the question in a name by its new name; KeyError for an unknown question."""
     question, item = split_name(name)
     return item_name(names[question], item) if item else names[question]

@@ -1,4 +1,4 @@
-"""When two texts look the same to people."""
+"""Decides whether two texts look the same to people."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop as noop
 
 
 class QuestionType(TextChoices):
-    """The values stand in the database and in manifests; the labels are for authors."""
+    """The values are stored in the database and in manifests; the labels are for authors."""
 
     YES_NO = "yes_no", "Yes or no"
     CHOICE = "choice", "One of several"
@@ -28,7 +28,7 @@ class QuestionType(TextChoices):
 
 @dataclass(frozen=True, kw_only=True)
 class FixedAnswer:
-    """An answer that Murmur words. `key` is what authors call it in rules."""
+    """An answer that Murmur provides. `key` is what authors call it in rules."""
 
     code: int
     text: str
@@ -44,18 +44,18 @@ class TypeDescription:
     """
 
     explanation: str  # for authors who choose a type
-    is_answered: bool = True  # otherwise there is only a text to read
+    is_answered: bool = True  # otherwise it is only a text to read
     is_scrambled: bool = True
     # In the order in which people see them.
     fixed_answers: tuple[FixedAnswer, ...] = ()
-    # Words of ours that the page shows in every language, besides the author's.
+    # Murmur's own words, which the page shows in every language along with the author's.
     own_words: tuple[str, ...] = ()
     has_options: bool = False
     first_code: int = 0  # of the author's first option
     # Each option is an item with a symbol, and people choose any number of items.
     has_items: bool = False
     has_range: bool = False
-    # Each whole number in the range is a point to choose. Without points people type a number.
+    # Each whole number in the range is a point to choose. Without points, people type a number.
     has_points: bool = False
     has_follow_up: bool = False
     # The two answers are Yes and No, so the share of Yes says everything.
@@ -135,6 +135,6 @@ TYPES: Mapping[str, TypeDescription] = {
 
 
 def own_words(types: Iterable[str]) -> tuple[str, ...]:
-    """The words of ours that questions of these types show, each once."""
+    """List Murmur's own words that questions of these types show, without duplicates."""
     used = {word for name in types for word in TYPES[name].own_words}
     return tuple(word for word in (YES, NO, YES_YES, YES_NO) if word in used)

@@ -12,12 +12,12 @@ from surveys.manifest.names import gate_name, item_name
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.rules import Rule
 
-# A longer scale reports only its mean: with k-ary response the distribution of that many points
+# A longer scale reports only its mean: with k-ary response, the distribution of that many points
 # needs several times as many people (docs/methods.md, rating scales).
 MOST_POINTS_WITH_SHARES = 7
 REFUSED_TEXT = "Prefer not to say"
-NONE_TEXT = "None of these"  # the page's own choice under "select several"
-ANSWERED = 0  # the code of a gate that lets an answer count
+NONE_TEXT = "None of these"  # a choice that the page adds to "select several"
+ANSWERED = 0  # the gate's code for a question that was answered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Option:
 
 
 def fixed_options(type_: str) -> tuple[Option, ...]:
-    """The answers that Murmur words, in English and in the order in which people see them."""
+    """Return the answers that Murmur provides, in English and in the order that people see."""
     return tuple(Option(code=one.code, text=one.text) for one in TYPES[type_].fixed_answers)
 
 
@@ -36,7 +36,7 @@ class Symbol:
     """One place in every report: what is sent for a question, or for a part of it.
 
     `threshold` is None where the answer is sent as it is. `block` is the number of the block
-    that the question belongs to; None for what everybody is asked. `item` is the option that a
+    that the question belongs to; None for what everyone is asked. `item` is the option that a
     symbol of a "select several" question stands for.
     """
 
@@ -59,9 +59,9 @@ class Symbol:
 class ManifestQuestion:
     """`options` are the answers to choose from, each with its code.
 
-    After the codes of the answers come that of "prefer not to say", if it is offered, and that
-    of "not asked", if there is a rule. A question with items has a symbol for each item, and
-    sends these two codes in a separate symbol, the gate.
+    The codes of the answers come first, then the code for "prefer not to say" if it is offered, and
+    the code for "not asked" if there is a rule. A question with items has a symbol for each item,
+    and sends these two codes in a separate symbol, the gate.
     """
 
     name: str
@@ -93,7 +93,7 @@ class ManifestQuestion:
 
     @property
     def is_answered(self) -> bool:
-        """Whether people answer it, and do not only read it."""
+        """Whether people answer it rather than only read it."""
         return self.described.is_answered
 
     @property
@@ -185,7 +185,7 @@ class ManifestQuestion:
 
     @property
     def gate_name(self) -> str:
-        """The gate's symbol; empty where there is none."""
+        """The name of the gate's symbol; empty if there is none."""
         return gate_name(self.name) if self.has_gate else ""
 
     def item_name(self, item: int) -> str:
@@ -193,7 +193,7 @@ class ManifestQuestion:
 
     @property
     def differing_items(self) -> int:
-        """How many items two people can answer differently: of at most r chosen ones, 2r."""
+        """How many items two people can answer differently: 2r if each may choose at most r."""
         items = len(self.options)
         return items if self.limit is None else min(items, 2 * self.limit)
 
@@ -205,7 +205,7 @@ class ManifestQuestion:
         return tuple(self.item_name(option.code) for option in self.options)
 
     def find_answer_name(self, option: Option) -> tuple[str, int]:
-        """Name and code by which a rule refers to this answer."""
+        """Return the name and code by which a rule refers to this answer."""
         return (self.item_name(option.code), 1) if self.has_items else (self.name, option.code)
 
     @property
@@ -226,7 +226,7 @@ class ManifestQuestion:
         )
 
     def symbols(self, *, block: int | None) -> Iterator[Symbol]:
-        """The question's places in a report, in the order of the wire."""
+        """The question's places in a report, in the order in which they are sent."""
         if not self.is_answered:
             return
         if not self.has_items:
@@ -264,7 +264,7 @@ def has_point_shares(type_: str, *, minimum: int | None, maximum: int | None) ->
 
 
 def with_strength(question: ManifestQuestion, *, flips: int) -> ManifestQuestion:
-    """The question with the thresholds that this strength gives for its numbers of codes."""
+    """Return the question with the thresholds that this strength gives for its numbers of codes."""
     if not question.is_protected:
         return question
 

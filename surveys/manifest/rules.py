@@ -1,4 +1,4 @@
-"""Rules of branching: "ask this only if …", over the answers to earlier questions.
+"""Branching rules: "ask this only if …", over the answers to earlier questions.
 
 A rule is plain JSON, the same in the database, the manifest and the browser:
 
@@ -7,9 +7,9 @@ A rule is plain JSON, the same in the database, the manifest and the browser:
     {"any": [rule, …]}            at least one holds
     {"not": rule}                 it does not hold
 
-A question that was not asked, or not answered, has none of the codes. Only browsers evaluate
-rules for people; `holds` does the same for synthetic respondents (client/report/rules.js). In the
-database rules name questions by key, because numbers change.
+A question that was not asked, or not answered, has none of the codes. Only browsers evaluate rules
+for people; `holds` does the same for synthetic respondents (client/report/rules.js). In the
+database, rules name questions by key, because numbers change.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def holds(rule: Rule, codes: Mapping[str, int | None]) -> bool:
 
 
 def leaves(rule: Rule) -> Iterator[Rule]:
-    """All conditions on single answers."""
+    """List all conditions on single answers."""
     for part in (*rule.get("all", ()), *rule.get("any", ())):
         yield from leaves(part)
     if "not" in rule:
@@ -45,7 +45,7 @@ def leaves(rule: Rule) -> Iterator[Rule]:
 
 
 def rename(rule: Rule, new_name: Callable[[str], str]) -> Rule:
-    """The same rule with other names; `new_name` raises KeyError for an unknown name."""
+    """Return the rule with new names; `new_name` raises KeyError for an unknown name."""
     if "name" in rule:
         return {"name": new_name(rule["name"]), "is": sorted(rule["is"])}
     if "not" in rule:
@@ -118,7 +118,7 @@ def _try(
     if seen.cases > MAX_CASES:
         raise TooComplex
     settled = _foresee(rule, codes) if questions else holds(rule, codes)
-    if settled is not None:  # whatever comes next, and something always does
+    if settled is not None:  # later answers cannot change it, and there always are some
         seen.true |= settled
         seen.false |= not settled
         return
@@ -160,13 +160,13 @@ def _answers(
         if asked.at_most is None or sum(chosen) <= asked.at_most:
             yield dict(zip(symbols, chosen, strict=True))
             continue
-        seen.cases += 1  # a limit that rules out nearly everything takes its time too
+        seen.cases += 1  # combinations over the limit take time too
         if seen.cases > MAX_CASES:
             raise TooComplex
 
 
 def _kinds(name: str, k: int, told: Sequence[Rule]) -> list[int]:
-    """One code of each group that the conditions distinguish."""
+    """Return one code of each group that the conditions distinguish."""
     about = [leaf["is"] for leaf in told if leaf["name"] == name]
     kinds = {tuple(code in chosen for chosen in about): code for code in reversed(range(k))}
     return sorted(kinds.values())

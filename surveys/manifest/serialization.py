@@ -1,7 +1,7 @@
 """The bytes of a manifest: canonical JSON (sorted keys, no spaces, no floats, UTF-8).
 
-They are stored, served and hashed as they are; nothing ever writes them a second time. A key
-that would say nothing is left out.
+They are stored, served and hashed as they are, and never written a second time. Keys without
+information are left out.
 """
 
 from __future__ import annotations

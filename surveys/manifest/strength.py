@@ -23,7 +23,7 @@ LARGEST_TOTAL_EPSILON = 20.0
 
 
 def strength_word(flips: int) -> str:
-    """A key, the same in every language."""
+    """Return a key that is the same in every language."""
     if flips >= STRONG_FROM:
         return "strong"
     return "medium" if flips >= MEDIUM_FROM else LIGHT
@@ -38,7 +38,7 @@ class Strength:
 
     @property
     def epsilon(self) -> float:
-        """ε of one code; apart from rounding the same for every number of codes."""
+        """ε of one code. Apart from rounding, it is the same for every number of codes."""
         mechanism = self.mechanism or RandomizedResponse.from_flips(symbols=2, flips=self.flips)
         return mechanism.epsilon
 
@@ -68,7 +68,7 @@ class Strength:
 
     @property
     def sentence(self) -> str:
-        """What happens to codes; the numbers never promise more than the mechanism gives."""
+        """What happens to the codes. The numbers never promise more than the mechanism gives."""
         if self.mechanism is None:
             return "How often each other code is sent depends on the number of answers."
         if self._has_two_codes:

@@ -3,7 +3,7 @@
 The stylesheet and the icon are served as they are. Scripts are joined from their modules, without
 comments; the sources are served too, so that people can read them. All files share one version,
 which is computed from their bytes. An address under /r/VERSION/ always has the same bytes, so it
-may be cached for ever, and a page never mixes two versions.
+may be cached forever, and a page never mixes two versions.
 """
 
 from __future__ import annotations

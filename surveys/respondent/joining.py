@@ -1,8 +1,8 @@
 """Joins the respondent's modules into the files that browsers load.
 
 A joined file contains the lines of its modules, each module after those that it imports. Only
-comments, import statements and the word export are left out. Equal sources always give equal bytes.
-Code that could behave differently after joining is refused.
+comments, import statements and the word export are left out. The same sources always give the same
+bytes. Code that could behave differently after joining is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from surveys.respondent.javascript import (
     strip_comments,
 )
 
-ReadSource = Callable[[str], str]  # from the name of a module to its text
+ReadSource = Callable[[str], str]  # returns the text of the named module
 SOURCES = "source/"  # the folder under which the modules are served with their comments
 _IMPORT = re.compile(r'import \{ ((?:[\w$]+ , )*[\w$]+)(?: ,)? \} from "(\.\.?/[\w./-]+)" ;')
 _DECLARING = ("const", "function", "class")
@@ -42,7 +42,7 @@ class _Module:
 
 
 def join_modules(entry: str, *, read: ReadSource, apart: frozenset[str] = frozenset()) -> str:
-    """Write an entry and its imports as one file. It still imports the modules that stay apart."""
+    """Write an entry and its imports as one file, which still imports the modules in `apart`."""
     modules = _find_modules(entry, read=read, apart=apart)
     taken: dict[str, set[str]] = {name: set() for name in sorted(apart)}
     for module in modules:

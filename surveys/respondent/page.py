@@ -72,12 +72,12 @@ def render_questions(
 ) -> bytes:
     """Make the page that asks. `mode` is `open`, `closed`, `preview` or `disk`.
 
-    `content` is the manifest as bytes. `words` are those of the language, empty in the author's
-    own language. `context` replaces or adds variables of the template.
+    `content` is the manifest as bytes. `words` are the words of the language; empty for the
+    author's own language. `context` replaces or adds variables of the template.
     """
     source = parse_manifest(content)
     manifest = translate_manifest(source, language, words)
-    # In a preview, words may be missing and stand in the author's language.
+    # In a preview, words that are not translated appear in the author's language.
     known = read_words(words)
     own = "" if language == source.language else language_tag(source.language)
     with override(language):

@@ -73,7 +73,7 @@ class Reply:
     def check_headers(self, headers: Mapping[str, str]) -> Iterator[str]:
         wanted = {name.lower(): value for name, value in {**POLICY, **headers}.items()}
         for name in dict.fromkeys([*wanted, *self.headers]):
-            # Of a repeated header, browsers use all or only one. Ours contain no commas.
+            # Browsers use all values of a repeated header, or one. Our values contain no commas.
             values = set(self.headers.get_list(name, split_commas=True))
             if name not in wanted:
                 if name not in HARMLESS:
@@ -102,8 +102,8 @@ def fetch(client: httpx.Client, url: str, *, language: str = "") -> Reply:
 
 
 def _read_body(response: httpx.Response) -> bytes:
-    """Read at most as much as a file of ours could have: a few bytes can unpack to gigabytes."""
-    too_large = Unreadable(f"{response.url} is larger than any file of ours.")
+    """Read no more than our largest file could contain: a few bytes can unpack to gigabytes."""
+    too_large = Unreadable(f"{response.url} is larger than any of our files.")
     body = bytearray()
     for part in response.iter_raw():
         body += part

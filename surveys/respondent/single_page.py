@@ -23,7 +23,7 @@ from surveys.respondent.page import render_check, render_questions
 def build_single_page(
     content: bytes, *, language: str, words: str, origin: str, **context: Any
 ) -> bytes:
-    """`content` are the manifest's bytes; `origin` is the server's, as in https://example.org/."""
+    """`content` is the manifest's bytes; `origin` is the server's, as in https://example.org/."""
     slug = parse_manifest(content).survey
     script, style = join_page(), client_files()[STYLESHEET].content.decode()
     return render_questions(
@@ -75,9 +75,9 @@ def describe_download(slug: str) -> str:
 
 
 def _embed(text: str) -> str:
-    """Put in one of our own files unescaped, because the policy names the hash of its bytes."""
+    """Insert one of our own files unescaped, because the policy names the hash of its bytes."""
     if "</" in text or "<!--" in text:
-        raise ValueError("a file that closes an element or opens a comment cannot stand in a page")
+        raise ValueError("a file that closes an element or opens a comment cannot be embedded")
     return mark_safe(text)  # noqa: S308
 
 

@@ -53,7 +53,7 @@ _FAILURES = (
 
 @contextmanager
 def _using_manifest() -> Iterator[None]:
-    """Wrap everything that uses a manifest, which a stranger wrote."""
+    """Wrap all code that uses a manifest, because a stranger wrote it."""
     try:
         yield
     except _FAILURES:
@@ -129,7 +129,7 @@ class _Survey:
         )
 
     def _check_checking(self, *, language: str, words: str) -> Iterator[Finding]:
-        """Compare the page on which a person checks the other, and the page as one file."""
+        """Compare the page for checking the survey's page, and the page as one file."""
         slug, name = _read_manifest(self.content).survey, NAMES[language]
         # The server reads its own address without a default port.
         origin = str(httpx.URL(self.url).join("/"))
@@ -154,14 +154,14 @@ class _Survey:
 
 
 def _read_data(page: Reply) -> dict[str, str]:
-    """Read what the page gives to its scripts."""
+    """Read the data that the page passes to its scripts."""
     found = re.search(r'<main id="survey" ([^>]*)>', page.text)
     pairs = re.findall(r'data-(\w+)="([^"]*)"', found[1]) if found else []
     data = {name: html.unescape(value) for name, value in pairs}
     if data.get("mode") not in ("open", "closed") or data.get("language") not in NAMES:
         raise Unreadable(
-            f"{page.url} is no page that asks questions. Give the address that respondents open, "
-            "such as https://example.org/s/abcdefghijkm."
+            f"{page.url} is not a page that asks questions. Give the address that respondents "
+            "open, such as https://example.org/s/abcdefghijkm."
         )
     return {"manifest": "", "hash": "", **data}
 
@@ -195,7 +195,7 @@ def _list_addresses(manifest: Manifest) -> dict[str, Iterable[str]]:
             **{reverse("surveys:respond_in", args=[slug, code]): [code] for code in languages},
         }
     except NoReverseMatch:
-        raise Unreadable("Its manifest names a survey or a language that cannot be.") from None
+        raise Unreadable("Its manifest names an impossible survey or language.") from None
 
 
 def _find_exit(text: str) -> str:
@@ -204,7 +204,7 @@ def _find_exit(text: str) -> str:
 
 
 def _check_files(client: httpx.Client, page: Reply) -> Iterator[Finding]:
-    """Compare all files of this release. A page that is the same names no others."""
+    """Compare all files of this release. An identical page names no other files."""
     if f"/r/{client_version()}/" not in page.text:
         yield Finding(what="the version", problem=f"this release is {client_version()}")
         return

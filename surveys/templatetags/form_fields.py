@@ -8,7 +8,7 @@ register = template.Library()
 
 @register.filter
 def control_id(field: BoundField) -> str:
-    """The id of the control itself; of the first one in a group of radio buttons."""
+    """Return the id of the control, or of the first one in a group of radio buttons."""
     if isinstance(field.field.widget, RadioSelect):
         return f"{field.auto_id}_0"
     return field.id_for_label

@@ -1,4 +1,4 @@
-"""Languages in templates: their English names, and what the lang and dir attributes say."""
+"""Languages in templates: their English names, and the values of the lang and dir attributes."""
 
 from collections.abc import Iterable
 
@@ -14,11 +14,11 @@ register.filter("direction", languages.direction)
 
 @register.filter
 def language_names(codes: Iterable[str]) -> str:
-    """English, French, Arabic"""
+    """Write the English names as: English, French, Arabic."""
     return ", ".join(map(languages.name_language, codes))
 
 
 @register.filter
 def own_name(code: str) -> str:
-    """What the speakers of a language call it."""
+    """Return what the speakers of a language call it."""
     return languages.NAMES[code]

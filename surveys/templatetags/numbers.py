@@ -1,4 +1,4 @@
-"""The formats of surveys/formatting.py as template filters."""
+"""The functions of surveys/formatting.py as template filters."""
 
 from django import template
 

@@ -10,5 +10,5 @@ register = template.Library()
 
 @register.simple_tag
 def plain_static(path: str) -> str:
-    """The unhashed address of a static file, without asking for the manifest of hashes."""
+    """Return the unhashed address of a static file, without reading the manifest of hashes."""
     return urljoin(str(settings.STATIC_URL), path)

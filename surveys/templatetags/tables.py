@@ -1,4 +1,4 @@
-"""A table that scrolls sideways on small screens, also by the keyboard."""
+"""A table that scrolls sideways on small screens, including with the keyboard."""
 
 from __future__ import annotations
 

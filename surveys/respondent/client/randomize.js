@@ -46,7 +46,7 @@ export function checkChannel({ k, threshold }) {
  * @param {RandomUint32} randomUint32
  */
 function drawBelow(n, randomUint32) {
-  // Draw again from the limit on; otherwise some results would be too frequent.
+  // Draw again at or above the limit; otherwise some results would be too frequent.
   const limit = Math.floor(SCALE / n) * n;
   let v = randomUint32();
   while (v >= limit) v = randomUint32();

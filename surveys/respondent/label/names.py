@@ -1,4 +1,4 @@
-"""What the sentences speak of: questions by their names, and how many there are."""
+"""What the sentences refer to: questions by their names, and how many there are."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def write_whole(number: int) -> str:
 
 
 def write_tenths(tenths: int) -> str:
-    """205 as 20.5, 200 as 20."""
+    """Write 205 as 20.5 and 200 as 20."""
     if tenths % 10 == 0:
         return write_whole(tenths // 10)
     return number_format(Decimal(tenths) / 10, decimal_pos=1, use_l10n=True)
 
 
 def form_of_tenths(tenths: int) -> int:
-    """For `ngettext`: a number whose noun has the same form."""
+    """Return a number for `ngettext` that gives the noun the same form."""
     return tenths // 10 if tenths % 10 == 0 else _LIKE_A_FRACTION
 
 
@@ -51,7 +51,7 @@ def branches(manifest: Manifest) -> bool:
 
 
 def name_questions(manifest: Manifest, named: Sequence[ManifestQuestion]) -> str:
-    """By the numbers that the pages bear; by their first words where pages bear none."""
+    """Name questions by the numbers on the pages, or by their first words without numbers."""
     if branches(manifest):
         return _enumerate([_("“%(text)s”") % {"text": _quote(q.text)} for q in named])
     to_answer = [question for question in manifest.questions if question.is_answered]

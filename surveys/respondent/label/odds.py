@@ -1,4 +1,4 @@
-"""How well each answer is protected, and all of them together.
+"""How well each answer is protected, and how well all answers are together.
 
 Every number comes from the question's real k and T, rounded so that it never promises more
 than what runs.
@@ -36,7 +36,7 @@ TOGETHER = {
     "medium": noop("Taken together, the protection is medium."),
     "light": noop("Taken together, the protection is light."),
 }
-# A dependant adds this much at least; less is the rounding of sums.
+# A dependant adds at least this much; smaller differences come from rounding sums.
 _TINY = 1e-9
 
 
@@ -72,18 +72,18 @@ def describe_odds(manifest: Manifest) -> tuple[Odds, ...]:
 
 
 def _swapped(question: ManifestQuestion) -> int:
-    """Of 100 codes of two, how many are the other one."""
+    """Return how many of 100 codes become the other one, if there are two."""
     return 100 * (SCALE - question.mechanism.threshold) // SCALE
 
 
 def _told_by_others(manifest: Manifest, question: ManifestQuestion) -> float:
-    """What the codes of questions behind this one tell about it."""
+    """Say what the codes of dependent questions reveal about this one."""
     more = manifest.statement_epsilon(question) - question.epsilon
     return more if more > _TINY else 0.0
 
 
 def _flips(manifest: Manifest, question: ManifestQuestion) -> int:
-    """In flips of 100, how well an answer is protected; of "select several", that to one row."""
+    """Return how well an answer is protected, in flips of 100; for "select several", one row."""
     more = _told_by_others(manifest, question)
     if more:
         return _flips_of(question.mechanism.epsilon + more)
@@ -193,7 +193,7 @@ def describe_together(manifest: Manifest) -> tuple[str, ...]:
         ) % {"count": write_whole(most)}
     else:
         first = _("Together, your codes say more than one alone.")
-    # With coins one may tell more, and the page of the coins has a label of its own.
+    # An answer may reveal more with coins, and the coins page has its own label.
     word = strength_word(_flips_of(manifest.drawn_epsilon))
     if word != LIGHT:
         return (first, _(TOGETHER[word]))

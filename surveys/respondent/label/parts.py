@@ -1,4 +1,4 @@
-"""What the label is made of, for the page to lay out."""
+"""The parts of the label, for the page to lay out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.translation import pgettext
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """As one paragraph: not every language has spaces between sentences."""
+    """Join sentences into one paragraph: not every language puts spaces between sentences."""
 
     def add(first: str, second: str) -> str:
         return pgettext("between two sentences", "%(first)s %(second)s") % {

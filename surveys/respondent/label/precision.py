@@ -1,4 +1,4 @@
-"""What the researchers can learn from everybody's codes, and how exactly."""
+"""What researchers can learn from everyone's codes, and how precisely."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def describe_finding(manifest: Manifest) -> tuple[str, ...]:
     weakest = min((q.mechanism for q in shares or means), key=lambda mechanism: mechanism.slope)
     width = _half_width(manifest, weakest, people=asked)
     points = math.ceil(100 * width - 1e-9)
-    # Who does not answer, or is not asked, makes the crowd smaller.
+    # People who do not answer, or are not asked, make the crowd smaller.
     fewer = any(question.has_extra_codes for question in questions)
     return (*learned, _describe_precision(people, points, of_shares=bool(shares), fewer=fewer))
 
@@ -78,10 +78,10 @@ def _describe_precision(people: int, points: int, *, of_shares: bool, fewer: boo
 
 
 def _half_width(manifest: Manifest, weakest: RandomizedResponse, *, people: int) -> float:
-    """Of the 95 % interval that results will show, for the least precise share there can be."""
+    """Return the half-width of the 95 % interval in the results, for the least precise share."""
     c, d = weakest.other_probability, weakest.slope
     if not manifest.has_fixed_end:
-        # Nobody fixed the end, so only the wider interval for watchers will be shown.
+        # The end is not fixed, so only the wider interval for watched results will be shown.
         middle = min(1.0, max(0.0, (0.5 - c) / d))
         return watched_half_width(share=middle, people=people, mechanism=weakest)
     return ROUNDED_Z_95 * 0.5 / (math.sqrt(people) * d)

@@ -24,7 +24,7 @@ def describe_process(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _describe_coins(manifest: Manifest) -> tuple[str, ...]:
-    """The respondent tosses, and the page only hands on what was ticked."""
+    """Describe how the respondent tosses coins and the page only passes on what was ticked."""
     return (
         (
             _("You toss two coins for each question.")
@@ -38,7 +38,7 @@ def _describe_coins(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _describe_chance(manifest: Manifest) -> tuple[str, ...]:
-    """The browser draws."""
+    """Describe how the browser draws."""
     return (
         _("You answer honestly."),
         _describe_draw(manifest),

@@ -1,4 +1,4 @@
-"""The label's table: what people fear, each with a plain answer."""
+"""The label's table: people's concerns, each with a plain answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lets a respondent, or an expert for them, check the page that asks."""
+"""Lets a respondent, or an expert on their behalf, check the survey's page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from surveys.respondent.views.compressed import answer
 
 @require_safe
 def check(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a test of the scrambling, and the fingerprints of all that the page runs."""
+    """Show a test of the scrambling, and the fingerprints of everything that the page runs."""
     wave, language = _find(request, slug)
     content = build_check_page(
         bytes(wave.manifest),
@@ -25,7 +25,7 @@ def check(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def single_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """Hand out the page as one file, to be opened from a disk."""
+    """Serve the page as one file that can be opened from disk."""
     wave, language = _find(request, slug)
     page = build_single_page(
         bytes(wave.manifest),

@@ -1,6 +1,6 @@
-"""Answers that travel compressed to those who accept it.
+"""Compresses responses for clients that accept it.
 
-Nothing in them is secret or echoes the request, so compression gives nothing away.
+The responses contain no secrets and do not echo the request, so compression reveals nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def answer(
     compressed: bytes | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """Answer with these bytes; `compressed` saves compressing them anew."""
+    """Answer with these bytes; `compressed` saves compressing them again."""
     encode = accepts_gzip(request.headers.get("Accept-Encoding", ""))
     body = (compressed or compress(content)) if encode else content
     response = HttpResponse(body, content_type=content_type, status=status)

@@ -1,7 +1,7 @@
 """The respondent's pages: what is asked, its manifest, and the files that the browser runs.
 
-No view here looks at a session, a cookie or an account, and none receives anything that a
-respondent says: the browser sends reports to the intake.
+No view here looks at a session, a cookie or an account, and none receives a respondent's answers:
+the browser sends reports to the intake.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FOR_EVER = "public, max-age=31536000, immutable"
 
 @require_safe
 def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse:
-    """Ask the questions of a survey's newest wave, or say kindly why not."""
+    """Ask the questions of a survey's newest wave, or explain why there are none."""
     wave = Wave.objects.electronic().filter(survey__slug=slug).newest()
     if wave is None:
         return _page(
@@ -34,7 +34,7 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
     content = bytes(wave.manifest)
     manifest = parse_manifest(content)
     if language and language not in manifest.languages:
-        return redirect("surveys:respond", slug=slug)  # where it can be read
+        return redirect("surveys:respond", slug=slug)  # a language that it has
     language = language or _choose(request, manifest.languages)
     words = wave.words.get(language, "")
     now = timezone.now()
@@ -43,7 +43,7 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
             "early", manifest=manifest, language=language, words=words, opens_at=wave.opens_at
         )
         return _page(request, page)
-    # A closed survey still loads the scripts: an unsent envelope may have been counted.
+    # A closed survey still loads the scripts: a report that looks unsent may have been counted.
     mode = "open" if wave.accepts_at(now) else "closed"
     page = render_questions(mode, content=content, language=language, words=words)
     return answer(request, page, content_type=HTML, compressed=squeeze(page))
@@ -69,7 +69,7 @@ def manifest(request: HttpRequest, digest: str) -> HttpResponse:
 
 @require_safe
 def frozen_words(request: HttpRequest, digest: str, language: str) -> HttpResponse:
-    """Return the words of a wave's other language, whose hash its manifest names."""
+    """Return the words of a wave in another language, whose hash its manifest names."""
     wave = Wave.objects.filter(manifest_hash=bytes.fromhex(digest)).first()
     if wave is None or language not in wave.words:
         raise Http404
@@ -81,7 +81,7 @@ def frozen_words(request: HttpRequest, digest: str, language: str) -> HttpRespon
 
 @require_safe
 def client_file(request: HttpRequest, version: str, name: str) -> HttpResponse:
-    """Return one of our files exactly as written; another version is another file."""
+    """Return one of our files exactly as written; another version is a different file."""
     file = client_files().get(name)
     if file is None or version != client_version():
         raise Http404

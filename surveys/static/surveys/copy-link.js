@@ -1,4 +1,4 @@
-// Puts a respondents' link on the clipboard. Its button stays hidden where that cannot work.
+// Copies a respondents' link to the clipboard. Its button stays hidden where that cannot work.
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   const status = button.parentElement?.querySelector("[data-copy-status]");

@@ -1,4 +1,5 @@
-// Opens the browser's print dialogue. Without scripts the button stays hidden; menus print too.
+// Opens the browser's print dialogue. Without scripts, the button stays hidden; people can print
+// from the menu.
 
 const button = document.querySelector("[data-print]");
 

@@ -335,7 +335,7 @@ def test_a_way_out_is_the_hosts_choice_and_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("ending", "words"),
-    [("/check", "no page that asks questions"), ("/nothing", "answered 404")],
+    [("/check", "not a page that asks questions"), ("/nothing", "answered 404")],
 )
 def test_what_cannot_be_compared_is_said(ending: str, words: str) -> None:
     with pytest.raises(Unreadable, match=words):
@@ -366,7 +366,7 @@ def test_what_is_too_large_is_not_read_to_its_end() -> None:
             sizes.append(50_000)
             yield bytes(50_000)
 
-    with pytest.raises(Unreadable, match="larger than any file of ours"):
+    with pytest.raises(Unreadable, match="larger than any of our files"):
         check_bytes(send())
     assert sum(sizes) <= LARGEST_BYTES + 50_000
 
@@ -375,7 +375,7 @@ def test_what_unpacks_to_too_much_is_not_unpacked() -> None:
     bomb = pack(bytes(100_000_000))
     assert len(bomb) < LARGEST_BYTES
     tracemalloc.start()
-    with pytest.raises(Unreadable, match="larger than any file of ours"):
+    with pytest.raises(Unreadable, match="larger than any of our files"):
         check_bytes(bomb, **{"Content-Encoding": "gzip"})
     assert tracemalloc.get_traced_memory()[1] < 10 * LARGEST_BYTES
     tracemalloc.stop()
@@ -421,7 +421,7 @@ def test_a_manifest_that_names_what_cannot_be_is_refused(key: str) -> None:
         content = json.dumps({**response.json(), key: "../evil"}).encode()
         return httpx.Response(200, headers=response.headers, content=content)
 
-    with pytest.raises(Unreadable, match="cannot be"):
+    with pytest.raises(Unreadable, match="impossible survey or language"):
         problems(address(make_launched_survey()), change)
 
 

@@ -59,7 +59,7 @@ const LARGEST_TOTAL = 20; // ε
 export class Refusal extends Error {}
 
 /**
- * Reads JSON whose hash was promised.
+ * Reads JSON and compares it with the promised hash.
  * @param {BufferSource} bytes
  * @param {string} promised
  */

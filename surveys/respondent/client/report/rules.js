@@ -1,7 +1,7 @@
 /**
  * Rules that decide whether a question is asked. In Python: surveys/manifest/rules.py.
  *
- * @typedef {object} Rule A leaf has `name` and `is`; any other rule has one of the rest.
+ * @typedef {object} Rule A leaf has `name` and `is`; any other rule has one of the others.
  * @property {Rule[]} [all]
  * @property {Rule[]} [any]
  * @property {Rule} [not]

@@ -1,6 +1,6 @@
 /**
  * Stores the data of one survey in the browser, for all its tabs. If there is no storage, or it
- * fails, the memory of this page takes its place.
+ * fails, this page's memory is used instead.
  */
 import { within } from "./timing.js";
 

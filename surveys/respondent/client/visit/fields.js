@@ -122,7 +122,7 @@ function readFields(
 
 /** @param {string} text */
 function readNumber(text) {
-  // Keyboards can also produce digits of other scripts.
+  // Some keyboards produce digits of other scripts.
   const digits = text.normalize("NFKC").replace(/[٠-٩۰-۹]/g, (one) => `${one.charCodeAt(0) & 15}`);
   const typed = digits.trim().replace("−", "-");
   return /^-?\d+$/.test(typed) ? Number(typed) : NaN;

@@ -24,7 +24,7 @@ export async function submit(visit, { questions, pages }, held) {
   outcome.announce("sending");
   history.go(-visit.step);
   const draw = () => drawEnvelope(pageData.hash, questions, pages, visit.answers);
-  visit.step = 1; // going back leaves one step
+  visit.step = 1; // one step remains after going back
   let drawn;
   try {
     if (!keeper) return outcome.announce("preview");
