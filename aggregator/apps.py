@@ -1,4 +1,4 @@
-"""What came back: intake, sealing, estimates, dashboards and exports."""
+"""From the arrival of a report to its results: intake, sealing, estimates, pages and exports."""
 
 from django.apps import AppConfig
 
@@ -7,7 +7,7 @@ class AggregatorConfig(AppConfig):
     name = "aggregator"
 
     def ready(self) -> None:
-        # Not at the top: the checks read models, which do not exist before the apps are ready.
+        # Imported here because the checks read models, which exist only once the apps are ready.
         from aggregator.upkeep.checks.registry import register_checks
 
         register_checks()

@@ -82,12 +82,12 @@ class Snapshot(models.Model):
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="snapshots")
     through_batch = models.PositiveIntegerField()
     method_version = models.PositiveIntegerField()
-    # True once the wave is closed and nothing of it waits to be sealed.
+    # True once the wave is closed and none of its reports wait to be sealed.
     final = models.BooleanField(default=False)
     total = models.PositiveIntegerField()
     counts: models.JSONField[list[list[int]]] = models.JSONField()
     estimates: models.JSONField[list[dict[str, Any]]] = models.JSONField()
-    # A day, never a time: batches must not be datable to the minute.
+    # A day, never a time: it must not be possible to date a batch to the minute.
     day = models.DateField(default=today)
 
     class Meta:
@@ -184,14 +184,14 @@ class Comparison(models.Model):
 
 
 class DueWork(models.Model):
-    """Due work and since when; deleted by the first sweep that finds it done.
+    """Due work and when it was first seen; deleted by the first sweep that finds it done.
 
     The tables of reports hold no times, so only this shows how late work is.
     """
 
     kind = models.CharField(max_length=16)
     subject = models.PositiveBigIntegerField()  # a wave's or a comparison's number
-    # How far it had come, such as the newest batch. A change means that other work is due.
+    # How far the work had come, such as the newest batch. A change means that other work is due.
     progress = models.PositiveBigIntegerField(default=0)
     since = models.DateTimeField(default=timezone.now)
 

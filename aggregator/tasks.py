@@ -1,7 +1,7 @@
 """Celery tasks: each takes an id, calls one service, and may run twice, late or never.
 
-The database's rows show the work. `sweep` runs every few seconds and finds what is due, so a lost
-message, a dead worker or an emptied Redis only delays a result.
+The database rows show what work there is. `sweep` runs every few seconds and finds what is due, so
+a lost message, a dead worker or an emptied Redis only delays a result.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
-# A message that waited longer is not needed: newer sweeps have sent others.
+# A message that has waited longer is not needed: newer sweeps have sent others.
 EXPIRES_SECONDS = 60
 # 0 goes first, as sweeps do. Long tasks must not delay quick ones in the queue.
 SOON, LATER, AT_LEISURE = 3, 6, 9
-# Far more than arrive between two sweeps; then other messages get their turn.
+# Far more than become due between two sweeps. After these, other messages get their turn.
 BATCHES_PER_MESSAGE = 100
 VERIFY_SECONDS = 6 * 3600
 
@@ -45,7 +45,7 @@ def sweep() -> None:
     if was_just_swept(now=timezone.now()):
         return
     send_due_work()
-    # Last, because closing waits for the lock of the wave's row, and other work should not.
+    # Last, because closing waits for the lock of the wave's row, and other work should not have to.
     if close_due_waves():
         send_due_work()
 

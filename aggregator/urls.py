@@ -33,7 +33,7 @@ urlpatterns = [
     path("problems", home.problem_list, name="problems"),
     path("problems/<slug:slug>", home.problem, name="problem"),
     *_mode_pages("results"),
-    # What coins decided: the same pages and files for this mode.
+    # Answers from coins: the same pages and files for this mode.
     *_mode_pages("results/coins", prefix="coin_", mode=Mode.MANUAL),
     path("surveys/<slug:slug>/results/both", mode_views.mode_comparison, name="mode_comparison"),
     path(

@@ -1,4 +1,4 @@
-"""Closing waves whose end was fixed before they opened: a date, or a number of reports."""
+"""Closes waves whose end was fixed before they opened: a date, or a number of reports."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from surveys.models import Wave
 
 
 def _has_reached_its_cap(wave: Wave) -> bool:
-    """Count no more of a long backlog than the cap lacks; sealed reports cost one sum.
+    """Count waiting reports only up to the cap; counting sealed reports takes one sum.
 
-    The sum comes first: a batch that is sealed between the two statements is then missed by
-    both, and the next sweep closes the wave, instead of being counted twice.
+    The sum comes first: if a batch is sealed between the two statements, both miss it and the next
+    sweep closes the wave. In the other order, the batch would be counted twice.
     """
     lacking = (wave.cap or 0) - count_sealed(wave)
     if lacking <= 0:
@@ -30,7 +30,7 @@ def close_due_waves() -> int:
     Reports that arrive between reaching the cap and this call are counted too: how many
     depends on when people came, not on what they said.
     """
-    # Those who toss coins are closed with the browsers, whose number of people ends both.
+    # The coin wave closes with the browser wave, whose number of people ends both.
     waves = Wave.objects.electronic()
     due = [(wave, Wave.Ending.DATE) for wave in waves.past_closing_date(timezone.now())]
     due += [

@@ -1,9 +1,9 @@
 """What the columns of a wave's batches mean.
 
-One column for each symbol. Where each person is asked some blocks of questions only, a mask for
-each block comes first: 1 if the report has this block, and under a 0 all symbols of the block
-are written as 0. So every column counts every report, joint counts need nothing but columns,
-and the codes of a question are those under its mask.
+There is one column for each symbol. Where each person is asked only some blocks of questions, a
+mask for each block comes first: 1 if the report has this block, and under a 0 all symbols of the
+block are written as 0. So every column counts every report, joint counts need only the columns, and
+the codes of a question are those under its mask.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from surveys.manifest.manifest import NOT_DRAWN, Manifest
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    ks: tuple[int, ...]  # of every column
+    ks: tuple[int, ...]  # the number of codes of every column
     places: tuple[int, ...]  # the column of each symbol
     masks: tuple[int | None, ...]  # the column of each symbol's mask; None if all are asked
 

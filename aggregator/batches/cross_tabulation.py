@@ -1,6 +1,6 @@
 """Cross tabulation of sealed reports: tables of one batch, all pairs over many batches.
 
-Columns with two codes are counted as they lie, 64 reports a word; only other tables are
+Columns with two codes are counted in packed form, 64 reports per word; only other tables are
 unpacked.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from aggregator.batches.packing import WORD_BYTES, split_columns
 
 MAX_CELLS = 65_536  # a cell's index fits into 16 bits
-# A block, what it is combined into and its counts stay in a core's second-level cache.
+# With this size, a block, its combinations and its counts stay in a core's level-2 cache.
 BLOCK_BYTES = 512 * 1024
 
 
@@ -51,7 +51,7 @@ def count_ones(packed: bytes, *, size: int, ks: Sequence[int]) -> NDArray[np.int
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairCounts:
-    """How many reports show code 1 in each question with two codes, and in each two of them."""
+    """How many reports show code 1 in each question with two codes, and in each pair of them."""
 
     total: int
     columns: tuple[int, ...]
@@ -59,22 +59,22 @@ class PairCounts:
     """Symmetric, in the order of `columns`; the diagonal holds the counts of one question."""
 
     def joint(self, first: int, second: int) -> int:
-        """Return how many reports show code 1 in both columns; of one column, in that."""
+        """Return how many reports show code 1 in both columns, which may be the same one."""
         return int(self.both[self.columns.index(first), self.columns.index(second)])
 
 
 class PairCounter:
     """Cross-tabulates all pairs of two-code questions, batch by batch.
 
-    Padding bits are zero, so the words of different batches can stand side by side: batches
-    of any size are gathered into one block, and what is counted is whole blocks.
+    Padding bits are zero, so the words of different batches can be placed side by side: batches of
+    any size are gathered into one block, and only whole blocks are counted.
     """
 
     def __init__(self, *, ks: Sequence[int]) -> None:
         self._ks = tuple(ks)
         self._columns = tuple(index for index, k in enumerate(ks) if k == 2)
         if not self._columns:
-            raise ValueError(f"ks must hold a question with two codes, got {list(ks)!r}")
+            raise ValueError(f"ks must include a question with two codes, got {list(ks)!r}")
         questions = len(self._columns)
         self._width = max(BLOCK_BYTES // (WORD_BYTES * questions), 1)
         self._block = np.empty((questions, self._width), dtype=np.uint64)
@@ -120,7 +120,7 @@ def _table_shape(ks: Sequence[int], columns: Sequence[int]) -> tuple[int, ...]:
         raise ValueError(f"columns must name at least one question, got {list(columns)!r}")
     for index in columns:
         if not 0 <= index < len(ks):
-            raise ValueError(f"columns must lie from 0 to {len(ks) - 1}, got {index!r}")
+            raise ValueError(f"columns must be from 0 to {len(ks) - 1}, got {index!r}")
     if len(set(columns)) != len(columns):
         raise ValueError(f"columns must not name a question twice, got {list(columns)!r}")
     shape = tuple(ks[index] for index in columns)
@@ -135,10 +135,10 @@ def _table_shape(ks: Sequence[int], columns: Sequence[int]) -> tuple[int, ...]:
 def _read_codes(column: NDArray[np.uint8], *, index: int, size: int, k: int) -> NDArray[np.uint8]:
     if k == 2:
         return np.unpackbits(column, count=size, bitorder="little")
-    # A code that cannot be would be counted silently in a cell of other codes.
+    # An impossible code would silently be counted in the cell of other codes.
     highest = column.max(initial=0)
     if highest >= k:
-        raise ValueError(f"packed must hold codes below {k} in column {index}, got {highest}")
+        raise ValueError(f"packed must contain codes below {k} in column {index}, got {highest}")
     return column
 
 
@@ -156,7 +156,7 @@ def _bit_words(packed: bytes, *, size: int, ks: Sequence[int]) -> NDArray[np.uin
 
 
 def _sum_rows(ones: NDArray[np.uint8]) -> NDArray[np.int64]:
-    # Summing to 32 bits is three times as fast as to 64, and enough for 2**32 reports.
+    # Summing in 32 bits is three times as fast as in 64, and enough for 2**32 reports.
     sums: NDArray[np.uint32] = ones.sum(axis=1, dtype=np.uint32)
     return sums.astype(np.int64)
 

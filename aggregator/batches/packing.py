@@ -1,8 +1,8 @@
-"""Sealed reports as bytes: one column a question, sorted rows, no order to read back.
+"""Sealed reports as bytes: one column per question, rows sorted to erase the order of arrival.
 
-Columns with two codes are packed as bits, little end first, padded to 64-bit words so that
-counts and joint counts are `np.bitwise_count` over whole words; other columns take one byte
-a report.
+Columns with two codes are packed as bits, lowest bit first, padded to 64-bit words so that
+counts and joint counts are `np.bitwise_count` over whole words; other columns take one byte per
+report.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _bit_column_bytes(size: int) -> int:
 
 
 def pack_reports(rows: Sequence[bytes], *, ks: Sequence[int]) -> bytes:
-    """Sort rows (one byte a question) and pack them column by column."""
+    """Sort rows (one byte per question) and pack them column by column."""
     matrix = np.frombuffer(b"".join(sorted(rows)), dtype=np.uint8).reshape(len(rows), len(ks))
     return b"".join(_pack_column(column, k=k) for column, k in zip(matrix.T, ks, strict=True))
 
@@ -57,10 +57,10 @@ def count_codes(packed: bytes, *, size: int, ks: Sequence[int]) -> list[list[int
 
 
 def split_columns(packed: bytes, *, size: int, ks: Sequence[int]) -> list[NDArray[np.uint8]]:
-    """Return each question's column as it lies: bits of whole words, or one byte a report."""
+    """Return each question's column as stored: bits of whole words, or one byte per report."""
     lengths = [_bit_column_bytes(size) if k == 2 else size for k in ks]
     if len(packed) != sum(lengths):
-        raise ValueError(f"packed must hold {sum(lengths)} bytes, got {len(packed)}")
+        raise ValueError(f"packed must contain {sum(lengths)} bytes, got {len(packed)}")
     columns, start = [], 0
     for length in lengths:
         columns.append(np.frombuffer(packed, dtype=np.uint8, count=length, offset=start))

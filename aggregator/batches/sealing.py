@@ -1,6 +1,6 @@
-"""Sealing: raw reports become a batch and cease to exist one by one.
+"""Sealing: raw reports become a batch and no longer exist individually.
 
-Everything here may run twice, late or at the same time elsewhere: the wave's row lock and
+Everything here may run twice, late or at the same time in another process: the wave's row lock and
 one transaction make each step happen once or not at all.
 """
 
@@ -26,11 +26,11 @@ class SealingError(Exception):
 def choose_batch_size(*, waiting: int, minimum: int, closed: bool) -> int:
     """Return how many waiting reports to seal now; 0 for none.
 
-    While the wave is open at least `minimum` stay behind, so that closing always has a
+    While the wave is open, at least `minimum` reports stay behind, so that closing always has a
     full batch left to seal.
     """
     largest = max(MAX_BATCH, minimum)
-    # What cannot be divided into two full batches is sealed as one, however large.
+    # Reports that do not make two full batches are sealed as one batch, however large.
     if closed and minimum <= waiting <= max(largest, 2 * minimum - 1):
         return waiting
     if waiting >= 2 * minimum:
@@ -39,7 +39,7 @@ def choose_batch_size(*, waiting: int, minimum: int, closed: bool) -> int:
 
 
 def seal_next_batch(*, wave_id: int) -> Batch | None:
-    """Seal what is due of a wave as its next batch; None if nothing is due."""
+    """Seal a wave's due reports as its next batch; return None if nothing is due."""
     with transaction.atomic(durable=True):
         # No-key-update: uploads hold key-share and need not wait. A sealer that finds the row
         # locked skips it: another sealer is at work, or the wave is being closed.
@@ -48,7 +48,7 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
         )
         if wave is None:
             return None
-        # Of a long backlog, count no more than one batch takes.
+        # In a long backlog, count no more reports than one batch takes.
         enough = max(MAX_BATCH, wave.minimum_batch) + wave.minimum_batch
         waiting = RawReport.objects.filter(wave=wave).order_by()[:enough].count()
         size = choose_batch_size(
@@ -82,7 +82,7 @@ def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
     lock = "FOR UPDATE SKIP LOCKED" if connection.vendor == "postgresql" else ""
     with connection.cursor() as cursor:
         # Materialized: a plan may run a plain subquery again for each row. It would then skip rows
-        # that have been locked or deleted since, and find other ones.
+        # that have been locked or deleted since, and choose others.
         cursor.execute(
             f"""
             WITH chosen AS MATERIALIZED (
@@ -100,7 +100,7 @@ def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
 
 
 def _discard(*, wave: Wave, waiting: int) -> None:
-    """Delete the reports of a closed wave that make no full batch, and record how many."""
+    """Delete a closed wave's reports that do not make a full batch, and record how many."""
     deleted, _ = RawReport.objects.filter(wave=wave).delete()
     if deleted != waiting:
         raise SealingError(f"expected to discard {waiting} raw reports, deleted {deleted}")
@@ -110,7 +110,7 @@ def _discard(*, wave: Wave, waiting: int) -> None:
 def find_waves_to_seal() -> QuerySet[Wave]:
     """Find waves with 2K raw reports waiting, and closed waves with any.
 
-    It reads at most 2K rows of a wave, so that a sweep takes no longer when more reports wait.
+    It reads at most 2K rows per wave, so that a sweep takes no longer when more reports wait.
     """
     waiting = RawReport.objects.filter(wave=OuterRef("pk")).order_by()
     due = Q(state=Wave.State.CLOSED, first_waiting__isnull=False)
@@ -129,8 +129,8 @@ def find_waves_to_seal() -> QuerySet[Wave]:
 def read_ledger(wave: Wave) -> tuple[int, int]:
     """Count the spent ids, and the reports that are raw, sealed or discarded; both must agree.
 
-    One statement, so that a report that arrives or is sealed at this moment is seen on both
-    sides or on neither.
+    It takes one statement, so that a report that arrives or is sealed at this moment is seen on
+    both sides or on neither.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -147,7 +147,7 @@ def read_ledger(wave: Wave) -> tuple[int, int]:
 
 
 def count_acknowledged(wave: Wave) -> int:
-    """Reports that were acknowledged and neither lost nor doubled: sealed, raw, discarded."""
+    """Count the acknowledged reports that still exist or were discarded on purpose."""
     return read_ledger(wave)[1]
 
 

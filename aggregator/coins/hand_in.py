@@ -21,7 +21,7 @@ from surveys.models import Wave
 
 # A form may encode one byte as three (~ as %7E), and adds the name of the field.
 MAX_FORM_BYTES = 4 * MAX_BODY_BYTES
-# Which message a refused report gets; for all others, that its format is wrong.
+# The message for each kind of refusal; for any other, the message is that the format is wrong.
 _TROUBLES = {
     problems.WAVE_CLOSED: "closed",
     problems.WAVE_NOT_OPEN_YET: "early",
@@ -34,7 +34,7 @@ _TROUBLES = {
 }
 
 
-@csrf_exempt  # there is no session that a foreign page could use; foreign posts are refused
+@csrf_exempt  # no session that another site could use; posts from other sites are refused
 @require_http_methods(["GET", "HEAD", "POST"])
 def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
     """Accept the report that the single-file page showed."""

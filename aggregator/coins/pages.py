@@ -82,7 +82,7 @@ def _describe_survey(
     manifest: Manifest, *, sheet: CoinSheet | None = None, trouble: str = "", **_more: Any
 ) -> dict[str, Any]:
     if manifest.mode != Mode.MANUAL:
-        return {"manifest": manifest}  # reports with any type of question are handed in
+        return {"manifest": manifest}  # a report with any type of question can be handed in
     codes = sheet.codes if sheet else {}
     fields = [
         Field(

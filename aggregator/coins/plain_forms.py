@@ -1,4 +1,4 @@
-"""Checks of forms that are posted by pages without scripts."""
+"""Checks forms that are posted by pages without scripts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def refuse_request(request: HttpRequest, wave: Wave) -> HttpResponse | None:
 
 
 def read_form(request: HttpRequest, *, limit: int) -> tuple[QueryDict, bool]:
-    """Return the fields in the first `limit` bytes, and whether these are all."""
+    """Return the fields in the first `limit` bytes, and whether that is all of them."""
     try:
         body = request.body
     except RequestDataTooBig:  # the body was not read

@@ -24,7 +24,7 @@ from aggregator.intake.store import record_report
 from aggregator.intake.wire import MAX_BODY_BYTES
 from surveys.models import Wave, WaveQuerySet
 
-# After these refusals the form is of no use; after all others it is shown again.
+# After these refusals the form is useless; after all others it is shown again.
 _NOTICES = {
     problems.WAVE_CLOSED: "closed",
     problems.WAVE_NOT_OPEN_YET: "early",
@@ -36,7 +36,7 @@ _STATUSES = {
 }
 
 
-@csrf_exempt  # there is no session that a foreign page could use; check_source refuses its posts
+@csrf_exempt  # no session that another site could use; check_source refuses its posts
 @require_http_methods(["GET", "HEAD", "POST"])
 def coins(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the form for the newest wave with two coins, or record the ticks."""
@@ -57,7 +57,7 @@ def paper(request: HttpRequest, slug: str) -> HttpResponse:
         return show_notice(request, "missing", status=404)
     manifest = wave.description
     language = choose_language(request, manifest)
-    # A person who reads the sheet in one language wants the form in the same one.
+    # A person who reads the sheet in one language wants the form in the same language.
     query = f"?lang={language}" if len(manifest.languages) > 1 else ""
     address = request.build_absolute_uri(reverse("aggregator:coins", args=[slug]) + query)
     # No inline colours or sizes: the page's policy forbids style attributes.
@@ -87,7 +87,7 @@ def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
     if not is_whole:
         status = problems.TOO_LARGE.status
         return show_notice(request, "not-a-form", wave=newest, status=status)
-    # A form loaded before another wave opened asks other questions.
+    # A form loaded before another wave opened asks different questions.
     wave = _waves(slug).filter(manifest_hash=read_hash(posted) or b"").first()
     if wave is None:
         return _ask_again(request, newest, trouble="changed")

@@ -1,4 +1,4 @@
-"""A comparison as CSV in long format: one quantity a row, in full precision, with its inputs."""
+"""A comparison as CSV in long format: one quantity per row, in full precision, with its inputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from aggregator.exports.csv_format import CONTENT_TYPE, DESIGN, write_row
 from aggregator.models import Comparison
 from privacy.associations.two_questions import AssociationEstimate
 
-# The same in every row: what was compared, and from what.
+# The same in every row: what was compared, and from which data.
 HEAD = (
     "survey",
     "wave",
@@ -36,8 +36,8 @@ HEAD = (
     "thresholds",
     "gates",  # k and threshold of the symbol that shows whether a "select several" was answered
     "n",
-    "outcome_minimum",  # only for a number as outcome: a share of 0 is a mean at this end,
-    "outcome_maximum",  # and a share of 1 is a mean at this one
+    "outcome_minimum",  # only if the outcome is a number: a share of 0 is a mean of this,
+    "outcome_maximum",  # and a share of 1 is a mean of this
     "kind",
 )
 QUANTITY_COLUMNS = (
@@ -59,7 +59,7 @@ PROFILE, WALD, LIKELIHOOD_RATIO, HOLM = "profile_likelihood", "wald", "likelihoo
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """One row of the file after its head."""
+    """One row of the file, without the first columns, which are the same in every row."""
 
     section: str  # estimates, test, cells, coefficients or pairs
     row: str
@@ -122,7 +122,7 @@ def _name_standing(standing: ComparisonStanding) -> str:
 
 
 def list_quantities(names: list[str], result: ComparisonResult) -> Iterator[Quantity]:
-    """Every number of a result; `names` are the indicators of the comparison, in order."""
+    """List every number of a result; `names` are the indicators of the comparison, in order."""
     if isinstance(result, PairsResult):
         for pair in result.pairs:
             yield from _list_pair(pair)
@@ -138,7 +138,7 @@ def list_quantities(names: list[str], result: ComparisonResult) -> Iterator[Quan
 
 
 def _list_estimates(result: TwoQuestionsResult, outcome: str, group: str) -> Iterator[Quantity]:
-    """Each estimate twice: unclipped with its standard error, and most likely with its interval."""
+    """List each estimate twice: unclipped with standard error, and most likely with interval."""
     estimates: dict[str, AssociationEstimate] = {
         "share_where_group_yes": result.share_first,
         "share_where_group_no": result.share_second,

@@ -28,7 +28,7 @@ def name_file(*, results: Results, kind: str) -> str:
 
 
 def name_wave(wave: Wave, *, slug: str) -> str:
-    """Return how names of files begin."""
+    """Return the beginning of the file names."""
     of_coins = "_coins" if wave.mode == Wave.Mode.MANUAL else ""
     return f"{slug}_w{wave.number}{of_coins}_{wave.manifest_hash_hex[:8]}"
 
@@ -43,7 +43,7 @@ def respond_with_csv(
 
 
 def write_text(text: str) -> str:
-    """One text cell or header, harmless in a spreadsheet and quoted where it must be."""
+    """Write a text cell or header, safe in a spreadsheet and quoted where necessary."""
     if text.startswith(_FORMULA_STARTS):
         text = f"'{text}"
     text = text.replace("\0", "")
@@ -53,7 +53,7 @@ def write_text(text: str) -> str:
 
 
 def write_cell(value: Cell) -> str:
-    """One cell: numbers in full precision and never prefixed, nothing for what is missing."""
+    """Write a cell: numbers in full precision and never prefixed, missing values empty."""
     if value is None:
         return ""
     return write_text(value) if isinstance(value, str) else repr(value)

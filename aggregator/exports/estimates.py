@@ -14,7 +14,7 @@ from surveys.manifest.questions import ManifestQuestion
 
 @dataclass(frozen=True, kw_only=True)
 class EstimateRow:
-    """What one row of estimates.csv is read from."""
+    """The source of one row of estimates.csv."""
 
     results: Results
     result: QuestionResult
@@ -30,7 +30,7 @@ class EstimateRow:
         return interval
 
 
-# Each column's name with the way to its value.
+# Each column's name, and how to find its value.
 ESTIMATE_COLUMNS: Mapping[str, Callable[[EstimateRow], Cell]] = {
     "survey": lambda row: row.results.manifest.survey,
     "title": lambda row: row.results.manifest.title,

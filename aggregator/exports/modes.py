@@ -13,7 +13,7 @@ from aggregator.results.modes import ModeComparison
 
 Columns = Mapping[str, Callable[[ModeComparison], Cell]]
 
-# Each column's name with the way to its value.
+# Each column's name, and how to find its value.
 ESTIMATE_COLUMNS: Mapping[str, Callable[[Estimate], Cell]] = {
     "threshold": lambda estimate: estimate.estimand.question.threshold,
     "n": lambda estimate: estimate.total,

@@ -15,7 +15,7 @@ from aggregator.models import Batch
 from aggregator.results.display import Results
 from surveys.manifest.manifest import NOT_DRAWN
 
-# Batches are read until this many reports are in hand: memory stays flat however many wait.
+# Batches are read until they hold this many reports, so memory use does not grow with the file.
 ROWS_AT_ONCE = 65_536
 _ASCII_ZERO, _COMMA, _CR, _LF = b"0,\r\n"
 
@@ -27,11 +27,11 @@ class BatchKey:
 
 
 def stream_reports(results: Results) -> Iterator[bytes]:
-    """One row for every sealed report that the snapshot counts, one column for each symbol.
+    """Write one row for every sealed report that the snapshot counts, one column per symbol.
 
     A cell is empty where a question was not drawn for a person, and where a declared group is
-    too small to be shown. Batches are in the order of their content and rows are in order within
-    their batch. So the file shows nothing about who answered when, and is always the same.
+    too small to be shown. Batches are in the order of their content, and rows are sorted within
+    their batch. So the file shows nothing about who answered when, and it is always the same.
     """
     columns = Columns.of(results.manifest)
     hidden = _find_hidden(results)
@@ -64,7 +64,7 @@ def sort_rows(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def find_batches(results: Results) -> list[BatchKey]:
-    """The batches behind a snapshot, without their content.
+    """Find the batches behind a snapshot, without their content.
 
     All rows are read at once: a cursor that stays open during a slow download would keep SQLite
     from shortening its log.
@@ -78,7 +78,7 @@ def find_batches(results: Results) -> list[BatchKey]:
 
 
 def group_batches(keys: Sequence[BatchKey], *, limit: int) -> Iterator[list[BatchKey]]:
-    """Cut into runs of at most `limit` reports; a larger batch makes a run alone."""
+    """Group batches into runs of at most `limit` reports; a larger batch forms its own run."""
     group: list[BatchKey] = []
     held = 0
     for key in keys:
@@ -111,7 +111,7 @@ def write_codes(codes: NDArray[np.uint8]) -> bytes:
     cells[:, :, 1] = np.where(there, codes % 10 + _ASCII_ZERO, 0)
     cells[:, :, 2] = _COMMA
     lines = _end_rows(cells.reshape(rows, 3 * columns)).ravel()
-    kept: NDArray[np.uint8] = lines[lines != 0]  # what is shorter leaves holes
+    kept: NDArray[np.uint8] = lines[lines != 0]  # shorter codes leave gaps
     return kept.tobytes()
 
 

@@ -18,11 +18,11 @@ class BodyTooLarge(BodyError):
 
 
 class BodyTooSlow(BodyError):
-    """The body was not complete within the deadline; half-sent bodies must not hold a place."""
+    """The body was not complete within the deadline; half-sent bodies must not take up a place."""
 
 
 class Disconnected(BodyError):
-    """The client went away, so no one is left to answer."""
+    """The client disconnected, so there is no one left to answer."""
 
 
 async def read_body(

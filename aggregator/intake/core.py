@@ -1,4 +1,4 @@
-"""(method, headers, body) → reply: the whole meaning of POST /api/reports.
+"""What POST /api/reports does, as a function: (method, headers, body) → reply.
 
 The DRF view calls `handle`; the ASGI entry calls its parts, to store many reports in one
 commit, and adds the limit per address. No code here reads a cookie, stores an address or a
@@ -33,7 +33,7 @@ class Reply:
 
 
 def handle(*, method: str, headers: Mapping[str, str], body: bytes) -> Reply:
-    """Record one report from start to end; `headers` has lower-case names."""
+    """Record one report from start to finish; `headers` has lower-case names."""
     try:
         return reply_to_outcome(record_report(read_request(method, headers, body)))
     except IntakeError as error:
@@ -43,7 +43,7 @@ def handle(*, method: str, headers: Mapping[str, str], body: bytes) -> Reply:
 
 
 def read_request(method: str, headers: Mapping[str, str], body: bytes) -> Upload:
-    """Check everything that needs no database, and return the report or raise what is wrong."""
+    """Check everything that needs no database, and return the report or raise an error."""
     _check_request(method=method, headers=headers)
     return parse_upload(body)
 

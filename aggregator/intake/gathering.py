@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 class Gatherer(Generic[Item, Result]):
-    """Calls `process` with at most `limit` items at a time, one call after the other.
+    """Calls `process` with at most `limit` items at a time, one call after another.
 
     `process` returns one result for each item, in order. An exception goes to everyone in the
     group.

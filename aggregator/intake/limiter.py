@@ -23,13 +23,13 @@ from redis.exceptions import RedisError
 logger = logging.getLogger(__name__)
 WINDOW_SECONDS = 60
 KEY_LIFETIME_SECONDS = 3600
-# The key is read again after this time, so that processes agree soon after Redis was emptied.
+# The key is read again after this time, so that processes soon agree after Redis is emptied.
 KEY_FRESH_SECONDS = 10.0
-# A limiter that does not answer is not asked again for a moment: each try would cost time.
+# A limiter that does not answer is not asked again for a while: each attempt would cost time.
 PATIENCE_SECONDS = 0.25
 AWAY_SECONDS = 2.0
-# A sender whose address is unknown. All of them must not share the limit of one address, so they
-# share the cap that applies to everyone while the limiter is away.
+# Senders whose addresses are unknown must not share the limit of one address. They share the cap
+# that applies to everyone while the limiter is unreachable.
 UNKNOWN = b""
 KEY_NAME = "murmur:limiter:key"
 PREFIX = b"murmur:reports:"
@@ -71,7 +71,7 @@ class Limiter:
                 async with asyncio.timeout(4 * PATIENCE_SECONDS):
                     return await self._count_in_redis(networks, now=now)
             except (RedisError, OSError, TimeoutError) as error:
-                logger.warning("the limiter is away (%s): one cap for all", type(error).__name__)
+                logger.warning("limiter unreachable (%s): one cap for all", type(error).__name__)
                 self._away_until = now + AWAY_SECONDS
                 self._key_until = 0.0
         return [self._all.wait_for_one(now) for _ in networks]
@@ -107,7 +107,7 @@ def name_counter(network: bytes, *, key: bytes) -> bytes:
 
 
 class TokenBucket:
-    """Admits `per_second` on average, and as many in one burst."""
+    """Admits `per_second` on average, and the same number in one burst."""
 
     def __init__(self, *, per_second: int) -> None:
         self._rate = float(max(1, per_second))
@@ -142,7 +142,8 @@ def find_sender(*, client: str, forwarded: str) -> bytes | None:
 def network_of(address: str) -> bytes:
     """Return the network that is counted: an IPv4 address, or the /64 of an IPv6 address.
 
-    A household or phone usually has its own /64. All texts that are no address count as one.
+    A household or phone usually has its own /64. All texts that are not addresses count as one
+    network.
     """
     for family in (socket.AF_INET, socket.AF_INET6):
         try:

@@ -52,7 +52,7 @@ class PageLimiter:
             try:
                 return self._count_in_redis(network)
             except (RedisError, OSError) as error:
-                logger.warning("the limiter is away (%s): one cap for all", type(error).__name__)
+                logger.warning("limiter unreachable (%s): one cap for all", type(error).__name__)
                 self._away_until = now + AWAY_SECONDS
         with self._one_at_a_time:
             return self._all.wait_for_one(now)

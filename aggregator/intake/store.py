@@ -86,7 +86,7 @@ def record_reports(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
     try:
         return _record_together(uploads)
     except (DatabaseError, InterfaceError):
-        if connection.in_atomic_block:  # a caller's transaction: not ours to repeat
+        if connection.in_atomic_block:  # the caller's transaction, which cannot be repeated here
             raise
         connection.close()
         return _record_together(uploads)
@@ -162,9 +162,9 @@ def _open_cursor() -> Iterator[_Cursor]:
 
 
 def _insert(uploads: list[Upload]) -> set[bytes]:
-    """Commit those that are new and whose wave is open; return their ids."""
-    # In the order of ids: then two processes never wait for each other in a circle, and the order
-    # within a group does not show who came first.
+    """Commit the reports that are new and whose wave is open; return their ids."""
+    # In the order of ids, so that two processes never deadlock and the order within a group does
+    # not show who came first.
     uploads.sort(key=lambda upload: upload.report_id)
     if connection.vendor == "postgresql":
         return _insert_postgresql(uploads)

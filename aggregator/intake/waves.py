@@ -117,7 +117,7 @@ def _check_symbols(symbols: bytes, terms: Terms) -> IntakeError | None:
 
 
 def _is_a_draw(symbols: bytes, blocks: Sequence[int | None], *, drawn: int) -> bool:
-    """Whether exactly `drawn` complete blocks are there, and every symbol outside blocks."""
+    """Whether the report has exactly `drawn` complete blocks and every symbol outside blocks."""
     there: set[int | None] = set()
     missing: set[int | None] = set()
     for code, block in zip(symbols, blocks, strict=True):

@@ -15,7 +15,7 @@ from surveys.manifest.manifest import NOT_DRAWN
 
 MAX_BODY_BYTES = 4096
 ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-SENTINEL = b"~"  # on the wire for NOT_DRAWN
+SENTINEL = b"~"  # stands for NOT_DRAWN on the wire
 _CODES = bytes.maketrans(ALPHABET + SENTINEL, bytes([*range(64), NOT_DRAWN]))
 _SYMBOLS = bytes(ALPHABET).ljust(NOT_DRAWN, b" ") + SENTINEL
 _BODY = re.compile(

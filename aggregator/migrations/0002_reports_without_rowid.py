@@ -1,7 +1,7 @@
 """On SQLite, rebuild the two tables keyed by random ids as WITHOUT ROWID.
 
-An ordinary SQLite table has a hidden rowid that counts up: it would tell in which order
-reports arrived. PostgreSQL has no such column.
+An ordinary SQLite table has a hidden rowid that counts up: it would show in which order reports
+arrived. PostgreSQL has no such column.
 """
 
 from django.apps.registry import Apps

@@ -1,4 +1,4 @@
-"""On PostgreSQL, let no ANALYZE copy ids and symbols of raw reports into the statistics.
+"""On PostgreSQL, keep ANALYZE from copying ids and symbols of raw reports into the statistics.
 
 There they would outlive sealing: a histogram holds up to a hundred sampled values.
 """

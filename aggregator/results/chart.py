@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 WIDTH = 560
 ROW_HEIGHT = 62
-TRACK = 17  # px below the middle of a row
-PHONE_WIDTH = 420  # px: below, the numbers stand under the question
+TRACK = 17  # pixels below the middle of a row
+PHONE_WIDTH = 420  # pixels; on narrower screens the numbers are under the question
 PNG_SCALE = 2
 LABEL_LENGTH = 68
 TITLE_LENGTH = 62
 SUBTITLE_LENGTH = 88
-# Paper in both colour schemes: a picture that was saved must read the same everywhere.
+# A paper background in both colour schemes: a saved picture must look the same everywhere.
 PAPER, INK, MUTED, LINE, ACCENT, WARM = (
     "#fffdf9",
     "#25213a",
@@ -45,22 +45,22 @@ PAPER, INK, MUTED, LINE, ACCENT, WARM = (
     "#5a2a63",
     "#b4571f",
 )
-# 95, 80 and 50 %: the surer, the thinner and the paler.
+# 95, 80 and 50 %: the higher the level, the thinner and paler the line.
 WHISKERS = (("", 3, "#a98fb0"), ("_80", 7, "#815b8a"), ("_50", 11, ACCENT))
-# vl-convert carries Liberation Sans, so pictures come out alike on a bare machine.
+# vl-convert includes Liberation Sans, so pictures look the same on a machine without fonts.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChartRow:
-    """One line of the chart; shares are fractions cut to [0, 1]."""
+    """One line of the chart; shares are fractions clipped to [0, 1]."""
 
     key: str
     label: str
     value: str
     question: str
     option: str
-    estimate: float | None  # none where the codes contradict the design
+    estimate: float | None  # None where the codes contradict the design
     low: float | None
     high: float | None
     low_80: float | None
@@ -104,7 +104,7 @@ def render(specification: dict[str, Any]) -> tuple[str, bytes]:
 
 
 def build_rows(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[ChartRow]:
-    """One for each share; means have other axes and stand in words and tables only."""
+    """Return one row for each share; means have other axes and appear only in text and tables."""
     return [
         _build_row(
             question,
@@ -144,7 +144,7 @@ def _build_row(question: QuestionResult, estimate: Estimate, *, truth: float | N
 
 
 def build_specification(results: Results, *, truth: Mapping[str, float] = EMPTY) -> dict[str, Any]:
-    """Describe the chart in Vega-Lite; also what the page renders interactively."""
+    """Describe the chart in Vega-Lite; the page renders the same specification interactively."""
     import altair as alt
 
     rows = build_rows(results, truth=truth)
@@ -205,7 +205,7 @@ def _title(results: Results, *, has_truth: bool) -> altair.TitleParams:
 
 
 def _describe_reports(results: Results) -> str:
-    """From how many; where each person was asked a part, fewer than all for each question."""
+    """Say how many reports there are; if people were asked a part, how many per question."""
     total = results.snapshot.total
     asked = sorted({question.total for question in results.questions})
     if asked[-1:] == asked[:1] == [total] or not asked:
@@ -276,7 +276,7 @@ def _mark_estimate(
 
 
 def _texts(base: altair.Chart, y: altair.Y) -> list[altair.Chart]:
-    """Question and numbers of each row: side by side, or one above the other on a phone."""
+    """Write the question and numbers of each row side by side, or stacked on a phone."""
     import altair as alt
 
     def on_phone(narrow: str, wide: str) -> altair.ExprRef:
@@ -296,7 +296,8 @@ def _texts(base: altair.Chart, y: altair.Y) -> list[altair.Chart]:
         "color": ACCENT,
         "fontWeight": "bold",
     }
-    # Each text is rendered twice: first its rim of paper, which keeps it clear of the grid.
+    # Each text is rendered twice: first as a paper-coloured outline, which keeps it clear of the
+    # grid.
     rim = {"stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round"}
     return [
         chart.mark_text(baseline="middle", fontSize=14, **look)

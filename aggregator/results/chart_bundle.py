@@ -1,4 +1,4 @@
-"""The browser code that renders charts: made from vl-convert, never pasted into the project."""
+"""The browser code that renders charts: built from vl-convert, never copied into the project."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ SNIPPET = "window.vegaEmbed=vegaEmbed;"
 
 
 def build_bundle(*, folder: Path) -> bool:
-    """Write the bundle below `folder`; return False if it was up to date already."""
+    """Write the bundle under `folder`; return False if it was already up to date."""
     target = folder / STATIC_NAME
     stamp = target.with_suffix(".version")
     wanted = f"vl-convert-python {version('vl-convert-python')} {SNIPPET}\n"
     if target.is_file() and stamp.is_file() and stamp.read_text() == wanted:
         return False
-    import vl_convert  # starts threads: not before a process may have forked
+    import vl_convert  # imported late: it starts threads, and a process must fork first
 
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Written beside it and renamed, so that an interrupted build leaves no half a bundle.
+    # Written under another name, then renamed: an interrupted build leaves no partial bundle.
     partial = target.with_suffix(".partial")
     partial.write_text(vl_convert.javascript_bundle(SNIPPET), encoding="utf-8")
     partial.replace(target)

@@ -15,7 +15,7 @@ from surveys.models import Survey, Wave
 def update_chart(
     *, wave_id: int, find_truth: Callable[[Survey], Mapping[str, float]]
 ) -> Chart | None:
-    """Render the newest snapshot; None while there are too few responses to show.
+    """Render the newest snapshot; return None while there are too few responses to show.
 
     `find_truth` returns the true values where they are known, as in a demo.
     """
@@ -26,7 +26,7 @@ def update_chart(
     try:
         specification, svg, png = render_chart(wave, snapshot, truth=find_truth(wave.survey))
     except UnreadableSnapshotError:
-        return None  # due again once the snapshot was computed again
+        return None  # due again once the snapshot has been recomputed
     chart, _ = Chart.objects.update_or_create(
         wave=wave,
         defaults={
@@ -41,7 +41,7 @@ def update_chart(
 
 
 def find_waves_to_render() -> QuerySet[Wave]:
-    """Waves whose newest snapshot may be shown and is not the one that the chart shows."""
+    """Find waves whose newest snapshot may be shown but is not the one in the chart."""
     newest = Snapshot.objects.filter(wave=OuterRef("pk")).order_by("-through_batch")
     return (
         Wave.objects.annotate(

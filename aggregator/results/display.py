@@ -1,4 +1,4 @@
-"""What may be said about a survey now: the newest snapshot, or why there is nothing to show.
+"""What may be shown of a survey now: the newest snapshot, or why there is nothing to show.
 
 Pages, API, charts and exports all read results here, so the display minimum is checked in
 one place and an estimate means the same everywhere.
@@ -26,7 +26,7 @@ from surveys.models import Survey, Wave
 
 
 class Standing(Enum):
-    """How far a survey is on its way to results."""
+    """How far a survey has come towards results."""
 
     DRAFT = "draft"
     WAITING = "waiting"  # no batch has been sealed and estimated yet
@@ -54,20 +54,20 @@ class DeclaredResult:
 
     @property
     def hidden(self) -> frozenset[int]:
-        """Codes that no file and no page may show."""
+        """Codes that no file or page may show."""
         return frozenset(group.code for group in self.groups if group.count is None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """The newest snapshot of a wave, read beside its manifest."""
+    """The newest snapshot of a wave, read together with its manifest."""
 
     wave: Wave
     manifest: Manifest
     snapshot: Snapshot
     questions: tuple[QuestionResult, ...]
     declared: tuple[DeclaredResult, ...]
-    fixed_end: bool  # the wave ended as frozen, so that intervals for one look are honest
+    fixed_end: bool  # the wave ended as fixed in advance, so intervals for one look are valid
 
     @property
     def alarms(self) -> tuple[QuestionResult, ...]:
@@ -108,7 +108,7 @@ class View:
 
 
 def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
-    """Read what may be shown of a survey's newest wave of browsers, or of coins."""
+    """Return what may be shown of a survey's newest browser wave, or of its newest coin wave."""
     waves = survey.waves.filter(mode=mode)
     wave = waves.select_related("discard").newest()
     if wave is None:
@@ -152,7 +152,7 @@ def _standing_without_batches(wave: Wave) -> Standing:
 
 
 def _find_chart(*, wave: Wave, snapshot: Snapshot) -> Chart | None:
-    """The chart of exactly this snapshot: numbers and picture never disagree on a page."""
+    """Return the chart of exactly this snapshot, so that numbers and picture never disagree."""
     return Chart.objects.filter(
         wave=wave, through_batch=snapshot.through_batch, final=snapshot.final
     ).first()
@@ -218,7 +218,7 @@ def _read_groups(
 
 
 def hide_small_groups(counts: Sequence[int], *, minimum: int) -> frozenset[int]:
-    """The codes whose groups are not shown, because they or all hidden ones together are small.
+    """Return the codes of groups that are hidden because they, alone or together, are too small.
 
     One small group alone could be found by subtracting the others from the total, so the next
     smallest is hidden with it until those hidden together reach the minimum.

@@ -22,9 +22,9 @@ class EstimandKind(StrEnum):
 
 
 class Among(StrEnum):
-    """The group that a share or mean describes; the column `of` of estimates.csv."""
+    """The group that a share or mean describes; column `of` in estimates.csv."""
 
-    EVERYONE = "everyone"  # all who were asked, where no rule and no refusal separates anybody
+    EVERYONE = "everyone"  # everyone who was asked, where no rule or refusal applies
     ASKED = "asked"
     ANSWERED = "answered"
     YES = "yes"  # those who said yes to the first part of a follow-up
@@ -34,8 +34,9 @@ class Among(StrEnum):
 class Estimand:
     """A share or mean that is estimated from the codes of one symbol, or of two.
 
-    A share is that of the codes `event` among the codes `among`, or among all if `among` is None.
-    With a `gate` it is the share of `event` among those whose gate says "answered".
+    A share is the proportion of the codes `event` among the codes `among`, or among all codes if
+    `among` is None. With a `gate`, it is the share of `event` among those whose gate says
+    "answered".
     """
 
     question: ManifestQuestion
@@ -99,7 +100,7 @@ def estimands_of(question: ManifestQuestion) -> Iterator[Estimand]:
 
 
 def _answered(question: ManifestQuestion) -> tuple[int, ...] | None:
-    """The codes that are answers; None if all are."""
+    """Return the codes that are answers; None if all are."""
     return None if question.k == question.answers else tuple(range(question.answers))
 
 
@@ -125,7 +126,7 @@ def _share_of_each_option(question: ManifestQuestion) -> Iterator[Estimand]:
 
 
 def _mean(question: ManifestQuestion) -> Estimand:
-    """Describe the mean of a rounded number, from its share of ones, or of a scale's points."""
+    """Describe the mean of a rounded number (from its share of ones) or of a scale's points."""
     return Estimand(
         question=question,
         kind=EstimandKind.MEAN,

@@ -1,4 +1,4 @@
-"""An estimate from the estimator to page, CSV and API, and its form in a stored snapshot.
+"""An estimate as pages, CSV files and the API show it, and as a snapshot stores it.
 
 Everything that shows an estimate reads it here, so each of its fields has one name and one
 meaning. Nothing is clipped except for display.
@@ -15,7 +15,7 @@ from aggregator.results.estimands import Estimand, estimands_of
 from privacy.mechanism.fake_reports import Band, robustness_band
 from surveys.manifest.questions import ManifestQuestion
 
-# The share of the reports that may be invented, for the statement about invented reports.
+# The statement about invented reports assumes that this share of the reports is invented.
 FAKE_SHARE = 0.02
 
 
@@ -40,7 +40,7 @@ class Interval:
         return self.low, self.high
 
     def complement(self) -> Interval:
-        """Return the interval of one less the share."""
+        """Return the interval of one minus the share."""
         return replace(self, low=1 - self.high, high=1 - self.low)
 
 
@@ -49,7 +49,7 @@ class Intervals:
     """The intervals of one estimate.
 
     `inner` intervals lie inside the main one and cover less reliably at small n. The
-    `simultaneous` interval holds at once with those of all estimates that the page shows.
+    `simultaneous` interval holds together with those of all estimates that the page shows.
     """
 
     main: Interval
@@ -108,9 +108,9 @@ def _halve_error(level: float) -> float:
 class Estimate:
     """The estimate of one share or mean, with its intervals. Shares are fractions.
 
-    The value is None where a ratio cannot be formed because nobody seems to have answered. Only
-    a share of everybody who was asked has a joint value and an effective sample size; the latter
-    is also missing where the share lies outside (0, 1).
+    The value is None where a ratio cannot be formed because nobody seems to have answered. Only a
+    share of everyone who was asked has a joint value and an effective sample size; the latter is
+    also missing where the share lies outside (0, 1).
     """
 
     estimand: Estimand
@@ -172,14 +172,14 @@ class Estimate:
 
     @property
     def fake_band(self) -> Band | None:
-        """The interval if FAKE_SHARE of the reports were invented, whatever they say.
+        """The interval if FAKE_SHARE of the reports were invented, whatever these say.
 
-        It exists only for shares of everybody who was asked: a ratio moves in other ways.
+        It exists only for shares of everyone who was asked: a ratio would change differently.
         """
         estimand, question = self.estimand, self.estimand.question
         if self.is_mean or estimand.gate or estimand.among is not None:
             return None
-        # Without a ratio to a gate, the event of a question with a gate is a code of the gate.
+        # If a question has a gate but this is not a ratio to it, the event is a code of the gate.
         mechanism = question.gate_mechanism if question.has_gate else question.mechanism
         main = self.intervals.main
         own = main.complement() if estimand.is_complement else main
@@ -202,7 +202,7 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionResult:
-    """All estimates of one question; none if it was asked of fewer than the display minimum."""
+    """All estimates of one question; none if fewer people than the display minimum were asked."""
 
     question: ManifestQuestion
     total: int  # reports in which the question was asked

@@ -26,10 +26,10 @@ INNER_LEVELS = (0.5, 0.8)
 def compute_estimates(
     *, manifest: Manifest, counts: Sequence[Sequence[int]], fixed_end: bool
 ) -> list[QuestionResult]:
-    """Estimate every estimand of every protected question, unclipped, with its allowed interval.
+    """Estimate every estimand of every protected question, unclipped, with the allowed interval.
 
-    `counts` are of the columns of the wave's batches. A question that nobody was asked yet has
-    a total of 0 and no estimates.
+    `counts` holds the counts for the columns of the wave's batches. A question that nobody has been
+    asked yet has a total of 0 and no estimates.
     """
     estimands = list_estimands(manifest)
     if not estimands:
@@ -171,7 +171,7 @@ def _estimate_scale_mean(
 
 
 def _stretch(share: Estimate) -> Estimate:
-    """Turn the share of ones into the number whose chance of rounding up it is."""
+    """Turn the share of ones into the number that rounds up with this probability."""
     question = share.estimand.question
     assert question.minimum is not None
     assert question.maximum is not None

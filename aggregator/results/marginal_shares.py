@@ -1,4 +1,4 @@
-"""Shares of everybody who was asked: all codes of all symbols side by side.
+"""Shares of everyone who was asked: all codes of all symbols side by side.
 
 Their intervals are computed for all codes at once, which is much faster than one by one.
 """
@@ -20,7 +20,7 @@ from privacy.shares.intervals import METHODS, Method, simultaneous_level
 from privacy.shares.ratios import nested_ratio, ratio_of_shares
 from surveys.manifest.questions import ANSWERED, Symbol
 
-# At most one false alarm in a hundred surveys, however often someone looks.
+# At most one false alarm in a hundred surveys, however often you look.
 ALARM_LEVEL = 0.99
 
 
@@ -40,7 +40,7 @@ class SymbolCounts:
 
 
 def find_alarm_level(symbols: Sequence[Symbol]) -> float:
-    """Return the level at which each code is watched; two codes of one symbol say the same."""
+    """Return the level at which each code is watched; a symbol's two codes count as one."""
     codes = sum(1 if symbol.k == 2 else symbol.k for symbol in symbols)
     return simultaneous_level(ALARM_LEVEL, shares=codes)
 
@@ -102,7 +102,7 @@ class _Codes:
         main, simultaneous = levels.main, levels.simultaneous
         return _CodeIntervals(
             main=self.find_ends((main,), chosen_at=main, fixed_end=fixed_end),
-            # Of the same kind as the main interval around them.
+            # The same kind as the main interval around them.
             inner=self.find_ends(levels.inner, chosen_at=main, fixed_end=fixed_end),
             simultaneous=self.find_ends(
                 (simultaneous,), chosen_at=simultaneous, fixed_end=fixed_end
@@ -261,7 +261,7 @@ def _ratio(part: Interval, whole: Interval, level: float) -> Interval:
 
 
 def _positive(size: float) -> float | None:
-    """Leave out the size of a share outside (0, 1), which has none."""
+    """Return None for a share outside (0, 1), which has no effective sample size."""
     return size if np.isfinite(size) and size > 0 else None
 
 

@@ -30,21 +30,21 @@ class ModeComparison:
 
     @cached_property
     def difference(self) -> GroupDifference:
-        """Coins less browser, of true answers; for one look."""
+        """Coins minus browser, for true answers; the interval is valid for one look."""
         return compare_groups(
             successes=self._successes, totals=self._totals, mechanisms=self._mechanisms
         )
 
     @cached_property
     def pooled(self) -> PooledShare:
-        """One share of both, which only makes sense if they have one."""
+        """One share for both modes, which makes sense only if their true shares are equal."""
         return pool_strata(
             successes=self._successes, totals=self._totals, mechanisms=self._mechanisms
         )
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        """Where the codes cannot have come from the survey's page."""
+        """The modes whose codes cannot all have come from the survey's page."""
         found = {"the browser": self.browser, "coins": self.coins}
         return tuple(name for name, result in found.items() if result.alarm)
 

@@ -66,7 +66,7 @@ EMPTY: Mapping[str, float] = MappingProxyType({})
 
 
 def describe_intervals(fixed_end: bool) -> str:
-    """The same for all intervals of a survey, as short as a chart needs it."""
+    """Say the same for all intervals of a survey, briefly enough for a chart."""
     return FIXED_END_SHORT if fixed_end else WATCHED_SHORT
 
 
@@ -83,7 +83,7 @@ def describe_alarm(results: Results) -> str:
 
 
 def digits_for(estimate: Estimate) -> int:
-    """Whole points, unless the interval is so narrow that its ends would fall together."""
+    """Use whole points, unless the interval is so narrow that its ends would look equal."""
     if estimate.is_mean:
         least, greatest = estimate.estimand.scale
         width = estimate.high - estimate.low
@@ -92,7 +92,7 @@ def digits_for(estimate: Estimate) -> int:
 
 
 def write_value(estimate: Estimate, value: float | None, digits: int, *, unit: str = "") -> str:
-    """20 %, or for a mean 3.4 hours; a dash where there is none."""
+    """Write 20 %, or 3.4 hours for a mean; a dash if there is no value."""
     if value is None:
         return "–"
     if not estimate.is_mean:
@@ -101,17 +101,17 @@ def write_value(estimate: Estimate, value: float | None, digits: int, *, unit: s
 
 
 def _write_bare(estimate: Estimate, value: float, digits: int) -> str:
-    """Without sign or unit."""
+    """Write a number without sign or unit."""
     return f"{value:,.{digits}f}" if estimate.is_mean else points(value, digits)
 
 
 def _write_ends(estimate: Estimate, low: float, high: float, digits: int) -> str:
-    """15 to 25 %"""
+    """Write an interval, such as 15 to 25 %."""
     return f"{_write_bare(estimate, low, digits)} to {write_value(estimate, high, digits)}"
 
 
 def summarize(estimate: Estimate) -> str:
-    """20 % (15–25), as short as a chart needs it."""
+    """Write 20 % (15–25), short enough for a chart."""
     if estimate.contradiction:
         return "contradiction"
     if estimate.says_nothing:
@@ -123,7 +123,7 @@ def summarize(estimate: Estimate) -> str:
 
 
 def describe_estimate(estimate: Estimate) -> str:
-    """20 % (95 %: 15 to 25 %)."""
+    """Write 20 % (95 %: 15 to 25 %)."""
     if estimate.contradiction:
         return CONTRADICTION
     if estimate.says_nothing:
@@ -140,7 +140,7 @@ def describe_group(estimate: Estimate) -> str:
 
 
 def write_interval(estimate: Estimate, interval: Interval | Band) -> str:
-    """15.0 to 25.3 %"""
+    """Write an interval with its precision, such as 15.0 to 25.3 %."""
     return _write_ends(estimate, interval.low, interval.high, 2 if estimate.is_mean else 1)
 
 
@@ -160,7 +160,7 @@ def describe_information(estimate: Estimate) -> str:
     if estimate.contradiction or estimate.effective_sample_size is None:
         return ""
     if estimate.effective_sample_size < SMALLEST_SAMPLE_SHOWN:
-        return ""  # near 0 and 1 a direct question would be all but exact: no fair measure
+        return ""  # near 0 and 1 a direct question is almost exact: no fair comparison
     codes, direct = whole(estimate.total), whole(round(estimate.effective_sample_size))
     return f"{codes} codes inform like about {direct} direct answers."
 

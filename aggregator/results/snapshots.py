@@ -12,7 +12,7 @@ from aggregator.results.estimating import compute_estimates
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
-# Raised whenever the same batches would give other estimates, or estimates in another form.
+# Increased whenever the same batches would give different estimates, or a different format.
 METHOD_VERSION = 5
 KEPT_PER_WAVE = 200
 _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
@@ -21,27 +21,27 @@ _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
 def ended_as_frozen(wave: Wave) -> bool:
     """Whether the wave ended by the date or cap that its manifest fixed.
 
-    Only then may the ordinary interval be shown: a wave that somebody closed after looking
-    keeps the interval that holds at every look.
+    Only then may the ordinary interval be shown: a wave that was closed after someone looked keeps
+    the interval that holds at every look.
     """
     return not wave.is_open and wave.ending in _FIXED_ENDS
 
 
 def update_snapshot(*, wave_id: int) -> Snapshot | None:
-    """Bring the newest snapshot up to the newest batch; None if there is no batch.
+    """Bring the newest snapshot up to the newest batch; return None if there is no batch.
 
-    Computed outside of any transaction. If a batch is sealed meanwhile, the result is
-    merely a little old, and the sweep sees that.
+    It is computed outside any transaction. If a batch is sealed in the meantime, the result is
+    slightly out of date, and the next sweep notices.
     """
     wave = Wave.objects.get(pk=wave_id)
-    # Asked before the batches are read: if no raw reports are left now, all batches are there.
+    # Checked before the batches are read: if no raw reports are left now, all batches exist.
     final = not wave.is_open and not RawReport.objects.filter(wave=wave).exists()
     counts, through_batch = add_up_batches(wave=wave)
     if through_batch == 0:
         return None
     same = wave.snapshots.filter(through_batch=through_batch)
     if same.exclude(method_version=METHOD_VERSION).exists():
-        # It shows estimates that this method may not find again.
+        # The chart shows estimates that the current method may not reproduce.
         Chart.objects.filter(wave=wave).delete()
     snapshot, _ = Snapshot.objects.update_or_create(
         wave=wave,
@@ -67,7 +67,7 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
 
 def add_up_batches(*, wave: Wave) -> tuple[list[list[int]], int]:
     """Return the counts over all batches and the number of the newest one."""
-    newest = wave.snapshots.order_by("-through_batch").first()  # counts are of no method
+    newest = wave.snapshots.order_by("-through_batch").first()  # counts do not depend on the method
     counts, through_batch = (newest.counts, newest.through_batch) if newest else ([], 0)
     return add_counts(
         counts, through_batch, wave.batches.filter(number__gt=through_batch).order_by("number")
@@ -93,7 +93,7 @@ def _drop_old_snapshots(*, wave: Wave) -> None:
 
 
 def find_waves_to_estimate() -> QuerySet[Wave]:
-    """Waves whose newest snapshot is behind: in batches, in method, or not yet final."""
+    """Find waves whose newest snapshot lacks batches, uses an older method or is not final."""
     newest = Snapshot.objects.filter(wave=OuterRef("pk")).order_by("-through_batch")
     batches = Batch.objects.filter(wave=OuterRef("pk")).order_by("-number")
     waves = Wave.objects.annotate(
@@ -118,14 +118,14 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
 
 
 class UnreadableSnapshotError(Exception):
-    """What is stored names estimands that this code does not know, as after a half upgrade."""
+    """The stored snapshot names estimands unknown to this code, as after half an upgrade."""
 
 
 def recompute_later(snapshot: Snapshot) -> None:
     """Treat a snapshot as one of an older method, so that the next sweep finds it due."""
     Snapshot.objects.filter(pk=snapshot.pk).update(method_version=0)
     logger.error(
-        "The snapshot through batch %s of wave %s could not be read and is computed again. "
+        "The snapshot through batch %s of wave %s could not be read and will be computed again. "
         "If this happens again, run manage.py migrate and restart the workers with this release.",
         snapshot.through_batch,
         snapshot.wave_id,
@@ -133,6 +133,6 @@ def recompute_later(snapshot: Snapshot) -> None:
 
 
 def newest_snapshot(wave: Wave) -> Snapshot | None:
-    """The newest snapshot, unless it was made by an older method and waits to be made again."""
+    """Return the newest snapshot; None if an older method made it and it must be recomputed."""
     newest = wave.snapshots.order_by("-through_batch").first()
     return newest if newest and newest.method_version == METHOD_VERSION else None

@@ -37,7 +37,7 @@ class SurveyLine:
 
 
 def find_surveys(*, owner: User) -> QuerySet[Survey, Any]:
-    """Own surveys, newest first, ready for `read_lines`: two queries for any number of them.
+    """Find a researcher's surveys, newest first, for `read_lines`: two queries in all.
 
     Reports from coins are counted on their own results page.
     """

@@ -33,14 +33,14 @@ def demo_of(survey: Survey) -> Demo | None:
 
 
 def find_open_demo(*, now: datetime) -> Survey | None:
-    """Return the demo that anyone may answer, while one takes reports."""
+    """Return the demo that anyone may answer, if one is accepting reports."""
     waves = Wave.objects.open().electronic().filter(survey__demo=True, survey__title=OPEN.title)
     newest = waves.select_related("survey").order_by("-pk").first()
     return newest.survey if newest is not None and newest.accepts_at(now) else None
 
 
 def field_demo(demo: Demo, *, owner: User) -> Wave:
-    """Return the demo's wave; launch it unless it was launched before."""
+    """Return the demo's wave; launch it if it has not been launched before."""
     survey = Survey.objects.owned_by(owner).filter(demo=True, title=demo.title).first()
     if survey is None:
         survey = create_survey(
@@ -62,7 +62,7 @@ def draw_envelopes(
 ) -> list[Envelope]:
     """Randomize every respondent's answers once; only the reports are kept."""
     envelopes = [seal(manifest, answers, random_uint32=random_uint32) for answers in people]
-    # They were made group by group, and real people do not come in that order.
+    # They were made group by group, and real people do not arrive in that order.
     random.SystemRandom().shuffle(envelopes)
     return envelopes
 
@@ -93,7 +93,7 @@ def store_envelopes(envelopes: Sequence[Envelope], *, wave: Wave, path: Path) ->
 
 
 def _write_durably(path: Path, text: str) -> None:
-    """Store a file completely or not at all, even in a crash."""
+    """Store a file completely or not at all, even if there is a crash."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

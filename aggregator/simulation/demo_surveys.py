@@ -201,7 +201,7 @@ def _invent_people() -> list[Answers]:
 
 
 def _invent(generator: random.Random) -> Answers:
-    """One person; the assumptions of this demo are these numbers, and nothing else."""
+    """Invent one person; these numbers are the only assumptions of this demo."""
 
     def chance(share: float) -> bool:
         return generator.random() < share

@@ -32,7 +32,7 @@ TITLE = "Rehearsal of {title}"
 
 
 class RehearsalError(ValueError):
-    """The stated answers do not fit the survey; the message names the place."""
+    """The stated answers do not fit the survey; the message says where."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,9 @@ def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
         if not _is_weight(share) or not share > 0:
             raise RehearsalError(f"The share of group {number} must be a number above 0.")
         if not isinstance(answers, dict):
-            raise RehearsalError(f"The answers of group {number} must be named by question.")
+            raise RehearsalError(
+                f"The answers of group {number} must be an object keyed by question."
+            )
         for name, stated in answers.items():
             question = questions.get(name)
             if question is None or not question.is_answered:
@@ -70,7 +72,7 @@ def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
 def draw_people(
     groups: Sequence[Group], *, manifest: Manifest, people: int, seed: int
 ) -> list[Answers]:
-    """Draw true answers: group sizes are as exact as whole people allow, the rest is chance."""
+    """Draw true answers: group sizes are as exact as whole numbers allow, the rest is random."""
     generator = random.Random(seed)  # noqa: S311  invented people, no secrets
     asked = [question for question in manifest.questions if question.is_answered]
     return [

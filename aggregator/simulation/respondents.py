@@ -1,7 +1,7 @@
 """Synthetic respondents: they follow the survey's rules and randomize as the browser does.
 
-This is the Python version of the respondent's page (client/report/, client/randomize.js), for
-demo, rehearsal and tests. A respondent is a set of answers to all questions; those that are not
+This is the Python version of the respondent's page (client/report/, client/randomize.js), for the
+demo, rehearsals and tests. A respondent is a set of answers to all questions; those that are not
 asked or not drawn are left out, as in a browser.
 """
 

@@ -27,7 +27,7 @@ def send_reports(
     seconds: float,
     on_acknowledged: Callable[[int], object],
 ) -> None:
-    """Send every body until it is acknowledged; `on_acknowledged` gets its index, once each."""
+    """Send every body until it is acknowledged; `on_acknowledged` gets each index once."""
     asyncio.run(
         _send_all(
             bodies,
@@ -49,7 +49,7 @@ async def _send_all(
 ) -> None:
     waiting = iter(enumerate(bodies))
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    # The proxy settings and password files of this machine do not apply.
+    # Ignores this machine's proxy settings and password files.
     async with httpx.AsyncClient(limits=limits, timeout=10, trust_env=False) as client:
         try:
             async with asyncio.TaskGroup() as group:

@@ -1,4 +1,4 @@
-"""The address of the chart bundle, which exists only once it was built."""
+"""The address of the chart bundle, which exists only once it has been built."""
 
 from django import template
 from django.templatetags.static import static
@@ -10,7 +10,7 @@ register = template.Library()
 
 @register.simple_tag
 def chart_bundle() -> str:
-    """Empty while there is none: pages then keep the picture and the table."""
+    """Return nothing while there is no bundle: pages then keep the picture and the table."""
     try:
         return static(STATIC_NAME)
     except ValueError:  # not in the manifest of static files

@@ -1,4 +1,4 @@
-"""Copying the SQLite database while Murmur runs; PostgreSQL has its own programs.
+"""Copying the SQLite database while Murmur runs; PostgreSQL has its own tools.
 
 The copy shows the database at one moment. It never holds sessions, because anyone who finds an
 old backup could use them to sign in.
@@ -67,7 +67,7 @@ def _leave_out(copy: sqlite3.Connection, models: list[type[Session] | type[RawRe
 
 @contextmanager
 def _new_file(target: Path) -> Iterator[Path]:
-    """Yield a file to write, which becomes `target` once it is completely on the disk.
+    """Yield a file to write, which becomes `target` once it has been completely written to disk.
 
     An empty `target` is created at once, so that nothing is ever overwritten.
     """

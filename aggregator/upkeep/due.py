@@ -1,7 +1,7 @@
-"""Due work: what the rows show is to be done, and since when.
+"""Due work: what the database rows show still has to be done, and since when.
 
-Reports and batches have no time, so a sweep stores when it first saw each piece of work. Nothing
-is claimed here: the task that does the work makes sure that it happens once.
+Reports and batches have no timestamps, so a sweep stores when it first saw each piece of work.
+Nothing is claimed here: the task that does the work makes sure that it happens once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Due:
 
 
 def find_due_work() -> list[Due]:
-    """Find it in the rows of reports, batches, snapshots, charts and comparisons."""
+    """Find due work in the rows of reports, batches, snapshots, charts and comparisons."""
     rows_by_kind = {
         WorkKind.SEAL: find_waves_to_seal()
         .annotate(progress=Coalesce(Max("batches__number"), 0))
@@ -76,8 +76,8 @@ def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
     still_due = {(item.kind, item.subject) for item in due}
     done = [row for key, row in known.items() if key not in still_due]
     with transaction.atomic():
-        # First, because its row lock makes sweeps write one after the other, so they never wait
-        # for each other in a circle.
+        # First, because its row lock makes sweeps write one after the other, so they never
+        # deadlock.
         _note_sweep(now)
         DueWork.objects.bulk_create(
             (
@@ -91,7 +91,7 @@ def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
                 progress=item.progress
             ).update(progress=item.progress, since=now)
         for row in done:
-            # Not if another sweep has seen it progress since.
+            # Unless another sweep has seen it progress since.
             DueWork.objects.filter(pk=row.pk, progress=row.progress).delete()
 
 
@@ -116,6 +116,6 @@ def was_just_swept(*, now: datetime) -> bool:
 
 
 def find_oldest_due() -> datetime | None:
-    """Return since when the oldest due work has been waiting."""
+    """Return the time since which the oldest due work has been waiting."""
     oldest: datetime | None = DueWork.objects.aggregate(oldest=Min("since"))["oldest"]
     return oldest

@@ -19,9 +19,9 @@ from django.utils import timezone
 from aggregator.models import Batch, Discard, Upkeep
 
 logger = logging.getLogger(__name__)
-# Uploads queue behind a process that waits for the whole table, so none waits longer than this.
+# Uploads queue behind a process that waits to lock the table, so purging waits no longer.
 LOCK_MS = 100
-LOCK_NOT_AVAILABLE = "55P03"  # a name that PostgreSQL gives to this error
+LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code for this error
 # Rewriting more rows would delay uploads for longer than a second.
 MOST_WAITING = 200_000
 CHECKPOINT_TRIES = 5
@@ -62,7 +62,7 @@ def purge_is_due() -> bool:
 
 
 def _newest() -> dict[str, int]:
-    """Return up to which batch and discard raw reports have been deleted."""
+    """Return the newest batch and discard whose raw reports have been deleted."""
     return {
         "batch": Batch.objects.aggregate(newest=Max("pk"))["newest"] or 0,
         "discard": Discard.objects.aggregate(newest=Max("pk"))["newest"] or 0,
@@ -70,7 +70,7 @@ def _newest() -> dict[str, int]:
 
 
 def purge_traces() -> None:
-    """Erase what can be erased; store how far that reaches, and sentences on what is left.
+    """Erase what can be erased; store how far it got, and sentences about what is left.
 
     Must not run in a transaction. If it cannot run now, it stays due.
     """
@@ -104,8 +104,8 @@ def _rewrite_raw_reports() -> dict[str, int]:
             _refuse_if_many_wait(cursor)
             cursor.execute(f"SET LOCAL lock_timeout = {LOCK_MS}")
             cursor.execute("LOCK TABLE aggregator_raw_report IN ACCESS EXCLUSIVE MODE")
-            # Sealing deletes, inserts the batch and commits. No transaction is in between under
-            # this lock, so everything deleted belongs to these numbers.
+            # Sealing deletes reports, inserts the batch and commits. Under this lock, no such
+            # transaction is halfway through, so everything deleted belongs to these numbers.
             reached = _newest()
             _refuse_if_deleted_rows_are_in_sight(cursor)
             cursor.execute("CLUSTER aggregator_raw_report USING aggregator_raw_report_pkey")
@@ -175,7 +175,7 @@ def _drop_used_log_files() -> list[str]:
 
 
 def read_rights() -> dict[str, bool]:
-    """Return which functions and roles that purging needs are granted to our role."""
+    """Return which of the functions and roles that purging needs are granted to our role."""
     names = ("pg_switch_wal", "pg_ls_waldir", "pg_checkpoint")
     with connection.cursor() as cursor:
         cursor.execute(
@@ -223,4 +223,4 @@ def _purge_sqlite() -> tuple[dict[str, int], list[str]]:
                 time.sleep(LOCK_MS / 1000)
         finally:
             cursor.execute(f"PRAGMA busy_timeout = {patience}")
-    raise PurgePostponed("the database is read or written all the time")
+    raise PurgePostponed("the database is constantly being read or written")

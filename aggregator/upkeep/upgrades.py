@@ -1,4 +1,4 @@
-"""Whether the database fits the code: an upgrade is complete only after `manage.py migrate`."""
+"""Whether the database matches the code: an upgrade is complete only after `manage.py migrate`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.migrations.executor import MigrationExecutor
 logger = logging.getLogger(__name__)
 RUN_MIGRATE = "The database is older than this code ({names}). Run manage.py migrate."
 _MOST_NAMES = 3
-# Set for good once nothing is missing: only a new release, hence a new process, adds migrations.
+# Set permanently once nothing is missing: only a new release, hence a new process, adds migrations.
 _complete = threading.Event()
 
 
@@ -35,12 +35,12 @@ def list_missing_migrations() -> list[str]:
 
 
 def report_missing_migrations() -> None:
-    """Log what to run, where a process starts; a database out of reach is reported elsewhere."""
+    """Log what to run when a process starts; an unreachable database is reported elsewhere."""
     try:
         missing = describe_missing_migrations()
     except (DatabaseError, InterfaceError):
         return
     finally:
-        connection.close()  # not to be shared with threads or processes that start later
+        connection.close()  # must not be shared with threads or processes that start later
     if missing:
         logger.error(missing)

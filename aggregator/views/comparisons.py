@@ -82,7 +82,7 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
 
 
 def _bind(request: HttpRequest, results: Results, shown: list[Indicator]) -> ComparisonForm | None:
-    """The form that was posted, if it is one of ours."""
+    """Return the posted form if it is one of ours."""
     form = FORMS.get(request.POST.get("kind", ""))
     return form(request.POST, manifest=results.manifest, shown=shown) if form else None
 
@@ -115,7 +115,7 @@ def _describe_forms(
 
 
 def _list_shown(results: Results) -> list[Indicator]:
-    """All indicators except groups that are too small to show."""
+    """List all indicators except groups that are too small to show."""
     hidden = {declared.question.name: declared.hidden for declared in results.declared}
     return [
         indicator
@@ -149,7 +149,7 @@ def comparison(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBas
 @for_owner
 @require_safe
 def comparison_panel(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
-    """The current state; stops the polling once the comparison is settled."""
+    """Show the current state; stop the polling once the comparison is settled."""
     try:
         found = _find(survey, pk)
     except Http404:

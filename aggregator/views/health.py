@@ -1,4 +1,4 @@
-"""Health checks for load balancers and monitoring: does this process answer, is work done?
+"""Health checks for load balancers and monitoring: does this process answer, is work being done?
 
 They do not show how many reports wait. They do not ask the broker, because web processes never
 use it: if messages are lost, the age of the last sweep shows it.

@@ -1,4 +1,4 @@
-"""The start page: visitors read what Murmur is, researchers see their own surveys."""
+"""The start page: visitors read what Murmur is; researchers see their own surveys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def problem_list(request: HttpRequest) -> HttpResponse:
-    """The complete list of reasons that problem+json responses refer to."""
+    """Show the complete list of reasons that problem+json responses refer to."""
     return render(
         request,
         "aggregator/site/problems.html",

@@ -32,7 +32,7 @@ def render_methods() -> str:
     text = (_docs() / "methods.md").read_text(encoding="utf-8")
     _, _, body = text.partition("\n")
     html: str = markdown.render(COMMENT.sub("", body))
-    # In the repository next to the file, here below the page.
+    # In the repository, pictures are next to the file; here, they are below the page.
     html = html.replace('src="figures/', 'src="/methods/figures/')
     # A wide table scrolls on its own, by keyboard too, and does not widen the page.
     html = html.replace("<pre>", '<pre tabindex="0">')

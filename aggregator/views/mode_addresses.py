@@ -1,6 +1,6 @@
 """The result pages of a survey's two modes: answered in the browser, or with two coins.
 
-Each has pages, pictures and files of its own under the same names; they are pooled only on the
+Each mode has its own pages, pictures and files under the same names; they are pooled only on the
 page that compares them, and only if a researcher asks for it (aggregator/results/modes.py).
 """
 

@@ -46,7 +46,7 @@ def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
     pooled = _is_pooled(request)
     found = _pair(browser, coins)
     wave = browser.wave
-    assert wave is not None  # opened with that of the coins
+    assert wave is not None  # opened together with the coin wave
     context = {
         "survey": survey,
         "wave": wave,
@@ -96,7 +96,7 @@ def _pair(browser: View, coins: View) -> list[ModeComparison]:
 
 
 def _list_missing(browser: View, coins: View) -> list[str]:
-    """Of whom there are too few reports to show anything."""
+    """List the modes that have too few reports to show anything."""
     found: dict[str, Results | None] = {
         "those who answered in the browser": browser.results,
         "those who tossed two coins": coins.results,
@@ -144,7 +144,7 @@ def _write_line(found: ModeComparison, *, pooled: bool) -> Line:
 
 def _write_side(name: str, result: QuestionResult) -> EstimateLine:
     (share,) = result.shown
-    assert share.displayed is not None  # of everybody who was asked
+    assert share.displayed is not None  # a share of everyone who was asked
     return EstimateLine(
         name=f"{name}, {whole(result.total)} people",
         anchor="estimating-a-share",

@@ -32,7 +32,7 @@ from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
 
-STOP_POLLING = 286  # htmx: swap this in and ask no more
+STOP_POLLING = 286  # htmx: swap in this response and stop polling
 
 
 def _context(view: View) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def _context(view: View) -> dict[str, Any]:
         "wave": wave,
         "addresses": find_addresses(view),
         "is_of_coins": is_of_coins,
-        "cap": browsers.cap if browsers else None,  # ends the wave of coins, too
+        "cap": browsers.cap if browsers else None,  # also ends the coin wave
         "manifest": view.manifest,
         "standing": view.standing.value,
         "state": describe_state(wave=wave, now=timezone.now()),
@@ -65,7 +65,7 @@ def _context(view: View) -> dict[str, Any]:
 def _group(
     results: Results, texts: list[EstimateText]
 ) -> list[tuple[QuestionResult, list[EstimateText]]]:
-    """Every question, also one that too few were asked, with what is said about it."""
+    """List every question, even if too few were asked it, with what is said about it."""
     return [
         (question, [text for text in texts if text.question is question])
         for question in results.questions
@@ -73,7 +73,7 @@ def _group(
 
 
 def _list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:
-    """Each question's number, its own ε, and that with what depends on its answer, or 0."""
+    """List each question's number, its own ε, and ε with its dependent questions, or 0."""
     parents = {
         parent for question in manifest.questions for parent in manifest.parents_of(question)
     }
@@ -100,7 +100,7 @@ def results(request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC) 
 def results_panel(
     request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
 ) -> HttpResponse:
-    """Answer 204 while nothing was sealed since `seen`; the new panel when something was."""
+    """Answer 204 while nothing has been sealed since `seen`, then the new panel."""
     view = view_of(survey, mode=mode)
     if request.GET.get("seen") == view.seen and not view.is_settled:
         return HttpResponse(status=204)
@@ -129,7 +129,7 @@ def chart_png(
 
 
 def _find_chart(survey: Survey, *, mode: str) -> Chart:
-    """The chart that a page shown a moment ago refers to, even if a batch was sealed since."""
+    """Return the chart of a recently loaded page, even if a batch has been sealed since."""
     view = view_of(survey, mode=mode)
     chart = view.chart
     if chart is None and view.standing is Standing.SHOWN:

@@ -22,8 +22,8 @@ from aggregator.upkeep.verification.differences import Difference, agree, name_w
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
-# Another processor may round the last digits differently, and the search for a maximum carries
-# that a little further.
+# Another processor may round the last digits differently, and the search for a maximum increases
+# the difference a little.
 COMPARISON_TOLERANCE = 1e-9
 
 
@@ -41,14 +41,14 @@ class OpenComparison:
         self._has_known_names = is_of_survey(row, manifest)
         self._indicators = find_indicators(manifest, row.names) if self._has_known_names else []
         self._is_table = self._has_known_names and row.kind == Comparison.Kind.TABLE
-        # Where some were not asked, a regression counts fewer reports than there are.
+        # If some people were not asked, a regression counts fewer reports than there are.
         self._has_total = row.kind == Comparison.Kind.PAIRS or not self._columns.mask_count
         self._counts: NDArray[np.int64] = np.zeros(
             [one.codes for one in self._indicators] if self._is_table else (), dtype=np.int64
         )
 
     def give_up_table(self) -> None:
-        """Check only the number of reports: a batch is wrong, which was reported already."""
+        """Check only the number of reports: a batch is wrong, which has been reported already."""
         self._is_table = False
 
     def add(self, batch: StoredBatch) -> None:
@@ -65,7 +65,7 @@ class OpenComparison:
                 number=self._row.pk,
                 finding="its figures do not match its batches",
                 remedy=(
-                    f"Delete the row {self._row.pk} of aggregator_comparison; the comparison can "
+                    f"Delete row {self._row.pk} of aggregator_comparison; the comparison can "
                     "be requested again."
                 ),
             )

@@ -74,7 +74,7 @@ class WaveCheck:
                 where=f"{name_wave(self._wave)}, batch {number}",
                 number=number,
                 finding="; ".join(faults),
-                remedy=f"It is the row {batch.pk} of aggregator_batch. {RESTORE}",
+                remedy=f"It is row {batch.pk} of aggregator_batch. {RESTORE}",
             )
         counts = batch.counts_to_trust
         self.reports += sum(counts[0])
@@ -99,7 +99,8 @@ class WaveCheck:
         )
 
     def _check_snapshot(self, pk: int) -> Iterator[Difference]:
-        # Read with its wave as it is now: a wave that closed during the run is rightly final.
+        # Read with the wave's current state: if it closed during the run, its snapshot may be
+        # final.
         snapshot = Snapshot.objects.select_related("wave").filter(pk=pk).first()
         if snapshot is None:
             return  # replaced by newer ones during the run
@@ -125,7 +126,7 @@ class WaveCheck:
                 number=snapshot.through_batch,
                 finding="; ".join(faults),
                 remedy=(
-                    f"Delete the row {pk} of aggregator_snapshot and this wave's later ones; the "
+                    f"Delete row {pk} of aggregator_snapshot and this wave's later ones; the "
                     "workers then compute the newest again."
                 ),
             )

@@ -18,9 +18,9 @@ from aggregator.upkeep.verification.results import WaveCheck
 from aggregator.upkeep.verification.waves import check_manifest, check_reports
 from surveys.models import Wave
 
-# A damaged database may differ everywhere; the row of upkeep does not keep all of it.
+# A damaged database may differ everywhere; the upkeep row does not store every difference.
 MOST_STORED = 1000
-# Less than from one night to the next, more than the hours that a run may take.
+# Shorter than the time from one night to the next, longer than a run may take.
 RECENTLY = timedelta(hours=12)
 
 

@@ -29,7 +29,7 @@ def check_manifest(wave: Wave) -> tuple[Manifest | None, Difference | None]:
         finding = "; ".join(_check_words(wave, manifest))
     if not finding:
         return manifest, None
-    remedy = f"It is the row {wave.pk} of surveys_wave. {RESTORE}"
+    remedy = f"It is row {wave.pk} of surveys_wave. {RESTORE}"
     return manifest, Difference(
         kind="wave", where=name_wave(wave), number=wave.pk, finding=finding, remedy=remedy
     )

@@ -147,8 +147,8 @@ def test_the_largest_table_reaches_its_last_cell() -> None:
     ("columns", "message"),
     [
         ([], r"columns must name at least one question, got \[\]"),
-        ([0, 4], "columns must lie from 0 to 3, got 4"),
-        ([-1], "columns must lie from 0 to 3, got -1"),
+        ([0, 4], "columns must be from 0 to 3, got 4"),
+        ([-1], "columns must be from 0 to 3, got -1"),
         ([1, 0, 1], r"columns must not name a question twice, got \[1, 0, 1\]"),
         ([1, 2, 3], r"at most 65536 cells, got \[1, 2, 3\] with 65600 cells"),
     ],
@@ -162,7 +162,7 @@ def test_columns_that_make_no_table_are_refused(columns: list[int], message: str
 
 @pytest.mark.parametrize("size", [64, 128])
 def test_a_wrong_number_of_bytes_is_refused(size: int) -> None:
-    expected = "packed must hold .* bytes, got 17"
+    expected = "packed must contain .* bytes, got 17"
     for ks in ([2, 2], [2, 3]):
         with pytest.raises(ValueError, match=expected):
             cross_tabulate(bytes(17), size=size, ks=ks, columns=[0])
@@ -174,10 +174,12 @@ def test_a_wrong_number_of_bytes_is_refused(size: int) -> None:
 
 def test_a_code_that_cannot_be_is_refused_rather_than_counted_elsewhere() -> None:
     packed = pack_reports([b"\1\3"], ks=[2, 4])
-    with pytest.raises(ValueError, match="packed must hold codes below 3 in column 1, got 3"):
+    with pytest.raises(ValueError, match="packed must contain codes below 3 in column 1, got 3"):
         cross_tabulate(packed, size=1, ks=[2, 3], columns=[0, 1])
 
 
 def test_pairs_need_questions_with_two_codes() -> None:
-    with pytest.raises(ValueError, match=r"ks must hold a question with two codes, got \[3, 4\]"):
+    with pytest.raises(
+        ValueError, match=r"ks must include a question with two codes, got \[3, 4\]"
+    ):
         PairCounter(ks=[3, 4])

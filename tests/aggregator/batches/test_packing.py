@@ -46,5 +46,5 @@ def test_two_codes_take_a_bit_each_padded_to_words() -> None:
 
 
 def test_a_wrong_length_is_refused() -> None:
-    with pytest.raises(ValueError, match="packed must hold 8 bytes, got 7"):
+    with pytest.raises(ValueError, match="packed must contain 8 bytes, got 7"):
         unpack_reports(b"1234567", size=3, ks=[2])

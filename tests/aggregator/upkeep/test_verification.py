@@ -318,7 +318,7 @@ def test_words_of_other_languages_are_held_against_the_manifest(
     change()
     [difference] = find()
     assert difference.kind == "wave"
-    assert f"wave 1: {'; '.join(faults)}. It is the row " in str(difference)
+    assert f"wave 1: {'; '.join(faults)}. It is row " in str(difference)
 
 
 @pytest.mark.slow

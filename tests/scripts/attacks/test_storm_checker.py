@@ -123,7 +123,7 @@ def test_a_report_in_another_wave_is_forged_there_and_lost_here(history: History
         (lambda batch: replace(batch, content_hash=bytes(32)), "does not match its hash"),
         (lambda batch: replace(batch, counts=[[0, 40]] * QUESTIONS), "does not match its counts"),
         (lambda batch: replace(batch, number=2), "has batches [2], not 1 to 1"),
-        (lambda batch: replace(batch, packed=batch.packed + b"\0"), "packed must hold"),
+        (lambda batch: replace(batch, packed=batch.packed + b"\0"), "packed must contain"),
     ],
 )
 def test_a_batch_that_contradicts_itself_is_named(history: History, fault, flaw: str) -> None:  # type: ignore[no-untyped-def]
