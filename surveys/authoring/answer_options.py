@@ -12,7 +12,7 @@ from surveys.models import Question
 
 
 def list_options(question: Question) -> tuple[Option, ...]:
-    """The answers to choose from; our own words are in the language that is active."""
+    """The answers to choose from; Murmur's own answers are in the active language."""
     described = question.described
     if described.fixed_answers:
         return tuple(
@@ -34,7 +34,7 @@ def list_options(question: Question) -> tuple[Option, ...]:
 def name_answers(question: Question) -> dict[str, int]:
     """The names that authors use for a question's answers in rules, and their codes.
 
-    Fixed answers are called by their words, points of a scale by their number, and options by
+    Fixed answers are named by their words, points of a scale by their number, and options by
     their place in the list.
     """
     described = question.described

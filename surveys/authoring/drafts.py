@@ -1,4 +1,4 @@
-"""A draft as the manifest it would be frozen as."""
+"""Describe a draft as the manifest that it would be frozen as."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def describe_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
 def describe_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ...]:
     """Each question with its name, its thresholds and its rule.
 
-    Answers that Murmur words are in the active language.
+    Answers that Murmur provides are in the active language.
     """
     names = name_questions(questions)
     return tuple(_describe_question(question, names) for question in questions)

@@ -22,7 +22,7 @@ class SurveyError(Exception):
 class NotDraft(SurveyError):
     def __init__(self) -> None:
         super().__init__(
-            "This survey has been opened, so it can no longer change. "
+            "This survey has been opened, so it can no longer be changed. "
             "Copy it to make a new draft with other questions."
         )
 
@@ -51,7 +51,7 @@ class ChangedMeanwhile(SurveyError):
     def __init__(self) -> None:
         super().__init__(
             "The survey was changed after this page was shown. "
-            "Read again what would be frozen, then open the survey."
+            "Check again what would be frozen, then open the survey."
         )
 
 

@@ -13,7 +13,7 @@ from surveys.models import Survey
 
 
 def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
-    """List everything that prevents the opening, each with what to do."""
+    """List everything that prevents the opening, and say what to do about it."""
     manifest = describe(survey=survey, wave_number=1)
     return [
         *_check_questions(manifest),
@@ -28,7 +28,7 @@ def _check_questions(manifest: Manifest) -> Iterator[str]:
     if not manifest.questions:
         yield "The survey has no questions. Add at least one."
     elif not manifest.ledger:
-        yield "No question is scrambled. Add one that is; that is what Murmur is for."
+        yield "No question is scrambled. Add one that is: scrambling is what Murmur is for."
 
 
 def _check_coins(manifest: Manifest) -> Iterator[str]:
@@ -39,7 +39,7 @@ def _check_coins(manifest: Manifest) -> Iterator[str]:
         )
     if manifest.coin_epsilon > LARGEST_TOTAL_EPSILON:
         yield (
-            f"Answered with two coins, the questions together exceed a total ε of "
+            f"With two coins, the questions together exceed a total ε of "
             f"{LARGEST_TOTAL_EPSILON:.0f}. Ask fewer yes/no questions, or switch the coins off."
         )
 
@@ -47,7 +47,7 @@ def _check_coins(manifest: Manifest) -> Iterator[str]:
 def _check_size(survey: Survey, manifest: Manifest) -> Iterator[str]:
     if survey.drawn is not None and survey.drawn >= manifest.block_count:
         yield (
-            f"Each person is to be asked {survey.drawn} of {manifest.block_count} blocks of "
+            f"You chose to ask each person {survey.drawn} of {manifest.block_count} blocks of "
             "questions. Choose fewer, or ask everyone everything."
         )
     elif manifest.drawn_epsilon > LARGEST_TOTAL_EPSILON:

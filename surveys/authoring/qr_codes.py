@@ -7,13 +7,13 @@ from typing import Any
 
 import segno
 
-QUIET_ZONE = 4  # modules of white around it, as ISO/IEC 18004 demands
-SCALE = 12  # pixels of a module
+QUIET_ZONE = 4  # white modules around it, as ISO/IEC 18004 requires
+SCALE = 12  # pixels per module
 
 
 def _make(link: str) -> Any:
-    # M mends 15 %: enough for a poster in the rain. Neither a higher level nor a micro code,
-    # which many phones cannot read.
+    # Level M repairs 15 % of the code, which is enough for a poster in the rain. Many phones
+    # cannot read micro codes.
     return segno.make(link, error="m", boost_error=False, micro=False)
 
 

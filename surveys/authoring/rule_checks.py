@@ -1,4 +1,4 @@
-"""Whether the rules of a draft make sense, and go on meaning the same after an edit."""
+"""Check that the rules of a draft make sense, and that an edit does not change their meaning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RuleProblem:
 def find_rule_problems(
     questions: Sequence[Question], *, spoken: Mapping[str, int] | None = None
 ) -> list[RuleProblem]:
-    """List the rules that cannot work, each with what to do.
+    """List the rules that cannot work, and say what to do about each.
 
     `spoken` are the question numbers that the author sees, by key, if they are about to change.
     """
@@ -78,12 +78,12 @@ def _find_dead_end(number: int, question: Question, earlier: Sequence[Asked]) ->
         return f"The rule of question {number} is too long to check. Write a simpler one."
     if not can_hold:
         return (
-            f"Question {number} would never be asked: no answers fulfil its rule. Change the "
+            f"Question {number} would never be asked: no answers satisfy its rule. Change the "
             "rule or delete the question."
         )
     if not can_fail:
         return (
-            f"Question {number} would always be asked: all answers fulfil its rule. Remove "
+            f"Question {number} would always be asked: all answers satisfy its rule. Remove "
             "the rule, which would only make the results less precise."
         )
     return ""
@@ -102,7 +102,7 @@ def _as_asked(question: Question) -> Asked:
 def find_meaning_problems(
     *, before: Question, after: Question, questions: Sequence[Question]
 ) -> list[RuleProblem]:
-    """List the rules that would silently refer to another answer after an edit.
+    """List the rules that would silently refer to a different answer after an edit.
 
     Rules refer to codes, not to words. Rewording an answer is fine, but an answer that moves to
     another line gets another code.
@@ -121,7 +121,7 @@ def find_meaning_problems(
                 RuleProblem(
                     number=number,
                     text=f"Question {number} depends on the answer “{was}” to this "
-                    f"question, which would turn into another answer. Change the rule of question "
+                    f"question, which would become a different answer. Change the rule of question "
                     f"{number} first.",
                 )
             )

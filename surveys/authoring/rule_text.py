@@ -119,10 +119,10 @@ class _Parser:
         several = question.described.has_items
         if not self._take("has" if several else "is"):
             word = "has" if several else "is"
-            raise RuleError(f"After {token} the word “{word}” must follow. {HELP}")
+            raise RuleError(f"The word “{word}” must follow {token}. {HELP}")
         negated = not several and self._take("not")
         if self._take("one") and not self._take("of"):
-            raise RuleError(f"After “one” the word “of” must follow. {HELP}")
+            raise RuleError(f"The word “of” must follow “one”. {HELP}")
         codes = self._values(question, token)
         rule: Rule
         if several:
@@ -154,7 +154,7 @@ class _Parser:
             if value.lower() not in keys:
                 offered = ", ".join(keys)
                 wrong = f"“{value}” is not an answer to {token}."
-                missing = f"After {token} an answer is missing."
+                missing = f"An answer is missing after {token}."
                 raise RuleError(f"{wrong if value else missing} Its answers are called {offered}.")
             self._place += 1
             codes.append(keys[value.lower()])

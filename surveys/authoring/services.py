@@ -70,7 +70,7 @@ def add_question(*, survey: Survey, text: str, **content: Any) -> Question:
 
 @transaction.atomic
 def edit_question(*, question: Question, **content: Any) -> None:
-    """Change fields of Question.CONTENT; rules of other questions must go on making sense."""
+    """Change fields of Question.CONTENT; the rules of other questions must still make sense."""
     lock_draft(survey=question.survey)
     before = Question.objects.get(pk=question.pk)
     for name, value in content.items():
@@ -87,7 +87,7 @@ def delete_question(*, question: Question) -> None:
     survey, position = question.survey, question.position
     spoken = _number(survey)
     question.delete()
-    # One by one and upwards, so that no two rows share a position on the way.
+    # One by one and in order, so that no two rows ever share a position.
     for later in survey.questions.filter(position__gt=position):
         Question.objects.filter(pk=later.pk).update(position=F("position") - 1)
     _check_rules(survey, spoken=spoken)
@@ -118,7 +118,7 @@ def _number(survey: Survey) -> dict[str, int]:
 
 
 def _check_rules(survey: Survey, *, spoken: dict[str, int] | None = None) -> None:
-    """Undo a change that would leave a rule that cannot work."""
+    """Undo a change that would leave a broken rule."""
     _refuse(find_rule_problems(list(survey.questions.all()), spoken=spoken))
 
 
@@ -134,7 +134,7 @@ def delete_draft(*, survey: Survey) -> None:
 
 @transaction.atomic
 def copy_survey(*, survey: Survey) -> Survey:
-    """Make a new draft with the same questions; dates are left out because they pass."""
+    """Make a new draft with the same questions; dates may have passed, so they are left out."""
     settings = {name: getattr(survey, name) for name in Survey.SETTINGS}
     title = f"Copy of {survey.title}"[:200]
     copied = create_survey(owner=survey.owner, title=title, **settings)
@@ -167,7 +167,7 @@ def save_translation(*, survey: Survey, language: str, texts: Mapping[str, str])
     """Store translations by the texts they translate; an empty one removes what was there.
 
     Texts that are not named keep their translation, and unused texts lose it. A language that
-    was removed in another tab comes back, because someone typed these words.
+    was removed in another tab comes back, so that the typed words are not lost.
     """
     locked = lock_draft(survey=survey)
     translation, _ = locked.translations.get_or_create(language=language)
@@ -209,7 +209,7 @@ def launch_survey(*, survey: Survey, expected_hash: str | None = None) -> Wave:
 
 
 def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave:
-    manifest = parse_manifest(content)  # the bytes are the truth, also for the columns
+    manifest = parse_manifest(content)  # the bytes decide what the columns hold
     return Wave.objects.create(
         survey=survey,
         number=manifest.wave,
@@ -227,20 +227,20 @@ def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave
 
 @transaction.atomic
 def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
-    """Close an open wave, after every upload that is being committed at this moment.
+    """Close an open wave once every upload that is being committed has finished.
 
     Later uploads find the wave closed. The waves of browsers and of coins opened together and
-    close together, whichever of them is named.
+    close together, whichever of them `wave_id` names.
     """
     named = Wave.objects.only("survey_id", "number").get(pk=wave_id)
-    # In the order of their ids, as uploads take these locks too: nobody waits in a circle.
+    # In the order of their ids. Uploads take these locks in the same order, to avoid deadlocks.
     run = Wave.objects.filter(survey=named.survey_id, number=named.number).order_by("pk")
-    # First for a batch that is being sealed, which may take seconds: this lock lets uploads go
-    # on meanwhile. Only then for the uploads, which from here on wait for us.
+    # First wait for a batch that is being sealed, which may take seconds. This lock lets uploads
+    # continue in the meantime. From the second lock on, uploads wait for us.
     for pk in list(run.select_for_update(no_key=True).values_list("pk", flat=True)):
         wait_for_writers(wave_id=pk)
-    # The whole row: under the lock without key, an upload that waited for us would be given the
-    # old row, on which the wave is open.
+    # Lock the whole row. With the weaker lock (no_key), an upload that waited for us would still
+    # see the old row, in which the wave is open.
     waves = {wave.pk: wave for wave in run.select_for_update()}
     if not waves[wave_id].is_open:
         raise NotOpen

@@ -24,7 +24,7 @@ def describe_state(*, wave: Wave | None, now: datetime) -> SurveyState:
     if not wave.is_open:
         return _describe_closed(wave)
     if wave.opens_at is not None and now < wave.opens_at:
-        sentence = f"It takes reports from {moment(wave.opens_at)}. {_describe_end(wave)}"
+        sentence = f"It accepts reports from {moment(wave.opens_at)}. {_describe_end(wave)}"
         return SurveyState(key="scheduled", name="Opens later", sentence=sentence)
     if not wave.accepts_at(now):
         sentence = "Its closing date has passed. The last reports are being counted."
@@ -42,9 +42,9 @@ def _describe_end(wave: Wave) -> str:
 
 
 def _describe_crowd(wave: Wave, *, verb: str) -> str:
-    """Say how many people end the wave, or ended it; empty if no number does.
+    """Say how many people close the wave, or closed it; empty if it has no cap.
 
-    Coins have no number of their own: that of the browsers ends them too.
+    A wave of coins has no cap. It closes when the wave of browsers reaches its cap.
     """
     if wave.mode == Wave.Mode.ELECTRONIC:
         return f"{whole(wave.cap)} people {verb} answered" if wave.cap else ""

@@ -24,7 +24,7 @@ MOST_PLACES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationState:
-    """`is_own`: the survey was turned into this language after the translation was made."""
+    """`is_own`: after the translation was made, this became the survey's own language."""
 
     language: str
     missing: int
@@ -36,13 +36,13 @@ class TranslationState:
 
     @property
     def own_name(self) -> str:
-        """As its speakers call it."""
+        """What its speakers call it."""
         return NAMES[self.language]
 
     @property
     def summary(self) -> str:
         if self.is_own:
-            return "the survey itself is written in it"
+            return "the survey itself is now in this language"
         return f"{_count(self.missing)} missing" if self.missing else "complete"
 
 
@@ -70,7 +70,7 @@ def summarize_languages(*, survey: Survey, manifest: Manifest) -> str:
 
 
 def list_unused(manifest: Manifest, translation: Translation) -> list[tuple[str, str]]:
-    """Texts that were changed or deleted since, each with its translation."""
+    """Texts that have since been changed or deleted, each with its translation."""
     used = {source.text for source in list_texts(manifest)}
     return [(text, words) for text, words in translation.texts.items() if text not in used]
 

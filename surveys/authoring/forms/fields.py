@@ -44,7 +44,7 @@ class PlainText(forms.CharField):
             f"The {name} contains an invisible control character. "
             "Delete the text and type it again, or paste it as plain text."
         )
-        # Django's own check for NUL would say the same a second time.
+        # Django's own check for NUL would report the same problem again.
         self.validators = [v for v in self.validators if "Null" not in type(v).__name__]
 
     def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Lines(PlainText):
         )
 
     def clean(self, value: Any) -> list[str]:
-        # Empty lines at the end are how lists are typed; elsewhere one may have been forgotten.
+        # People often leave empty lines at the end of a list. Elsewhere an option may be missing.
         lines = [line.strip() for line in super().clean(value).rstrip().split("\n")]
         problems = list(self._find_problems(lines))
         if problems:

@@ -31,7 +31,7 @@ class PlanForm(forms.Form):
         error_messages=number_messages(1, MAX_PEOPLE),
     )
     margin = forms.DecimalField(
-        label="Wanted precision, ± points",
+        label="Precision you want, ± points",
         help_text="Half of the interval's width.",
         **decimal_range("0.5", "49", what="the precision"),
     )
@@ -40,7 +40,7 @@ class PlanForm(forms.Form):
         min_value=1,
         max_value=49,
         error_messages=number_messages(1, 49),
-        help_text="Of 100 people with one answer, how many send the other answer’s code. "
+        help_text="How many of 100 people with one answer send the other answer’s code. "
         "Two coins give 25. Questions offer 40, 33, 25, 20, 12 and 5.",
     )
     questions = forms.IntegerField(
@@ -61,20 +61,20 @@ class PlanForm(forms.Form):
         required=False,
         help_text="Leave it empty if the question does not offer “Prefer not to say”. Otherwise "
         "the expected share is among those who answer.",
-        **decimal_range("0", "90", what="the people who prefer not to say"),
+        **decimal_range("0", "90", what="the percentage who prefer not to say"),
     )
     asked = forms.DecimalField(
         label="People who are asked, in %",
         required=False,
         help_text="Leave it empty if everyone is asked. If a rule decides, the expected share "
         "is among those who are asked.",
-        **decimal_range("1", "99.9", what="the people who are asked"),
+        **decimal_range("1", "99.9", what="the percentage who are asked"),
     )
     part = forms.DecimalField(
         label="People who get the question, in %",
         required=False,
         help_text="Leave it empty unless each person is asked a random subset of the questions.",
-        **decimal_range("1", "100", what="the people who get the question"),
+        **decimal_range("1", "100", what="the percentage who get the question"),
     )
     figure = forms.ChoiceField(
         label="What do you want to know?",
@@ -121,7 +121,7 @@ class PlanForm(forms.Form):
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> PlanForm:
-        """Defaults fill in what the address leaves out; 7,5 means 7.5."""
+        """Use defaults for what the address leaves out, and read 7,5 as 7.5."""
         return cls(
             {name: query.get(name, value).replace(",", ".") for name, value in cls.DEFAULTS.items()}
         )

@@ -22,7 +22,7 @@ from surveys.models import MAX_QUESTION_LENGTH, Question
 
 MAX_RULE_LENGTH = 1000
 ASK_COST = "cost"  # the name of the button; the page also sends it after every change
-# What the address of an empty form may fill in, where a page offers another way of asking.
+# The fields of an empty form that its address may fill in, for links that offer another way to ask.
 OFFERED = ("text", "follow_up", "flips")
 
 
@@ -109,7 +109,7 @@ class QuestionForm(forms.Form):
     def _offer_strengths(self, present: int) -> None:
         choices = list(OFFERED_FLIPS)
         if present not in choices:
-            choices.append(present)  # made outside these pages, or offered; keep it choosable
+            choices.append(present)  # set outside these pages, or offered: keep it available
         field = self.fields["flips"]
         assert isinstance(field, forms.TypedChoiceField)
         field.choices = [(number, describe_strength(number).name) for number in choices]
@@ -161,7 +161,7 @@ class QuestionForm(forms.Form):
         return questions
 
     def shown(self) -> Question | None:
-        """The question to cost: as typed, or as stored; None where too little is known."""
+        """The question to cost: as typed, or as stored; None if too little is known."""
         if self.is_bound:
             return None if self.errors else self.candidate()
         if self.question is not None and self.question.type == self.type:
@@ -169,7 +169,7 @@ class QuestionForm(forms.Form):
         return self._example()
 
     def guess_codes(self) -> int | None:
-        """How many codes an unfinished question would have; None if that is open."""
+        """How many codes an unfinished question would have; None if that is not known yet."""
         usual = self.described.usual_codes
         if usual is None and self.is_bound and self.errors.keys() <= {"text", "rule"}:
             usual = self._count_answers()
@@ -217,7 +217,7 @@ class ProtectedForm(RuledForm):
 
 
 def _read_flips(value: Any) -> int:
-    """A strength from an address or a row; two coins where it is none."""
+    """Read a strength from an address or a row; two coins if it is not valid."""
     text = str(value)
     return int(text) if text in map(str, range(1, 50)) else TWO_COINS
 

@@ -69,7 +69,7 @@ class OptionsForm(QuestionForm):
             if refused and fold(option) == refused:
                 self.add_error(
                     "options",
-                    f"Line {number} says “{REFUSED_TEXT}”, which you also offer by the switch "
+                    f"Line {number} says “{REFUSED_TEXT}”, which you also offer with the switch "
                     "below. Delete the line.",
                 )
             elif self.described.has_items and fold(option) == fold(NONE_TEXT):
@@ -215,8 +215,8 @@ class NumberForm(ProtectedForm, RangeForm):
         if length < MAX_RANGE:
             return ""
         return (
-            f"The range is too wide: {MAX_RANGE - 1:,} is the most that the largest number may "
-            "be above the smallest number. Ask in larger units, such as thousands."
+            f"The range is too wide: the largest number can be at most {MAX_RANGE - 1:,} above the "
+            "smallest number. Ask in larger units, such as thousands."
         )
 
     def _example(self) -> Question | None:

@@ -14,7 +14,7 @@ from surveys.authoring.forms.fields import BrowserMoment, PlainText, number_mess
 from surveys.manifest.languages import LANGUAGES
 from surveys.models import MAX_QUESTIONS, MIN_BATCH_FLOOR, Survey
 
-# A batch holds 65,536 reports at most, and one needs K; far above anything useful.
+# A batch holds at most 65,536 reports, so K cannot be larger. This limit is above any useful K.
 MAX_MINIMUM_BATCH = 10_000
 MAX_PEOPLE = 100_000_000
 
@@ -52,8 +52,8 @@ class SettingsForm(SurveyTextForm):
         required=False,
         lines=True,
         label="Closing message (optional)",
-        help_text="People read it after their code was sent: where to find help, and the results. "
-        "Plain text.",
+        help_text="People see it after they have sent their answers. Say where to find help and "
+        "where the results will be. Plain text.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     quick_exit = forms.BooleanField(
@@ -89,7 +89,7 @@ class SettingsForm(SurveyTextForm):
         max_value=MAX_PEOPLE,
         error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE),
         help_text="Below this number of reports, results say only “too few responses”. "
-        "Never below K.",
+        "It cannot be below K.",
     )
     opens_at = BrowserMoment(
         label="Opening date, in UTC (optional)",
@@ -114,7 +114,7 @@ class SettingsForm(SurveyTextForm):
     )
 
     def __init__(self, *args: Any, blocks: int | None = None, **kwargs: Any) -> None:
-        """`blocks`: how many blocks the survey's questions form; None where it does not matter."""
+        """`blocks`: how many blocks the survey's questions form; None if it does not matter."""
         super().__init__(*args, **kwargs)
         self.blocks = blocks
 
@@ -184,7 +184,7 @@ class SettingsForm(SurveyTextForm):
     def _compare(
         self, first: str, second: str, agree: Callable[[Any, Any], bool], problem: str
     ) -> None:
-        """Put the problem at the second field if both are there and do not agree."""
+        """Add the problem to the second field if both are filled in and do not agree."""
         one, other = self.cleaned_data.get(first), self.cleaned_data.get(second)
         if one is not None and other is not None and not agree(one, other):
             self.add_error(second, problem.format(first=one, second=other))

@@ -13,7 +13,7 @@ from surveys.authoring.forms.fields import PlainText
 from surveys.manifest.languages import NAMES, SourceText, direction, language_tag, name_language
 from surveys.models import MAX_OPTION_LENGTH, Question, Survey
 
-# How the names of all fields of a translation begin, so that a refusal can show what was typed.
+# All fields of a translation have names that begin like this, so that a refusal can find them.
 PREFIX = "words-"
 _OF_SURVEY = ("title", "introduction", "closing_message")
 _WITH_LINES = ("introduction", "closing_message")
@@ -21,7 +21,7 @@ _LONG = ("text", "follow_up")
 
 
 def field_name(text: str) -> str:
-    """A name that stays with the words: what was typed for others never lands on these."""
+    """A name made from the text, so that a translation never ends up with another text."""
     return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -50,7 +50,7 @@ def _name_both(code: str, own_name: str) -> str:
 class TranslationForm(forms.Form):
     """A field for each text, named after its words. `texts` are the translations so far.
 
-    Empty ones may be saved; they are missing until the survey is opened.
+    Empty translations may be saved, but the survey cannot be opened while any are missing.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class TranslationForm(forms.Form):
         self.sources = {field_name(source.text): source for source in sources}
         initial = {name: texts.get(source.text, "") for name, source in self.sources.items()}
         if data is not None:
-            # Texts that came up while the page was open keep the words that they had.
+            # Texts that were added while the page was open keep their translations.
             data = data.copy()
             for name, words in initial.items():
                 data.setdefault(name, words)
@@ -92,12 +92,12 @@ def _make_field(source: SourceText, language: str) -> PlainText:
     return PlainText(
         name=f"translation of {source.place[0].lower()}{source.place[1:]}",
         missing="",
-        # The same words may stand in several places; their translation must fit each.
+        # The same text may appear in several places; its translation must fit each of them.
         max_length=min(map(_find_limit, kinds)),
         required=False,
         lines=kinds <= set(_WITH_LINES),
         label=source.place,
-        help_text=source.text,  # described by it; the template escapes it
+        help_text=source.text,  # shown as the description; the template escapes it
         widget=widget,
     )
 

@@ -1,4 +1,4 @@
-"""Only its owner may edit a survey. For anyone else it does not exist."""
+"""Only a survey's owner may edit it. For everyone else it does not exist."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def signed_in_user(request: HttpRequest) -> User:
 
 
 def get_own_question(request: HttpRequest, slug: str, pk: int) -> Question:
-    """Return a question of the user's survey; a question of another survey answers 404."""
+    """Return a question of the user's survey; 404 for a question of another survey."""
     return get_object_or_404(get_own_survey(request.user, slug).questions, pk=pk)
 
 

@@ -49,7 +49,7 @@ def to_edit(survey: Survey, fragment: str = "") -> HttpResponse:
 
 
 def posted_to(request: HttpRequest) -> QueryDict | None:
-    """The posted data, even if empty; None if the request is no POST."""
+    """The posted data, even if empty; None if the request is not a POST."""
     return request.POST if request.method == "POST" else None
 
 

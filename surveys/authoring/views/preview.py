@@ -18,7 +18,7 @@ from surveys.respondent.views.compressed import HTML, answer
 @require_safe
 @authoring
 def preview(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the author the same page; it neither stores nor sends."""
+    """Show the author the page that respondents see; this one neither stores nor sends."""
     survey = get_own_survey(request.user, slug)
     content, words = _freeze(survey)
     manifest = parse_manifest(content)
@@ -26,7 +26,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
     if language not in manifest.languages:
         language = manifest.language
     if not manifest.ledger:  # browsers refuse a survey in which nothing is scrambled
-        # Said to the author, in the author's language.
+        # The notice is for the author, so it is in the author's language.
         notice = render_notice("empty", manifest=manifest, preview=True)
         return answer(request, notice, content_type=HTML)
     page = render_questions(

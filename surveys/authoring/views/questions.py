@@ -33,7 +33,7 @@ from surveys.planning.question_costs import describe_refusal_cost, describe_rule
 from surveys.planning.question_facts import find_facts
 
 RULE_DROPPED = (
-    "The question no longer has a rule: a group that is not scrambled is asked of everyone, "
+    "The question no longer has a rule: a question that is not scrambled is asked of everyone, "
     "because leaving it out would reveal an earlier answer."
 )
 
@@ -41,7 +41,7 @@ RULE_DROPPED = (
 @page_or_form
 @authoring
 def create(request: HttpRequest, slug: str) -> HttpResponse:
-    """Choose a type first; then its form."""
+    """Show the types to choose from, then the form of the chosen type."""
     survey = get_own_survey(request.user, slug)
     require_draft(survey)
     usual = Question.Type.YES_NO if request.method == "POST" else ""
@@ -139,7 +139,7 @@ def _show_form(request: HttpRequest, survey: Survey, form: QuestionForm) -> Http
 
 
 def _list_answers(earlier: Sequence[Question]) -> list[tuple[int, Question, list[str]]]:
-    """Earlier questions and what rules call their answers; empty if a rule cannot use them."""
+    """Earlier questions and the names of their answers in rules; none if a rule cannot use them."""
     return [
         (number, question, _call_answers(question)) for number, question in enumerate(earlier, 1)
     ]
@@ -161,7 +161,7 @@ def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
     manifest = describe(survey=survey, wave_number=1, questions=questions)
     described = manifest.questions[form.number - 1]
     facts = find_facts(manifest, described)
-    # The first one's parent is itself, and nothing is offered there.
+    # The first question has no parent, so it stands in for one: nothing is offered there.
     parent = questions[max(0, form.number - 2)]
     return {
         "symbols": described.k if described.is_protected else None,

@@ -89,11 +89,11 @@ def qr_png(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @authoring
 def poster(request: HttpRequest, slug: str) -> HttpResponse:
-    """One page to print, in the words of those who walk by; only its edge speaks to the author."""
+    """One page to print, in the language of its readers; only its top bar is for the author."""
     survey = get_own_survey(request.user, slug)
     wave = survey.wave
     if wave is None:
-        return redirect("surveys:share", slug=slug)  # where it says that this comes later
+        return redirect("surveys:share", slug=slug)  # that page says that the poster comes later
     manifest = wave.description
     link = _read_link(request, survey, manifest)
     language = link.language or manifest.language
@@ -122,7 +122,7 @@ def _find_link(request: HttpRequest, slug: str) -> tuple[Survey, Link]:
 
 
 def _read_link(request: HttpRequest, survey: Survey, manifest: Manifest) -> Link:
-    """The survey's link, in the language that the address names if it names one."""
+    """The survey's link, in the language that the address names, if any."""
     language = request.GET.get("lang", "")
     if language and language not in manifest.languages:
         raise Http404

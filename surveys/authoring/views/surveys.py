@@ -119,7 +119,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
         except (ChangedMeanwhile, NotLaunchable) as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, "The survey was opened. It can no longer change.")
+            messages.success(request, "The survey was opened. It can no longer be changed.")
             return to_edit(survey)
     manifest = describe(survey=survey, wave_number=1)
     context: dict[str, object] = {
@@ -151,7 +151,7 @@ def close(request: HttpRequest, slug: str) -> HttpResponse:
 @authoring
 def copy(request: HttpRequest, slug: str) -> HttpResponse:
     copied = services.copy_survey(survey=get_own_survey(request.user, slug))
-    messages.success(request, "This is the copy. It is a draft, not open yet.")
+    messages.success(request, "This is the copy. It is a draft and not open yet.")
     return to_edit(copied)
 
 

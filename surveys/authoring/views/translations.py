@@ -19,7 +19,7 @@ from surveys.authoring.views.draft_page import REFUSED, page_or_form, posted_to,
 from surveys.manifest.languages import NAMES, SourceText, list_missing, list_texts, name_language
 from surveys.models import Survey, Translation
 
-# Fields of one page: a request may hold only so many, and a person can read only so many.
+# The most fields on one page: Django limits how many a request may hold, and people tire.
 TEXTS_OF_A_PART = 100
 
 
@@ -86,7 +86,7 @@ def translation(request: HttpRequest, slug: str, code: str) -> HttpResponse:
 
 
 def _find_translation(request: HttpRequest, survey: Survey, code: str) -> Translation:
-    """A new one if it was removed in another tab, so that typed words are not lost."""
+    """Find a translation. If it was removed in another tab, a new one keeps the typed words."""
     found = survey.translations.filter(language=code).first()
     if found is None and (request.method != "POST" or code not in NAMES):
         raise Http404

@@ -18,14 +18,14 @@ CONTROL = (
     "Delete the text and type it again, or paste it as plain text."
 )
 TWICE = (
-    "Line 3 says “Prefer not to say”, which you also offer by the switch below. Delete the line."
+    "Line 3 says “Prefer not to say”, which you also offer with the switch below. Delete the line."
 )
 NO_LIMIT = (
     "With 3 options a limit of {} changes nothing. Enter a number from 1 to 2, or leave it empty."
 )
 LONG_SCALE = "The scale has 12 points. The maximum is 11. For more, ask for a number in a range."
 WIDE_RANGE = (
-    "The range is too wide: 1,048,575 is the most that the largest number may be above the "
+    "The range is too wide: the largest number can be at most 1,048,575 above the "
     "smallest number. Ask in larger units, such as thousands."
 )
 LONGEST = "\n".join(f"Option {number}" for number in range(1, 65))

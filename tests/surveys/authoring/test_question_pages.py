@@ -478,7 +478,7 @@ def settings_of(survey: Survey, drawn: str) -> dict[str, object]:
 def test_a_random_part_is_chosen_beside_its_cost(author: Client, everything: Survey) -> None:
     text = words(author.get(at("settings", everything)))
     # Blocks: 1, 4 and 5 are tied by a rule; 2, 3 and 6 stand alone.
-    assert "Of 4 blocks" in text
+    assert "Blocks drawn, of 4" in text
     assert "1 4.40 25 % nobody" in text  # ln 3 for Q1 and Q5, two of Q4's three options can differ
     assert "2 5.50 50 % 16.7 %" in text
     assert "Q1, Q4, Q5" in text
@@ -522,7 +522,7 @@ def test_a_part_that_became_the_whole_is_named_before_opening(
     pk = everything.questions.get(type="scale").pk
     assert author.post(at("question_delete", everything, pk=pk)).status_code == 302
     page = author.get(at("edit", everything))
-    assert "Each person is to be asked 3 of 3 blocks" in words(page)
+    assert "You chose to ask each person 3 of 3 blocks" in words(page)
     assert author.get(at("launch", everything)).status_code == 200
     assert author.get(at("preview", everything)).status_code == 200
 

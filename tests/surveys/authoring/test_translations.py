@@ -367,7 +367,7 @@ def test_a_translation_into_the_surveys_own_language_is_named(
     assert text.startswith("The survey is written in French, and French is among its translations.")
     assert describe(survey=survey, wave_number=1).translations == {}
     page = author.get(at("languages", survey)).text
-    assert "the survey itself is written in it" in page
+    assert "the survey itself is now in this language" in page
     for name in ("edit", "launch", "preview"):
         assert author.get(at(name, survey)).status_code == 200
     author.post(at("translation_remove", survey, "fr"))

@@ -99,7 +99,7 @@ def test_questions_are_added_in_order_with_their_strength(author: Client, owner:
     assert "ε = 1.10" in page  # ln 3 = 1.0986, rounded up
     assert "ε = 2.95" in page  # ln 19 = 2.9444
     assert "ε = 4.05" in page  # their sum, 4.0431, rounded up once
-    assert "by a factor of 57 at most" in page  # 3 · 19
+    assert "by a factor of at most 57" in page  # 3 · 19
 
 
 def test_two_coins_come_first_and_are_chosen_already(author: Client, survey: Survey) -> None:
@@ -314,7 +314,7 @@ def test_after_opening_every_change_is_refused_and_nothing_typed_is_lost(
         more = {}
     answer = author.post(at(name, survey, **more), posted)
     assert answer.status_code == 409
-    assert "can no longer change" in answer.text
+    assert "can no longer be changed" in answer.text
     for text in posted.values():
         if "typed" in text or "this" in text:
             assert text in answer.text

@@ -136,10 +136,10 @@ def test_a_rule_takes_its_toll() -> None:
 def test_what_someone_can_infer(client: Client) -> None:
     words = text_of(read(client, share=10))
     assert "10 % of people 25 %" in words
-    assert "by a factor of 3 at most" in words
+    assert "by a factor of at most 3" in words
     assert "75 % of the time" in words
     # STATISTICS §10.12: one answer in batches of 50 gains from 1.099 to .87.
-    assert "reports, ε is 0.88 at" in words or "reports, ε is 0.87 at" in words
+    assert "question has ε = 0.88, with" in words or "question has ε = 0.87, with" in words
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,12 @@ def test_warnings(client: Client, query: dict[str, Any], warning: str) -> None:
         ({"options": "1"}, "Enter a whole number from 2 to 64."),
         ({"options": "63", "refusing": "5", "asked": "9"}, "Enter at most 62 answers."),
         ({"figure": "sum"}, "Choose a share or a mean."),
-        ({"asked": "0"}, "Enter the people who are asked as a number from 1 to 99.9."),
+        ({"asked": "0"}, "Enter the percentage who are asked as a number from 1 to 99.9."),
         ({"closing": "never"}, "Choose one of the ways to end in the list."),
-        ({"refusing": "100"}, "Enter the people who prefer not to say as a number from 0 to 90."),
+        (
+            {"refusing": "100"},
+            "Enter the percentage who prefer not to say as a number from 0 to 90.",
+        ),
     ],
 )
 def test_bad_input_says_what_to_enter(client: Client, query: dict[str, str], advice: str) -> None:
