@@ -137,7 +137,7 @@ def secrets(tmp_path: Path) -> Path:
     return folder
 
 
-def test_every_secret_is_drawn_once_and_closed_to_others(secrets: Path) -> None:
+def test_every_secret_is_generated_once_and_unreadable_to_others(secrets: Path) -> None:
     assert {f"./secrets/{path.name}" for path in secrets.iterdir()} == {
         secret["file"] for secret in COMPOSE["secrets"].values()
     }
@@ -172,7 +172,7 @@ def test_secrets_come_from_files_and_settings_know_their_names() -> None:
 
 @pytest.mark.redis
 @pytest.mark.parametrize(("name", "persists"), [("broker", True), ("limiter", False)])
-def test_redis_takes_its_file_and_its_only_user(
+def test_redis_accepts_its_file_and_its_only_user(
     name: str, persists: bool, secrets: Path, tmp_path: Path
 ) -> None:
     url = (secrets / f"{name}_url").read_text()
@@ -222,7 +222,7 @@ def postgres_server() -> Iterator[Postgres]:
         yield postgres
 
 
-def test_postgresql_is_set_as_the_privacy_check_wants_it(postgres_server: Postgres) -> None:
+def test_postgresql_is_configured_as_the_privacy_check_requires(postgres_server: Postgres) -> None:
     conf = postgresql_conf()
     assert {name: conf.get(name) for name in RECOMMENDED_POSTGRESQL} == RECOMMENDED_POSTGRESQL
     with psycopg.connect(postgres_server.url("postgres")) as connection:
@@ -353,7 +353,7 @@ def test_the_proxy_gives_up_idle_connections_before_the_web_processes_do() -> No
 # --- systemd ------------------------------------------------------------------------------------
 
 
-def test_units_come_back_and_stop_gently() -> None:
+def test_units_restart_and_stop_gracefully() -> None:
     assert len(UNITS) == 3
     for path in UNITS:
         found = unit(path)

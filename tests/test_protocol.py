@@ -93,7 +93,7 @@ def test_an_ordinary_request_is_answered_and_the_connection_stays() -> None:
 
 
 @pytest.mark.parametrize("begun", [b"", b"\r\n", b"POST / HT", OK[:30]])
-def test_headers_that_do_not_come_end_the_connection(
+def test_headers_that_never_arrive_end_the_connection(
     begun: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(protocol, "HEADER_DEADLINE_SECONDS", 0.2)
@@ -114,7 +114,7 @@ def endless(line: bytes, *, times: int = 3000) -> Iterable[bytes]:
     return [line * 10] * (times // 10)
 
 
-def test_headers_without_end_are_refused() -> None:
+def test_endless_headers_are_refused() -> None:
     head = b"POST / HTTP/1.1\r\nHost: x\r\n"
     (reply,) = converse(say(head, *endless(b"X-Filler: %s\r\n" % (b"x" * 80))))
     assert reply == b"<reset>" or reply.startswith(b"HTTP/1.1 400")
@@ -128,7 +128,7 @@ def test_headers_without_end_are_refused() -> None:
         b"1;" + b"x" * 300_000,  # a chunk's extension
     ],
 )
-def test_chunks_and_trailers_without_end_are_cut_off(framing: bytes) -> None:
+def test_endless_chunks_and_trailers_are_cut_off(framing: bytes) -> None:
     head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     parts = [framing[i : i + 1000] for i in range(0, len(framing), 1000)]
     (reply,) = converse(say(head, *parts))
@@ -152,7 +152,7 @@ def test_trailers_do_not_become_headers() -> None:
     assert b"host,transfer-encoding 2" in reply
 
 
-def test_garbage_after_a_request_is_not_taken_for_its_reply() -> None:
+def test_the_reply_to_a_request_is_not_that_to_garbage_after_it() -> None:
     (reply,) = converse(say(OK + b"\x00nonsense\r\n\r\n"))
     assert b" 400 " not in reply
 

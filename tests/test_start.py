@@ -43,5 +43,5 @@ def test_a_web_process_never_collects_what_it_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_process_starts_with_what_takes_longer_than_all_else(tmp_path: Path) -> None:
+def test_no_process_imports_the_slowest_modules_at_its_start(tmp_path: Path) -> None:
     assert run(PROGRAM, tmp_path) == "[]\n"

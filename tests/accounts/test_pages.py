@@ -47,12 +47,12 @@ def check_page(client: Client, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", FOR_VISITORS)
-def test_a_visitors_page_is_whole(client: Client, path: str) -> None:
+def test_a_page_for_visitors_is_well_formed(client: Client, path: str) -> None:
     check_page(client, path)
 
 
 @pytest.mark.parametrize("path", FOR_RESEARCHERS)
-def test_a_researchers_page_is_whole(client: Client, path: str) -> None:
+def test_a_page_for_researchers_is_well_formed(client: Client, path: str) -> None:
     client.force_login(make_user())
     check_page(client, path)
 
@@ -63,11 +63,11 @@ def test_visitors_are_asked_to_sign_in(client: Client, path: str) -> None:
     assert response.status_code == 302
 
 
-def test_no_account_exists_before_one_is_made() -> None:
+def test_no_account_exists_before_one_is_created() -> None:
     assert not User.objects.exists()
 
 
-def test_no_file_holds_a_password_to_start_with() -> None:
+def test_no_file_contains_an_initial_password() -> None:
     """scripts/run draws the first password; everyone would know a default one."""
     given = re.compile(r"(create_user|create_superuser|set_password)\([^)]*['\"][^'\"@]+['\"]")
     root = Path(settings.BASE_DIR)

@@ -103,7 +103,9 @@ def test_a_bad_new_password_is_explained_and_the_link_stays_valid(
     assert client.post(path, {"password1": NEW, "password2": NEW}).status_code == 302
 
 
-def test_the_message_is_plain_and_ours(client: Client, person: User) -> None:
+def test_the_message_uses_our_words_and_contains_no_ip_address(
+    client: Client, person: User
+) -> None:
     reset_link(client, person.email)
     (message,) = mail.outbox
     assert message.subject == "Reset your Murmur password"
@@ -150,7 +152,7 @@ def test_too_many_requests_for_links_are_slowed_down(client: Client, person: Use
 
 
 @pytest.mark.slow
-def test_a_researcher_can_confirm_that_it_is_them(client: Client, person: User) -> None:
+def test_a_researcher_can_confirm_their_password(client: Client, person: User) -> None:
     client.post("/accounts/login/", {"login": person.email, "password": PASSWORD})
     assert "Confirm your password" in client.get("/accounts/reauthenticate/").text
     wrong = client.post("/accounts/reauthenticate/", {"password": "not this one"})

@@ -138,7 +138,7 @@ def test_a_stranger_cannot_lock_out_the_owner(client: Client, person: User) -> N
 
 
 @pytest.mark.slow
-def test_other_accounts_behind_the_same_network_are_not_locked_out(
+def test_other_accounts_on_the_same_network_are_not_locked_out(
     client: Client, person: User
 ) -> None:
     colleague = make_user("colleague@example.org")
@@ -155,7 +155,7 @@ def test_another_spelling_of_the_address_counts_as_the_same(client: Client, pers
 
 
 @pytest.mark.slow
-def test_signing_in_forgets_the_failures_before_it(client: Client, person: User) -> None:
+def test_signing_in_clears_earlier_failures(client: Client, person: User) -> None:
     guess_wrongly(client, 5)
     assert sign_in(client).status_code == 302
     client.logout()
@@ -175,7 +175,7 @@ def test_without_the_limiter_sign_in_says_so_instead_of_failing(
     assert not get_user(client).is_authenticated
 
 
-def test_signing_out_takes_a_form_and_ends_the_session(client: Client, person: User) -> None:
+def test_signing_out_requires_a_form_and_ends_the_session(client: Client, person: User) -> None:
     client.force_login(person)
     asked = client.get("/accounts/logout/")
     assert asked.status_code == 200
@@ -185,7 +185,7 @@ def test_signing_out_takes_a_form_and_ends_the_session(client: Client, person: U
     assert not get_user(client).is_authenticated
 
 
-def test_there_is_no_page_to_sign_up_on(client: Client) -> None:
+def test_there_is_no_sign_up_page(client: Client) -> None:
     for path in ("signup/", "email/", "social/connections/", "3rdparty/"):
         assert client.get(f"/accounts/{path}").status_code == 404
     for path in ("", "login/", "password/reset/"):

@@ -26,7 +26,7 @@ call_command("migrate", verbosity=0)
 
 
 @pytest.mark.slow
-def test_waves_stay_frozen_while_migrations_are_undone_and_done_again(tmp_path: Path) -> None:
+def test_waves_stay_frozen_while_migrations_are_reversed_and_reapplied(tmp_path: Path) -> None:
     environment = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
     done = subprocess.run(
         [sys.executable, "manage.py", "shell", "-v", "0", "-c", SCRIPT.format(steps=STEPS)],

@@ -92,7 +92,7 @@ def test_the_manifest_is_canonical_and_its_hash_is_over_its_bytes() -> None:
     assert (parsed["cap"], parsed["closes"], parsed["minimum_batch"]) == (1000, None, 10)
 
 
-def test_the_manifest_holds_no_float() -> None:
+def test_the_manifest_contains_no_float() -> None:
     def refuse(text: str) -> float:
         raise AssertionError(f"a float in the manifest: {text}")
 
@@ -128,7 +128,7 @@ def test_a_launched_survey_refuses_every_edit() -> None:
     assert [q.text for q in survey.questions.all()] == [f"Question {n}?" for n in (1, 2, 3)]
 
 
-def test_questions_move_and_close_ranks() -> None:
+def test_questions_move_and_leave_no_gaps() -> None:
     survey = copy_survey(survey=make_wave(questions=4).survey)
     first, second, _, _ = survey.questions.all()
     assert move_question(question=first, step=1)
@@ -142,7 +142,7 @@ def test_questions_move_and_close_ranks() -> None:
 
 
 @pytest.mark.slow
-def test_a_survey_holds_so_many_questions_and_no_more() -> None:
+def test_a_survey_has_a_maximum_number_of_questions() -> None:
     survey = copy_survey(survey=make_wave(questions=1).survey)
     for _ in range(MAX_QUESTIONS - 1):
         add_question(survey=survey, text="Again?")

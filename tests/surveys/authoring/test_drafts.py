@@ -72,7 +72,7 @@ def manifest_of(survey: Survey) -> Manifest:
 # --- bytes ---------------------------------------------------------------------------------------
 
 
-def test_a_survey_of_yes_and_no_has_the_bytes_it_always_had() -> None:
+def test_the_bytes_of_a_yes_no_survey_never_change() -> None:
     """Written by the code before other types existed: old fingerprints go on holding."""
     questions = tuple(
         ManifestQuestion(
@@ -108,7 +108,7 @@ def test_a_survey_of_yes_and_no_has_the_bytes_it_always_had() -> None:
 
 
 @pytest.mark.slow
-def test_drafts_of_yes_and_no_say_nothing_new(db: None) -> None:
+def test_drafts_with_yes_no_questions_contain_no_new_keys(db: None) -> None:
     content = json.loads(serialize_manifest(manifest_of(make_survey())))
     assert "drawn" not in content
     assert set(content["questions"][0]) == {
@@ -186,7 +186,7 @@ def test_each_type_is_described_as_the_browser_expects_it(everything: Survey) ->
 # --- symbols, blocks, ledger ---------------------------------------------------------------------
 
 
-def test_symbols_stand_in_the_order_of_the_wire(everything: Survey) -> None:
+def test_symbols_are_listed_in_the_order_in_which_they_are_sent(everything: Survey) -> None:
     manifest = manifest_of(everything)
     assert [(symbol.name, symbol.k, symbol.block) for symbol in manifest.symbols] == [
         ("q1", 2, 0),
@@ -232,7 +232,9 @@ def test_epsilon_is_the_sum_of_what_can_differ(everything: Survey) -> None:
 
 
 @pytest.mark.parametrize("drawn", [1, 2, 3, 4])
-def test_the_total_of_a_random_part_is_that_of_the_dearest(everything: Survey, drawn: int) -> None:
+def test_the_total_of_a_random_subset_is_that_of_the_most_expensive_one(
+    everything: Survey, drawn: int
+) -> None:
     everything.drawn = drawn
     blocks = [
         2 * LN3,  # q1 and q5
@@ -253,7 +255,7 @@ def test_blocks_do_not_depend_on_how_rules_chain(survey: Survey) -> None:
     assert b.pk  # the one between stays alone
 
 
-def test_where_fewer_blocks_are_left_everybody_is_asked_everything(survey: Survey) -> None:
+def test_everyone_is_asked_everything_if_too_few_blocks_are_left(survey: Survey) -> None:
     survey.drawn = 2
     survey.save()
     add(survey)
@@ -280,7 +282,7 @@ def problems_of(*questions: Question) -> list[tuple[int, str]]:
     return [(problem.number, problem.text) for problem in find_rule_problems(questions)]
 
 
-def test_a_circle_is_named() -> None:
+def test_a_circular_rule_is_reported() -> None:
     first = Question(pk=1, type=T.YES_NO, rule={"name": "2", "is": [1]})
     second = Question(pk=2, type=T.YES_NO, rule={"name": "1", "is": [1]})
     [(number, text)] = problems_of(first, second)
@@ -311,7 +313,7 @@ def test_a_question_cannot_depend_on_itself() -> None:
         ({"name": "3_4", "is": [1]}, "depends on answer 4 of question 3, which would be gone"),
     ],
 )
-def test_rules_without_sense_are_found(rule: dict[str, Any], words: str) -> None:
+def test_rules_that_make_no_sense_are_found(rule: dict[str, Any], words: str) -> None:
     earlier = (
         Question(pk=1, type=T.YES_NO),
         Question(pk=2, type=T.YES_NO, rule={"name": "1", "is": [1]}),
@@ -329,7 +331,7 @@ def test_a_refusal_can_make_a_rule_fail() -> None:
     assert problems_of(Question(pk=1, type=T.YES_NO, refusal=True), child) == []
 
 
-def test_behind_a_broken_rule_only_what_is_sure_is_said() -> None:
+def test_after_a_broken_rule_only_certain_problems_are_reported() -> None:
     broken = Question(pk=1, type=T.YES_NO, rule={"name": "7", "is": [1]})
     behind = Question(pk=2, type=T.YES_NO, rule={"name": "1", "is": [1]})
     assert [number for number, _ in problems_of(broken, behind)] == [1]
@@ -379,7 +381,7 @@ def test_answers_that_rules_name_keep_their_places(survey: Survey, order: tuple[
         ({"text": "Else?", "flips": 5, "refusal": True}, ""),
     ],
 )
-def test_an_edit_must_leave_other_rules_their_meaning(
+def test_an_edit_must_not_change_the_meaning_of_other_rules(
     survey: Survey, changes: dict[str, Any], refused: str
 ) -> None:
     parent = add(survey, "choice", options=OPTIONS)
@@ -407,7 +409,7 @@ def test_a_scale_whose_rules_name_points_keeps_its_first_point(survey: Survey) -
 # --- copies --------------------------------------------------------------------------------------
 
 
-def test_a_copy_asks_the_same_under_rules_of_its_own(everything: Survey) -> None:
+def test_a_copy_asks_the_same_questions_under_its_own_rules(everything: Survey) -> None:
     everything.drawn = 3
     everything.save()
     copied = copy_survey(survey=everything)

@@ -56,7 +56,7 @@ def test_a_good_question_passes_unchanged() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t \r\n", "\u00a0\u2003", "\u200b\u2060", "\ufeff"])
-def test_a_question_that_shows_nothing_is_missing(text: str) -> None:
+def test_a_question_without_visible_text_is_refused(text: str) -> None:
     assert only_error(question_form(text=text), "text") == "Enter the question."
 
 
@@ -97,7 +97,7 @@ def test_line_breaks_stay_in_the_introduction_and_become_spaces_elsewhere() -> N
 
 
 @pytest.mark.parametrize("flips", ["", None])
-def test_a_missing_strength_is_named(flips: str | None) -> None:
+def test_a_missing_strength_is_reported(flips: str | None) -> None:
     message = only_error(question_form(flips=flips), "flips")
     assert message == "Choose how strongly the answers are protected."
 
@@ -114,7 +114,7 @@ def test_a_survey_needs_a_title() -> None:
     )
 
 
-def test_long_texts_are_measured() -> None:
+def test_texts_that_are_too_long_are_refused_with_their_length() -> None:
     form = SurveyTextForm({"title": "t" * 201, "introduction": "i" * 5000})
     assert "201 characters. Shorten it to 200" in str(form.errors["title"])
     assert "5000 characters. Shorten it to 2000" in str(form.errors["introduction"])
@@ -150,7 +150,7 @@ def test_a_cap_below_the_display_minimum_is_refused_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize("value", ["0", "-5", "many", "9" * 5000])
-def test_a_cap_that_is_no_sensible_number_is_refused(value: str) -> None:
+def test_a_cap_that_is_not_a_sensible_number_is_refused(value: str) -> None:
     assert not settings_form(cap=value).is_valid()
 
 
@@ -176,7 +176,7 @@ def test_a_date_that_cannot_be_read_is_kept_and_refused(value: str) -> None:
     assert value in str(form["closes_at"])
 
 
-def test_two_wrong_numbers_are_each_named_once() -> None:
+def test_two_wrong_numbers_are_each_reported_once() -> None:
     form = settings_form(minimum_batch="x", display_minimum="y")
     assert {field: len(errors) for field, errors in form.errors.items()} == {
         "minimum_batch": 1,

@@ -40,7 +40,7 @@ def errors_of(form: QuestionForm) -> dict[str, list[str]]:
     return {name: [str(error) for error in errors] for name, errors in form.errors.items()}
 
 
-def test_every_type_has_its_form() -> None:
+def test_every_type_has_a_form() -> None:
     assert set(QUESTION_FORMS) == set(Question.Type.values) == set(GOOD)
     assert all(form().described.explanation.endswith(".") for form in QUESTION_FORMS.values())
 
@@ -71,7 +71,7 @@ def test_each_form_has_exactly_the_fields_that_its_type_needs(type_: str, fields
     assert list(QUESTION_FORMS[type_]().fields) == fields.split()
 
 
-def test_what_a_type_does_not_know_is_emptied() -> None:
+def test_fields_that_a_type_does_not_use_are_emptied() -> None:
     stored = Question(pk=3, position=3, type=T.CHOICE, text="Q?", options=["A", "B"], refusal=True)
     form = QUESTION_FORMS["information"](
         {"text": "Read"}, questions=[*EARLIER, stored], question=stored
@@ -81,7 +81,7 @@ def test_what_a_type_does_not_know_is_emptied() -> None:
     assert (content["options"], content["refusal"], content["flips"]) == ([], False, 25)
 
 
-def test_a_text_to_read_keeps_its_lines() -> None:
+def test_a_text_to_read_keeps_its_line_breaks() -> None:
     form = fill("information")
     assert form.is_valid()
     assert form.content()["text"] == "Read\nthis"
@@ -118,7 +118,7 @@ def test_a_text_to_read_keeps_its_lines() -> None:
         ),
     ],
 )
-def test_options_that_do_not_fit_are_named_by_line(options: str, messages: list[str]) -> None:
+def test_invalid_options_are_reported_by_line(options: str, messages: list[str]) -> None:
     form = fill("choice", options=options)
     assert errors_of(form) == {"options": messages}
     assert options.strip("\x00")[:3] in str(form["options"].value())
@@ -149,7 +149,7 @@ def test_options_are_read_line_by_line(options: str, read: list[str]) -> None:
         ({"refusal": "on", "rule": "Q1 is yes"}, 62),
     ],
 )
-def test_codes_for_those_who_do_not_answer_count_among_the_64(
+def test_codes_for_missing_answers_count_towards_the_maximum_of_64(
     changes: dict[str, str], most: int
 ) -> None:
     lines = LONGEST.splitlines()
@@ -168,7 +168,7 @@ def test_prefer_not_to_say_is_not_offered_twice() -> None:
 
 
 @pytest.mark.parametrize(("type_", "most"), [("several", 20), ("declared", 8)])
-def test_shorter_lists_have_their_own_ends(type_: str, most: int) -> None:
+def test_shorter_lists_have_their_own_maximum(type_: str, most: int) -> None:
     lines = LONGEST.splitlines()
     assert fill(type_, options="\n".join(lines[:most])).is_valid()
     form = fill(type_, options="\n".join(lines[: most + 1]))
@@ -256,7 +256,7 @@ NUMBER_ENDS = "Enter a whole number from −1,000,000,000 to 1,000,000,000."
         ("number", "-1000000001", "0", {"minimum": NUMBER_ENDS}),
     ],
 )
-def test_ranges_that_do_not_fit_are_explained(
+def test_invalid_ranges_are_explained(
     type_: str, minimum: str, maximum: str, errors: dict[str, str]
 ) -> None:
     form = fill(type_, minimum=minimum, maximum=maximum)
@@ -278,7 +278,7 @@ def test_ranges_of_every_length_pass(type_: str, minimum: str, maximum: str) -> 
 
 
 @pytest.mark.parametrize(("field", "most"), [("low_label", 100), ("high_label", 100)])
-def test_labels_have_their_length(field: str, most: int) -> None:
+def test_labels_have_a_maximum_length(field: str, most: int) -> None:
     assert QUESTION_FORMS["scale"]({**GOOD["scale"], field: "x" * most}).is_valid()
     assert "Shorten it to 100 or fewer." in str(
         QUESTION_FORMS["scale"]({**GOOD["scale"], field: "x" * (most + 1)}).errors
@@ -292,7 +292,7 @@ def test_a_follow_up_needs_both_questions() -> None:
     }
 
 
-def test_what_is_not_scrambled_needs_a_reason() -> None:
+def test_a_question_that_is_not_scrambled_needs_a_reason() -> None:
     form = fill("declared", confirmed="")
     assert list(form.errors) == ["confirmed"]
     assert "Tick the box if you have a reason to ask this unprotected." in str(form.errors)
@@ -316,7 +316,7 @@ def test_what_is_not_scrambled_needs_a_reason() -> None:
     ],
 )
 @pytest.mark.parametrize("type_", ["yes_no", "information"])
-def test_rules_without_sense_are_explained_at_their_field(
+def test_rules_that_make_no_sense_are_explained_at_their_field(
     type_: str, rule: str, message: str
 ) -> None:
     form = fill(type_, earlier=True, rule=rule)
@@ -324,7 +324,7 @@ def test_rules_without_sense_are_explained_at_their_field(
     assert message in errors_of(form)["rule"][0]
 
 
-def test_a_rule_is_kept_as_it_is_meant_and_shown_as_it_is_written() -> None:
+def test_a_rule_is_stored_as_conditions_and_shown_as_text() -> None:
     form = fill("yes_no", earlier=True, rule="q1 is YES and (Q2 is 2)")
     assert form.is_valid(), form.errors
     rule = {"all": [{"name": "1", "is": [1]}, {"name": "2", "is": [1]}]}
@@ -345,7 +345,7 @@ def test_an_edit_that_takes_an_answer_from_a_rule_is_refused_in_the_form() -> No
 
 
 @pytest.mark.parametrize("flips", ["x", "0", "50", "²", "-1", ""])
-def test_a_strength_from_an_address_is_read_with_care(flips: str) -> None:
+def test_an_invalid_strength_in_the_address_is_ignored(flips: str) -> None:
     form = QUESTION_FORMS["yes_no"](offered={"flips": flips, "rule": "Q1 is yes"})
     assert form["flips"].value() == 25
     assert not form["rule"].value()

@@ -66,7 +66,7 @@ def first(survey: Survey) -> Question:
 # --- adding --------------------------------------------------------------------------------------
 
 
-def test_adding_begins_with_the_type(author: Client, survey: Survey) -> None:
+def test_adding_a_question_begins_with_its_type(author: Client, survey: Survey) -> None:
     page = author.get(at("question_create", survey))
     for type_ in Question.Type:
         assert f'href="?type={type_.value}"' in page.text
@@ -112,7 +112,7 @@ def test_a_question_of_each_type_is_added_edited_and_shown(
         assert getattr(again, name) == getattr(question, name)
 
 
-def test_what_is_stored_comes_back_in_the_form(author: Client, survey: Survey) -> None:
+def test_the_form_shows_what_is_stored(author: Client, survey: Survey) -> None:
     first_one = add(survey)
     rule = {"name": str(first_one.pk), "is": [1]}
     several = add(
@@ -144,7 +144,7 @@ def test_what_is_stored_comes_back_in_the_form(author: Client, survey: Survey) -
     ],
 )
 @pytest.mark.parametrize("more", [{}, {"cost": "1"}])
-def test_what_does_not_fit_is_said_at_its_field_and_kept(
+def test_invalid_input_is_explained_at_its_field_and_kept(
     author: Client,
     survey: Survey,
     type_: str,
@@ -191,7 +191,7 @@ def test_a_type_is_changed_and_what_fits_is_kept(author: Client, survey: Survey)
     assert (question.type, question.options, question.maximum) == ("scale", [], 5)
 
 
-def test_a_change_that_breaks_another_rule_is_refused_with_what_to_do(
+def test_a_change_that_breaks_another_rule_is_refused_and_says_what_to_do(
     author: Client, survey: Survey
 ) -> None:
     parent = add(survey, "choice", "Which?", options=["A", "B"])
@@ -246,7 +246,7 @@ def test_opening_ends_all_editing_and_loses_nothing_typed(author: Client, survey
 # --- rules beside their names --------------------------------------------------------------------
 
 
-def test_earlier_questions_stand_beside_the_rule_with_their_answers(
+def test_earlier_questions_are_listed_next_to_the_rule_with_their_answers(
     author: Client, survey: Survey
 ) -> None:
     add(survey, text="Ever?")
@@ -265,14 +265,14 @@ def test_earlier_questions_stand_beside_the_rule_with_their_answers(
     )
 
 
-def test_the_page_s_own_answer_is_no_option(author: Client, survey: Survey) -> None:
+def test_an_answer_that_the_page_adds_is_not_an_option(author: Client, survey: Survey) -> None:
     posted = {**GOOD["several"], "options": "A\nnone of these"}
     page = author.post(new(survey, "several"), posted)
     assert page.status_code == 422
     assert "Line 2 says “None of these”, which the page offers anyway." in words(page)
 
 
-def test_a_rule_that_is_dropped_is_said(author: Client, survey: Survey) -> None:
+def test_a_page_says_that_a_rule_was_dropped(author: Client, survey: Survey) -> None:
     parent = add(survey)
     question = add(survey, rule={"name": str(parent.pk), "is": [1]})
     address = f"{at('question_edit', survey, pk=question.pk)}?type=declared"
@@ -306,7 +306,7 @@ def test_the_cost_is_worked_out_and_nothing_is_stored(author: Client, survey: Su
     assert "A\nB\nC</textarea>" in page.text
 
 
-def test_the_cost_follows_what_is_being_written(author: Client, survey: Survey) -> None:
+def test_the_cost_updates_while_the_author_types(author: Client, survey: Survey) -> None:
     while_writing = {"HX-Request": "true"}
     posted = {**GOOD["choice"], "text": " ", "cost": "1"}
     page = author.post(new(survey, "choice"), posted, headers=while_writing)
@@ -338,7 +338,7 @@ def test_a_wrong_rule_hides_the_cost_and_says_so(
     assert "depends on the number of answers" not in text
 
 
-def test_switches_say_their_cost_before_they_are_used(author: Client, survey: Survey) -> None:
+def test_switches_show_their_cost_before_they_are_used(author: Client, survey: Survey) -> None:
     text = words(author.get(new(survey, "yes_no")))
     # STATISTICS §10.5
     assert "adds a code: you need about 1,941 people for ±5 points instead of 1,399" in text
@@ -346,7 +346,7 @@ def test_switches_say_their_cost_before_they_are_used(author: Client, survey: Su
     assert "A rule adds a code" in text
 
 
-def test_a_follow_up_behind_yes_is_offered_in_one_code(author: Client, survey: Survey) -> None:
+def test_a_follow_up_after_yes_can_be_packed_into_one_code(author: Client, survey: Survey) -> None:
     parent = add(survey, text="Ever & ever?")
     posted = {"text": "And last year?", "flips": "25", "rule": "Q1 is yes", "cost": "1"}
     page = author.post(new(survey, "yes_no"), posted)
@@ -371,7 +371,9 @@ def test_a_follow_up_behind_yes_is_offered_in_one_code(author: Client, survey: S
     assert (parent.type, parent.follow_up, parent.flips) == ("follow_up", "And last year?", 10)
 
 
-def test_a_stored_follow_up_is_offered_a_new_question(author: Client, survey: Survey) -> None:
+def test_a_stored_follow_up_can_be_replaced_by_one_new_question(
+    author: Client, survey: Survey
+) -> None:
     parent = add(survey, text="Ever?")
     add(survey, text="Last year?", rule={"name": str(parent.pk), "is": [1]})
     page = author.get(at("edit", survey))
@@ -382,7 +384,7 @@ def test_a_stored_follow_up_is_offered_a_new_question(author: Client, survey: Su
 @pytest.mark.parametrize(
     "rule", ["Q1 is no", "not Q1 is no", "Q1 is yes and Q2 is yes", "Q2 is yes"]
 )
-def test_other_rules_are_offered_no_packing(author: Client, survey: Survey, rule: str) -> None:
+def test_packing_is_not_offered_for_other_rules(author: Client, survey: Survey, rule: str) -> None:
     add(survey)
     add(survey, refusal=True)
     posted = {"text": "Then?", "flips": "25", "rule": rule, "cost": "1"}
@@ -421,7 +423,7 @@ SHOWN = (
 )
 
 
-def test_all_types_are_shown_right_before_and_after_opening(
+def test_all_types_are_shown_correctly_before_and_after_opening(
     author: Client, everything: Survey
 ) -> None:
     pages = [author.get(at("edit", everything)), author.get(at("launch", everything))]
@@ -475,7 +477,7 @@ def settings_of(survey: Survey, drawn: str) -> dict[str, object]:
     }
 
 
-def test_a_random_part_is_chosen_beside_its_cost(author: Client, everything: Survey) -> None:
+def test_a_random_subset_is_chosen_next_to_its_cost(author: Client, everything: Survey) -> None:
     text = words(author.get(at("settings", everything)))
     # Blocks: 1, 4 and 5 are tied by a rule; 2, 3 and 6 stand alone.
     assert "Blocks drawn, of 4" in text
@@ -497,7 +499,7 @@ def test_a_random_part_is_chosen_beside_its_cost(author: Client, everything: Sur
         ("all", "Enter a whole number from 1 to 100."),
     ],
 )
-def test_a_part_that_is_no_part_is_refused(
+def test_a_subset_of_an_invalid_size_is_refused(
     author: Client, everything: Survey, drawn: str, message: str
 ) -> None:
     page = author.post(at("settings", everything), settings_of(everything, drawn))
@@ -507,14 +509,14 @@ def test_a_part_that_is_no_part_is_refused(
     assert everything.drawn is None
 
 
-def test_one_block_is_nothing_to_draw_from(author: Client, survey: Survey) -> None:
+def test_a_subset_cannot_be_drawn_from_one_block(author: Client, survey: Survey) -> None:
     add(survey)
     assert "nothing to draw from yet" in words(author.get(at("settings", survey)))
     page = author.post(at("settings", survey), settings_of(survey, "1"))
     assert "There is nothing to draw from" in words(page)
 
 
-def test_a_part_that_became_the_whole_is_named_before_opening(
+def test_a_subset_that_became_the_whole_is_reported_before_opening(
     author: Client, everything: Survey
 ) -> None:
     everything.drawn = 3

@@ -57,7 +57,7 @@ def test_rules_are_read(text: str, rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\n"])
-def test_no_text_is_no_rule(text: str) -> None:
+def test_an_empty_text_is_no_rule(text: str) -> None:
     assert parse_rule(text, earlier=EARLIER) is None
 
 
@@ -89,13 +89,13 @@ def test_no_text_is_no_rule(text: str) -> None:
         ("(" * 400 + "Q1 is yes" + ")" * 400, "nested too deeply"),
     ],
 )
-def test_what_cannot_be_read_says_where_and_what_could_stand_there(text: str, message: str) -> None:
+def test_an_error_says_where_it_is_and_what_was_expected(text: str, message: str) -> None:
     with pytest.raises(RuleError) as caught:
         parse_rule(text, earlier=EARLIER)
     assert message in str(caught.value)
 
 
-def test_every_name_of_an_answer_is_another_code() -> None:
+def test_each_name_of_an_answer_means_a_different_code() -> None:
     for question in EARLIER:
         keys = name_answers(question)
         assert len(set(keys.values())) == len(keys)
@@ -138,7 +138,7 @@ def test_items_are_written_as_one_list() -> None:
 
 @pytest.mark.slow
 @given(RULES)
-def test_what_is_written_is_read_as_the_same_rule(rule: Rule) -> None:
+def test_a_written_rule_is_read_as_the_same_rule(rule: Rule) -> None:
     text = write_rule(rule, questions=EARLIER)
     again = parse_rule(text, earlier=EARLIER)
     assert again == rule

@@ -100,12 +100,12 @@ def read_png(content: bytes) -> list[list[int]]:
 # --- QR codes -----------------------------------------------------------------------------------
 
 
-def test_the_png_says_the_link() -> None:
+def test_the_png_encodes_the_link() -> None:
     assert read_png(draw_png(LINK)) == modules_of(LINK)
     assert read_png(draw_png(LINK)) != modules_of(f"{LINK}/fr")
 
 
-def test_the_svg_says_the_link_without_inline_styles() -> None:
+def test_the_svg_encodes_the_link_without_inline_styles() -> None:
     content = draw_svg(LINK)
     root = ET.fromstring(content)
     size = len(modules_of(LINK)) + 2 * QUIET_ZONE
@@ -146,7 +146,7 @@ def test_codes_are_downloaded_for_each_language(author: Client, wave: Wave, lang
 
 
 @pytest.mark.parametrize("name", ["share_qr_svg", "share_qr_png", "poster"])
-def test_languages_that_it_does_not_have_are_not_found(
+def test_languages_that_the_survey_lacks_are_not_found(
     author: Client, wave: Wave, name: str
 ) -> None:
     for language in ("de", "tlh", "<script>"):
@@ -191,7 +191,7 @@ def test_two_coins_are_shared_too(author: Client, owner: User, languages: list[s
         assert all(author.get(path + query).status_code == 200 for query in queries)
 
 
-def test_without_coins_nothing_is_said_of_them(author: Client, wave: Wave) -> None:
+def test_a_survey_without_coins_does_not_mention_them(author: Client, wave: Wave) -> None:
     assert "coins" not in author.get(at("share", wave.survey)).text
 
 
@@ -209,7 +209,7 @@ def test_a_closed_survey_says_so(author: Client, wave: Wave) -> None:
     assert "cannot answer" in author.get(at("share", wave.survey)).text
 
 
-def test_the_survey_leads_to_its_links_and_poster(author: Client, wave: Wave) -> None:
+def test_the_survey_page_leads_to_the_links_and_the_poster(author: Client, wave: Wave) -> None:
     page = author.get(at("edit", wave.survey)).text
     assert f'href="{at("share", wave.survey)}"' in page
     assert f'href="{at("poster", wave.survey)}"' in page
@@ -226,7 +226,7 @@ def test_the_survey_leads_to_its_links_and_poster(author: Client, wave: Wave) ->
         ("ar", "ar", "rtl", "ع On the road"),
     ],
 )
-def test_the_poster_speaks_the_language_of_those_who_walk_by(
+def test_the_poster_is_in_the_chosen_language(
     author: Client, wave: Wave, language: str, tag: str, direction: str, title: str
 ) -> None:
     page = author.get(at("poster", wave.survey), {"lang": language}).text
@@ -243,7 +243,7 @@ def test_the_poster_speaks_the_language_of_those_who_walk_by(
     assert 'lang="en" dir="ltr" aria-label="Poster"' in page  # the author's bar
 
 
-def test_the_poster_tells_the_end_that_is_fixed(author: Client, wave: Wave, owner: User) -> None:
+def test_the_poster_shows_the_fixed_end(author: Client, wave: Wave, owner: User) -> None:
     assert "Open until March 31, 2097, 18:00 UTC." in author.get(at("poster", wave.survey)).text
     french = author.get(at("poster", wave.survey), {"lang": "fr"}).text
     assert "31 mars 2097" in french
@@ -273,7 +273,7 @@ def test_the_poster_does_not_promise_to_scramble_groups(author: Client, owner: U
         (2, {"flips": 40, "coins": True}, False),  # so they are with coins
     ],
 )
-def test_the_poster_promises_nothing_of_one_person_where_protection_is_light(
+def test_the_poster_makes_no_promise_about_one_person_if_protection_is_light(
     author: Client, owner: User, questions: int, settings: dict[str, Any], is_promised: bool
 ) -> None:
     texts = [f"Question {number}?" for number in range(questions)]
@@ -283,7 +283,7 @@ def test_the_poster_promises_nothing_of_one_person_where_protection_is_light(
     assert page.count("<li>") == 2 + is_promised
 
 
-def test_the_poster_says_that_no_native_speaker_read_it(author: Client, wave: Wave) -> None:
+def test_the_poster_says_that_no_native_speaker_has_checked_it(author: Client, wave: Wave) -> None:
     for language in ("", "en", "fr", "ar"):
         page = author.get(at("poster", wave.survey), {"lang": language}).text
         with override(language or "en"):
@@ -308,7 +308,7 @@ def test_a_long_introduction_is_cut_and_a_long_title_smaller(author: Client, own
     assert shown[1].endswith("…")
 
 
-def test_pages_have_the_policy_of_researchers() -> None:
+def test_pages_have_the_policy_for_researchers() -> None:
     page = headers_for("/surveys/abc/share")["Content-Security-Policy"]
     assert headers_for("/surveys/abc/poster")["Content-Security-Policy"] == page
     assert "img-src 'self'" in page

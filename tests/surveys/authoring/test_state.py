@@ -51,21 +51,21 @@ def test_coins_end_with_the_browsers(
     assert describe(wave, COINS) == coins
 
 
-def test_what_closed_by_its_number_of_people_says_whose_it_was() -> None:
+def test_a_wave_closed_by_the_cap_says_whose_cap_it_was() -> None:
     wave = make_launched_survey(coins=True, cap=2000)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
     assert describe(wave, BROWSERS).endswith(", because 2,000 people had answered.")
     assert describe(wave, COINS).endswith(", because 2,000 people had answered in the browser.")
 
 
-def test_what_its_owner_closed_says_so() -> None:
+def test_a_wave_that_its_owner_closed_says_so() -> None:
     wave = make_launched_survey(coins=True, cap=2000)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     for mode in (BROWSERS, COINS):
         assert describe(wave, mode).endswith(", because you closed it.")
 
 
-def test_another_waves_number_is_not_meant() -> None:
+def test_the_cap_of_another_wave_is_not_shown() -> None:
     survey = make_launched_survey(coins=True, cap=2000).survey
     for mode, cap in ((BROWSERS, 50), (COINS, None)):
         survey.waves.create(
@@ -87,7 +87,7 @@ def test_another_waves_number_is_not_meant() -> None:
     ]
 
 
-def test_before_the_opening_the_end_is_told_too() -> None:
+def test_the_end_is_also_shown_before_the_opening() -> None:
     opens_at = timezone.now() + timedelta(days=3)
     wave = make_launched_survey(coins=True, cap=2000, opens_at=opens_at)
     assert describe(wave, COINS).endswith("when 2,000 people have answered in the browser.")

@@ -134,7 +134,7 @@ def test_a_language_is_removed_after_a_question(author: Client, survey: Survey) 
     assert author.get(at("translation_remove", survey, "fr")).status_code == 404
 
 
-def test_removing_takes_the_token_of_a_form(owner: User, survey: Survey) -> None:
+def test_removing_a_language_requires_a_form_token(owner: User, survey: Survey) -> None:
     translate(survey)
     client = Client(enforce_csrf_checks=True)
     client.force_login(owner)
@@ -161,7 +161,7 @@ def test_after_the_last_language_no_more_are_offered(author: Client, survey: Sur
 # --- the form -----------------------------------------------------------------------------------
 
 
-def test_each_text_stands_beside_its_field_with_its_language(
+def test_each_text_is_shown_next_to_its_field_with_its_language(
     author: Client, survey: Survey
 ) -> None:
     add_translation(survey=survey, language="ar")
@@ -176,14 +176,14 @@ def test_each_text_stands_beside_its_field_with_its_language(
     assert f'aria-describedby="id_{name}_helptext"' in page
 
 
-def test_the_heading_tells_the_title_from_its_language(author: Client, owner: User) -> None:
+def test_the_heading_marks_the_title_with_its_language(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner, title="Money at work")
     add_translation(survey=survey, language="fr")
     page = author.get(at("translation", survey, "fr")).text
     assert "<h1>“Money at work” in French</h1>" in page
 
 
-def test_what_is_left_empty_is_missing_and_saved(author: Client, survey: Survey) -> None:
+def test_empty_fields_are_saved_and_count_as_missing(author: Client, survey: Survey) -> None:
     translate(survey)
     author.post(at("translation", survey, "fr"), fields({**FRENCH, "By car": "  "}))
     assert "By car" not in french(survey)
@@ -192,7 +192,7 @@ def test_what_is_left_empty_is_missing_and_saved(author: Client, survey: Survey)
     ]
 
 
-def test_words_of_people_are_shown_as_text(author: Client, survey: Survey) -> None:
+def test_typed_words_are_shown_as_text(author: Client, survey: Survey) -> None:
     html = '<script>alert("1")</script>'
     edit_question(question=survey.questions.all()[0], text=html)
     translate(survey, **{html: html})
@@ -201,7 +201,7 @@ def test_words_of_people_are_shown_as_text(author: Client, survey: Survey) -> No
     assert page.count("&lt;script&gt;") == 2
 
 
-def test_too_long_a_translation_is_refused_and_kept(author: Client, survey: Survey) -> None:
+def test_a_translation_that_is_too_long_is_refused_and_kept(author: Client, survey: Survey) -> None:
     add_translation(survey=survey, language="fr")
     long = "x" * 201
     answer = author.post(
@@ -232,7 +232,7 @@ def test_too_long_a_translation_is_refused_and_kept(author: Client, survey: Surv
         (("text", "high_label"), 100, False),  # in both places the same words stand
     ],
 )
-def test_a_translation_is_as_long_as_its_text_may_be(
+def test_a_translation_may_be_as_long_as_its_text_may_be(
     kinds: tuple[str, ...], limit: int, lines: bool
 ) -> None:
     source = SourceText(place="Here", text="a", kinds=kinds)
@@ -278,7 +278,7 @@ def test_moving_an_answer_takes_its_translation_along(author: Client, survey: Su
     assert [option.text for option in manifest.questions[2].options] == ["En voiture", "En bus"]
 
 
-def test_words_for_texts_that_are_gone_are_kept_until_one_saves(
+def test_words_for_deleted_texts_are_kept_until_the_author_saves(
     author: Client, survey: Survey
 ) -> None:
     translate(survey)
@@ -331,7 +331,7 @@ def test_the_longest_survey_is_translated_in_parts(author: Client, owner: User) 
 # --- opening ------------------------------------------------------------------------------------
 
 
-def test_what_is_missing_is_named_before_opening(author: Client, survey: Survey) -> None:
+def test_missing_translations_are_listed_before_opening(author: Client, survey: Survey) -> None:
     translate(survey, **{"On the road": "", QUESTIONS[1]: "", "By bus": ""})
     text = (
         "French lacks 3 texts: Title; Question 2; Question 3, answer 1. Translate them or remove "

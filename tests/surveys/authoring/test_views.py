@@ -102,7 +102,7 @@ def test_questions_are_added_in_order_with_their_strength(author: Client, owner:
     assert "by a factor of at most 57" in page  # 3 · 19
 
 
-def test_two_coins_come_first_and_are_chosen_already(author: Client, survey: Survey) -> None:
+def test_two_coins_come_first_and_are_already_chosen(author: Client, survey: Survey) -> None:
     page = author.get(at("question_create", survey) + "?type=yes_no").text
     values = re.findall(r'type="radio" name="flips" value="(\d+)"', page)
     assert values == ["25", "40", "33", "20", "12", "5"]
@@ -140,7 +140,7 @@ def test_questions_move_up_and_down(author: Client, owner: User) -> None:
     assert texts(survey) == ["B?", "C?", "A?"]
 
 
-def test_a_move_in_no_direction_is_refused(author: Client, survey: Survey) -> None:
+def test_a_move_without_a_direction_is_refused(author: Client, survey: Survey) -> None:
     question = first_question(survey)
     answer = author.post(at("question_move", survey, pk=question.pk), {"direction": "left"})
     assert answer.status_code == 400
@@ -168,7 +168,7 @@ def test_the_hundredth_question_is_the_last(author: Client, owner: User) -> None
     assert survey.questions.count() == MAX_QUESTIONS
 
 
-def test_a_high_total_is_warned_about(author: Client, owner: User) -> None:
+def test_a_high_total_shows_a_warning(author: Client, owner: User) -> None:
     few = make_survey(owner=owner, questions=["A?"] * 4)
     many = make_survey(owner=owner, questions=["A?"] * 5)
     assert "This is a high total" not in author.get(at("edit", few)).text
@@ -246,7 +246,9 @@ def test_a_survey_without_questions_cannot_be_opened(author: Client, owner: User
     assert not Wave.objects.exists()
 
 
-def test_what_changed_after_it_was_shown_is_not_opened(author: Client, survey: Survey) -> None:
+def test_a_survey_that_changed_after_it_was_shown_is_not_opened(
+    author: Client, survey: Survey
+) -> None:
     seen = shown_hash(author.get(at("launch", survey)).text)
     author.post(at("question_create", survey), {"text": "From another tab?", "flips": 5})
     refused = author.post(at("launch", survey), {"manifest": seen})
@@ -284,7 +286,9 @@ def test_closing_without_a_fixed_end_costs_nothing(author: Client, owner: User) 
     assert "closing now does not change them" in author.get(at("close", survey)).text
 
 
-def test_what_is_not_open_cannot_be_closed(author: Client, owner: User, survey: Survey) -> None:
+def test_a_survey_that_is_not_open_cannot_be_closed(
+    author: Client, owner: User, survey: Survey
+) -> None:
     over = make_launched_survey(owner=owner)
     close_wave(wave_id=over.pk, ending=Wave.Ending.OWNER)
     for closed in (survey, over.survey):
@@ -367,7 +371,7 @@ def test_a_closed_survey_says_how_it_ended(
         ({}, "Enter the question."),
     ],
 )
-def test_a_question_that_does_not_fit_is_explained_and_kept(
+def test_an_invalid_question_is_explained_and_kept(
     author: Client, survey: Survey, posted: dict[str, str], message: str
 ) -> None:
     question = first_question(survey)
@@ -382,7 +386,7 @@ def test_a_question_that_does_not_fit_is_explained_and_kept(
     assert texts(survey) == list(QUESTIONS)
 
 
-def test_settings_that_do_not_fit_are_explained_and_kept(author: Client, survey: Survey) -> None:
+def test_invalid_settings_are_explained_and_kept(author: Client, survey: Survey) -> None:
     answer = author.post(
         at("settings", survey),
         settings_of(survey, title="", minimum_batch=9, closes_at="2020-01-01T00:00", cap="no"),
@@ -471,7 +475,7 @@ def test_a_visitor_is_asked_to_sign_in(client: Client, survey: Survey) -> None:
 
 
 @pytest.mark.parametrize("name", QUESTION_FORMS)
-def test_a_question_answers_only_under_its_own_survey(
+def test_a_question_is_found_only_under_its_own_survey(
     author: Client, owner: User, survey: Survey, name: str
 ) -> None:
     other = make_survey(owner=owner)
@@ -485,7 +489,7 @@ def test_a_question_answers_only_under_its_own_survey(
         assert texts(elsewhere) == list(QUESTIONS)
 
 
-def test_forms_need_their_token(owner: User, survey: Survey) -> None:
+def test_forms_require_their_token(owner: User, survey: Survey) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(owner)
     answer = client.post(at("delete", survey))

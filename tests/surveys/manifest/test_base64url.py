@@ -12,7 +12,7 @@ from surveys.manifest.base64url import decode_base64url, encode_base64url
 
 
 @given(st.binary(max_size=70))
-def test_bytes_survive_and_have_one_spelling(value: bytes) -> None:
+def test_bytes_survive_encoding_and_have_one_spelling(value: bytes) -> None:
     text = encode_base64url(value)
     assert text == base64.urlsafe_b64encode(value).decode().rstrip("=")
     assert decode_base64url(text) == value

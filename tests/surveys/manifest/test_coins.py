@@ -44,7 +44,7 @@ def draft_of(survey: Survey) -> Manifest:
     return describe(survey=survey, wave_number=1)
 
 
-def test_only_plain_questions_of_yes_or_no_are_asked_with_the_same_words() -> None:
+def test_only_plain_yes_no_questions_are_asked_and_in_the_same_words() -> None:
     survey = make_mixed_survey(introduction="About it.", closing_message="Bye.", cap=500, drawn=2)
     survey.translations.create(language="de", texts={"First?": "Erstens?"})
     manifest = draft_of(survey)
@@ -64,7 +64,7 @@ def test_only_plain_questions_of_yes_or_no_are_asked_with_the_same_words() -> No
     assert parse_manifest(serialize_manifest(coins)) == coins
 
 
-def test_without_the_switch_or_a_question_for_it_there_is_nothing_to_toss_for() -> None:
+def test_there_is_no_coin_manifest_without_the_switch_or_a_suitable_question() -> None:
     assert derive_coin_manifest(draft_of(make_survey())) is None
     survey = make_survey(questions=[], coins=True)
     add_question(survey=survey, text="Refused?", refusal=True)
@@ -74,7 +74,7 @@ def test_without_the_switch_or_a_question_for_it_there_is_nothing_to_toss_for() 
 
 
 class TestCost:
-    def test_the_dearer_way_to_answer_is_the_total(self) -> None:
+    def test_the_total_is_that_of_the_more_expensive_way_to_answer(self) -> None:
         weak = draft_of(make_survey(flips=40, coins=True))  # 2 ln(60/40) in the browser
         assert weak.drawn_epsilon == pytest.approx(2 * math.log(1.5), abs=1e-6)
         assert weak.epsilon == weak.coin_epsilon == pytest.approx(2 * math.log(3), abs=1e-6)
@@ -82,13 +82,15 @@ class TestCost:
         assert strong.epsilon == strong.drawn_epsilon > strong.coin_epsilon > 0
         assert draft_of(make_survey(flips=40)).coin_epsilon == 0
 
-    def test_whoever_tosses_coins_is_asked_all_also_where_browsers_draw_a_part(self) -> None:
+    def test_people_who_toss_coins_are_asked_everything_even_if_browsers_draw_a_subset(
+        self,
+    ) -> None:
         survey = make_survey(questions=["A?", "B?", "C?"], flips=25, coins=True, drawn=1)
         manifest = draft_of(survey)
         assert manifest.drawn_epsilon == pytest.approx(math.log(3), abs=1e-6)
         assert manifest.epsilon == pytest.approx(3 * math.log(3), abs=1e-6)
 
-    def test_a_question_is_priced_by_the_dearer_way(self) -> None:
+    def test_a_question_costs_as_much_as_the_more_expensive_way(self) -> None:
         manifest = draft_of(make_survey(flips=40, coins=True))
         cost = find_question_cost(manifest, manifest.questions[0])
         assert cost is not None
@@ -105,7 +107,7 @@ class TestCost:
         assert "ε = 2.20" in words
         assert "With two coins a person reveals more than in the browser" in words
 
-    def test_too_many_coins_are_a_problem_of_their_own(self) -> None:
+    def test_too_many_coin_questions_are_a_separate_problem(self) -> None:
         questions = [f"Question {number}?" for number in range(19)]  # 19 ln 3 = 20.9
         survey = make_survey(questions=questions, flips=40, coins=True)
         (problem,) = find_launch_problems(survey=survey, now=timezone.now())
@@ -115,7 +117,7 @@ class TestCost:
 
 
 class TestLabel:
-    def test_the_browsers_page_tells_what_its_own_codes_tell_together(self) -> None:
+    def test_the_browser_page_says_what_its_own_codes_reveal_together(self) -> None:
         manifest = draft_of(make_survey(flips=40, coins=True))
         without = draft_of(make_survey(flips=40))
         coins = derive_coin_manifest(manifest)
@@ -126,7 +128,7 @@ class TestLabel:
         assert "Taken together, the protection is light." in describe_protection(coins).together
 
     @pytest.mark.parametrize("translations", [{}, {"de": hash_words("{}")}])
-    def test_it_says_what_shows_of_the_language_and_of_the_coins(
+    def test_it_says_that_the_language_and_the_use_of_coins_are_visible(
         self, translations: dict[str, str]
     ) -> None:
         manifest = replace(draft_of(make_survey(coins=True)), translations=translations)
@@ -140,7 +142,7 @@ class TestLabel:
 
 
 class TestOpeningAndClosing:
-    def test_both_are_opened_together_under_one_number(self) -> None:
+    def test_both_waves_are_opened_together_under_one_number(self) -> None:
         wave = launch_survey(survey=make_mixed_survey())
         coins = wave.survey.waves.manual().newest()
         assert coins is not None
@@ -151,13 +153,13 @@ class TestOpeningAndClosing:
         assert coins.minimum_batch == wave.minimum_batch
         assert wave.survey.wave == wave
 
-    def test_without_coins_there_is_one(self) -> None:
+    def test_without_coins_there_is_one_wave(self) -> None:
         wave = make_launched_survey()
         assert wave.survey.waves.manual().newest() is None
         assert wave.survey.waves.count() == 1
 
     @pytest.mark.parametrize("mode", Wave.Mode.values)
-    def test_they_close_together_whichever_is_named(self, mode: str) -> None:
+    def test_both_waves_close_together_whichever_is_named(self, mode: str) -> None:
         survey = make_launched_survey(coins=True).survey
         named = survey.waves.get(mode=mode)
         closed = close_wave(wave_id=named.pk, ending=Wave.Ending.OWNER)
@@ -172,7 +174,7 @@ class TestOpeningAndClosing:
         close_wave(wave_id=make_launched_survey(coins=True).pk, ending=Wave.Ending.OWNER)
         assert set(other.waves.values_list("state", flat=True)) == {"open"}
 
-    def test_the_browsers_number_of_people_ends_both_and_coins_never_do(self) -> None:
+    def test_the_cap_on_browsers_ends_both_waves_and_coins_never_do(self) -> None:
         wave = make_launched_survey(coins=True, cap=30)
         coins = wave.survey.waves.manual().newest()
         assert coins is not None
@@ -182,7 +184,7 @@ class TestOpeningAndClosing:
         assert close_due_waves() == 1
         assert set(wave.survey.waves.values_list("ending", flat=True)) == {"cap"}
 
-    def test_the_closing_date_ends_both(self) -> None:
+    def test_the_closing_date_ends_both_waves(self) -> None:
         closes_at = timezone.now().replace(microsecond=0) + timedelta(hours=1)
         wave = make_launched_survey(coins=True, closes_at=closes_at)
         with pytest.MonkeyPatch.context() as later:
@@ -190,7 +192,7 @@ class TestOpeningAndClosing:
             assert close_due_waves() == 1
         assert set(wave.survey.waves.values_list("ending", flat=True)) == {"date"}
 
-    def test_its_page_counts_one_wave_and_links_what_coins_need(self) -> None:
+    def test_its_page_counts_one_wave_and_links_to_the_pages_for_coins(self) -> None:
         survey = make_launched_survey(coins=True).survey
         page = sign_in(survey.owner).get(reverse("surveys:edit", args=[survey.slug]))
         assert "in all 2 waves" not in page.content.decode()

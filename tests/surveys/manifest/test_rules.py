@@ -55,12 +55,12 @@ def as_python(rule: Rule) -> str:
 
 @pytest.mark.slow
 @given(all_rules(), ANSWERS)
-def test_a_rule_holds_where_python_s_own_words_say_so(rule: Rule, codes: Codes) -> None:
+def test_a_rule_holds_exactly_if_the_python_expression_is_true(rule: Rule, codes: Codes) -> None:
     assert holds(rule, codes) == eval(as_python(rule), {"codes": codes})
 
 
 @pytest.mark.parametrize("code", [None, "missing"])
-def test_no_answer_is_none_of_the_codes(code: str | None) -> None:
+def test_a_missing_answer_matches_no_code(code: str | None) -> None:
     codes: dict[str, Any] = {} if code == "missing" else {"a": None}
     assert not holds({"name": "a", "is": [0, 1]}, codes)
     assert holds({"not": {"name": "a", "is": [0, 1]}}, codes)
@@ -128,7 +128,7 @@ def drafts(draw: st.DrawFn) -> list[Asked]:
 
 @pytest.mark.slow
 @given(all_rules(), drafts())
-def test_what_a_rule_can_do_is_what_trying_everything_finds(
+def test_possible_outcomes_are_those_found_by_trying_everything(
     rule: Rule, earlier: list[Asked]
 ) -> None:
     found = {holds(rule, codes) for codes in every_answer(earlier)}
@@ -148,7 +148,7 @@ def test_a_rule_over_everything_is_settled_quickly() -> None:
 
 
 @pytest.mark.slow
-def test_what_takes_too_long_is_given_up() -> None:
+def test_a_rule_that_takes_too_long_to_check_is_given_up() -> None:
     earlier = [Asked(name=f"q{n}", symbols={f"q{n}": 2}) for n in range(30)]
     last = [{"name": "q29", "is": [code]} for code in (0, 1)]
     # Until the last answer is known nothing is settled, and then it never holds.

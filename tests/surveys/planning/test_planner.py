@@ -54,7 +54,7 @@ def rows_of(html: str, table: str) -> list[list[str]]:
     ]
 
 
-def test_the_table_of_strengths_is_the_reference_s(client: Client) -> None:
+def test_the_table_of_strengths_matches_the_reference(client: Client) -> None:
     rows = rows_of(read(client).content.decode(), "strengths")
     expected = [line.split(" | ") for line in TABLE.strip().splitlines()]
     rows[1][0] = rows[1][0].removesuffix(" chosen")
@@ -64,7 +64,7 @@ def test_the_table_of_strengths_is_the_reference_s(client: Client) -> None:
     assert rows[1][2] == "± 9.3 points"
 
 
-def test_the_verdict_is_the_reference_s(client: Client) -> None:
+def test_the_verdict_matches_the_reference(client: Client) -> None:
     words = text_of(read(client))
     assert (
         "With 400 people and 25 flips of 100 you can only say “between 11 % and 29 %” if the true "
@@ -95,11 +95,11 @@ def test_watching_needs_more_people_and_the_verdict_says_so(client: Client) -> N
     assert "valid while you watch. You may look at any time" in words
 
 
-def test_enough_people_are_told_so(client: Client) -> None:
+def test_the_verdict_says_if_there_are_enough_people(client: Client) -> None:
     assert "That is as precise as you wanted (±5 points)." in text_of(read(client, people=1400))
 
 
-def test_refusals_take_their_toll() -> None:
+def test_refusals_make_results_less_precise() -> None:
     plan = Plan(given=PlanInput(refusal=True, refusing=0.05, people=1941))
     assert plan.people_at_end == 1941
     assert plan.margin_at_end == pytest.approx(0.05, abs=1e-4)
@@ -114,7 +114,7 @@ def test_refusals_take_their_toll() -> None:
     assert plan.design_effect > Plan(given=PlanInput()).design_effect
 
 
-def test_a_rule_takes_its_toll() -> None:
+def test_a_rule_makes_results_less_precise() -> None:
     plan = Plan(given=PlanInput(rule=True, asked=0.3))
     # STATISTICS §10.2: among 30 % of 2,000 who are asked, with a symbol for "not asked".
     wide = Plan(given=PlanInput(rule=True, asked=0.3, people=2000)).margin_at_end
@@ -133,7 +133,7 @@ def test_a_rule_takes_its_toll() -> None:
     )
 
 
-def test_what_someone_can_infer(client: Client) -> None:
+def test_the_plan_says_what_an_attacker_can_infer(client: Client) -> None:
     words = text_of(read(client, share=10))
     assert "10 % of people 25 %" in words
     assert "by a factor of at most 3" in words
@@ -155,7 +155,7 @@ def test_what_someone_can_infer(client: Client) -> None:
         ({"options": 20, "flips": 25}, "are too many for this strength"),
     ],
 )
-def test_warnings(client: Client, query: dict[str, Any], warning: str) -> None:
+def test_a_plan_shows_its_warning(client: Client, query: dict[str, Any], warning: str) -> None:
     assert warning in text_of(read(client, **query))
 
 
@@ -196,14 +196,14 @@ def test_a_decimal_comma_is_understood(client: Client) -> None:
     assert "7.5 %" in text_of(read(client, share="7,5"))
 
 
-def test_what_is_folded_away_stays_open_while_it_counts(client: Client) -> None:
+def test_collapsed_fields_stay_open_while_they_have_an_effect(client: Client) -> None:
     assert "<details >" in read(client).content.decode()
     response = read(client, refusing="5")
     assert "<details open>" in response.content.decode()
     assert "among those who answer, and 5 % prefer not to say" in text_of(response)
 
 
-def test_strengths_of_several_kinds_are_said(client: Client) -> None:
+def test_the_draft_says_if_questions_differ_in_strength(client: Client) -> None:
     survey = make_survey(owner=make_user("author@example.org"), flips=20)
     page = reverse("surveys:edit", args=[survey.slug])
     assert "with these questions" in text_of(sign_in(survey.owner).get(page))
@@ -213,7 +213,7 @@ def test_strengths_of_several_kinds_are_said(client: Client) -> None:
     )
 
 
-def test_enough_people_are_not_warned(client: Client) -> None:
+def test_there_is_no_warning_if_there_are_enough_people(client: Client) -> None:
     words = text_of(read(client, share=5, margin=10, people=400))
     assert "as precise as you wanted" in words
     assert "too few people" not in words

@@ -71,7 +71,7 @@ def cost_of(question: ManifestQuestion) -> QuestionCost:
     return cost
 
 
-def test_people_needed_are_the_statistics_own() -> None:
+def test_the_people_needed_match_the_reference_statistics() -> None:
     assert people_needed(make()) == 1399  # STATISTICS §2
     assert people_needed(make(refusal=True)) == 1941  # §10.5
     # A number is its mean: the spread of a half, as for ±5 points at 50 %.
@@ -136,7 +136,7 @@ def test_both_parts_of_a_follow_up_have_their_cost() -> None:
     ],
     ids=lambda question: f"{question.type}-{question.k}-{question.gate_k}",
 )
-def test_people_needed_reach_the_margin_in_drawn_reports(question: ManifestQuestion) -> None:
+def test_the_people_needed_reach_the_margin_in_drawn_reports(question: ManifestQuestion) -> None:
     """The spread of 4,000 drawn surveys is MARGIN / 1.96, to 10 %."""
     people, generator = people_needed(question), np.random.default_rng(5)
     asked = ASKED if question.rule is not None else 1.0
@@ -214,7 +214,7 @@ def test_select_several_costs_what_can_differ(
         ),
     ],
 )
-def test_codes_are_counted_and_their_odds_come_from_what_runs(
+def test_codes_are_counted_and_their_odds_come_from_the_real_mechanism(
     question: ManifestQuestion, codes: str, sentence: str
 ) -> None:
     parent = [] if question.name == "q1" else [make()]
@@ -235,13 +235,13 @@ def test_codes_are_counted_and_their_odds_come_from_what_runs(
         (make("several", options=3, limit=1), "“one of several” costs half as much"),
     ],
 )
-def test_warnings(question: ManifestQuestion, warning: str) -> None:
+def test_a_question_shows_its_warning(question: ManifestQuestion, warning: str) -> None:
     found = " ".join(cost_of(question).warnings)
     assert warning in found
     assert bool(found) == bool(warning)
 
 
-def test_the_statement_names_everything_that_hangs_on_a_question() -> None:
+def test_the_statement_names_everything_that_depends_on_a_question() -> None:
     chain = [
         make(),
         make(name="q2", rule=YES),
@@ -304,7 +304,7 @@ def test_strengths_do_not_promise_too_much() -> None:
     assert "depends on the number of answers" in describe_strength(25, symbols=None).sentence
 
 
-def test_random_parts_are_described_by_their_fractions() -> None:
+def test_random_subsets_are_described_by_their_fractions() -> None:
     questions = [make(name=f"q{number}") for number in range(1, 7)]
     manifest = survey_of(*questions)
     assert [subset.drawn for subset in list_subsets(manifest)] == [1, 2, 3, 4, 5]
@@ -317,7 +317,7 @@ def test_random_parts_are_described_by_their_fractions() -> None:
     assert list_subsets(survey_of(make())) == []
 
 
-def test_a_random_part_takes_more_people() -> None:
+def test_a_random_subset_needs_more_people() -> None:
     questions = [make(name=f"q{number}") for number in range(1, 4)]
     cost = find_question_cost(survey_of(*questions, drawn=2), questions[0])
     assert cost is not None

@@ -114,7 +114,7 @@ def test_slashes_quotes_and_braces_are_told_apart(source: str, expected: list[st
         "\ufeffa",
     ],
 )
-def test_what_is_not_known_is_refused(source: str) -> None:
+def test_unsupported_syntax_is_refused(source: str) -> None:
     with pytest.raises(UnsupportedScriptError):
         split_tokens(source)
 
@@ -139,7 +139,7 @@ def test_what_is_not_known_is_refused(source: str) -> None:
         ("/[/*]/g.test(a) // why", "/[/*]/g.test(a) "),
     ],
 )
-def test_comments_go_and_lines_stay_lines(source: str, expected: str) -> None:
+def test_comments_are_removed_and_lines_stay_lines(source: str, expected: str) -> None:
     assert strip(source).strip() == expected.strip()
 
 
@@ -167,7 +167,7 @@ CODE = st.sampled_from(
 
 
 @given(st.lists(st.tuples(GAP, CODE), min_size=1))
-def test_no_token_is_lost_or_made_and_no_line_joined(parts: list[tuple[str, str]]) -> None:
+def test_no_token_is_lost_or_added_and_no_lines_are_joined(parts: list[tuple[str, str]]) -> None:
     source = "".join(f"{gap or ' '}{code}" for gap, code in parts)
     stripped = strip(source)
     assert kinds(stripped) == kinds(source)
@@ -195,7 +195,7 @@ def test_a_gap_without_comments_stays_as_it_is() -> None:
 # --- joining ------------------------------------------------------------------------------------
 
 
-def test_a_module_stands_after_those_that_it_imports() -> None:
+def test_a_module_comes_after_those_that_it_imports() -> None:
     modules = {
         "page.js": 'import { b } from "./parts/b.js";\nimport { a } from "./parts/a.js";\nb(a);\n',
         "parts/a.js": "/** One. */\nexport const a = 1; // one\n",
@@ -211,7 +211,7 @@ def test_a_module_stands_after_those_that_it_imports() -> None:
     )
 
 
-def test_what_stays_apart_is_imported_once() -> None:
+def test_a_module_that_stays_separate_is_imported_once() -> None:
     modules = {
         "page.js": 'import { draw } from "./randomize.js";\n' + USE_A + "draw(a);\n",
         "a.js": 'import { again, draw } from "./randomize.js";\nexport const a = draw(again);\n',
@@ -268,7 +268,7 @@ def test_what_stays_apart_is_imported_once() -> None:
         (f"{USE_A}", A),
     ],
 )
-def test_what_would_change_by_joining_is_refused(page: str, other: str) -> None:
+def test_code_that_joining_would_change_is_refused(page: str, other: str) -> None:
     with pytest.raises(UnsupportedScriptError):
         join({"page.js": page, "a.js": other})
 

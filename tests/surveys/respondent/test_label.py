@@ -72,7 +72,7 @@ def test_odds_strength_and_rows_follow_the_flips(flips: int, word: str, see: str
 @pytest.mark.parametrize("language", [code for code, _ in LANGUAGES])
 @pytest.mark.parametrize("flips", [40, 25, 24, 12, 11, 5])
 @pytest.mark.parametrize("k", [2, 3, 5])
-def test_the_label_counts_from_the_threshold_in_every_language(
+def test_the_label_computes_its_counts_from_the_threshold_in_every_language(
     k: int, flips: int, language: str
 ) -> None:
     """DESIGN's T = ⌊2³²(100−F)/(100−F+F(k−1))⌋, and what is left of it for each other code."""
@@ -104,7 +104,7 @@ def test_the_picture_marks_as_many_dots_as_the_sentence_says(flips: int) -> None
 
 @pytest.mark.parametrize("flips", range(1, 50))
 @pytest.mark.parametrize("k", [2, 3, 10, 64])
-def test_the_equivalent_flips_of_any_k_are_those_chosen(flips: int, k: int) -> None:
+def test_the_equivalent_flips_are_those_chosen_for_any_k(flips: int, k: int) -> None:
     threshold = RandomizedResponse.from_flips(symbols=k, flips=flips).threshold
     assert equivalent_flips(k=k, threshold=threshold) == flips
 
@@ -117,7 +117,7 @@ def test_numbers_come_from_the_threshold_and_never_promise_too_much() -> None:
     assert "two coins" not in text
 
 
-def test_more_options_speak_of_each_other_code() -> None:
+def test_a_question_with_more_options_mentions_each_other_code() -> None:
     options = tuple(Option(code=code, text=f"Row {code}") for code in range(5))
     label = describe_protection(survey(question(flips=25, options=options)))
     # t = 75 / 175, so each of the four others has 100 (1 - t) / 4 = 14.28 of 100.
@@ -137,7 +137,7 @@ def test_questions_of_different_strength_are_told_apart() -> None:
     assert label.rows[0].answers[0].startswith("Not directly.")
 
 
-def test_several_codes_say_more_than_one() -> None:
+def test_several_codes_reveal_more_than_one() -> None:
     assert describe_protection(survey(question(flips=25))).together == ()
     two = describe_protection(survey(question(flips=40), question(flips=40))).together
     # 100 / (1 + 1.5²) = 30.8 of 100
@@ -157,7 +157,7 @@ def test_several_codes_say_more_than_one() -> None:
     ("flips", "cap", "people", "points"),
     [(25, 100, 100, 20), (25, 1537, 1537, 5), (40, 500, 500, 22)],
 )
-def test_what_can_be_learned_names_people_and_points(
+def test_the_label_says_how_precisely_people_can_be_counted(
     flips: int, cap: int, people: int, points: int
 ) -> None:
     exact = 100 * 1.96 * 0.5 / math.sqrt(people) / (1 - 2 * flips / 100)
@@ -174,7 +174,7 @@ def test_without_a_fixed_end_the_wider_interval_is_named() -> None:
     assert "With 100 people, that is give or take 33 points." in text
 
 
-def test_where_nothing_could_be_learned_it_says_so() -> None:
+def test_the_label_says_if_nothing_could_be_learned() -> None:
     text = label_text(describe_protection(survey(question(flips=49))))
     assert "With only 100 people even that stays unclear." in text
 
@@ -206,7 +206,7 @@ def module_strings() -> Iterator[str]:
                 yield words
 
 
-def test_no_forbidden_word_is_written_for_respondents() -> None:
+def test_no_text_for_respondents_contains_a_forbidden_word() -> None:
     texts = [path.read_text() for path in respondent_templates()]
     texts += [*rendered_labels(), *module_strings()]
     assert len(texts) > 40
@@ -241,7 +241,7 @@ def test_a_survey_that_browsers_would_refuse_cannot_be_opened() -> None:
         launch_survey(survey=largest)
 
 
-def test_styles_and_scripts_keep_to_their_weight() -> None:
+def test_styles_and_scripts_stay_within_their_size_limits() -> None:
     files = client_files().values()
     assert sum(len(file.compressed) for file in files if file.name.endswith(".css")) <= 10_000
     visit = [client_files()[ENTRY], client_files()[RANDOMIZER]]

@@ -133,7 +133,7 @@ def test_sentences_are_joined_without_a_space_where_there_is_none() -> None:
         assert described.told_process == "".join(described.process)
 
 
-def test_whoever_tosses_coins_reads_of_coins_in_the_hand() -> None:
+def test_people_who_toss_coins_read_about_coins_in_the_hand() -> None:
     described = describe_protection(replace(survey(*[make("yes_no")] * 2), mode=Mode.MANUAL))
     assert described.process == (
         "You toss two coins for each question.",

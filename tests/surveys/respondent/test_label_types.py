@@ -99,7 +99,7 @@ def test_a_question_that_is_not_scrambled_is_named_wherever_it_matters() -> None
     assert light.rows[0].answers[0] == "Not directly, with one exception."
 
 
-def test_rules_are_told_and_the_cost_that_a_parent_pays() -> None:
+def test_the_label_explains_rules_and_what_they_cost_the_parent() -> None:
     told = "Which questions you see depends on your answers, but the code looks the same."
     alone = label(make("yes_no"), make("yes_no"))
     assert told not in alone.process
@@ -119,7 +119,7 @@ def test_rules_are_told_and_the_cost_that_a_parent_pays() -> None:
     assert label(make("follow_up")).process[-1] == told
 
 
-def test_a_subset_is_told_with_its_numbers() -> None:
+def test_the_label_explains_a_subset_with_its_numbers() -> None:
     four = [make("yes_no") for _ in range(4)]
     assert (
         "You are asked 2 of 4 questions, drawn by chance on your phone or computer."
@@ -137,7 +137,7 @@ def test_a_subset_is_told_with_its_numbers() -> None:
     assert label(*four, drawn=1).together == ()
 
 
-def test_together_counts_codes_and_uses_the_real_total() -> None:
+def test_the_sentence_on_all_answers_counts_codes_and_uses_the_real_total() -> None:
     # A gate and three rows.
     assert label(make("several", refusal=True)).together == (
         "Together, your 4 codes say more than one alone.",
@@ -172,7 +172,7 @@ def test_a_subset_counts_its_largest_part() -> None:
     assert label(*tied, drawn=1).length == "Up to 3 questions"
 
 
-def test_what_can_be_learned_has_the_right_words() -> None:
+def test_the_sentence_on_what_can_be_learned_has_the_right_words() -> None:
     def finding(*questions: ManifestQuestion) -> str:
         return " ".join(label(*questions).rows[3].answers)
 
@@ -200,7 +200,7 @@ def labels() -> Iterator[PrivacyLabel]:
         yield label(make("yes_no", refusal=True), *asked_if, *every, make("declared"), drawn=3)
 
 
-def test_no_forbidden_word_and_no_long_sentence_whatever_the_survey() -> None:
+def test_no_survey_produces_a_forbidden_word_or_a_long_sentence() -> None:
     for described in labels():
         html = text_of(described)
         assert FORBIDDEN.search(html) is None

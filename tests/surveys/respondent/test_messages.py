@@ -45,7 +45,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_translations_are_whole() -> None:
+def test_the_translations_are_complete() -> None:
     assert find_problems() == []
 
 
@@ -96,7 +96,7 @@ def test_innocent_words_are_not_forbidden(locale: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("language", [name for name, _ in settings.LANGUAGES if name != "en"])
-def test_our_words_win_over_those_of_django_and_its_apps(language: str) -> None:
+def test_our_words_take_precedence_over_those_of_django_and_its_apps(language: str) -> None:
     """Both may translate "Yes"; what people read is what was checked."""
     catalog = read_catalog(to_locale(language))
     with override(language):
@@ -175,7 +175,7 @@ def test_a_fault_is_reported(copy: Path, alter: Callable[[str], str], problem: s
     assert len(found) <= 2
 
 
-def test_a_placeholder_of_scripts_must_stay_too(copy: Path) -> None:
+def test_a_placeholder_for_scripts_must_stay_too(copy: Path) -> None:
     source = next(
         str(message.id) for message in read_catalog("de") if re.search(r"\{\w+\}", str(message.id))
     )
@@ -209,7 +209,7 @@ def test_a_stale_or_missing_mo_file_is_reported(copy: Path) -> None:
     ]
 
 
-def test_a_missing_catalog_is_reported_and_written_anew(copy: Path) -> None:
+def test_a_missing_catalog_is_reported_and_written_again(copy: Path) -> None:
     po_path("fr", copy).unlink()
     assert find_problems(copy) == ["fr: there is no .po file"]
     update_catalog("fr", extract_messages(), copy)

@@ -90,7 +90,7 @@ def problems(url: str, change: Change = as_it_is) -> list[Finding]:
 
 
 @pytest.mark.parametrize("language", ["", "/en"])
-def test_a_server_of_this_release_is_the_same_in_everything(language: str) -> None:
+def test_a_server_with_this_release_matches_in_everything(language: str) -> None:
     wave = make_launched_survey(quick_exit=True)
     findings = list(check_client(address(wave, language), transport=server()))
     assert [finding for finding in findings if finding.problem] == []
@@ -146,7 +146,7 @@ def test_whatever_a_host_changes_is_found(where: str, old: bytes, new: bytes, fo
         ("page.js", "Content-Security-Policy", ""),
     ],
 )
-def test_a_header_that_is_another_than_ours_is_found(path: str, header: str, value: str) -> None:
+def test_a_header_that_differs_from_ours_is_found(path: str, header: str, value: str) -> None:
     wave = make_launched_survey()
     found = problems(address(wave), setting(path or wave.survey.slug, header, value))
     assert found
@@ -191,7 +191,7 @@ def test_a_header_that_is_missing_is_found(header: str, path: str) -> None:
     assert {finding.problem for finding in found} == {f"header {header.lower()} is missing"}
 
 
-def test_what_a_server_in_front_says_or_repeats_is_no_finding() -> None:
+def test_headers_that_a_proxy_adds_or_repeats_are_not_findings() -> None:
     def repeat(path: str, response: httpx.Response) -> httpx.Response:
         more = [("Server", "nginx"), ("Date", "x"), ("Strict-Transport-Security", "max-age=1")]
         headers = [*response.headers.multi_items(), *more, ("Content-Security-Policy", OUR_POLICY)]
@@ -241,7 +241,7 @@ def test_a_change_in_any_language_is_found(path: str, given: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_change_for_those_who_ask_for_another_language_is_found() -> None:
+def test_a_change_for_people_who_ask_for_another_language_is_found() -> None:
     wave = make_translated_survey()
     old, new = b'data-language="fr"', b'data-language="fr" onclick="x"'
 
@@ -255,7 +255,7 @@ def test_a_change_for_those_who_ask_for_another_language_is_found() -> None:
 
 
 @pytest.mark.slow
-def test_a_survey_in_other_words_than_those_that_were_frozen_is_found() -> None:
+def test_words_that_differ_from_the_frozen_ones_are_found() -> None:
     wave = make_translated_survey()
     word = read_words(wave.words["fr"])[wave.survey.title]
     old, new = f"{word}&quot;".encode(), b"Autre chose&quot;"
@@ -299,7 +299,7 @@ def test_a_page_of_another_survey_is_found() -> None:
     assert found == [f"these are the questions of /s/{wave.survey.slug}"]
 
 
-def test_a_way_out_that_the_survey_does_not_have_is_found() -> None:
+def test_an_exit_that_the_survey_does_not_have_is_found() -> None:
     wave = make_launched_survey(quick_exit=False)
     content, evil = bytes(wave.manifest), "https://evil.example/"
     asking = render_questions("open", content=content, language="en", words="", exit_url=evil)
@@ -320,7 +320,7 @@ def test_a_way_out_that_the_survey_does_not_have_is_found() -> None:
     assert all("bytes were sent" in finding.problem for finding in found)
 
 
-def test_a_way_out_is_the_hosts_choice_and_is_told() -> None:
+def test_the_exit_address_is_the_hosts_choice_and_is_reported() -> None:
     wave = make_launched_survey(quick_exit=True)
     transport = server()
 
@@ -337,12 +337,12 @@ def test_a_way_out_is_the_hosts_choice_and_is_told() -> None:
     ("ending", "words"),
     [("/check", "not a page that asks questions"), ("/nothing", "answered 404")],
 )
-def test_what_cannot_be_compared_is_said(ending: str, words: str) -> None:
+def test_an_address_that_cannot_be_compared_is_reported(ending: str, words: str) -> None:
     with pytest.raises(Unreadable, match=words):
         list(check_client(address(make_launched_survey(), ending), transport=server()))
 
 
-def test_a_redirection_is_not_followed() -> None:
+def test_a_redirect_is_not_followed() -> None:
     def redirect(request: httpx.Request) -> httpx.Response:
         return httpx.Response(302, headers={"Location": "https://example.org/s/abc"})
 
@@ -358,7 +358,7 @@ def check_bytes(content: bytes | Iterator[bytes], **headers: str) -> None:
     list(check_client("http://localhost/s/a", transport=httpx.MockTransport(answer)))
 
 
-def test_what_is_too_large_is_not_read_to_its_end() -> None:
+def test_a_reply_that_is_too_large_is_not_read_to_its_end() -> None:
     sizes: list[int] = []
 
     def send() -> Iterator[bytes]:
@@ -371,7 +371,7 @@ def test_what_is_too_large_is_not_read_to_its_end() -> None:
     assert sum(sizes) <= LARGEST_BYTES + 50_000
 
 
-def test_what_unpacks_to_too_much_is_not_unpacked() -> None:
+def test_a_reply_that_unpacks_to_too_much_is_not_unpacked() -> None:
     bomb = pack(bytes(100_000_000))
     assert len(bomb) < LARGEST_BYTES
     tracemalloc.start()
@@ -391,7 +391,7 @@ def test_what_unpacks_to_too_much_is_not_unpacked() -> None:
         (pack(pack(b"a page")), "gzip, gzip", "not asked for"),
     ],
 )
-def test_what_browsers_may_unpack_differently_is_refused(
+def test_a_reply_that_browsers_may_unpack_differently_is_refused(
     content: bytes, encoding: str, words: str
 ) -> None:
     with pytest.raises(Unreadable, match=words):
@@ -414,7 +414,7 @@ def test_compressed_answers_are_compared() -> None:
 
 
 @pytest.mark.parametrize("key", ["survey", "language"])
-def test_a_manifest_that_names_what_cannot_be_is_refused(key: str) -> None:
+def test_a_manifest_that_names_something_impossible_is_refused(key: str) -> None:
     def change(path: str, response: httpx.Response) -> httpx.Response:
         if not path.endswith(".json"):
             return response
@@ -470,7 +470,7 @@ YES_NO = [{"code": 1, "text": "Yes"}, {"code": 0, "text": "No"}]
         {"name": ["q1"]},
     ],
 )
-def test_a_manifest_with_a_question_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
+def test_a_manifest_with_an_impossible_question_is_refused(change: dict[str, Any]) -> None:
     wave = make_launched_survey()
     raw = json.loads(bytes(wave.manifest))
     raw["questions"][0] |= change
@@ -494,7 +494,7 @@ def test_a_manifest_with_a_question_that_cannot_be_is_refused(change: dict[str, 
         {"format": 2},
     ],
 )
-def test_a_manifest_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
+def test_an_impossible_manifest_is_refused(change: dict[str, Any]) -> None:
     wave = make_launched_survey()
     check_manifest(wave, json.dumps(json.loads(bytes(wave.manifest)) | change).encode())
 
@@ -513,18 +513,18 @@ def test_a_manifest_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
     ],
     ids=["empty", "null", "list", "number", "bytes", "deep", "deeper", "long"],
 )
-def test_what_is_no_manifest_is_refused(content: bytes) -> None:
+def test_a_reply_that_is_not_a_manifest_is_refused(content: bytes) -> None:
     check_manifest(make_launched_survey(), content)
 
 
-def test_a_manifest_at_no_address_is_refused() -> None:
+def test_a_manifest_at_an_impossible_address_is_refused() -> None:
     wave = make_launched_survey()
     change = replacing(wave.survey.slug, b'data-manifest="/', b'data-manifest="http://[/')
     with pytest.raises(Unreadable, match="This release cannot read its manifest"):
         problems(address(wave), change)
 
 
-def test_the_command_fails_where_something_differs(
+def test_the_command_fails_if_something_differs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     same, other = Finding(what="page.js"), Finding(what="the page", problem="its length")
@@ -540,7 +540,7 @@ def test_the_command_fails_where_something_differs(
         call_command("verify_client", "http://localhost/s/abc")
 
 
-def test_a_server_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused")
 

@@ -63,7 +63,7 @@ def test_the_page_is_complete_before_any_script_runs() -> None:
     assert f'data-intake="{reverse("aggregator:intake")}"' in text
 
 
-def test_the_page_holds_nothing_that_could_send_an_answer() -> None:
+def test_the_page_contains_nothing_that_could_send_an_answer() -> None:
     text = page_of(make_launched_survey()).content.decode().lower()
     for part in ("<form", "<input", "<textarea", "<select", "action=", "style=", "onclick"):
         assert part not in text
@@ -104,7 +104,7 @@ def test_a_page_asks_the_database_once(django_assert_num_queries: object) -> Non
         get(f"/s/{wave.survey.slug}")
 
 
-def test_no_survey_at_this_address_is_said_kindly() -> None:
+def test_an_address_without_a_survey_gets_a_kind_explanation() -> None:
     draft = make_survey()
     for slug in ("nosuchsurvey", draft.slug):
         response = get(reverse("surveys:respond", args=[slug]))
@@ -116,7 +116,7 @@ def test_no_survey_at_this_address_is_said_kindly() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_other_languages_say_that_no_native_speaker_read_them(language: str) -> None:
+def test_other_languages_say_that_no_native_speaker_has_checked_them(language: str) -> None:
     early = make_launched_survey(
         opens_at=timezone.now() + timedelta(days=3), language=language, questions=["Frage?"]
     )
@@ -146,7 +146,7 @@ def test_before_the_opening_the_page_says_when_to_come_back() -> None:
 
 
 @pytest.mark.parametrize("how", ["by its owner", "by its date"])
-def test_a_closed_survey_says_so_and_still_loads_what_may_be_waiting(how: str) -> None:
+def test_a_closed_survey_says_so_and_still_loads_the_scripts(how: str) -> None:
     wave = make_launched_survey(closes_at=timezone.now() + timedelta(days=1))
     if how == "by its owner":
         close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
@@ -258,7 +258,7 @@ def test_the_page_as_one_file_imports_nothing_and_says_the_same() -> None:
     assert sorted(heading.findall(text)) == sorted(heading.findall(served))
 
 
-def test_the_version_is_drawn_from_names_and_bytes() -> None:
+def test_the_version_is_computed_from_names_and_bytes() -> None:
     digest = hashlib.sha256()
     for name, file in sorted(client_files().items()):
         digest.update(f"{name} {len(file.content)}\n".encode() + file.content)
@@ -282,7 +282,7 @@ def test_compression_is_used_where_it_is_accepted(header: str, accepted: bool) -
     assert accepts_gzip(header) is accepted
 
 
-def test_only_reading_is_possible() -> None:
+def test_only_requests_that_read_are_allowed() -> None:
     wave = make_launched_survey()
     client = Client(headers={"host": "localhost"})
     for path in (f"/s/{wave.survey.slug}", client_files()["page.js"].url):
@@ -342,14 +342,14 @@ def test_a_link_in_a_language_that_the_survey_lacks_leads_to_the_survey() -> Non
     assert (response.status_code, response["Location"]) == (302, f"/s/{wave.survey.slug}")
 
 
-def test_a_long_wish_for_languages_is_read_to_its_end() -> None:
+def test_a_long_list_of_preferred_languages_is_read_to_its_end() -> None:
     wave = make_german()
     wish = ", ".join([*("x-klingon-of-the-third-house;q=0.9" for _ in range(9)), "de;q=0.5"])
     response = get(f"/s/{wave.survey.slug}", **{"accept-language": wish})
     assert '<html lang="de"' in response.content.decode()
 
 
-def test_in_a_preview_what_is_not_translated_bears_its_own_language() -> None:
+def test_untranslated_text_in_a_preview_is_marked_with_its_language() -> None:
     survey = make_survey(title="Roads", introduction="Hello.")
     survey.translations.create(language="ar", texts={"Roads": "طرق"})
     manifest = describe(survey=survey, wave_number=1)
