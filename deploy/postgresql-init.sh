@@ -3,9 +3,10 @@
 # to erase traces of sealed reports. Run it as the server's superuser, for example
 #     sudo cat /etc/murmur/secrets/postgres_password |
 #         sudo -u postgres deploy/postgresql-init.sh /dev/stdin
-# The password of the new role is read from that file.
+# The script reads the password of the new role from that file.
 set -eu
-# In the environment, because other users of the machine can see the arguments of a command.
+# The password is passed in the environment, because other users of the machine can see the
+# arguments of a command.
 MURMUR_PASSWORD=$(cat "${1:-/run/secrets/postgres_password}")
 export MURMUR_PASSWORD
 psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 --dbname postgres <<'SQL'
@@ -16,9 +17,9 @@ SET log_min_duration_statement = -1;
 SET log_min_error_statement = panic;
 CREATE ROLE murmur LOGIN PASSWORD :'password';
 CREATE DATABASE murmur OWNER murmur;
--- To write out what is sealed, so that used files of the write-ahead log can go.
+-- Lets Murmur request checkpoints, so that used files of the write-ahead log can be removed.
 GRANT pg_checkpoint TO murmur;
--- To see whether they are gone, and whether a backup still reads what was deleted.
+-- Lets Murmur see whether they are gone, and whether a backup is still reading deleted rows.
 GRANT pg_monitor TO murmur;
 \connect murmur
 GRANT EXECUTE ON FUNCTION pg_switch_wal() TO murmur;
