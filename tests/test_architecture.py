@@ -17,13 +17,13 @@ TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 
 
 def modules_of(folder: Path) -> list[str]:
-    """Modules that lie side by side; migrations only ever grow."""
+    """List modules side by side, except migrations, whose number can only grow."""
     files = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
     return [] if folder.name == "migrations" else files
 
 
 def imported_test_modules(source: str) -> set[str]:
-    """Names of test modules that a piece of source imports, in any spelling."""
+    """Return the names of test modules that a piece of source imports, however it is written."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -43,7 +43,7 @@ def test_no_package_has_too_many_modules_side_by_side(package: str) -> None:
 
 
 def test_no_test_module_imports_another() -> None:
-    """What tests share lies in tests/support."""
+    """Code that tests share is in tests/support."""
     shared = sorted((ROOT / "tests" / "support").glob("*.py"))
     found = {
         str(path.relative_to(ROOT)): imported
@@ -69,7 +69,7 @@ def test_every_spelling_of_such_an_import_is_seen(source: str, imported: set[str
 
 
 def named_paths(text: str) -> set[str]:
-    """Paths below our folders that a document names in backquotes."""
+    """Return the paths below our folders that a document names in backquotes."""
     folders = "|".join((*PACKAGES, "templates", "docs", "deploy"))
     found = re.findall(rf"`((?:{folders})/[\w./-]*)(?:::[\w]+)?`", text)
     return {path for path in found if "{" not in path}

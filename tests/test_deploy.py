@@ -1,6 +1,6 @@
-"""deploy/ runs the tested processes and makes nothing reachable or logged without need.
+"""deploy/ runs the tested processes, and exposes and logs nothing that it does not need to.
 
-The servers whose binaries the tests have are started with it; the others' files are read.
+The tests start the servers whose binaries they have, and only read the files of the others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 NGINX = re.sub(r"#.*", "", (DEPLOY / "nginx.conf").read_text())
 SYSTEMD = DEPLOY / "systemd"
 UNITS = [*sorted(SYSTEMD.glob("murmur-*@.service")), SYSTEMD / "murmur-beat.service"]
-# Where it listens, how it is called and how long it may take to stop differ from place to place.
+# The address, the name and the time to stop differ between containers and units.
 OF_THE_PLACE = ("--host", "--port", "--timeout-graceful-shutdown", "--hostname", "--pidfile")
 
 
@@ -48,7 +48,7 @@ def unit(path: Path) -> dict[str, str]:
 
 
 def options(words: list[str]) -> dict[str, str]:
-    """Options of a command by name, whether written --name=value or --name value."""
+    """Return the options of a command by name, written as --name=value or as --name value."""
     found: dict[str, str] = {}
     name = ""
     for word in words:
@@ -236,7 +236,7 @@ def test_the_new_role_may_do_what_purging_needs_and_no_more(
 ) -> None:
     password = (secrets / "postgres_password").read_text()
     with psycopg.connect(postgres_server.url("postgres"), autocommit=True) as connection:
-        # The tests' superuser bears the name that the script wants to give.
+        # The tests' superuser has the name that the script gives to the new role.
         connection.execute("CREATE ROLE operator SUPERUSER LOGIN PASSWORD 'operator'")
     with psycopg.connect(
         f"postgresql://operator:operator@127.0.0.1:{postgres_server.port}/postgres", autocommit=True
@@ -285,7 +285,7 @@ def assert_rights(url: str) -> None:
 
 
 def test_connections_are_counted_as_the_code_opens_them() -> None:
-    # Threads of Django and the one writer of the intake.
+    # Each process needs connections for Django's threads and the intake's single writer.
     assert f"{DJANGO_THREADS} + 1 = {DJANGO_THREADS + 1} connections" in OPERATIONS
     limit = int(postgresql_conf()["max_connections"])
     web = sum(name.startswith("web-") for name in COMPOSE["services"])
@@ -298,14 +298,14 @@ def test_connections_are_counted_as_the_code_opens_them() -> None:
 
 def test_the_proxy_stores_no_addresses() -> None:
     levels = re.findall(r"error_log \S+ (\w+);", NGINX)
-    assert levels == ["alert", "emerg"]  # of the program itself; of requests
+    assert levels == ["alert", "emerg"]  # of the program itself, then of requests
     logs = re.findall(r"access_log ([^;]+);", NGINX)
     assert logs == ["off", "/dev/stdout short"]
     [log_format] = re.findall(r"log_format short ([^;]+);", NGINX)
     assert set(re.findall(r"\$\w+", log_format)) == {
         *("$time_iso8601", "$request_method", "$uri", "$status", "$request_time")
     }
-    # The one location with a log is not where respondents are.
+    # The only location with a log is not one that respondents use.
     [logged] = [block for block in locations() if "access_log" in locations()[block]]
     assert logged == "/"
     [pages] = [block for block in locations() if block.startswith("~ ")]
@@ -344,7 +344,7 @@ def test_the_proxy_passes_reports_but_nothing_slow_or_large() -> None:
 def test_the_proxy_gives_up_idle_connections_before_the_web_processes_do() -> None:
     [upstream] = re.findall(r"upstream murmur \{([^}]*)\}", NGINX)
     [seconds] = re.findall(r"keepalive_timeout (\d+)s;", upstream)
-    # Web processes run without that option, so by uvicorn's own value.
+    # Web processes run without that option, so uvicorn's default applies.
     assert int(seconds) < uvicorn.Config("").timeout_keep_alive
     web = COMPOSE["services"]["web-1"]["command"]
     assert not any("keep-alive" in word for word in web)

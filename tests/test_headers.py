@@ -1,4 +1,4 @@
-"""One table of headers on everything: pages, errors, static files, intake, garbage."""
+"""One table of headers applies to everything: pages, errors, static files, intake, invalid HTTP."""
 
 from __future__ import annotations
 

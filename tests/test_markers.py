@@ -1,4 +1,4 @@
-"""Markers come from folders and fixtures, and what starts a server without one fails."""
+"""Markers come from folders and fixtures, and a test that starts a server without one fails."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """Answers with the names of the headers and the body's length."""
+    """Answer with the names of the headers and the length of the body."""
     body = b""
     while True:
         event = await receive()
@@ -33,7 +33,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 
 def converse(*talks: Talk) -> list[bytes]:
-    """Serve while each talk runs on its own connection; return their results."""
+    """Serve while each conversation runs on its own connection; return their results."""
 
     async def run() -> list[bytes]:
         listener = socket.create_server(("127.0.0.1", 0))
@@ -98,7 +98,8 @@ def test_headers_that_never_arrive_end_the_connection(
 ) -> None:
     monkeypatch.setattr(protocol, "HEADER_DEADLINE_SECONDS", 0.2)
     assert converse(say(begun)) == [b"<end>"]
-    # Also after a first request, when uvicorn's own patience has ended with the first byte.
+    # The deadline also applies after a first request, where uvicorn's timeout ends at the first
+    # byte.
     for reply in converse(*(say(OK, more, pause=0.05) for more in (b"POST / HT", b"\r\n", b"\r"))):
         assert reply.startswith(b"HTTP/1.1 200")
         assert reply.endswith(b"<end>")

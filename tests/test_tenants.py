@@ -23,7 +23,7 @@ from surveys.respondent import client_files
 from tests.support.routes import Route, all_routes
 from tests.support.waves import make_wave, send_many
 
-# POST comes last: it may change what the others look at.
+# POST comes last because it may change what the other methods read.
 METHODS = ("GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "POST")
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 OWNED = ("surveys:", "aggregator:")
@@ -34,7 +34,7 @@ CAST = ("owner", "stranger", "visitor")
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """The replies to the three people; `other` holds for every method that is not named."""
+    """The replies to the three people; `other` applies to every method that is not named."""
 
     get: Statuses
     post: Statuses | None = None
@@ -54,7 +54,7 @@ def everyone(status: int) -> Statuses:
 
 
 def own(status: int) -> Statuses:
-    """Only for the owner: strangers find nothing, visitors are sent to sign in."""
+    """Only the owner has access: strangers find nothing, and visitors are sent to sign in."""
     return (status, 404, TO_SIGN_IN)
 
 
@@ -156,7 +156,7 @@ TABLE: dict[str, Row] = {
 
 @pytest.fixture
 def surveys() -> dict[str, Survey]:
-    """One person's draft and her launched survey with results."""
+    """One person's draft, and the same person's launched survey with results."""
     wave = make_wave(minimum_batch=10, display_minimum=10, coins=True)
     for each in Wave.objects.all():
         send_many(each, [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)])

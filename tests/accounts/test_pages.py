@@ -1,4 +1,4 @@
-"""Every account page: one heading, no inline code, no link that leads nowhere."""
+"""Every account page: one heading, no inline code, no dead links."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_no_account_exists_before_one_is_created() -> None:
 
 
 def test_no_file_contains_an_initial_password() -> None:
-    """scripts/run draws the first password; everyone would know a default one."""
+    """scripts/run generates the first password; everyone would know a default one."""
     given = re.compile(r"(create_user|create_superuser|set_password)\([^)]*['\"][^'\"@]+['\"]")
     root = Path(settings.BASE_DIR)
     files = [

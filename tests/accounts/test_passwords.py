@@ -25,7 +25,7 @@ def person() -> User:
 
 
 def reset_link(client: Client, email: str) -> str:
-    """Ask for a link and return its path, as it stands in the message."""
+    """Ask for a link and return its path, as it appears in the message."""
     client.post(RESET, {"email": email})
     found = re.search(
         r"http://testserver(/accounts/password/reset/key/\S+)", str(mail.outbox[-1].body)

@@ -1,4 +1,4 @@
-"""Signing in and out, and who is locked out after too many guesses."""
+"""Signing in and out, and who is locked out after too many failed attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages for requests that failed: they must come when nothing else works."""
+"""The pages for failed requests, which must work when nothing else does."""
 
 from __future__ import annotations
 

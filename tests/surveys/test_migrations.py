@@ -1,4 +1,4 @@
-"""Migrations of a SQLite file forwards and backwards: what a wave was launched as stays frozen."""
+"""Migrations of a SQLite file forwards and backwards: launched waves stay frozen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 
 STEPS = ["0005", "0004", "0003", "0002", "0001", "0002", "0003", "0004", "0005"]
-# In one process of its own, because starting one takes longer than most steps.
+# All steps run in one new process, because starting one takes longer than most steps.
 SCRIPT = """
 from django.core.management import call_command
 from django.db import connection

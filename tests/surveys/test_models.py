@@ -1,4 +1,4 @@
-"""What the database refuses by itself, and the manifest as bytes."""
+"""What the database itself refuses, and the bytes of the manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drafts of all types as manifests: bytes, symbols, blocks, ledger, and rules that go wrong."""
+"""Manifests of drafts with questions of all types: bytes, symbols, blocks, ε and broken rules."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def survey(db: None) -> Survey:
 
 @pytest.fixture
 def everything(survey: Survey) -> Survey:
-    """Every type, with and without refusal and rule."""
+    """A survey with questions of every type, with and without refusal and rule."""
     q1 = add(survey)
     q2 = add(survey, "choice", options=["A", "B", "C"], refusal=True)
     add(survey, "scale", minimum=1, maximum=5, low_label="never", high_label="always")
@@ -73,7 +73,7 @@ def manifest_of(survey: Survey) -> Manifest:
 
 
 def test_the_bytes_of_a_yes_no_survey_never_change() -> None:
-    """Written by the code before other types existed: old fingerprints go on holding."""
+    """These bytes were written before other types existed; old fingerprints must stay valid."""
     questions = tuple(
         ManifestQuestion(
             name=f"q{number}",
@@ -183,7 +183,7 @@ def test_each_type_is_described_as_the_browser_expects_it(everything: Survey) ->
     assert "refusal" not in questions["q10"]
 
 
-# --- symbols, blocks, ledger ---------------------------------------------------------------------
+# --- symbols, blocks, ε --------------------------------------------------------------------------
 
 
 def test_symbols_are_listed_in_the_order_in_which_they_are_sent(everything: Survey) -> None:
@@ -225,7 +225,7 @@ def test_epsilon_is_the_sum_of_what_can_differ(everything: Survey) -> None:
     }
     assert epsilons == pytest.approx(expected, abs=1e-6)
     assert manifest.epsilon == pytest.approx(sum(expected.values()), abs=1e-6)
-    # Statements: with all that hangs on the question.
+    # The statement includes everything that depends on the question.
     assert manifest.statement_epsilon(by_name["q1"]) == pytest.approx(2 * LN3, abs=1e-6)
     assert manifest.statement_epsilon(by_name["q2"]) == pytest.approx(LN3 + 3 * strong, abs=1e-6)
     assert manifest.statement_epsilon(by_name["q10"]) == pytest.approx(3 * strong, abs=1e-6)
@@ -252,7 +252,7 @@ def test_blocks_do_not_depend_on_how_rules_chain(survey: Survey) -> None:
     d = add(survey, rule={"any": [is_yes(a), is_yes(c)]})
     add(survey, rule=is_yes(d))
     assert manifest_of(survey).blocks == {"q1": 0, "q2": 1, "q3": 0, "q4": 0, "q5": 0}
-    assert b.pk  # the one between stays alone
+    assert b.pk  # the question between them has a block to itself
 
 
 def test_everyone_is_asked_everything_if_too_few_blocks_are_left(survey: Survey) -> None:
@@ -275,7 +275,7 @@ def test_a_survey_without_scrambled_questions_is_not_launched(survey: Survey) ->
         launch_survey(survey=survey)
 
 
-# --- rules that go wrong -------------------------------------------------------------------------
+# --- broken rules --------------------------------------------------------------------------------
 
 
 def problems_of(*questions: Question) -> list[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""What authors may type, and what they read when something does not fit."""
+"""What authors may type, and what they read if it is invalid."""
 
 from __future__ import annotations
 

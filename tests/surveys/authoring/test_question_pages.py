@@ -52,7 +52,7 @@ def add(survey: Survey, type_: str = "yes_no", text: str = "Question?", **conten
 
 
 def words(response: Any) -> str:
-    """What one reads, without marks and in one line."""
+    """Return the visible text, without markup and in one line."""
     text = re.sub(
         r"<(?:script|style).*?</(?:script|style)>|<[^>]+>", " ", response.text, flags=re.S
     )
@@ -243,7 +243,7 @@ def test_opening_ends_all_editing_and_loses_nothing_typed(author: Client, survey
     assert "Typed rule" in words(page)
 
 
-# --- rules beside their names --------------------------------------------------------------------
+# --- rules next to the names they use ------------------------------------------------------------
 
 
 def test_earlier_questions_are_listed_next_to_the_rule_with_their_answers(
@@ -332,7 +332,7 @@ def test_a_wrong_rule_hides_the_cost_and_says_so(
     reason = "this: [^.]*“foo”" if while_writing else "the problems above."
     assert re.search(f"The cost appears once you fix {reason}", text)
     assert "Write them first" not in text
-    # The answers are known, and so is that a rule adds a code.
+    # The answers are known, and a rule certainly adds a code.
     codes = {"scale": 6, "choice": 4}[type_]
     assert describe_strength(25, symbols=codes).sentence in text
     assert "depends on the number of answers" not in text
@@ -391,7 +391,7 @@ def test_packing_is_not_offered_for_other_rules(author: Client, survey: Survey, 
     assert "one question with a follow-up" not in words(author.post(new(survey, "yes_no"), posted))
 
 
-# --- how types look ------------------------------------------------------------------------------
+# --- how types are shown -------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -463,7 +463,7 @@ def test_a_copy_of_everything_is_a_draft_of_everything(author: Client, everythin
     assert [q.type for q in copied.questions.all()] == [q.type for q in everything.questions.all()]
 
 
-# --- a random part of the questions --------------------------------------------------------------
+# --- a random subset of the questions ------------------------------------------------------------
 
 
 def settings_of(survey: Survey, drawn: str) -> dict[str, object]:

@@ -103,7 +103,7 @@ def test_each_name_of_an_answer_means_a_different_code() -> None:
 
 
 # Rules as the parser makes them: single conditions, negations, and lists of two or more that
-# do not hold a list of their own kind.
+# contain no list of the same kind.
 def _conditions() -> st.SearchStrategy[Rule]:
     def about(question: Question) -> st.SearchStrategy[Rule]:
         codes = sorted(name_answers(question).values())
@@ -127,7 +127,7 @@ RULES = st.recursive(
 
 
 def test_items_are_written_as_one_list() -> None:
-    """As they were typed: a long list must not outgrow the field."""
+    """The list stays as it was typed, because a long one must not outgrow the field."""
     for text in ("Q{n} has 1, 2", "not (Q{n} has 1, 2)", "Q1 is yes and Q{n} has 2, 1"):
         number = 1 + next(i for i, one in enumerate(EARLIER) if one.type == T.SEVERAL)
         typed = text.format(n=number)

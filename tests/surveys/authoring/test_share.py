@@ -1,4 +1,4 @@
-"""How a survey reaches people: links, QR codes that say the right address, and the poster."""
+"""How a survey reaches people: links, QR codes with the right address, and the poster."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def owner() -> User:
 
 @pytest.fixture
 def wave(owner: User) -> Wave:
-    """A survey in English, French and Arabic, whose end is fixed and that is strong in all."""
+    """A survey in English, French and Arabic, with a fixed end and strong overall protection."""
     survey = make_survey(owner=owner, introduction="We ask everybody.", closes_at=CLOSES, flips=40)
     for language, mark in (("fr", "fr"), ("ar", "ع")):
         texts = list_texts(describe(survey=survey, wave_number=1))
@@ -73,7 +73,7 @@ def modules_of(link: str) -> list[list[int]]:
 
 
 def read_png(content: bytes) -> list[list[int]]:
-    """One value for each module, without the quiet zone; 1 is dark."""
+    """Return one value for each module, without the quiet zone; 1 is dark."""
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
     width, height, depth, colour = struct.unpack(">IIBB", content[16:26])
     assert (depth, colour) == (1, 0)
@@ -270,7 +270,7 @@ def test_the_poster_does_not_promise_to_scramble_groups(author: Client, owner: U
         (2, {"flips": 40}, True),
         (1, {"flips": 5}, False),
         (2, {"flips": 25}, False),  # each is strong, both together are light
-        (2, {"flips": 40, "coins": True}, False),  # so they are with coins
+        (2, {"flips": 40, "coins": True}, False),  # together they are light with coins
     ],
 )
 def test_the_poster_makes_no_promise_about_one_person_if_protection_is_light(

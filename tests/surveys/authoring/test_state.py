@@ -1,4 +1,4 @@
-"""In which state a survey is, as its author reads it: of browsers, and of those who toss coins."""
+"""The state of a survey as its author reads it, for browsers and for coins."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def at(name: str, survey: Survey, *more: str) -> str:
 
 
 def fields(words: dict[str, str]) -> dict[str, str]:
-    """What the form would send."""
+    """Return what the form would send."""
     return {field_name(text): translated for text, translated in words.items()}
 
 
@@ -99,7 +99,7 @@ def test_a_language_is_added_translated_and_complete(author: Client, survey: Sur
     page = author.get(at("languages", survey)).text
     assert "English" in page
     assert at("settings", survey) in page
-    assert 'value="en"' not in page  # its own language is none to add
+    assert 'value="en"' not in page  # the survey's own language cannot be added
     answer = author.post(at("languages", survey), {"language": "fr"})
     assert answer["Location"] == at("translation", survey, "fr")
     page = author.get(at("languages", survey)).text
@@ -229,7 +229,7 @@ def test_a_translation_that_is_too_long_is_refused_and_kept(author: Client, surv
         (("unit",), 40, False),
         (("low_label",), 100, False),
         (("closing_message",), 1000, True),
-        (("text", "high_label"), 100, False),  # in both places the same words stand
+        (("text", "high_label"), 100, False),  # the same words appear in both places
     ],
 )
 def test_a_translation_may_be_as_long_as_its_text_may_be(
@@ -257,7 +257,7 @@ def test_a_text_changed_in_another_tab_does_not_get_the_old_words(
     answer = author.post(at("translation", survey, "fr"), sent)
     assert answer.status_code == 422
     assert "The survey has changed" in answer.text
-    assert answer.text.count("Avez-vous déjà conduit") == 1  # to copy, in no field
+    assert answer.text.count("Avez-vous déjà conduit") == 1  # shown for copying, but in no field
     assert "Have you ever flown?" in answer.text
     assert QUESTIONS[0] not in french(survey)
     sent = fields({**FRENCH, "Have you ever flown?": "Avez-vous volé ?"})
@@ -289,7 +289,7 @@ def test_words_for_deleted_texts_are_kept_until_the_author_saves(
     assert QUESTIONS[1] in french(survey)
     author.post(at("translation", survey, "fr"), {})
     assert QUESTIONS[1] not in french(survey)
-    assert french(survey)["By bus"] == "En bus"  # what was not sent keeps its words
+    assert french(survey)["By bus"] == "En bus"  # a text that was not sent keeps its translation
 
 
 def test_a_language_removed_in_another_tab_does_not_lose_what_is_sent(
@@ -431,7 +431,7 @@ def test_the_summary_names_every_language(survey: Survey) -> None:
     assert summary == "English; German: 7 texts missing; French: complete"
 
 
-# --- whose --------------------------------------------------------------------------------------
+# --- strangers ----------------------------------------------------------------------------------
 
 
 def test_strangers_find_nothing(client: Client, survey: Survey) -> None:

@@ -356,7 +356,7 @@ def test_a_closed_survey_says_how_it_ended(
     assert words in author.get(at("edit", wave.survey)).text
 
 
-# --- what does not fit --------------------------------------------------------------------------
+# --- invalid input ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -451,7 +451,7 @@ QUESTION_FORMS = ("question_edit", "question_move", "question_delete")
 
 
 def all_requests(client: Client, survey: Survey) -> dict[str, int]:
-    """The status of every page and every form of a survey, by name."""
+    """Return the status of every page and every form of a survey, by name."""
     pk = first_question(survey).pk
     got = {f"GET {name}": client.get(at(name, survey)).status_code for name in PAGES}
     got |= {f"POST {name}": client.post(at(name, survey)).status_code for name in FORMS}

@@ -1,4 +1,4 @@
-"""The wave of those who toss two coins: its manifest, its cost, its opening and its end."""
+"""The wave for people who toss two coins: its manifest, its cost, its opening and its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of branching: their logic against plain Python and against trying everything."""
+"""Branching rules: their logic, compared with plain Python and with trying everything."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ANSWERS = st.fixed_dictionaries(
 
 
 def as_python(rule: Rule) -> str:
-    """The rule as an expression of another language, to be read by another evaluator."""
+    """Write the rule as a Python expression, for an independent evaluator."""
     if "all" in rule:
         return f"({' and '.join(map(as_python, rule['all']))})"
     if "any" in rule:
@@ -92,7 +92,7 @@ def test_an_unknown_name_is_not_renamed_silently() -> None:
 
 
 def every_answer(questions: Sequence[Asked]) -> Iterator[dict[str, int | None]]:
-    """All that people can answer, written without any shortcut."""
+    """Yield everything that people can answer, without any shortcut."""
     if not questions:
         yield {}
         return
@@ -111,7 +111,7 @@ def every_answer(questions: Sequence[Asked]) -> Iterator[dict[str, int | None]]:
 
 @st.composite
 def drafts(draw: st.DrawFn) -> list[Asked]:
-    """Four questions, the fourth a "select several", with rules that look back."""
+    """Four questions, the fourth a "select several", with rules over earlier questions."""
     symbols = ({"a": 2}, {"b": 3}, {"c": 4}, {"d_1": 2, "d_2": 2, "d_3": 2})
     before: tuple[tuple[str, ...], ...] = ((), ("a",), ("a", "b"), ("a", "b", "c"))
     return [
@@ -151,7 +151,7 @@ def test_a_rule_over_everything_is_settled_quickly() -> None:
 def test_a_rule_that_takes_too_long_to_check_is_given_up() -> None:
     earlier = [Asked(name=f"q{n}", symbols={f"q{n}": 2}) for n in range(30)]
     last = [{"name": "q29", "is": [code]} for code in (0, 1)]
-    # Until the last answer is known nothing is settled, and then it never holds.
+    # Nothing is settled until the last answer is known, and then the rule never holds.
     parts = [{"any": [{"name": f"q{n}", "is": [1]}, last[1]]} for n in range(29)]
     with pytest.raises(TooComplex):
         outcomes({"all": [*parts, *last]}, earlier=earlier)

@@ -108,7 +108,7 @@ def test_refusals_make_results_less_precise() -> None:
     assert watched.margin > 2 * plan.margin
     assert watched.people_needed == watched.people_watched == 12_704
     assert "valid while you watch" in describe_assumption(watched)
-    # What is not worked out with refusals is not shown as if nobody refused.
+    # Results that ignore refusals are not shown.
     assert watched.people_per_group is None
     assert Plan(given=PlanInput(refusal=True, questions=3)).budgets == []
     assert plan.design_effect > Plan(given=PlanInput()).design_effect
@@ -121,7 +121,7 @@ def test_a_rule_makes_results_less_precise() -> None:
     assert wide / Z_95 == pytest.approx(
         nested_follow_up_standard_error(share=0.2, asked=0.3, people=2000, mechanism=plan.mechanism)
     )
-    # Everybody is asked, but a code says so: as dear as a refusal that nobody makes.
+    # Everyone is asked, but there is a code for "not asked": it costs as much as an unused refusal.
     everybody = Plan(given=PlanInput(rule=True, asked=1.0)).people_at_end
     assert everybody == Plan(given=PlanInput(refusal=True, refusing=0)).people_at_end
     both = Plan(given=PlanInput(rule=True, asked=0.3, refusal=True))

@@ -1,4 +1,4 @@
-"""What questions cost: against the figures of the statistics, and against drawn reports."""
+"""What questions cost, compared with the reference statistics and with drawn reports."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_the_tokens_of_a_module_are_the_module(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_another_lexer_finds_the_same_code_with_and_without_comments(name: str) -> None:
-    """Pygments knows the language apart from us; only white space may differ."""
+    """Pygments parses the language independently of us; only white space may differ."""
     source = (FOLDER / name).read_text()
 
     def read(text: str) -> str:
@@ -175,7 +175,7 @@ def test_no_token_is_lost_or_added_and_no_lines_are_joined(parts: list[tuple[str
     assert not any("/" in gap for gap in gaps)
 
     def places(text: str) -> list[bool]:
-        """Whether a line ends before each token but the first."""
+        """Return whether a line ends before each token except the first."""
         ends, found = False, []
         for token in split_tokens(text):
             if token.kind == Kind.GAP:
@@ -226,7 +226,7 @@ def test_a_module_that_stays_separate_is_imported_once() -> None:
 @pytest.mark.parametrize(
     ("page", "other"),
     [
-        # It would mean another thing in one file.
+        # It would mean something else in one file.
         (f"{USE_A}const b = a;\n", f"const b = 2;\n{A}"),
         (f"{USE_A}console.log(b, a);\n", f"const b = 2;\n{A}"),
         (f"{USE_A}const f = (b) => b + a;\n", f"const b = 2;\n{A}"),
@@ -239,7 +239,7 @@ def test_a_module_that_stays_separate_is_imported_once() -> None:
         (f"{USE_A}(a);\n", A),
         (f"{USE_A}[a].flat();\n", A),
         (f"{USE_A}f(a);\n", "export const a = 1\n"),
-        # It imports or exports in another way.
+        # It imports or exports in an unsupported way.
         ('import a from "./a.js";\nf(a);\n', A),
         ('import * as a from "./a.js";\nf(a);\n', A),
         ('import { a as b } from "./a.js";\nf(b);\n', A),
@@ -252,7 +252,7 @@ def test_a_module_that_stays_separate_is_imported_once() -> None:
         (f"{USE_A}f(import.meta, a);\n", A),
         (f"{USE_A}f(a);\n", "const a = 1;\nexport { a };\n"),
         (f"{USE_A}f(a);\n", f"{A}export default a;\n"),
-        # It declares what is not followed here, or keeps a state.
+        # It declares names in a way that is not tracked here, or keeps state.
         (f"{USE_A}f(a);\n", "export let a = 1;\n"),
         (f"{USE_A}f(a);\n", "var b = 2;\nexport const a = 1;\n"),
         (f"{USE_A}f(a);\n", "if (c) {\n  var b = 2;\n}\nexport const a = 1;\n"),
@@ -287,7 +287,7 @@ def test_equal_sources_give_equal_bytes() -> None:
 
 
 def read_statements(source: str) -> list[str]:
-    """The code of a module, without lines of import and the word export."""
+    """Read the code of a module, without import lines and the word export."""
     texts = [text for _, text in kinds(source)]
     while texts and texts[0] == "import":
         texts = texts[texts.index(";") + 1 :]

@@ -75,7 +75,7 @@ def test_odds_strength_and_rows_follow_the_flips(flips: int, word: str, see: str
 def test_the_label_computes_its_counts_from_the_threshold_in_every_language(
     k: int, flips: int, language: str
 ) -> None:
-    """DESIGN's T = ⌊2³²(100−F)/(100−F+F(k−1))⌋, and what is left of it for each other code."""
+    """DESIGN's T = ⌊2³²(100−F)/(100−F+F(k−1))⌋, and the rest divided among the other codes."""
     options = YES_NO if k == 2 else tuple(Option(code=i, text=f"Row {i}") for i in range(k))
     asked = question(flips=flips, options=options)
     threshold = 2**32 * (100 - flips) // (100 - flips + flips * (k - 1))
@@ -196,10 +196,10 @@ def rendered_labels() -> Iterator[str]:
 
 
 def module_strings() -> Iterator[str]:
-    """Every string and template in the modules that has a space: what people may read."""
+    """Yield every string and template with a space in the modules: people may read these."""
     for path in sorted(FOLDER.rglob("*.js")):
         code = re.sub(r"/\*.*?\*/|(?<!:)//[^\n]*", "", path.read_text(), flags=re.DOTALL)
-        code = re.sub(r"new RangeError\([^;]*\);", "", code)  # for developers' eyes
+        code = re.sub(r"new RangeError\([^;]*\);", "", code)  # only developers read these
         for text in re.findall(r'"([^"\n]*)"|`([^`]*)`', code):
             words = re.sub(r"\$\{[^}]*\}", "it", "".join(text))
             if " " in words:

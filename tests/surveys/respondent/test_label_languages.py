@@ -1,4 +1,4 @@
-"""The privacy label in every language: nothing stays English, and nouns agree with numbers."""
+"""The privacy label in every language: nothing stays in English, and nouns agree with numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from surveys.respondent.label.parts import PrivacyLabel
 from tests.support.factories import FOLLOW_UP, YES_NO
 from tests.support.label import RULE, make, survey
 
-# What other languages rightly spell as English does, and the numbers that quote a question.
+# Words that are rightly the same in English and another language, and the numbers of questions.
 SAME = {"es": r"No\.", "fr": r"(\d+ q|Q)uestions?( \d+)?"}
 QUOTED = r"[\d“”, ]+"
 OTHERS = [language for language, _ in settings.LANGUAGES if language != "en"]

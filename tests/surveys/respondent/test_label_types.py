@@ -1,4 +1,4 @@
-"""The privacy label over all types of question: every sentence from the real k and T."""
+"""The privacy label for all types of question: every sentence uses the real k and T."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ def test_the_label_explains_rules_and_what_they_cost_the_parent() -> None:
     )
     assert told in described.process
     first, second = described.rows[2].odds
-    # Pages bear no numbers here, so the label uses words.
+    # Pages have no numbers here, so the label uses words.
     assert first.scope == "“Have you ever driven after drinking…”"
     assert second.scope == "“Alone?”"
-    # Both codes tell about the first: 100 / (1 + 3²) = 10 of 100.
+    # Both codes reveal something about the first: 100 / (1 + 3²) = 10 of 100.
     assert "The codes of later questions tell about this answer too." in first.sentence
     assert (first.strength, second.strength) == ("light", "strong")
     assert described.rows[0].answers[0] == "Not directly."
@@ -147,7 +147,7 @@ def test_the_sentence_on_all_answers_counts_codes_and_uses_the_real_total() -> N
     # 100 / (1 + 1.5²) = 30.8 of 100: two of three rows can differ.
     limited = label(make("several", flips=40, limit=1))
     assert limited.together[1] == "Taken together, the protection is strong."
-    # What is not scrambled is no code that hides anything.
+    # An answer that is not scrambled does not count as a code.
     assert label(make("yes_no"), make("declared")).together == ()
 
 

@@ -1,4 +1,4 @@
-"""Translations: whole, faithful in their placeholders, and with no word that we do not use."""
+"""Translations are complete, keep their placeholders and contain no forbidden words."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from scripts.translations.catalogs import (
 from scripts.translations.checks import find_problems
 from tests.support.label import FORBIDDEN as ENGLISH
 
-# What tests/surveys/respondent/test_label.py forbids in English, and why it does: people take these
-# words for a threat, a trick or a formula.
+# What tests/surveys/respondent/test_label.py forbids in English, for the same reason: people take
+# these words for a threat, a trick or a formula.
 FORBIDDEN = {
     "es": r"anónim|\bm[ie]+nt(?:ir|e|es|ira|iras|iendo|ió)\b|respuestas? falsas?|\bfals[oa]s?\b"
     r"|\bruidos?\b|épsilon|ε",
@@ -97,7 +97,7 @@ def test_innocent_words_are_not_forbidden(locale: str, text: str) -> None:
 
 @pytest.mark.parametrize("language", [name for name, _ in settings.LANGUAGES if name != "en"])
 def test_our_words_take_precedence_over_those_of_django_and_its_apps(language: str) -> None:
-    """Both may translate "Yes"; what people read is what was checked."""
+    """Both may translate "Yes", but people must read the translation that was checked."""
     catalog = read_catalog(to_locale(language))
     with override(language):
         for message in catalog:
@@ -134,7 +134,7 @@ def change(
 
 
 def translate(source: str, translation: str) -> Callable[[str], str]:
-    """Replace the translation of a message, its forms too."""
+    """Replace the translation of a message, including its plural forms."""
 
     def alter(text: str) -> str:
         start = re.escape(f'msgid "{source}"\n') + r'(?:msgid_plural ".*"\n)?msgstr(?:\[0\])? '

@@ -1,4 +1,4 @@
-"""What an expert's comparison of a server with this release finds, and that it can find."""
+"""What an expert finds by comparing a server with this release."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OUR_POLICY = POLICY["Content-Security-Policy"]
 
 
 def find_path(where: str) -> str:
-    """The address of a file by its name; the ending of any other address stays as it is."""
+    """Return the address of a file by its name; the end of any other address stays as it is."""
     return client_files()[where].url if where in client_files() else where
 
 
@@ -40,7 +40,7 @@ def as_it_is(path: str, response: httpx.Response) -> httpx.Response:
 
 
 def server(change: Change = as_it_is) -> httpx.MockTransport:
-    """This release behind its table of headers; `change` is what a malicious host does to it."""
+    """Serve this release with its headers; `change` is what a malicious host does to a reply."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         path = str(request.url.raw_path, "ascii")
@@ -50,7 +50,7 @@ def server(change: Change = as_it_is) -> httpx.MockTransport:
         sent = change(
             path, httpx.Response(found.status_code, headers=headers, content=found.content)
         )
-        # Not yet read, as from a network.
+        # The body has not been read yet, as with a network.
         stream = httpx.ByteStream(sent.content)
         return httpx.Response(sent.status_code, headers=sent.headers, stream=stream)
 
@@ -126,7 +126,7 @@ def test_whatever_a_host_changes_is_found(where: str, old: bytes, new: bytes, fo
     ("path", "header", "value"),
     [
         ("", "Content-Security-Policy", OUR_POLICY.replace("connect-src 'self'", "connect-src *")),
-        # Browsers take the first of two.
+        # Browsers obey the first of two.
         ("", "Content-Security-Policy", f"script-src * 'unsafe-inline'; {OUR_POLICY}"),
         ("", "Content-Security-Policy", f"{OUR_POLICY}; script-src-elem *"),
         ("", "Content-Security-Policy", OUR_POLICY.replace("style-src 'self'", "style-src *")),
@@ -426,7 +426,7 @@ def test_a_manifest_that_names_something_impossible_is_refused(key: str) -> None
 
 
 def send_instead(content: bytes) -> Change:
-    """Of the manifest."""
+    """Replace the manifest."""
 
     def change(path: str, response: httpx.Response) -> httpx.Response:
         if not path.startswith("/m/"):

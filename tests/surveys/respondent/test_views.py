@@ -1,4 +1,4 @@
-"""The respondent's page as served: what is in it, how it travels, and when it is not there."""
+"""The respondent's page as served: what it contains, how it is sent, and when there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a visit weighs in each of the six languages, as it travels."""
+"""How many bytes a visit sends over the network in each of the six languages."""
 
 from __future__ import annotations
 
