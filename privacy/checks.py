@@ -27,7 +27,7 @@ _CLOSE = 1e-9  # to a sum of one
 def check_whole(
     name: str, value: int, *, at_least: int | None = None, at_most: int | None = None
 ) -> int:
-    """Refuse what is not a whole number in a range; numpy's integers are whole numbers too."""
+    """Refuse anything but a whole number in a range; numpy's integers are whole numbers too."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ValueError(f"{name} must be a whole number, got {value!r}")
     number = int(value)
@@ -76,28 +76,28 @@ def check_successes(
 
 
 def check_number(name: str, value: float) -> float:
-    """Refuse what is not a finite number."""
+    """Refuse anything but a finite number."""
     if not _is_number(value) or not isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {value!r}")
     return float(value)
 
 
 def check_positive(name: str, value: float) -> float:
-    """Refuse what is not positive and finite, such as an epsilon of 0."""
+    """Refuse anything but a positive, finite number; an epsilon of 0 is refused."""
     if not _is_number(value) or not 0 < value < inf:
         raise ValueError(f"{name} must be positive and finite, got {value!r}")
     return float(value)
 
 
 def check_not_negative(name: str, value: float) -> float:
-    """Refuse what is negative or not finite."""
+    """Refuse a number that is negative or not finite."""
     if not _is_number(value) or not 0 <= value < inf:
         raise ValueError(f"{name} must be at least 0 and finite, got {value!r}")
     return float(value)
 
 
 def check_share(name: str, value: float, *, ends: Ends = "[]") -> float:
-    """Refuse what is not a fraction; a round bracket in `ends` leaves that end out."""
+    """Refuse anything but a fraction; a round bracket in `ends` leaves that end out."""
     if not _is_number(value) or not (
         0 <= value <= 1 and (value > 0 or ends[0] == "[") and (value < 1 or ends[1] == "]")
     ):
@@ -106,7 +106,7 @@ def check_share(name: str, value: float, *, ends: Ends = "[]") -> float:
 
 
 def check_level(level: float) -> float:
-    """Refuse a confidence level outside of (0, 1)."""
+    """Refuse a confidence level outside (0, 1)."""
     return check_share("level", level, ends="()")
 
 
@@ -138,7 +138,7 @@ def check_distribution(name: str, values: ArrayLike, *, symbols: int) -> Floats:
     shares = _as_array(name, values)
     if shares.shape != (symbols,):
         raise ValueError(f"{name} must have {symbols} entries, got {values!r}")
-    # The sum of what is not a number is none either.
+    # A sum that includes NaN is NaN.
     if not _is_numeric(shares) or not (shares >= 0).all() or not abs(shares.sum() - 1) < _CLOSE:
         raise ValueError(f"{name} must lie in [0, 1] and sum to one, got {values!r}")
     return shares.astype(np.float64, copy=False)
@@ -182,7 +182,7 @@ def check_epsilons(argument: str, values: Sequence[float]) -> None:
 
 
 def check_integer(name: str, value: object) -> None:
-    """Refuse with a TypeError what is not a plain integer."""
+    """Refuse anything but a plain integer with a TypeError."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} must be an integer, got {value!r}")
 

@@ -1,7 +1,7 @@
 """The normal quantile of 95 % intervals, and distributions that scipy.stats provides.
 
-scipy.stats is imported when it is first used: that takes longer than importing all other packages
-together, and only plans, exact power and shuffling need it.
+scipy.stats is imported when it is first used, because importing it takes longer than importing all
+other packages together, and only plans, exact power and shuffling need it.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def compare_groups(
     Returns
     -------
     GroupDifference
-        First share less second.
+        First share minus second.
 
     Raises
     ------
@@ -79,11 +79,11 @@ def compare_groups(
 
     Notes
     -----
-    Same channel: Newcombe's hybrid of two Wilson intervals for the difference of the reported
-    shares, over d. Least coverage of 95 % intervals at n = 50 in each group, over all pairs of
-    shares on a grid of .02: .939 at two coins, .902 at epsilon = 4. Unlike channels: differences
-    that a likelihood-ratio test does not reject, with the second share as nuisance. For one look
-    at data whose amount was fixed beforehand.
+    With the same channel: Newcombe's hybrid of two Wilson intervals for the difference of the
+    reported shares, over d. The lowest coverage of 95 % intervals at n = 50 in each group, over all
+    pairs of shares on a grid of .02, is .939 with two coins and .902 at epsilon = 4. With different
+    channels: the differences that a likelihood-ratio test does not reject, with the second share as
+    a nuisance parameter. Valid for one look at the data, with the amount of data fixed in advance.
 
     References
     ----------
@@ -300,7 +300,7 @@ def _wilson(group: _Group, level: float) -> tuple[float, float]:
 
 
 def _profile(first: _Group, second: _Group, level: float) -> tuple[float, float, float]:
-    """Ends of the interval, and the likelihood-ratio statistic of no difference."""
+    """Ends of the interval, and the likelihood-ratio statistic for no difference."""
     most = first.log_likelihood(first.closest) + second.log_likelihood(second.closest)
 
     def statistic(difference: float) -> float:
@@ -325,7 +325,7 @@ def _profile(first: _Group, second: _Group, level: float) -> tuple[float, float,
 def _test_same_channel(first: _Group, second: _Group) -> SignificanceTest:
     counts = [[group.successes, group.total - group.successes] for group in (first, second)]
     if not any(row[0] for row in counts) or not any(row[1] for row in counts):
-        # All reports show the same: no evidence against equal shares.
+        # All reports show the same code: no evidence against equal shares.
         return NO_VARIATION
     return homogeneity_test(counts=counts)
 

@@ -1,7 +1,7 @@
 """Logistic regression in which the outcome and all predictors are randomized answers.
 
-Treating reported predictors as if they were true biases every coefficient towards nothing.
-Here the true answers are latent: the likelihood is that of the whole table of reports.
+Treating reported predictors as if they were true biases every coefficient towards zero. Here the
+true answers are latent: the likelihood is that of the whole table of reports.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class LatentLogisticFit:
     total : int
         Reports n.
     answered_share : float
-        Estimated share of people who answered the outcome and all predictors: the model is
-        about them.
+        Estimated share of people who answered the outcome and all predictors: the model describes
+        them.
     cells : int
         Latent cells of the table.
     contradiction : bool
@@ -85,8 +85,8 @@ def fit_latent_logistic(
     variables : sequence of Variable
         Outcome and predictors. The outcome has two answers, 1 being the event.
     design : array_like of float, shape (cells of answered predictors, p), optional
-        One row for each combination of the predictors' answers, in C order. By default an
-        intercept and one indicator for each answer of each predictor but its first.
+        One row for each combination of the predictors' answers, in C order. By default an intercept
+        and one indicator for each answer of each predictor except its first.
     names : sequence of str, optional
         Names of the columns of the design; by default "intercept", "x1=1", ...
     level : float, optional
@@ -95,27 +95,27 @@ def fit_latent_logistic(
     Returns
     -------
     LatentLogisticFit
-        About the people who answered all of the questions.
+        Describes the people who answered all of the questions.
 
     Raises
     ------
     ValueError
-        If the table does not fit the variables, the outcome has not two answers, there is no
-        predictor, the design does not fit or has dependent columns, names do not fit, or there
-        are more than 1,024 latent cells.
+        If the table does not fit the variables, the outcome does not have two answers, there is no
+        predictor, the design does not fit or has dependent columns, names do not fit, or there are
+        more than 1,024 latent cells.
     SeparationError
         If a coefficient grows without bound (a ValueError): some combination of predictors
         seems to have nobody, or everybody, with the event.
     NotSettledError
-        If the search does not settle.
+        If the search does not converge.
 
     Notes
     -----
-    The distribution of the predictors is free and estimated jointly, as are the shares of all
-    combinations with a refusal; so nothing is assumed about who refuses. EM over the latent
-    cells, then Newton steps; standard errors from the full observed information over the cells
-    that are not at 0. Simulated coverage with 3, 5 and 7 yes/no predictors is in docs/methods.md.
-    For one look at data whose amount was fixed beforehand.
+    The distribution of the predictors is unrestricted and estimated jointly, as are the shares of
+    all combinations with a refusal; so nothing is assumed about who refuses. Uses EM over the
+    latent cells, then Newton steps. Standard errors come from the full observed information over
+    the cells that are not at 0. Simulated coverage with 3, 5 and 7 yes/no predictors is in
+    docs/methods.md. Valid for one look at the data, with the amount of data fixed in advance.
 
     References
     ----------
@@ -190,7 +190,7 @@ def _check_outcome(variables: Sequence[Variable]) -> None:
 
 
 def _build_design(variables: Sequence[Variable]) -> Floats:
-    """An intercept, and one indicator for each answer of each predictor but its first."""
+    """An intercept, and one indicator for each answer of each predictor except its first."""
     shape = tuple(variable.answered for variable in variables[1:])
     levels = np.indices(shape).reshape(len(shape), -1)
     columns = [np.ones(levels.shape[1])]

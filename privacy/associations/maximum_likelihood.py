@@ -16,8 +16,8 @@ _MAX_ROUNDS = 20_000
 _NEWTON_EVERY = 50
 _TINY = 1e-18
 _SUM_WEIGHT = 1e3
-_GAP = 1e-10  # of the log-likelihood, to its maximum
-_ROUNDING = 1e-14  # of its gradient, relative
+_GAP = 1e-10  # distance of the log-likelihood from its maximum
+_ROUNDING = 1e-14  # relative, of its gradient
 _LAST_BITS = 1e-11
 
 
@@ -40,7 +40,7 @@ class SeparationError(ValueError):
 
 
 def check_table(*, counts: NDArray[np.int64], channel: Floats) -> None:
-    """Refuse flat counts without a report, and a channel that does not lead to their cells."""
+    """Refuse flat counts without a report, and a channel that does not match their cells."""
     check_whole_counts("counts", counts)
     if counts.ndim != 1 or not counts.any():
         raise ValueError(f"counts must be flat and hold at least one report, got {counts!r}")
@@ -94,15 +94,15 @@ def maximize_likelihood(
         If a count is negative or not whole, there is no report, the channel does not fit the
         counts, or tolerance is not positive.
     NotSettledError
-        If EM does not settle.
+        If EM does not converge.
 
     Notes
     -----
     p <- p * channel' (l / (channel p)), accelerated by extrapolation where that raises the
-    likelihood. Free shares are done when the log-likelihood is within 1e-10 of its maximum:
-    by concavity it cannot exceed its value by more than n (max(channel' (l / (channel p))) -
-    1). Shares under a model are done when none moves by more than `tolerance`
-    in a round, which says less the slower EM is: polish what must be exact.
+    likelihood. Free shares have converged when the log-likelihood is within 1e-10 of its maximum:
+    by concavity it cannot exceed its value by more than n (max(channel' (l / (channel p))) - 1).
+    Shares under a model have converged when none moves by more than `tolerance` in a round. The
+    slower EM is, the less this guarantees: refine the result where it must be exact.
 
     References
     ----------
@@ -139,7 +139,7 @@ def maximize_likelihood(
             break
         shares = climb.extrapolate(shares, once, twice)
     else:
-        raise NotSettledError(f"EM must settle within {_MAX_ROUNDS} rounds and did not")
+        raise NotSettledError(f"EM did not converge within {_MAX_ROUNDS} rounds")
     return shares, log_likelihood_of(counts=counts, channel=channel, shares=shares)
 
 
@@ -165,7 +165,7 @@ class _Climb:
 
     def settled(self, shares: Floats, moved: Floats, *, gap: float, tolerance: float) -> bool:
         if self.project is None:
-            # By concavity no shares are likelier by more than this.
+            # By concavity, no shares exceed this likelihood by more than this.
             return bool(self.ratios(shares).max() - 1 < gap + _ROUNDING)
         return bool(np.abs(moved).max() < tolerance)
 
@@ -186,7 +186,7 @@ class _Climb:
         return shares
 
     def extrapolate(self, first: Floats, once: Floats, twice: Floats) -> Floats:
-        """Extrapolate two EM steps if that is higher; the length is that of equation S3."""
+        """Extrapolate two EM steps if the likelihood rises; the length is that of equation S3."""
         moved, bent = once - first, twice - 2 * once + first
         bend = float(np.linalg.norm(bent))
         if bend == 0:
@@ -196,7 +196,7 @@ class _Climb:
             return twice
         # Never to 0 in one leap: EM keeps a share of 0 at 0.
         far = np.maximum(first + 2 * length * moved + length**2 * bent, twice / 100)
-        # One step more brings it back to the model and to shares that sum to one.
+        # One more step brings it back to the model and to shares that sum to one.
         settled = self.step(far / far.sum())
         return settled if self.height(settled) >= self.height(twice) else twice
 

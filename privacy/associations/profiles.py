@@ -69,8 +69,8 @@ def profile_interval(
 
     Notes
     -----
-    Valid for one look at data whose amount was fixed beforehand. For several estimands of one
-    table, or estimands that are 0 / 0 where some cells are empty, see `LikelyShares`.
+    Valid for one look at the data, with the amount of data fixed in advance. For several estimands
+    of one table, or estimands that are 0 / 0 where some cells are empty, see `LikelyShares`.
 
     References
     ----------
@@ -114,10 +114,10 @@ class LikelyShares:
 
     Notes
     -----
-    The region is convex. A estimand is made extreme over it by sequential quadratic programming,
-    in coordinates u in which the region is nearly a ball: shares = best + axes u. Estimands such
-    as a difference of ratios have several local extremes, hence many starts: mixtures of the
-    points where the parts are extreme, which convexity keeps inside.
+    The region is convex. An estimand is minimized and maximized over it by sequential quadratic
+    programming, in coordinates u in which the region is nearly a ball: shares = best + axes u.
+    Estimands such as a difference of ratios have several local extremes, so there are many starts:
+    mixtures of the points where the parts are extreme, which convexity keeps inside.
     """
 
     def __init__(

@@ -44,30 +44,30 @@ def share_among(
     variables : sequence of Variable
         The questions.
     event, among : callable
-        Say for a tuple of categories whether it is the event, and whether it is counted; the
-        event must be among what is counted.
+        Say for a tuple of categories whether it is the event, and whether it is counted. The event
+        must be one of the counted tuples.
     possible : callable, optional
         Says whether a tuple of true answers can occur: a follow-up is asked if and only if its
-        parent was answered so. Using this makes a conditional share more precise.
+        parent was answered accordingly. Using this makes a conditional share more precise.
     level : float, optional
         Confidence level, in (0, 1).
 
     Returns
     -------
     ShareAmong
-        Most likely share and profile-likelihood interval; [0, 1] where perhaps nobody is
-        counted.
+        Most likely share and profile-likelihood interval; [0, 1] where it is plausible that nobody
+        is counted.
 
     Raises
     ------
     ValueError
-        If the table does not fit, no cell is counted or possible, the event is outside of what
-        is counted, or level is out of range.
+        If the table does not fit, no cell is counted or possible, the event is outside what is
+        counted, or level is out of range.
 
     Notes
     -----
-    The likelihood of the joint table, restricted to possible cells. For one look at data whose
-    amount was fixed beforehand.
+    Uses the likelihood of the joint table, restricted to possible cells. Valid for one look at the
+    data, with the amount of data fixed in advance.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def share_among(
         parts=[happened, counted & ~happened],
     )
     low, high = 0.0, 1.0
-    # If possibly nobody is counted, the share can be anything.
+    # If it is plausible that nobody is counted, the share can be anything.
     if region.without(counted) is None:
         low, high = region.interval(estimand=estimand, limits=(0.0, 1.0))
     estimate = float(estimand(shares)) if shares[counted].sum() > NOBODY else None

@@ -1,9 +1,9 @@
-"""Tests on randomized reports, and what they keep: the level, not the power.
+"""Tests on randomized reports: they keep their level but lose power.
 
-The channel is the same for everybody and its noise independent of everything else. Equal truths
-therefore imply equal distributions of reports, and independent truths independent reports; as
-the channel is invertible, the converse holds too. Tests of these hypotheses are valid on the
-counts of reports as they are.
+The channel is the same for everybody, and its noise is independent of everything else. Equal
+distributions of true answers therefore imply equal distributions of reports, and independent true
+answers imply independent reports. Because the channel is invertible, the converse holds too. So
+tests of these hypotheses are valid on the counts of reports as they are.
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
     Returns
     -------
     SignificanceTest
-        "pearson" on the reports if every category of both is an answer, or "fisher_exact" if
-        the table is 2 x 2 and an expected count is below 5, or if all reports of one question
-        are alike, which says nothing (p = 1). Where there are refusals or
-        structural "not asked", dependence of the whole symbols is no news: then
-        "latent_likelihood_ratio", independence among those who answered both.
+        "pearson" on the reports if every category of both is an answer, or "fisher_exact" if the
+        table is 2 x 2 and an expected count is below 5, or "no_variation" (p = 1) if all reports of
+        one question are alike. Where there are refusals or structural "not asked", the symbols
+        depend on each other for trivial reasons: then "latent_likelihood_ratio" tests independence
+        among those who answered both.
 
     Raises
     ------
     ValueError
-        If the table does not fit the variables, or a question has one answer only.
+        If the table does not fit the variables, or a question has only one answer.
 
     Notes
     -----
@@ -194,8 +194,8 @@ def goodness_of_fit_test(
     Raises
     ------
     ValueError
-        If lengths differ, shares are no distribution, a count is negative or not whole, or
-        there is no report.
+        If lengths differ, shares are not a distribution, a count is negative or not whole, or there
+        is no report.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def adjust_for_multiplicity(p_values: Sequence[float]) -> list[float]:
     Returns
     -------
     list of float
-        In the same order; reject those at or below the level wanted for all together.
+        In the same order; reject those at or below the level desired for all tests together.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def _test_latent_independence(
         counts=cells,
         channel=channel,
         project=make_independent,
-        # The more reports, the more a small move of a share means for the statistic.
+        # The more reports there are, the more a small move of a share changes the statistic.
         tolerance=min(1e-8, 1e-4 / float(cells.sum())),
     )
     statistic = max(0.0, 2 * (free - bound))

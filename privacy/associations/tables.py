@@ -41,15 +41,14 @@ class Variable:
     mechanism : RandomizedResponse
         The mechanism of the question.
     categories : tuple of tuple of int
-        The codes of each category; together every code once.
+        The codes of each category; every code belongs to exactly one.
     answered : int
         How many of the categories, from the first one, are answers; the others mean refused or
         not asked.
     gate : RandomizedResponse, optional
-        Mechanism of a second symbol that says whether the question was answered: its code 0 is
-        yes, and
-        with all others the true code is 0. A report's code is then that of the gate times k
-        plus that of the question. See `gated`.
+        Mechanism of a second symbol that says whether the question was answered: its code 0 means
+        yes, and if it is any other, the question's true code is 0. A report's code is then that of
+        the gate times k plus that of the question. See `gated`.
 
     Raises
     ------
@@ -250,7 +249,8 @@ def contradicts_design(
     counts : array_like of int
         Reports in each reported cell.
     log_likelihood : float
-        The greatest that true shares in [0, 1] can give, without the multinomial coefficient.
+        The greatest log-likelihood that true shares in [0, 1] can give, without the multinomial
+        coefficient.
     level : float, optional
         In (0, 1).
 
@@ -270,7 +270,8 @@ def contradicts_design(
     -----
     The Dirichlet(1/2) mixture over the reported cells against the most likely shares: True if
     ln B(1/2 + N) - ln B(1/2) - L >= ln(1 / (1 - level)). A mixture of likelihood ratios is a
-    nonnegative martingale, so Ville's inequality bounds how often it is ever so large.
+    nonnegative martingale, so Ville's inequality bounds the probability that it ever becomes this
+    large.
 
     References
     ----------
@@ -343,7 +344,7 @@ def _invert(matrix: Floats) -> Floats:
 
 
 def kronecker(matrices: Sequence[Floats]) -> Floats:
-    """Multiply matrices in the sense of Kronecker, first one outermost."""
+    """Compute the Kronecker product of matrices, the first one outermost."""
     product: Floats = np.ones((1, 1))
     for matrix in matrices:
         product = np.asarray(np.kron(product, matrix), dtype=np.float64)

@@ -19,7 +19,7 @@ from privacy.associations.significance import SignificanceTest, independence_tes
 from privacy.associations.tables import TableEstimates, Variable, estimate_table, prepare_table
 from privacy.checks import check_level, check_whole
 
-NOBODY = 1e-9  # a share of people below this is rounding
+NOBODY = 1e-9  # a share of people below this is a rounding error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +36,8 @@ class AssociationEstimate:
     estimate : float or None
         Value at the most likely shares; None where it is not defined (0 / 0).
     low, high : float
-        Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio. The
-        whole range where possibly nobody is counted.
+        Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio. The whole
+        range where it is plausible that nobody is counted.
     level : float
         Confidence level.
     """
@@ -100,30 +100,30 @@ def associate(
     variables : sequence of two Variable
         Outcome and group.
     event : int
-        Category of the outcome whose share is compared; among the answers.
+        Category of the outcome whose share is compared; it must be an answer.
     first, second : int
-        Categories of the group that are compared; different answers.
+        Categories of the group that are compared; they must be different answers.
     level : float, optional
         Confidence level of all intervals, in (0, 1).
 
     Returns
     -------
     Association
-        Shares are among those who answered both questions: refusals and "not asked" belong to
-        no group and are no event.
+        Shares are among those who answered both questions: refusals and "not asked" belong to no
+        group and do not count as the event.
 
     Raises
     ------
     ValueError
-        If the table does not fit the variables, or event, first or second is no answer.
+        If the table does not fit the variables, or event, first or second is not an answer.
     NotSettledError
-        If a search does not settle.
+        If a search does not converge.
 
     Notes
     -----
-    Difference = p_11 / p_.1 - p_10 / p_.0, with p the true shares of the cells. Intervals are
-    profile likelihood on the joint multinomial, also where a share is at 0 and a delta method
-    would fail. They hold for one look at data whose amount was fixed beforehand; there is no
+    Difference = p_11 / p_.1 - p_10 / p_.0, with p the true shares of the cells. Intervals use the
+    profile likelihood of the joint multinomial, even where a share is at 0 and a delta method would
+    fail. They hold for one look at the data, with the amount of data fixed in advance; there is no
     sequence for them.
 
     References
@@ -219,7 +219,7 @@ class _Analysis:
         anything: bool = False,
         reaches: Sequence[float] = (),
     ) -> AssociationEstimate:
-        """Estimate one quantity; `anything` where it may be 0 / 0, `reaches` widen the interval."""
+        """Estimate one quantity: `anything` says it may be 0 / 0, `reaches` widen the interval."""
         raw, error = _delta(estimand, self.table) if raw_ok else (None, None)
         joint = self.table.joint_shares.ravel()
         with np.errstate(divide="ignore", invalid="ignore"):

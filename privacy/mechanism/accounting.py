@@ -54,7 +54,7 @@ class Entry:
 
 
 def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
-    """Add up a survey: the largest sum over any set of questions that can be drawn.
+    """Add up a survey's epsilons: the largest sum over any set of questions that can be drawn.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
 
     Notes
     -----
-    Branches not taken give no discount: a dependant reports "not asked" through its own
+    Branches not taken do not reduce the sum: a dependant reports "not asked" through its own
     mechanism. Which blocks were drawn is public, so drawing brings no amplification either.
 
     References
@@ -143,7 +143,7 @@ def statement_epsilon(entries: Sequence[Entry], name: str) -> float:
 
 
 def cumulative_epsilon(per_wave: Sequence[float]) -> float:
-    """Add up the waves one person may have answered.
+    """Add up the epsilons of the waves that one person may have answered.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def group_epsilon(epsilon: float, people: int) -> float:
 
 
 def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, frozenset[str]]]:
-    """Every entry with its parents, their parents and so on; the ledger checked."""
+    """Check the ledger, and return every entry with its parents, their parents and so on."""
     if not entries:
         raise ValueError(f"entries must hold at least one question, got {entries!r}")
     by_name: dict[str, Entry] = {}

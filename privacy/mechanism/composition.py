@@ -1,4 +1,4 @@
-"""The total privacy loss of several reports if a small probability delta of exception is allowed.
+"""The total privacy loss of several reports if an exception of small probability delta is allowed.
 
 A statement with a delta is weaker than the basic sum in `privacy.mechanism.accounting`, which is
 what surveys state.
@@ -44,7 +44,7 @@ def exact_delta(*, epsilons: Sequence[float], epsilon: float) -> float:
     Returns
     -------
     float
-        In [0, 1]; 0 from the basic sum on.
+        In [0, 1]; 0 if epsilon is at least the basic sum.
 
     Raises
     ------
@@ -59,11 +59,11 @@ def exact_delta(*, epsilons: Sequence[float], epsilon: float) -> float:
     of (1 - exp(epsilon - L))+, raised by 1e-11 of itself against rounding. Equal epsilons are
     merged into one binomial.
 
-    If the sum L has more than 2**18 combinations, each distinct epsilon's losses are first
-    moved to a grid of the basic sum / 2**17. A loss between two grid points is shared out so
-    that both total probabilities stay: the old pair is a post-processing of the new one, and
-    the result an upper bound. The excess falls with the square of the grid's width; in trials
-    with 100 different values from 0.1 to 1.1 it stayed below 1e-5 in epsilon.
+    If the sum L has more than 2**18 combinations, each distinct epsilon's losses are first moved to
+    a grid of the basic sum / 2**17. A loss between two grid points is split between them so that
+    both total probabilities stay the same: the old pair is a post-processing of the new one, so the
+    result is an upper bound. The excess falls with the square of the grid's width; in trials with
+    100 different values from 0.1 to 1.1 it stayed below 1e-5 in epsilon.
 
     References
     ----------
@@ -109,8 +109,8 @@ def exact_composition(*, epsilons: Sequence[float], delta: float) -> float:
 
     Notes
     -----
-    Bisection of `exact_delta`, whose notes say when it is exact, down to neighbouring floats;
-    the upper end is returned.
+    Bisects `exact_delta`, whose notes say when it is exact, down to neighbouring floats, and
+    returns the upper end.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def exact_composition(*, epsilons: Sequence[float], delta: float) -> float:
 
 
 def advanced_composition(*, epsilon: float, count: int, delta: float) -> float:
-    """Bound a questionnaire of equal epsilons by the advanced composition theorem.
+    """Bound the total epsilon of equal reports by the advanced composition theorem.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def advanced_composition(*, epsilon: float, count: int, delta: float) -> float:
 
     Notes
     -----
-    Worse than the basic sum from epsilon = ln 2 on; below, better only if
+    This is worse than the basic sum from epsilon = ln 2 on; below that, it is better only if
     m > 2 ln(1 / delta) / (2 - exp(epsilon))**2. `exact_composition` is never worse.
 
     References
@@ -181,7 +181,7 @@ def advanced_composition(*, epsilon: float, count: int, delta: float) -> float:
 
 
 def zcdp_composition(*, epsilons: Sequence[float], delta: float) -> float:
-    """Bound a questionnaire through zero-concentrated differential privacy.
+    """Bound the total epsilon of a questionnaire by zero-concentrated differential privacy.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def zcdp_composition(*, epsilons: Sequence[float], delta: float) -> float:
 
     Notes
     -----
-    Worse than the basic sum at the sizes of surveys.
+    This is worse than the basic sum for surveys of usual size.
 
     References
     ----------
@@ -258,8 +258,8 @@ def _losses_on_a_grid(
             np.concatenate([cells, cells + 1]) - cells.min(),
             np.concatenate([chances * (1 - upper), chances * upper]),
         )
-        # Added move by move and not by Fourier transform: positive terms only, so even the
-        # smallest probabilities keep their digits.
+        # Added move by move, not by Fourier transform: all terms are positive, so even the smallest
+        # probabilities keep their digits.
         grown = np.zeros(len(weights) + len(moves) - 1)
         for move in np.flatnonzero(moves):
             grown[move : move + len(weights)] += moves[move] * weights

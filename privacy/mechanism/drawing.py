@@ -11,7 +11,7 @@ from collections.abc import Callable
 from privacy.checks import check_integer
 
 SCALE = 2**32
-# A browser computes 2**32 times the difference exactly below this.
+# Below this, a browser computes 2**32 times the difference exactly.
 MAX_RANGE = 2**20
 
 

@@ -44,7 +44,7 @@ def poisoning_shift(
     Returns
     -------
     float
-        Expected estimate less the true share: f ((1 - c) / d - p) or -f (c / d + p).
+        Expected estimate minus the true share: f ((1 - c) / d - p) or -f (c / d + p).
 
     Raises
     ------
@@ -103,8 +103,8 @@ def robustness_band(
     Parameters
     ----------
     low, high : float
-        Ends of an interval for the share, or twice the unclipped estimate, as fractions. They
-        may leave [0, 1] as far as estimates can.
+        Ends of an interval for the share, or the unclipped estimate given as both ends, as
+        fractions. They may lie outside [0, 1] as far as estimates can.
     fake_share : float
         Share of all reports that may be fake, whatever they show, in [0, 1).
     mechanism : RandomizedResponse
@@ -137,7 +137,7 @@ def robustness_band(
     low, high = check_number("low", low), check_number("high", high)
     fake_share = check_share("fake_share", fake_share, ends="[)")
     c, d = mechanism.other_probability, mechanism.slope
-    # A count of 0 or n may come back a few last bits outside [0, 1].
+    # A count of 0 or n may come back outside [0, 1] by a few of the last bits.
     if not -1e-9 <= c + d * low <= c + d * high <= 1 + 1e-9:
         raise ValueError(
             f"low and high must be possible estimates with low <= high, got {low!r} and {high!r}"

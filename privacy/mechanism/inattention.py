@@ -20,7 +20,7 @@ class AttentionCorrection:
     Attributes
     ----------
     attention : float
-        Estimated share of attentive people, as a fraction; above 0, by chance above 1.
+        Estimated share of attentive people, as a fraction; above 0, and by chance possibly above 1.
     share : float
         Estimated true share among the attentive, as a fraction; never clipped.
     standard_error : float
@@ -47,7 +47,7 @@ def correct_for_attention(
     Parameters
     ----------
     successes, total : int
-        Reports of the question: those showing "yes", and all, at least 1.
+        Reports of the question: the number showing "yes", and the total, at least 1.
     anchor_successes, anchor_total : int
         The same for the anchor question.
     anchor_share : float
@@ -71,11 +71,11 @@ def correct_for_attention(
 
     Notes
     -----
-    Careless people are taken to send either code with probability 1/2, on both questions:
-    l = g (c + d p) + (1 - g) / 2. Hence g = (l' - 1/2) / (c + d p' - 1/2) from the anchor and p =
-    ((l - (1 - g) / 2) / g - c) / d. Standard error by the delta method; for people who answered
-    both, the covariance of the reports is (1 - g) (l - 1/2) (l' - 1/2) / g, if attentive
-    people's two truths are independent. The anchor question spends its own epsilon.
+    Careless people are assumed to send either code with probability 1/2, for both questions:
+    l = g (c + d p) + (1 - g) / 2. Hence g = (l' - 1/2) / (c + d p' - 1/2) from the anchor and
+    p = ((l - (1 - g) / 2) / g - c) / d. The standard error comes from the delta method; for people
+    who answered both, the covariance of the reports is (1 - g) (l - 1/2) (l' - 1/2) / g, if the two
+    true answers of attentive people are independent. The anchor question spends its own epsilon.
 
     References
     ----------

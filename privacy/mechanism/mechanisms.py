@@ -158,7 +158,7 @@ class RandomizedResponse:
 
     @cached_property
     def other_probability(self) -> float:
-        """c = (1 - t) / (k - 1), the probability of each particular other symbol."""
+        """c = (1 - t) / (k - 1), the probability of each other symbol."""
         return float(Fraction(SCALE - self.threshold, SCALE * (self.symbols - 1)))
 
     @cached_property

@@ -45,7 +45,7 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     Returns
     -------
     float
-        In [0, 1], an upper bound; 0 from the local epsilon on.
+        In [0, 1], an upper bound; 0 if epsilon is at least the local epsilon.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     - an observer sees whole shuffled batches and nothing else: no live updates, times,
       sequential ids or order of arrival, and no raw report. Murmur's server does see raw
       reports, so its users are promised the local epsilon alone;
-    - rows are not joined across questions: m linked reports are one randomizer of m epsilon;
+    - rows are not joined across questions: m linked reports act as one randomizer with m epsilon;
     - n counts honest people and is a published lower bound. Fakes hide no one;
     - the reports of different people are drawn independently.
 
@@ -73,7 +73,8 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     For k = 2 there is no o, and the bound is the comparison of (A + D, C - A + 1 - D) with
     (A + 1 - D, C - A + D), C ~ Bin(n - 1, 2 c), A ~ Bin(C, 1/2), D ~ Bern(t). For k > 2 the
     corresponding comparison of a and b without o is **not** a bound: o reveals whether the person
-    is in a + b. At k = 3, t = 0.6, n = 3, epsilon = 1 it gives 0.0023 where 0.0203 is true.
+    is in a + b. At k = 3, t = 0.6, n = 3, epsilon = 1 it gives 0.0023, although the true value is
+    0.0203.
 
     Numerically: s = a + b runs over a window that misses less than 3e-20, which is added. For
     k > 2 and many people, o is divided among some points of its range so that its mean is
@@ -123,9 +124,9 @@ def shuffle_epsilon(*, mechanism: RandomizedResponse, people: int, delta: float)
 
     Notes
     -----
-    **A calculation, not a claim of the product**: the conditions are those of `shuffle_delta`,
-    and where one fails the local epsilon stands. Bisection of `shuffle_delta` to 1e-10 of the
-    local epsilon; the upper end is returned. A delta below 3e-20 gives the local epsilon.
+    **A calculation, not a claim of the product**: the conditions are those of `shuffle_delta`, and
+    if one fails, only the local epsilon holds. Bisects `shuffle_delta` to 1e-10 of the local
+    epsilon, and returns the upper end. A delta below 3e-20 gives the local epsilon.
 
     Examples
     --------
@@ -176,7 +177,7 @@ def shuffle_epsilon_closed_form(
     Notes
     -----
     **A calculation, not a claim of the product**: the conditions are those of `shuffle_delta`.
-    Close to the limit the formula may exceed the local epsilon, which then stands.
+    Close to the limit the formula may exceed the local epsilon, which then holds instead.
 
     References
     ----------
@@ -276,7 +277,7 @@ def _points(*, people: int, rate: float, rows: int) -> NDArray[np.int64]:
 def _shares_at(
     points: NDArray[np.int64], *, trials: NDArray[np.int64], rate: float
 ) -> NDArray[np.float64]:
-    """Share every o ~ Bin(trials, rate) out between the points around it, keeping its mean.
+    """Divide every o ~ Bin(trials, rate) between the points around it, keeping its mean.
 
     The excess is convex in o, so a spread that keeps the mean can only raise its expectation.
     """

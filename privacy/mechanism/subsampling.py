@@ -11,14 +11,14 @@ from privacy.checks import (
 
 
 def subsampled_epsilon(*, epsilon: float, fraction: float) -> float:
-    """Compute epsilon when only a secret random part of the people is asked at all.
+    """Compute epsilon when only a secret random fraction of the people is asked.
 
     Parameters
     ----------
     epsilon : float
         Epsilon of the people who are asked, in nats, positive and finite.
     fraction : float
-        Part q of the people who are asked, in (0, 1].
+        Fraction q of all people who are asked, in (0, 1].
 
     Returns
     -------
@@ -32,7 +32,7 @@ def subsampled_epsilon(*, epsilon: float, fraction: float) -> float:
 
     Notes
     -----
-    Holds only if who was sampled stays secret, from the server too. Here the server sees who
+    This holds only if the sample stays secret, even from the server. Here the server sees who
     reports and which blocks were drawn, so the product does not claim this gain.
 
     References
@@ -51,7 +51,7 @@ def subsampled_epsilon(*, epsilon: float, fraction: float) -> float:
 
 
 def _scaled_odds(epsilon: float, *, factor: float) -> float:
-    """ln(1 + factor (exp(epsilon) - 1)), also where exp(epsilon) is too large for a float."""
+    """ln(1 + factor (exp(epsilon) - 1)), even where exp(epsilon) is too large for a float."""
     if epsilon < 700:
         return log1p(factor * expm1(epsilon))
     return epsilon + log(factor + (1 - factor) * exp(-epsilon))

@@ -37,12 +37,12 @@ def people_for_half_width_among_answerers(
     Parameters
     ----------
     share : float
-        The true share one expects among those who answer, in [0, 1].
+        The expected true share among those who answer, in [0, 1].
     outside : sequence of float
         Shares of people whose code is not an answer: those who prefer not to say, and those who
         are not asked. One or more, each in [0, 1), together below 1.
     half_width : float
-        Wanted half-width of the share among those who answer, in (0, 1).
+        Desired half-width of the share among those who answer, in (0, 1).
     mechanism : RandomizedResponse
         The question's mechanism; those outside have a symbol each, the answers two or more.
     level : float, optional
@@ -162,7 +162,7 @@ def people_for_watched_half_width_among_answerers(
     share, outside, mechanism, level
         As for `watched_half_width_among_answerers`.
     half_width : float
-        Wanted distance to the further end of the interval, in (0, 1/2).
+        Desired distance to the further end of the interval, in (0, 1/2).
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """How precisely shares will be known when many questions are asked on one budget.
 
-Every figure assumes a fixed end: a date or a number of people was settled beforehand and kept.
-Shares and standard errors are fractions, not percentage points.
+Every result assumes a fixed end: a date or a number of people was fixed beforehand and kept. Shares
+and standard errors are fractions, not percentage points.
 """
 
 from __future__ import annotations

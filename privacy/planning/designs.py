@@ -18,7 +18,7 @@ from privacy.planning.precision import one_report_spread
 
 
 def design_effect(*, share: float, mechanism: RandomizedResponse) -> float:
-    """Find how many times more people it takes than a direct question would.
+    """Find how many times as many people it takes as a direct question would.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedRespons
     Parameters
     ----------
     shares : sequence of float, length k
-        True shares one expects of the values 0, 1, ..., k - 1.
+        Expected true shares of the values 0, 1, ..., k - 1.
     mechanism : RandomizedResponse
         The mechanism that would report the value itself, as one of k symbols.
 

@@ -1,7 +1,7 @@
 """The exact power of the binomial test of one share, and how many people that takes.
 
-Every result assumes one test at a fixed end: a date or a number of people was settled beforehand
-and kept.
+Every result assumes one test at a fixed end: a date or a number of people was fixed beforehand and
+kept.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ def exact_power_one_sample(
     Parameters
     ----------
     null, alternative : float
-        The share to be refuted and the true one, in [0, 1] and different.
+        The share to be rejected and the true share, in [0, 1] and different.
     people : int
         Reports n, at least 1.
     mechanism : RandomizedResponse
         The question's mechanism.
     significance : float, optional
-        Probability of refuting the null share when it is true is at most this, in (0, 1).
+        Probability of rejecting the null share when it is true is at most this, in (0, 1).
     sides : {1, 2}, optional
         1 tests in the direction of the alternative only.
 
     Returns
     -------
     float
-        Probability of refuting the null share, summed over all counts.
+        Probability of rejecting the null share, summed over all counts.
 
     Raises
     ------
@@ -57,9 +57,9 @@ def exact_power_one_sample(
 
     Notes
     -----
-    Two-sided, each tail gets half the significance, as in the Clopper-Pearson interval.
-    Assumes one test at a fixed end; no approximation. As n grows the power rises and drops
-    like the teeth of a saw.
+    In a two-sided test, each tail gets half the significance, as in the Clopper-Pearson interval.
+    Assumes one test at a fixed end; no approximation. As n grows, the power rises and drops in a
+    sawtooth pattern.
 
     References
     ----------
@@ -91,26 +91,26 @@ def people_for_exact_power_one_sample(
     significance: float = 0.05,
     sides: Sides = 2,
 ) -> int:
-    """Find the number of people from which on the exact test always has the wanted power.
+    """Find the number of people from which on the exact test always has the desired power.
 
     Parameters
     ----------
     null, alternative : float
-        The share to be refuted and the true one, in [0, 1] and different.
+        The share to be rejected and the true share, in [0, 1] and different.
     power : float, optional
-        Wanted probability of refuting the null share, in (0, 1).
+        Desired probability of rejecting the null share, in (0, 1).
     mechanism : RandomizedResponse
         The question's mechanism.
     significance : float, optional
-        Probability of refuting the null share when it is true is at most this, in (0, 1).
+        Probability of rejecting the null share when it is true is at most this, in (0, 1).
     sides : {1, 2}, optional
         1 tests in the direction of the alternative only.
 
     Returns
     -------
     int
-        The smallest number such that `exact_power_one_sample` reaches the wanted power there
-        and for every larger number of people: some more or fewer reports do no harm.
+        The smallest number such that `exact_power_one_sample` reaches the desired power there and
+        for every larger number of people: a few more or fewer reports do no harm.
 
     Raises
     ------

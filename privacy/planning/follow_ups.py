@@ -1,7 +1,7 @@
 """How precisely shares will be known among those who are asked a follow-up question.
 
-Every figure assumes a fixed end: a date or a number of people was settled beforehand and kept.
-Shares and standard errors are fractions, not percentage points.
+Every result assumes a fixed end: a date or a number of people was fixed beforehand and kept. Shares
+and standard errors are fractions, not percentage points.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def joint_follow_up_standard_error(
     truths = ((0, 0), (1, 1), (1, 2))
     channel = np.array([np.kron(first[:, i], second[:, j]) for i, j in truths]).T
     reported = channel @ np.array([1 - asked, asked * (1 - share), asked * share])
-    # The first share is one less the other two.
+    # The first share is one minus the other two.
     slopes = channel[:, 1:] - channel[:, :1]
     information = (slopes.T / reported) @ slopes
     gradient = np.array([-share, 1 - share]) / asked
@@ -156,8 +156,8 @@ def packed_follow_up_standard_error(
     people : int
         Reports n of everybody, at least 1.
     mechanism : RandomizedResponse
-        One mechanism for the three symbols no, yes-no, yes-yes. Its epsilon is the whole
-        cost: compare at what parent and follow-up would cost together.
+        One mechanism for the three symbols no, yes-no, yes-yes. Its epsilon is the whole cost:
+        compare it at the total cost of parent and follow-up.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def packed_follow_up_standard_error(
     Raises
     ------
     ValueError
-        If a number is out of range or the mechanism has not three symbols.
+        If a number is out of range or the mechanism does not have three symbols.
 
     Notes
     -----

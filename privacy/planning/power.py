@@ -1,7 +1,7 @@
 """The power to detect a difference between shares, and how many people that takes.
 
-Every figure assumes one test at a fixed end: a date or a number of people was settled beforehand
-and kept. Shares are fractions, not percentage points.
+Every result assumes one test at a fixed end: a date or a number of people was fixed beforehand and
+kept. Shares are fractions, not percentage points.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ def power_one_sample(
     Parameters
     ----------
     null, alternative : float
-        The share to be refuted and the true one, in [0, 1] and different.
+        The share to be rejected and the true share, in [0, 1] and different.
     people : int
         Reports n, at least 1.
     mechanism : RandomizedResponse
         The question's mechanism.
     significance : float, optional
-        Probability of refuting the null share when it is true, in (0, 1).
+        Probability of rejecting the null share when it is true, in (0, 1).
     sides : {1, 2}, optional
         1 tests in the direction of the alternative only.
 
     Returns
     -------
     float
-        Probability of refuting the null share.
+        Probability of rejecting the null share.
 
     Raises
     ------
@@ -97,20 +97,20 @@ def people_for_power_one_sample(
     Parameters
     ----------
     null, alternative : float
-        The share to be refuted and the true one, in [0, 1] and different.
+        The share to be rejected and the true share, in [0, 1] and different.
     power : float, optional
-        Wanted probability of refuting the null share, in (0, 1).
+        Desired probability of rejecting the null share, in (0, 1).
     mechanism : RandomizedResponse
         The question's mechanism.
     significance : float, optional
-        Probability of refuting the null share when it is true, in (0, 1).
+        Probability of rejecting the null share when it is true, in (0, 1).
     sides : {1, 2}, optional
         1 tests in the direction of the alternative only.
 
     Returns
     -------
     int
-        The smallest number of people whose `power_one_sample` reaches the wanted power.
+        The smallest number of people whose `power_one_sample` reaches the desired power.
 
     Raises
     ------
@@ -224,7 +224,7 @@ def people_for_power_two_samples(
     first, second : float
         The true shares of the groups, in [0, 1] and different.
     power : float, optional
-        Wanted probability of finding a difference, in (0, 1).
+        Desired probability of finding a difference, in (0, 1).
     mechanism : RandomizedResponse
         The question's mechanism, the same in both groups; who is in which group is known.
     significance : float, optional
@@ -235,8 +235,7 @@ def people_for_power_two_samples(
     Returns
     -------
     int
-        The smallest number of people per group whose `power_two_samples` reaches the wanted
-        power.
+        The smallest number of people per group whose `power_two_samples` reaches the desired power.
 
     Raises
     ------
@@ -307,7 +306,7 @@ def _channel_spread(share: float, *, c: float, d: float) -> float:
 
 
 def tail_significance(significance: float, sides: Sides) -> float:
-    """Check a significance and return what each tail gets of it."""
+    """Check a significance level and return the part of it that each tail gets."""
     significance = check_share("significance", significance, ends="()")
     if isinstance(sides, bool) or sides not in (1, 2):
         raise ValueError(f"sides must be 1 or 2, got {sides!r}")

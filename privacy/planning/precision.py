@@ -1,8 +1,8 @@
 """How precisely shares will be known, and how many people that takes.
 
 Every result assumes a rule for ending the survey. "Fixed end": a date or a number of people was
-settled beforehand and kept. "Watched": researchers look at results as reports arrive and may stop
-at any time. Shares and half-widths are fractions, not percentage points.
+fixed beforehand and kept. "Watched": researchers look at results as reports arrive and may stop at
+any time. Shares and half-widths are fractions, not percentage points.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def half_width(
     Parameters
     ----------
     share : float
-        The true share one expects, in [0, 1].
+        The expected true share, in [0, 1].
     people : int
         Reports n, at least 1.
     mechanism : RandomizedResponse
@@ -50,8 +50,8 @@ def half_width(
     Notes
     -----
     Assumes a fixed end and the normal approximation, not cut to [0, 1]; the interval shown
-    afterwards is the likelihood-ratio one, nearly as long. For a watched survey see
-    `watched_half_width`.
+    afterwards is the likelihood-ratio one, which has nearly the same length. For a watched survey
+    see `watched_half_width`.
 
     References
     ----------
@@ -74,14 +74,14 @@ def half_width(
 def people_for_half_width(
     *, share: float, half_width: float, mechanism: RandomizedResponse, level: float = 0.95
 ) -> int:
-    """Find how many people must answer for a wanted precision.
+    """Find how many people must answer for a desired precision.
 
     Parameters
     ----------
     share : float
-        The true share one expects, in [0, 1].
+        The expected true share, in [0, 1].
     half_width : float
-        Wanted half-width, in (0, 1); .05 for "give or take 5 points".
+        Desired half-width, in (0, 1); .05 for "give or take 5 points".
     mechanism : RandomizedResponse
         The question's mechanism.
     level : float, optional
@@ -90,8 +90,8 @@ def people_for_half_width(
     Returns
     -------
     int
-        z**2 l (1 - l) / (d h)**2, with the exact normal quantile, rounded up: the smallest
-        number of people whose half-width is at most the wanted one.
+        z**2 l (1 - l) / (d h)**2, with the exact normal quantile, rounded up: the smallest number
+        of people whose half-width is at most the desired one.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def watched_half_width(
     Parameters
     ----------
     share : float
-        The true share one expects, in [0, 1].
+        The expected true share, in [0, 1].
     people : int
         Reports n at the look in question, at least 1.
     mechanism : RandomizedResponse
@@ -179,14 +179,14 @@ def watched_half_width(
 def people_for_watched_half_width(
     *, share: float, half_width: float, mechanism: RandomizedResponse, level: float = 0.95
 ) -> int:
-    """Find how many people must answer for a wanted precision in a watched survey.
+    """Find how many people must answer for a desired precision in a watched survey.
 
     Parameters
     ----------
     share : float
-        The true share one expects, in [0, 1].
+        The expected true share, in [0, 1].
     half_width : float
-        Wanted half-width, in (0, 1).
+        Desired half-width, in (0, 1).
     mechanism : RandomizedResponse
         The question's mechanism.
     level : float, optional
@@ -195,7 +195,7 @@ def people_for_watched_half_width(
     Returns
     -------
     int
-        The smallest number of people whose `watched_half_width` is at most the wanted one.
+        The smallest number of people whose `watched_half_width` is at most the desired one.
 
     Raises
     ------
@@ -204,8 +204,8 @@ def people_for_watched_half_width(
 
     Notes
     -----
-    Assumes the Beta(1/2, 1/2)-mixture confidence sequence; no end has to be fixed. For
-    5 points and less it takes about four times as many people as a fixed end.
+    Assumes the Beta(1/2, 1/2)-mixture confidence sequence; no end has to be fixed. For 5 points or
+    less it takes about four times as many people as a fixed end.
 
     References
     ----------

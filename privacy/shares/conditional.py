@@ -32,7 +32,7 @@ def likelihood_ratio_share(
     among: Sequence[int],
     level: float = 0.95,
 ) -> ConditionalShare:
-    """Estimate the share of a symbol among some symbols, also where few answers are swapped.
+    """Estimate the share of a symbol among some symbols, even where few answers are swapped.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def likelihood_ratio_share(
     Returns
     -------
     ConditionalShare
-        With method "likelihood_ratio_conditional". The interval may be all of [0, 1]; it is
-        never empty, so that it never reports a contradiction.
+        With method "likelihood_ratio_conditional". The interval may be all of [0, 1]; it is never
+        empty, so it never reports a contradiction.
 
     Raises
     ------
@@ -62,12 +62,12 @@ def likelihood_ratio_share(
     Notes
     -----
     The reports fall into three cells: the symbol, the other answers, the rest. With L the
-    log-likelihood of the cells and L(q) the highest one with the share q among the answers, q
-    is kept if 2 (max L - L(q)) <= the level's quantile of chi-square with one degree of freedom.
-    The likely cells are a convex set, so the shares q that are kept are an interval. Valid for
-    one look at data whose amount was fixed beforehand. Exact coverage of 95 % intervals at n =
-    200, over shares 0, .02, ..., 1 among 10 to 100 % who answer, is at least .94 up to epsilon =
-    4; where a share is near 0 or 1, or possibly nobody answered, it is about .975.
+    log-likelihood of the cells and L(q) the highest one with the share q among the answers, q is
+    kept if 2 (max L - L(q)) <= the level's quantile of chi-square with one degree of freedom. The
+    likely cells are a convex set, so the shares q that are kept are an interval. Valid for one look
+    at the data, with the amount of data fixed in advance. Exact coverage of 95 % intervals at n =
+    200, over shares 0, .02, ..., 1 among 10 to 100 % who answer, is at least .94 up to epsilon = 4;
+    where a share is near 0 or 1, or it is plausible that nobody answered, it is about .975.
 
     References
     ----------
@@ -199,8 +199,8 @@ def _top(
 ) -> float:
     """Where in [0, 1] the sum of n ln(start + slope x) is highest.
 
-    The derivative times all three cells is a quadratic that opens downwards, and positive to
-    the left of its larger root as far as the cells are.
+    The derivative times all three cells is a quadratic that opens downwards. It is positive to the
+    left of its larger root as long as the cells are.
     """
     (n, m, o), (a, b, c), (x, y, z) = counts, starts, slopes
     square = x * y * z * (n + m + o)

@@ -34,7 +34,7 @@ class ConditionalShare:
         "fieller" and "likelihood_ratio_conditional": hold once, if the end did not depend on
         the data. "dirichlet_sequence": holds at every look.
     contradiction : bool
-        True if no share in [0, 1] agrees with the reports; low = high is the nearest then.
+        True if no share in [0, 1] agrees with the reports; low = high is then the nearest share.
     """
 
     share: float | None

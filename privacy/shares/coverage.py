@@ -21,12 +21,12 @@ from privacy.checks import (
 from privacy.shares.intervals import Method, likelihood_ratio
 
 FixedEndMethod = Literal["likelihood_ratio", "clopper_pearson"]
-# The likelihood-ratio interval is taken while its least coverage falls short of the level by at
-# most this part of 1 - level: for 95 % intervals, while it is at least 93 %.
+# The likelihood-ratio interval is chosen as long as its lowest coverage falls short of the level by
+# at most this fraction of 1 - level: for 95 % intervals, as long as it is at least 93 %.
 TOLERANCE = 0.4
 _GRID = np.linspace(0.0, 1.0, 1001)
-# Coverage dips just beside the ends of intervals, by up to .008 below a grid; with more reports
-# than these by less than .004, and then it is far from the limit.
+# Right next to the ends of intervals, coverage dips by up to .008 below its values on a grid. With
+# more reports than this, it dips by less than .004 and is far from the limit.
 _MOST_ENDS = 2000
 _BESIDE = 1e-9
 _SAME = 1e-12
@@ -70,9 +70,9 @@ def exact_coverage(
     Notes
     -----
     The counts S whose interval holds p form a range, found without inverting any interval: the
-    likelihood-ratio statistic of p is convex in S (a maximum of linear functions less a linear
-    one), and a Clopper-Pearson interval holds p if neither tail of the binomial at c + d p is
-    below (1 - level) / 2. So the sum over S is a difference of two distribution functions.
+    likelihood-ratio statistic of p is convex in S (a maximum of linear functions minus a linear
+    one), and a Clopper-Pearson interval holds p if neither tail of the binomial at c + d p is below
+    (1 - level) / 2. So the sum over S is a difference of two distribution functions.
 
     References
     ----------
@@ -105,7 +105,7 @@ def exact_coverage(
 def choose_fixed_end_method(
     *, total: int, other_probability: float, slope: float, level: float
 ) -> FixedEndMethod:
-    """Choose the interval of a survey that ended as fixed: the shorter one if it covers.
+    """Choose the interval of a survey that ended as fixed: the shorter one if it covers enough.
 
     Parameters
     ----------
@@ -119,10 +119,10 @@ def choose_fixed_end_method(
     Returns
     -------
     str
-        "likelihood_ratio" if its exact coverage is at least 1 - 1.4 (1 - level) at every true
-        share 0, .001, ..., 1 and, up to 2,000 reports, on both sides of every end that an
-        interval can have: there it is least. Otherwise "clopper_pearson". It depends on nothing
-        that the reports say.
+        "likelihood_ratio" if its exact coverage is at least 1 - 1.4 (1 - level) at every true share
+        0, .001, ..., 1 and, up to 2,000 reports, on both sides of every end that an interval can
+        have, where it is lowest. Otherwise "clopper_pearson". The choice does not depend on what
+        the reports say.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def choose_fixed_end_method(
         ends = np.concatenate([every.low, every.high])
         beside = np.concatenate([ends - _BESIDE, ends + _BESIDE])
         shares = np.concatenate([_GRID, np.clip(beside, 0.0, 1.0)])
-    # With two symbols p and 1 - p are covered alike: half of them say all.
+    # With two symbols, p and 1 - p have the same coverage: half of the shares are enough.
     alike = abs(2 * other_probability + slope - 1) < _SAME
     least = exact_coverage(
         shares=shares[shares <= 0.5] if alike else shares,
@@ -175,8 +175,8 @@ def choose_method(
     total, other_probability, slope, level
         As for `choose_fixed_end_method`.
     fixed_end : bool
-        Whether the survey ended by the date or number that was frozen before it opened. If it
-        is still open, or ended otherwise, only an interval that holds at every look is honest.
+        Whether the survey ended by the date or number that was frozen before it opened. If it is
+        still open, or ended otherwise, only an interval that holds at every look is valid.
 
     Returns
     -------
@@ -232,11 +232,11 @@ def _likelihood_ratio_range(
         kept: NDArray[np.bool_] = inside & (2 * drop <= limit)
         return kept
 
-    # The statistic is 0 at S = n l: one of the two integers beside it is kept or none is.
+    # The statistic is 0 at S = n l: one of the two integers next to it is kept, or none is.
     middle = np.minimum(np.floor(total * l).astype(np.int64), total)
     middle = np.where(holds(middle), middle, np.minimum(middle + 1, total))
     none = ~holds(middle)
-    # Mostly not much further than where a normal distribution would put the ends.
+    # Usually not much further than where a normal distribution would put the ends.
     reach = np.ceil(2 * np.sqrt(limit * total * l * (1 - l)) + 10).astype(np.int64)
     low = _last(holds, start=middle, end=np.maximum(middle - reach, 0))
     low = _last(holds, start=low, end=np.where(holds(low - 1), 0, low))
@@ -275,7 +275,7 @@ def _last(
     start: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The count furthest from a held start towards the end that still holds."""
+    """The furthest count towards the end that still holds, from a start that does."""
     at_end = holds(end)
     kept, dropped = start, end
     while (np.abs(dropped - kept) > 1).any():

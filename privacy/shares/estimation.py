@@ -60,7 +60,7 @@ class MarginalEstimates:
     Attributes
     ----------
     shares, standard_errors, effective_sample_sizes : ndarray of float64
-        As in `ShareEstimates`, one for every symbol that was asked for.
+        As in `ShareEstimates`, one for every symbol that was requested.
     """
 
     shares: NDArray[np.float64]
@@ -211,7 +211,7 @@ def fit_joint_shares(
 
     Notes
     -----
-    l_j = max(c, S_j / mu), with mu making them sum to one: the lowest cells are put to their
+    l_j = max(c, S_j / mu), where mu makes them sum to one: the lowest cells are raised to their
     floor c until none falls below it; at most k rounds.
 
     Examples

@@ -44,14 +44,13 @@ def fieller_share(
 
     Notes
     -----
-    With l_i the reported shares and A the symbols in `among`, Z(q) = (l_j - c) - q sum_A (l_i -
-    c) has mean 0 at the true share q, so q is kept if Z(q)**2 <= x V(q), where x is the
-    chi-square quantile and V(q) the variance of 1{j} - q 1{A}, over n, at the most likely
-    reported shares among those that the mechanism can produce. A quadratic inequality in q;
-    where it leaves two pieces of [0, 1] the interval spans both. Significantly fewer reports in
-    A than if nobody had answered are a contradiction. Exact coverage of 95 % intervals from n =
-    200 on is at least .94 up to epsilon = ln 3, .93 at 2 and .90 at 4; `likelihood_ratio_share`
-    holds better there.
+    With l_i the reported shares and A the symbols in `among`, Z(q) = (l_j - c) - q sum_A (l_i - c)
+    has mean 0 at the true share q, so q is kept if Z(q)**2 <= x V(q), where x is the chi-square
+    quantile and V(q) the variance of 1{j} - q 1{A}, over n, at the most likely reported shares
+    among those that the mechanism can produce. This is a quadratic inequality in q; where it leaves
+    two pieces of [0, 1], the interval spans both. Significantly fewer reports in A than if nobody
+    had answered are a contradiction. Exact coverage of 95 % intervals from n = 200 on is at least
+    .94 up to epsilon = ln 3, .93 at 2 and .90 at 4; `likelihood_ratio_share` covers better there.
 
     References
     ----------
@@ -90,12 +89,13 @@ def _solve_fieller(
     if a > 0:
         root = sqrt(max(discriminant, 0.0))
         low, high = (-b - root) / (2 * a), (-b + root) / (2 * a)
-        # A negative share of people who answered would make any ratio, but none of shares.
+        # A negative share of people who answered could give any ratio, but not one of shares.
         if z_a < 0 or high < 0 or low > 1:
             return nearest, nearest, True
         return max(low, 0.0), min(high, 1.0), False
-    # The answers may be absent altogether: the kept set lies outside of the roots, or is all;
-    # with a negative estimate of who answered, signs are reversed and nothing can be concluded.
+    # It is plausible that nobody answered: the kept set lies outside the roots, or is everything.
+    # If the estimated share of answers is negative, signs are reversed and nothing can be
+    # concluded.
     if share is None or discriminant <= 0 or a == 0:
         return 0.0, 1.0, False
     root = sqrt(discriminant)

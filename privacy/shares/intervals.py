@@ -72,7 +72,7 @@ class _Data:
 
     @property
     def closest(self) -> Floats:
-        """The maximum-likelihood share in [0, 1]; 1/2 without reports, where all are alike."""
+        """The maximum-likelihood share in [0, 1]; 1/2 without reports, where all are equal."""
         reported = self.successes / np.maximum(self.total, 1)
         return np.where(self.total > 0, np.clip((reported - self.c) / self.d, 0.0, 1.0), 0.5)
 
@@ -116,12 +116,12 @@ def likelihood_ratio(
 
     Notes
     -----
-    Keeps p if 2 (L(p*) - L(p)) <= the level's quantile of chi-square with one degree of
-    freedom, L(p) = S ln l + (n - S) ln(1 - l), l = c + d p, p* the maximum over [0, 1].
-    Valid for one look at data whose amount was fixed beforehand. Approximate: least coverage
-    of a 95 % interval at two coins over true shares 0, .001, ..., 1 is .935 (n = 50) and .941
-    (n = 200); it is lower where few answers are swapped and n is small, which is what
-    `privacy.shares.coverage.choose_method` looks at.
+    Keeps p if 2 (L(p*) - L(p)) <= the level's quantile of chi-square with one degree of freedom,
+    L(p) = S ln l + (n - S) ln(1 - l), l = c + d p, p* the maximum over [0, 1]. Valid for one look
+    at the data, with the amount of data fixed in advance. Approximate: the lowest coverage of a
+    95 % interval with two coins over true shares 0, .001, ..., 1 is .935 (n = 50) and .941
+    (n = 200). It is lower where few answers are swapped and n is small, which is what
+    `privacy.shares.coverage.choose_method` checks.
 
     References
     ----------
@@ -166,7 +166,7 @@ def clopper_pearson(
     level: ArrayLike = 0.95,
     effective: bool = False,
 ) -> Intervals:
-    """Find the guaranteed interval: it covers with at least its level at every share and n.
+    """Find the guaranteed interval: its coverage is at least its level at every share and n.
 
     Parameters
     ----------
@@ -185,9 +185,9 @@ def clopper_pearson(
 
     Notes
     -----
-    Beta quantiles for l, mapped by (. - c) / d and cut to [0, 1]. Valid for one look at data
-    whose amount was fixed beforehand. Wider than the likelihood-ratio interval. The chance of
-    a contradiction under the stated mechanism is at most 1 - level.
+    Beta quantiles for l, mapped by (. - c) / d and cut to [0, 1]. Valid for one look at the data,
+    with the amount of data fixed in advance. Wider than the likelihood-ratio interval. The chance
+    of a contradiction under the stated mechanism is at most 1 - level.
 
     References
     ----------
@@ -231,7 +231,7 @@ def confidence_sequence(
     slope: ArrayLike,
     level: ArrayLike = 0.95,
 ) -> Intervals:
-    """Find the shares in [0, 1] that this look does not rule out, however often one looks.
+    """Find the shares in [0, 1] that this look does not rule out, however often you look.
 
     Parameters
     ----------
@@ -251,11 +251,10 @@ def confidence_sequence(
     Notes
     -----
     Rejects p if ln B(a + S, a + n - S) - ln B(a, a) - S ln l - (n - S) ln(1 - l) >= ln(1 / (1 -
-    level)), with a = 1/2 and l = c + d p: a beta mixture of likelihood ratios is a
-    nonnegative martingale under p, so by Ville's inequality the true share is ever rejected
-    with probability at most 1 - level, however often one looks. Depends on (S, n) only, not on
-    the order of reports. Intervals of different looks are not to be intersected. Not valid
-    with weights.
+    level)), with a = 1/2 and l = c + d p: a beta mixture of likelihood ratios is a nonnegative
+    martingale under p, so by Ville's inequality the true share is ever rejected with probability at
+    most 1 - level, however often you look. It depends on (S, n) only, not on the order of reports.
+    Do not intersect the intervals of different looks. Not valid with weights.
 
     References
     ----------
@@ -305,7 +304,7 @@ def simultaneous_level(level: float, *, shares: int) -> float:
     Parameters
     ----------
     level : float
-        Wanted for all intervals together, in (0, 1).
+        Desired for all intervals together, in (0, 1).
     shares : int
         Number of intervals shown, at least 1.
 
@@ -321,8 +320,8 @@ def simultaneous_level(level: float, *, shares: int) -> float:
 
     Notes
     -----
-    Bonferroni's inequality: holds however the intervals depend on each other and at every n,
-    for every method as far as each single interval has its level.
+    Bonferroni's inequality: holds however the intervals depend on each other and at every n, for
+    every method, provided that each single interval has its level.
 
     References
     ----------
@@ -343,9 +342,9 @@ def _search(
 ) -> tuple[Floats, Floats]:
     """Find where an excess over what is kept becomes 0, on both sides of a kept share.
 
-    The excess is `curve` times the negative log-likelihood plus a constant, so it is convex in
-    the share: from an end that is dropped Newton's steps come nearer and never cross, and what
-    is returned is the outer side, so that nothing is cut off.
+    The excess is `curve` times the negative log-likelihood plus a constant, so it is convex in the
+    share: from a rejected end, Newton's steps come nearer and never cross. The outer side is
+    returned, so that nothing is cut off.
     """
     misses = data.total - data.successes
     share = np.stack([np.zeros_like(inside), np.ones_like(inside)])

@@ -23,7 +23,7 @@ class RangeMean:
     Attributes
     ----------
     mean, standard_error : float or None
-        Unbiased and unclipped; None where apparently nobody answered.
+        Unbiased and unclipped; None where it appears that nobody answered.
     low, high : float
         Ends of the interval, within the range.
     level : float
@@ -31,7 +31,7 @@ class RangeMean:
     method : str
         For a number sent as one bit, the method of the interval for the share of ones among bits:
         as in `privacy.shares.intervals` where every report is a bit, otherwise as in
-        `ConditionalShare`. Of a scale sent as codes see `privacy.shares.scales`.
+        `ConditionalShare`. For a scale sent as codes, see `privacy.shares.scales`.
     contradiction : bool
         True if no mean in the range agrees with the reports.
     """

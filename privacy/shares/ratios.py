@@ -1,4 +1,4 @@
-"""The ratio of two shares of which one is part of the other: who chose among who answered."""
+"""The ratio of two shares, one of which is part of the other: those who chose among all answers."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def ratio_of_shares(
     Returns
     -------
     low, high : float
-        low = part_low / whole_high, high = part_high / whole_low, both cut to [0, 1]; all of
-        [0, 1] where whole_low is 0, because then possibly nobody is counted.
+        low = part_low / whole_high, high = part_high / whole_low, both cut to [0, 1]; all of [0, 1]
+        where whole_low is 0, because then it is plausible that nobody is counted.
 
     Raises
     ------
     ValueError
-        If an end is no fraction, or a low end lies above its high end.
+        If an end is not a fraction, or a low end lies above its high end.
 
     Notes
     -----
-    If both intervals hold, so does this one, however the reports of the two shares hang
-    together. So it misses with probability at most alpha by Bonferroni's inequality, and it holds
-    at every look if both intervals do. It is conservative: with normal errors s and t of part
-    and whole it is about 2.24 (s + q t) / whole long on either side, q the ratio; one that made
-    use of their dependence would be 1.96 times the error of `nested_ratio`.
+    If both intervals hold, so does this one, however the reports of the two shares depend on each
+    other. So it misses with probability at most alpha by Bonferroni's inequality, and it holds at
+    every look if both intervals do. It is conservative: with normal errors s and t of part and
+    whole, it extends about 2.24 (s + q t) / whole to either side, where q is the ratio. An interval
+    that used their dependence would extend 1.96 times the error of `nested_ratio`.
 
     References
     ----------
@@ -89,8 +89,8 @@ def nested_ratio(
     Notes
     -----
     The delta method: the variance of part - q whole, q the ratio, over whole squared. The two
-    symbols are randomized independently, so their estimates covary only as the true answers do,
-    by part (1 - whole) / n because the one contains the other; both are cut to what can be.
+    symbols are randomized independently, so their estimates covary only as the true answers do, by
+    part (1 - whole) / n because the one contains the other; both are cut to their possible range.
 
     Examples
     --------

@@ -74,16 +74,16 @@ def estimate_scale_mean(
     the share of reports with code j.
 
     Fixed end: q is kept if 2 (max L - L(q)) is at most the chi-square quantile (one degree of
-    freedom), with L(q) the highest log-likelihood of reported shares l with sum h_j (l_j - c) =
-    0, where h_j is x_j - q for answers and 0 otherwise, and the maximum over q in [0, 1]. A
-    single l_j may lie below c: the constraint is imposed on the mean only. With a constraint on
-    every l_j, chi-square with one degree of freedom would be wrong where several points are
-    empty: if everybody chooses the same end of 7 points, only 82 % of 95 % intervals would cover
-    at epsilon = ln 3, and 74 % at 4. The ends are extremes of the mean over likely shares, l_j in
-    proportion to N_j / (e - h_j), with q moved until it is the mean of its extreme shares
-    (Dinkelbach). The interval is the whole scale where possibly nobody answered, and never empty.
-    It is valid for one look at data whose amount was fixed beforehand. About 94 % or more of
-    simulated 95 % intervals at 100 to 1,000 reports cover, up to epsilon = 4.
+    freedom), with L(q) the highest log-likelihood of reported shares l with sum h_j (l_j - c) = 0,
+    where h_j is x_j - q for answers and 0 otherwise, and the maximum over q in [0, 1]. A single l_j
+    may lie below c: the constraint is imposed on the mean only. With a constraint on every l_j,
+    chi-square with one degree of freedom would be wrong where several points are empty: if
+    everybody chooses the same end of 7 points, only 82 % of 95 % intervals would cover at epsilon =
+    ln 3, and 74 % at 4. The ends are extremes of the mean over likely shares, l_j in proportion to
+    N_j / (e - h_j), with q moved until it is the mean of its extreme shares (Dinkelbach). The
+    interval is the whole scale where it is plausible that nobody answered, and it is never empty.
+    It is valid for one look at the data, with the amount of data fixed in advance. About 94 % or
+    more of simulated 95 % intervals at 100 to 1,000 reports cover, up to epsilon = 4.
 
     Watched: z is x for an answer and q for any other report, so that its expectation is m = q +
     c sum (x_j - q) at the true mean q. Then 1 - z with odds of (1 - u) / (1 - m) and z with odds
@@ -91,13 +91,13 @@ def estimate_scale_mean(
 
         W(q) = integral of product ((1 - z) (1 - u) / (1 - m) + z u / m) over Beta(1/2, 1/2) of u
 
-    is a nonnegative martingale, so that by Ville's inequality it ever reaches 1 / (1 - level)
-    with probability at most 1 - level: all q with a smaller W are kept. If everybody answers, W
-    is log-convex in q, so they are an interval; otherwise the interval spans all that are
-    found on a grid. For two points that everybody answers it is
-    `privacy.shares.intervals.confidence_sequence`. With 5 to 7 points it is 3.3 standard errors
-    long on either side at 200 reports, 3.7 at 2,000 and 4.2 at 100,000; the projection of a
-    Dirichlet mixture over all codes, which pays for every code, would be 4.3, 6 and 8.
+    is a nonnegative martingale, so that by Ville's inequality it ever reaches 1 / (1 - level) with
+    probability at most 1 - level: all q with a smaller W are kept. If everybody answers, W is
+    log-convex in q, so they are an interval; otherwise the interval spans all that are found on a
+    grid. For two points that everybody answers it is
+    `privacy.shares.intervals.confidence_sequence`. With 5 to 7 points it extends 3.3 standard
+    errors to either side at 200 reports, 3.7 at 2,000 and 4.2 at 100,000; the projection of a
+    Dirichlet mixture over all codes, which has to cover every code, would extend 4.3, 6 and 8.
 
     References
     ----------
@@ -230,7 +230,7 @@ def _check(counts: Sequence[int], mechanism: RandomizedResponse, points: Sequenc
 def _invert_likelihood_ratio(scale: _Scale, ratio: float, level: float) -> tuple[float, float]:
     allowed = float(chdtri(1, 1 - level)) / 2
     if not scale.answered.all():
-        # If possibly nobody answered, the mean can be anything.
+        # If it is plausible that nobody answered, the mean can be anything.
         fewest = _climb(scale, np.where(scale.answered, -1.0, 0.0), allowed)
         if (fewest - scale.c)[scale.answered].sum() <= 0:
             return 0.0, 1.0
@@ -265,7 +265,7 @@ def _meet(scale: _Scale, scores: Floats) -> Floats:
 
 
 def _follow(scale: _Scale, scores: Floats, excess: Callable[[Floats], float]) -> Floats:
-    """From the observed shares along the likeliest ones with ever higher scores, up to 0."""
+    """From the observed shares along the likeliest ones with increasing scores, up to 0."""
     behind = scores.max() - scores
     weights = np.maximum(scale.counts, _HARDLY)
 
@@ -276,7 +276,7 @@ def _follow(scale: _Scale, scores: Floats, excess: Callable[[Floats], float]) ->
 
     if excess(reported(_LEAST_STEP)) <= 0:
         return reported(_LEAST_STEP)
-    if excess(reported(_MOST_STEP)) >= 0:  # but for rounding they are there
+    if excess(reported(_MOST_STEP)) >= 0:  # they are there except for rounding
         return reported(_MOST_STEP)
     step = brentq(lambda step: excess(reported(step)), _LEAST_STEP, _MOST_STEP, xtol=1e-14)
     return reported(float(step))
@@ -312,7 +312,7 @@ def _invert_bets(scale: _Scale, ratio: float, level: float) -> tuple[float, floa
 
 
 def _log_wealth(scale: _Scale, mean: float) -> float:
-    """ln W: what mixed fair bets against this mean have made of 1."""
+    """ln W: what mixed fair bets against this mean have turned 1 into."""
     value = np.full(len(scale.counts), mean)
     value[scale.answered] = scale.places
     expected = mean + scale.c * float(scale.scores(mean).sum())
@@ -333,8 +333,8 @@ def _log_mean(log_values: Callable[[Floats], Floats]) -> float:
     """The logarithm of a mean over the angles of a half circle, where it has one peak.
 
     Over the angle a Beta(1/2, 1/2) is even, and the midpoint rule for what is smooth and even
-    around the circle is Gauss and Chebyshev's. The peak may be very narrow: come closer to it
-    until it fills the view.
+    around the circle is Gauss and Chebyshev's. The peak may be very narrow: zoom in until it fills
+    the range.
     """
     low, high = 0.0, pi
     while True:

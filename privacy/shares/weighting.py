@@ -82,9 +82,9 @@ def post_stratify(
     Raises
     ------
     ValueError
-        If an argument has the wrong shape, is not finite or is negative where it must not be;
-        if all weights are 0; or if a stratum has no estimate, missing or not a number. Such a
-        stratum has to be merged with another one: leaving it out would change the population.
+        If an argument has the wrong shape, is not finite or is negative where it must not be; if
+        all weights are 0; or if a stratum's estimate is missing or not a number. Such a stratum has
+        to be merged with another one: leaving it out would change the population.
 
     Notes
     -----
@@ -158,11 +158,11 @@ def weighted_share(
     Notes
     -----
     With l = sum of w_i y_i / sum of w_i, the estimate is (l - c) / d. The effective sample size m
-    is (sum of w_i)**2 / sum of w_i**2, and the standard error is sqrt(l (1 - l) / m) / d: exact
-    for weights that have nothing to do with the answers, otherwise approximate. The
-    effective counts stand in for counts in fixed-sample intervals only, which take them as
-    `effective` (`privacy.shares.intervals.likelihood_ratio`). The confidence sequence rests on a
-    martingale of equally weighted reports and does not hold with weights.
+    is (sum of w_i)**2 / sum of w_i**2, and the standard error is sqrt(l (1 - l) / m) / d: exact for
+    weights that are unrelated to the answers, otherwise approximate. The effective counts stand in
+    for counts in fixed-sample intervals only, which take them as `effective`
+    (`privacy.shares.intervals.likelihood_ratio`). The confidence sequence rests on a martingale of
+    equally weighted reports and does not hold with weights.
 
     References
     ----------

@@ -26,7 +26,7 @@ _LEAST_EXPECTED = 5.0  # reports of either kind in a cell, for chi-square to des
 
 @dataclass(frozen=True, kw_only=True)
 class ChiSquareTest:
-    """Twice a difference of log-likelihoods, referred to chi-square.
+    """Twice a difference of log-likelihoods, compared with chi-square.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class FittedModel:
         return _test(2 * (self.best.log_likelihood - smaller.log_likelihood), 1)
 
     def test_overall(self) -> ChiSquareTest | None:
-        """Test whether all rows have the same share; None where that is no case of the model."""
+        """Test whether all rows have the same share; None where that is not a case of the model."""
         design = self.rows.design
         ones = np.ones((len(design), 1))
         solution = np.linalg.lstsq(design, ones, rcond=None)[0]

@@ -66,8 +66,8 @@ class LogisticFit:
     tests : tuple of ChiSquareTest, length p
         Likelihood-ratio test of each coefficient being zero, from a fit without its column.
     overall_test : ChiSquareTest or None
-        Likelihood-ratio test against the same share in all rows; None if that is no special
-        case of the model (no intercept among the columns or their sums) or is the model.
+        Likelihood-ratio test against the same share in all rows; None if that is not a special case
+        of the model (no intercept among the columns or their sums) or is the model itself.
     goodness_of_fit : ChiSquareTest or None
         Deviance against free reported shares in all distinct rows (of design and channel), so
         raw shares outside [0, 1] count as misfit too. None if there are no more distinct
@@ -103,7 +103,7 @@ class LogisticFit:
         Raises
         ------
         ValueError
-            If design has another number of columns or values that are not finite.
+            If design has a different number of columns or values that are not finite.
 
         Examples
         --------
@@ -138,7 +138,7 @@ def fit_logistic(
     Parameters
     ----------
     design : array of float, shape (rows, p)
-        One column per predictor; an intercept is a column of ones, it is not added.
+        One column per predictor; an intercept is a column of ones and is not added automatically.
     successes : array of int, shape (rows,)
         Reports in each row showing the event.
     totals : array of int, shape (rows,)
@@ -161,8 +161,8 @@ def fit_logistic(
     Raises
     ------
     SeparationError
-        If the likelihood rises as coefficients grow without bound, as where a group's raw
-        share lies outside (0, 1). The message names them and says what to do.
+        If the likelihood rises as coefficients grow without bound, for example where a group's raw
+        share lies outside (0, 1). The message names the coefficients and says what to do.
     ValueError
         If an argument has the wrong shape, is not finite or is out of range, if there are
         fewer rows than predictors, or if a column is a combination of those before it.
@@ -213,7 +213,7 @@ def fit_logistic(
     if best.singular:
         raise describe_separation(cells, best, triangle, columns)
     if not best.converged:
-        raise NotSettledError(f"scoring must settle, and did not in {best.iterations} iterations")
+        raise NotSettledError(f"scoring did not converge in {best.iterations} iterations")
     model = FittedModel.of(cells, best, basis=basis, triangle=triangle)
     every = range(len(columns))
     return LogisticFit(

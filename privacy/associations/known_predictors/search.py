@@ -92,9 +92,9 @@ def maximize(
 ) -> Maximum:
     """Fisher scoring with step halving; directions without information are left alone.
 
-    The last part of the way is Newton's: behind a channel, observed and expected information
-    differ, and where the first exceeds twice the second, scoring jumps to and fro across the
-    maximum with steps too small for the likelihood to tell.
+    The last steps are Newton's: behind a channel, observed and expected information differ, and
+    where the first exceeds twice the second, scoring jumps back and forth across the maximum with
+    steps too small to show in the likelihood.
     """
     position = np.zeros(basis.shape[1]) if start is None else start
     log_odds = offset + basis @ position
@@ -143,7 +143,7 @@ class _Step:
 
 
 def _find_step(cells: ReportRows, basis: Floats, log_odds: Floats) -> _Step:
-    """Find the step of Fisher scoring, or of Newton's method once that is near the maximum."""
+    """Find the step of Fisher scoring, or of Newton's method once it is near the maximum."""
     score, weight, observed = _derivatives(cells, log_odds)
     values, vectors = np.linalg.eigh(basis.T @ (weight[:, None] * basis))
     usable = vectors[:, values > SINGULAR]

@@ -198,7 +198,7 @@ def test_an_estimation_that_does_not_converge_is_final_and_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
-    fail(monkeypatch, NotSettledError("EM must settle"))
+    fail(monkeypatch, NotSettledError("EM did not converge"))
     found = compute(found)
     assert (found.state, found.problem) == (Comparison.State.FAILED, NOT_SETTLED)
 
