@@ -43,7 +43,7 @@ ALL = (
 
 @pytest.fixture(autouse=True)
 def rendered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Stands in for rendering, which takes seconds; remembers what was rendered."""
+    """Replace rendering, which takes seconds; record what was rendered."""
     totals: list[int] = []
 
     def render(
@@ -61,7 +61,7 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
-    """Stands in for the broker: messages are kept and delivered by hand."""
+    """Replace the broker: messages are kept and delivered by hand."""
     messages: list[Message] = []
 
     def keep(task: Any) -> Callable[..., None]:
@@ -109,7 +109,7 @@ def test_two_sweeps_and_their_messages_bring_a_wave_up_to_date(
 
 
 @pytest.mark.parametrize("lost", [1, 2, 3, 4])
-def test_lost_messages_are_made_good_by_later_sweeps(queue: list[Message], lost: int) -> None:
+def test_later_sweeps_make_up_for_lost_messages(queue: list[Message], lost: int) -> None:
     wave = make_wave(cap=40)
     send_many(wave, ROWS)
     tasks.sweep()
@@ -124,7 +124,7 @@ def test_lost_messages_are_made_good_by_later_sweeps(queue: list[Message], lost:
     assert_all_counted(wave, 40)
 
 
-def test_what_is_never_delivered_stays_due_since_it_was_seen_first(
+def test_undelivered_work_stays_due_from_when_it_was_first_seen(
     queue: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wave = make_wave()
@@ -142,7 +142,7 @@ def test_what_is_never_delivered_stays_due_since_it_was_seen_first(
     assert swept == start + timedelta(minutes=4)
 
 
-def test_messages_that_come_long_after_the_work_is_done_change_nothing(
+def test_messages_that_arrive_long_after_the_work_is_done_change_nothing(
     queue: list[Message], rendered: list[int]
 ) -> None:
     wave = make_wave(cap=40)
@@ -160,13 +160,13 @@ def test_messages_that_come_long_after_the_work_is_done_change_nothing(
     assert rendered == [40]  # by one message; the others found nothing to render
 
 
-def test_messages_for_what_no_longer_exists_are_harmless(queue: list[Message]) -> None:
+def test_messages_about_deleted_rows_are_harmless(queue: list[Message]) -> None:
     for task in ALL[:-1]:
         task(4711)
     assert queue == []
 
 
-def test_a_comparison_asked_for_twice_by_message_is_computed_once(queue: list[Message]) -> None:
+def test_a_comparison_requested_by_two_messages_is_computed_once(queue: list[Message]) -> None:
     wave = make_wave()
     send_many(wave, ROWS)
     tasks.sweep()
@@ -182,7 +182,7 @@ def test_a_comparison_asked_for_twice_by_message_is_computed_once(queue: list[Me
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_same_message_to_two_workers_at_once_seals_once(queue: list[Message]) -> None:
+def test_two_workers_with_the_same_message_seal_once(queue: list[Message]) -> None:
     wave = make_wave()
     send_many(wave, ROWS * 5)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
@@ -208,7 +208,7 @@ def test_the_same_message_to_two_workers_at_once_seals_once(queue: list[Message]
     assert not RawReport.objects.exists()
 
 
-def test_an_open_wave_gives_one_batch_a_message_unless_the_batch_is_full(
+def test_an_open_wave_gives_one_batch_per_message_unless_the_batch_is_full(
     queue: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wave = make_wave()
@@ -229,10 +229,10 @@ def test_an_open_wave_gives_one_batch_a_message_unless_the_batch_is_full(
     monkeypatch.setattr(tasks, "MAX_BATCH", 25)
     monkeypatch.setattr(tasks, "BATCHES_PER_MESSAGE", 4)
     tasks.seal_wave(wave.pk)
-    assert sealed == [30, 25, 25, 25, 25]  # then other messages have their turn
+    assert sealed == [30, 25, 25, 25, 25]  # then it is the turn of other messages
 
 
-def test_without_a_broker_the_sweep_remembers_what_is_due_and_fails_aloud(
+def test_without_a_broker_the_sweep_remembers_due_work_and_raises(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*args: Any, **options: Any) -> None:
@@ -247,10 +247,10 @@ def test_without_a_broker_the_sweep_remembers_what_is_due_and_fails_aloud(
     assert Upkeep.objects.filter(job=Upkeep.Job.SWEEP).exists()
 
 
-def test_a_closing_that_hangs_keeps_no_other_work_waiting(
+def test_a_hanging_close_does_not_delay_other_work(
     queue: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Closing waits for the wave's row, which a worker that was stopped may hold."""
+    """Closing waits for the wave's row, which a stopped worker may have locked."""
     wave = make_wave()
     send_many(wave, ROWS)
 
@@ -275,14 +275,14 @@ def test_below_the_display_minimum_nothing_is_rendered(queue: list[Message]) -> 
     assert queue == []
 
 
-def test_messages_carry_ids_only(queue: list[Message]) -> None:
+def test_messages_contain_only_ids(queue: list[Message]) -> None:
     wave = make_wave()
     send_many(wave, ROWS)
     tasks.sweep()
     assert [args for _, args in queue] == [[wave.pk]]
 
 
-def test_traces_are_purged_when_that_is_due(
+def test_traces_are_purged_when_a_purge_is_due(
     queue: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     purged: list[bool] = []
@@ -297,14 +297,14 @@ def test_traces_are_purged_when_that_is_due(
     assert purged == [True]
 
 
-def test_of_two_messages_to_verify_in_a_night_one_is_acted_on(
+def test_one_of_two_messages_to_verify_in_a_night_is_acted_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     runs: list[bool] = []
 
     def run(self: Verification, waves: object) -> list[Difference]:
         runs.append(True)
-        tasks.verify()  # another worker, meanwhile
+        tasks.verify()  # another worker, at the same time
         return []
 
     monkeypatch.setattr(Verification, "run", run)
@@ -326,7 +326,7 @@ def test_a_verification_that_died_or_has_a_future_time_does_not_block_the_next()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_workers_that_begin_to_verify_at_once_one_does() -> None:
+def test_only_one_of_several_workers_verifies() -> None:
     together = threading.Barrier(4)
     now = timezone.now()
     claims: list[bool] = []
@@ -354,7 +354,7 @@ def test_beat_sends_tasks_that_exist_and_that_do_not_pile_up() -> None:
     assert str(app.timezone) == "UTC"
 
 
-def test_no_task_may_run_for_so_long_that_the_broker_hands_it_to_another() -> None:
+def test_no_task_may_run_until_the_broker_redelivers_its_message() -> None:
     for task in (tasks.sweep, *ALL):
         assert task.acks_late is None or task.acks_late
     assert (
@@ -365,7 +365,7 @@ def test_no_task_may_run_for_so_long_that_the_broker_hands_it_to_another() -> No
     assert not tasks.verify.acks_late
 
 
-def test_sweeps_that_piled_up_do_not_keep_other_work_waiting(
+def test_sweeps_that_pile_up_do_not_delay_other_work(
     queue: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "SWEEP_SECONDS", 2.0)
@@ -377,16 +377,16 @@ def test_sweeps_that_piled_up_do_not_keep_other_work_waiting(
     Upkeep.objects.filter(job=Upkeep.Job.SWEEP).update(ended_at=long_ago)
     tasks.sweep()
     assert len(queue) == 2
-    # A heartbeat of the future, from a clock that was set back since, stops nothing.
+    # A heartbeat in the future, from a clock that was set back since, stops nothing.
     Upkeep.objects.update(ended_at=timezone.now() + timedelta(days=1))
     tasks.sweep()
     assert len(queue) == 3
 
 
-def test_a_sweep_reads_no_more_of_a_great_backlog_than_it_needs(
+def test_a_sweep_reads_only_as_much_of_a_large_backlog_as_it_needs(
     queue: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each statement that names raw reports has a limit or asks one wave whether there is any."""
+    """Every query on raw reports has a limit or only asks whether one wave has any."""
     send_many(make_wave(), ROWS)
     send_many(make_wave(cap=1000), ROWS[:15])
     statements: list[str] = []

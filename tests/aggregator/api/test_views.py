@@ -1,4 +1,4 @@
-"""The API: own surveys, results and exports; every refusal as problem+json."""
+"""The API: a user's own surveys, results and exports; every refusal is problem+json."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def assert_problem(response: Any, slug: str) -> dict[str, Any]:
     return content
 
 
-def test_own_surveys_are_listed_and_nobody_elses() -> None:
+def test_the_list_has_only_the_users_own_surveys() -> None:
     owner = make_user()
     make_survey(owner=owner, title="A draft")
     field(make_launched_survey(owner=owner, title="Done"), yes=[80, 100], total=200)
@@ -48,7 +48,7 @@ def test_own_surveys_are_listed_and_nobody_elses() -> None:
     assert found == {"A draft": ("draft", 0), "Done": ("closed", 200)}
 
 
-def test_one_survey() -> None:
+def test_a_single_survey_is_described() -> None:
     wave = make_launched_survey(cap=500)
     row = get(wave.survey, "api_survey").json()
     assert (row["slug"], row["state"], row["cap"]) == (wave.survey.slug, "open", 500)
@@ -56,7 +56,7 @@ def test_one_survey() -> None:
 
 
 @pytest.mark.slow
-def test_results_are_unclipped_and_say_how_sure_they_are() -> None:
+def test_results_are_unclipped_and_come_with_their_intervals() -> None:
     survey = field(make_launched_survey(), yes=[240, 500], total=1000)
     content = get(survey, "api_results").json()
     assert content["n"] == 1000
@@ -71,7 +71,7 @@ def test_results_are_unclipped_and_say_how_sure_they_are() -> None:
 
 
 @pytest.mark.parametrize("name", ["api_results", "api_reports_csv", "api_estimates_csv"])
-def test_below_the_display_minimum_there_is_only_a_problem(name: str) -> None:
+def test_below_the_display_minimum_the_api_returns_a_problem(name: str) -> None:
     few = field(make_launched_survey(display_minimum=100), yes=[33, 17], total=99)
     for survey in (few, make_survey(), make_launched_survey().survey):
         content = assert_problem(get(survey, name), "too-few-responses")
@@ -80,7 +80,7 @@ def test_below_the_display_minimum_there_is_only_a_problem(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("accept", ["*/*", "text/csv", "application/json"])
-def test_exports_are_the_files_of_the_pages(accept: str) -> None:
+def test_exports_are_the_same_files_as_on_the_pages(accept: str) -> None:
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
     for kind in ("reports", "estimates"):
         response = get(survey, f"api_{kind}_csv", headers={"Accept": accept})
@@ -91,7 +91,7 @@ def test_exports_are_the_files_of_the_pages(accept: str) -> None:
 
 
 @pytest.mark.parametrize("name", ONE_SURVEY)
-def test_foreign_surveys_do_not_exist(name: str) -> None:
+def test_surveys_of_other_owners_are_not_found(name: str) -> None:
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
     address = reverse(f"aggregator:{name}", args=[survey.slug])
     assert_problem(sign_in(make_user()).get(address), "not-found")
@@ -105,7 +105,7 @@ def test_visitors_are_told_to_sign_in() -> None:
     assert_problem(Client().get("/api/surveys"), "not-signed-in")
 
 
-def test_the_api_only_reads() -> None:
+def test_the_api_is_read_only() -> None:
     survey = make_survey()
     client = sign_in(survey.owner)
     response = client.post(f"/api/surveys/{survey.slug}", "{}", content_type="application/json")
@@ -113,11 +113,11 @@ def test_the_api_only_reads() -> None:
     assert "GET" in response["Allow"]
 
 
-def test_an_unknown_page_is_a_problem() -> None:
+def test_an_unknown_page_returns_a_problem() -> None:
     assert_problem(sign_in(make_user()).get("/api/surveys?page=99"), "not-found")
 
 
-def test_an_unacceptable_format_is_a_problem() -> None:
+def test_an_unacceptable_format_returns_a_problem() -> None:
     survey = make_survey()
     response = get(survey, "api_survey", headers={"Accept": "text/html"})
     assert_problem(response, "not-acceptable")
@@ -127,7 +127,7 @@ def test_an_unacceptable_format_is_a_problem() -> None:
     ("error", "slug"),
     [(OperationalError("canary"), "unavailable"), (RuntimeError("canary"), "server-error")],
 )
-def test_failures_are_problems_that_tell_nothing(
+def test_failures_return_problems_that_reveal_nothing(
     error: Exception, slug: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     survey = make_survey()
@@ -142,7 +142,7 @@ def test_failures_are_problems_that_tell_nothing(
     assert ("Retry-After" in response) == (slug == "unavailable")
 
 
-def test_the_intake_behind_django_is_the_same_core() -> None:
+def test_the_intake_behind_django_uses_the_same_core() -> None:
     wave = make_launched_survey()
     report = '{"format":1,"manifest":"%s","id":"%s","symbols":"BA"}'
     body = report % (encode_base64url(bytes(wave.manifest_hash)), "A" * 43)
@@ -161,7 +161,7 @@ def test_the_intake_behind_django_is_the_same_core() -> None:
         assert refused["Allow"] == "POST"
 
 
-def test_the_intake_takes_no_notice_of_who_is_signed_in() -> None:
+def test_the_intake_ignores_who_is_signed_in() -> None:
     wave = make_launched_survey()
     body = '{"format":1,"manifest":"%s","id":"%s","symbols":"BA"}' % (
         encode_base64url(bytes(wave.manifest_hash)),
@@ -206,7 +206,7 @@ def test_the_schema_is_served_as_json() -> None:
     assert response["Content-Type"] == "application/vnd.oai.openapi+json"
 
 
-def test_answers_have_the_shape_that_the_schema_gives() -> None:
+def test_responses_match_the_schema() -> None:
     import jsonschema  # type: ignore[import-untyped]
 
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
@@ -218,13 +218,13 @@ def test_answers_have_the_shape_that_the_schema_gives() -> None:
         )
 
 
-def test_a_problem_without_detail_has_its_title() -> None:
+def test_a_problem_without_detail_shows_its_title() -> None:
     for problem in API_PROBLEMS:
         assert json.loads(problem_body(problem))["detail"] == f"{problem.title}."
 
 
 @pytest.mark.parametrize("address", ["/api/nothing", "/api/surveys/No%20Slug/x"])
-def test_an_unknown_address_below_api_is_a_problem_and_elsewhere_a_page(address: str) -> None:
+def test_an_unknown_address_under_api_returns_a_problem_and_elsewhere_a_page(address: str) -> None:
     response = Client().get(address)
     assert (response.status_code, response["Content-Type"]) == (404, "application/problem+json")
     assert response.json()["type"] == "/problems/not-found"

@@ -1,4 +1,4 @@
-"""Joint counts: whatever the packing, they agree with counting rows one by one."""
+"""Cross tabulation: whatever the packing, it agrees with counting rows one by one."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ def test_a_table_of_one_question_holds_its_counts(
 
 
 @given(batches(most=4))
-def test_pairs_over_batches_agree_with_tables_over_all_rows(
+def test_pairs_counted_over_batches_agree_with_tables_over_all_rows(
     case: tuple[list[int], list[list[bytes]]],
 ) -> None:
     ks, many = case
@@ -84,7 +84,7 @@ def test_pairs_over_batches_agree_with_tables_over_all_rows(
 
 
 def table_of(counts: cross_tabulation.PairCounts, first: int, second: int) -> list[list[int]]:
-    """The two-by-two table that the joint counts of two columns determine."""
+    """Return the two-by-two table that the joint counts of two columns determine."""
     both = counts.joint(first, second)
     one, other = counts.joint(first, first), counts.joint(second, second)
     return [[counts.total - one - other + both, other - both], [one - both, both]]
@@ -104,7 +104,7 @@ def test_batches_that_straddle_blocks_are_counted_whole(monkeypatch: pytest.Monk
     generator = np.random.default_rng(1)
     many = [draw_rows(generator, size=size, ks=ks) for size in (50, 700, 64, 1, 65, 3000)]
     whole = count_pairs(many, ks=ks)
-    monkeypatch.setattr(cross_tabulation, "BLOCK_BYTES", 8 * 3 * 7)  # seven words a question
+    monkeypatch.setattr(cross_tabulation, "BLOCK_BYTES", 8 * 3 * 7)  # seven words per question
     assert count_pairs(many, ks=ks).both.tolist() == whole.both.tolist()
     together = [row for rows in many for row in rows]
     for pair in combinations(range(3), 2):
@@ -122,7 +122,7 @@ def test_more_batches_can_follow_a_result() -> None:
     assert table_of(counter.result(), 0, 1) == [[0, 0], [70, 50]]
 
 
-def test_a_counter_without_batches_holds_zeros() -> None:
+def test_a_counter_without_batches_returns_zeros() -> None:
     counts = PairCounter(ks=[2, 2]).result()
     assert counts.total == 0
     assert table_of(counts, 0, 1) == [[0, 0], [0, 0]]
@@ -153,7 +153,7 @@ def test_the_largest_table_reaches_its_last_cell() -> None:
         ([1, 2, 3], r"at most 65536 cells, got \[1, 2, 3\] with 65600 cells"),
     ],
 )
-def test_columns_that_make_no_table_are_refused(columns: list[int], message: str) -> None:
+def test_columns_that_cannot_form_a_table_are_refused(columns: list[int], message: str) -> None:
     ks = [2, 40, 40, 41]
     packed = pack_reports([bytes(4)], ks=ks)
     with pytest.raises(ValueError, match=message):
@@ -172,7 +172,7 @@ def test_a_wrong_number_of_bytes_is_refused(size: int) -> None:
             PairCounter(ks=ks).add(bytes(17), size=size)
 
 
-def test_a_code_that_cannot_be_is_refused_rather_than_counted_elsewhere() -> None:
+def test_an_impossible_code_is_refused_rather_than_counted_as_another() -> None:
     packed = pack_reports([b"\1\3"], ks=[2, 4])
     with pytest.raises(ValueError, match="packed must contain codes below 3 in column 1, got 3"):
         cross_tabulate(packed, size=1, ks=[2, 3], columns=[0, 1])

@@ -25,7 +25,7 @@ def test_unpacking_returns_the_same_reports_sorted(case: tuple[list[int], list[b
 
 @pytest.mark.slow
 @given(reports(), st.randoms())
-def test_the_order_of_arrival_leaves_no_trace(case, random) -> None:  # type: ignore[no-untyped-def]
+def test_packing_leaves_no_trace_of_the_order_of_arrival(case, random) -> None:  # type: ignore[no-untyped-def]
     ks, rows = case
     shuffled = list(rows)
     random.shuffle(shuffled)
@@ -40,7 +40,7 @@ def test_counts_agree_with_the_unpacked_reports(case: tuple[list[int], list[byte
     assert count_codes(pack_reports(rows, ks=ks), size=len(rows), ks=ks) == expected
 
 
-def test_two_codes_take_a_bit_each_padded_to_words() -> None:
+def test_two_codes_take_one_bit_per_report_padded_to_words() -> None:
     assert len(pack_reports([b"\1"] * 64, ks=[2])) == 8
     assert len(pack_reports([b"\1"] * 65, ks=[2])) == 16
 

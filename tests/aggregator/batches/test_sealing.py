@@ -32,7 +32,7 @@ ROWS = [bytes([i & 1, i >> 1 & 1, i >> 2 & 1]) for i in range(100)]
     ("waiting", "closed", "size"),
     [
         (0, False, 0),
-        (99, False, 0),  # below 2K nothing moves
+        (99, False, 0),  # below 2K, nothing is sealed
         (100, False, 50),  # K stay
         (149, False, 99),
         (1_000_000, False, MAX_BATCH),
@@ -44,16 +44,16 @@ ROWS = [bytes([i & 1, i >> 1 & 1, i >> 2 & 1]) for i in range(100)]
         (MAX_BATCH + 1, True, MAX_BATCH + 1 - 50),  # what stays is a full batch
     ],
 )
-def test_the_batch_size_leaves_a_full_batch_behind(waiting: int, closed: bool, size: int) -> None:
+def test_sealing_leaves_a_full_batch_behind(waiting: int, closed: bool, size: int) -> None:
     assert choose_batch_size(waiting=waiting, minimum=50, closed=closed) == size
 
 
 @pytest.mark.parametrize("minimum", [50, 32_768, 32_769, 40_000, MAX_BATCH, 70_000])
-def test_a_closed_wave_is_sealed_without_remainder(minimum: int) -> None:
+def test_a_closed_wave_is_sealed_with_nothing_left_over(minimum: int) -> None:
     for waiting in range(minimum, 250_000, 997):
         left = waiting
         while left:
-            # Of more than this, sealing counts no more.
+            # Sealing counts no more reports than this.
             seen = min(left, max(MAX_BATCH, minimum) + minimum)
             size = choose_batch_size(waiting=seen, minimum=minimum, closed=True)
             assert minimum <= size <= max(MAX_BATCH, 2 * minimum)
@@ -61,10 +61,10 @@ def test_a_closed_wave_is_sealed_without_remainder(minimum: int) -> None:
 
 
 @pytest.mark.parametrize("waiting", [20, 24, 25, 29, 30, 31, 60])
-def test_a_large_minimum_discards_nothing_that_makes_a_batch(
+def test_a_large_minimum_does_not_discard_reports_that_make_a_batch(
     waiting: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sealing, "MAX_BATCH", 16)  # as 65,536 to a minimum of 60,000
+    monkeypatch.setattr(sealing, "MAX_BATCH", 16)  # in proportion, as 65,536 to a minimum of 60,000
     wave = make_wave(minimum_batch=15, display_minimum=15)
     send_many(wave, ROWS[:waiting])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
@@ -89,7 +89,7 @@ def test_a_batch_holds_exactly_the_reports_that_were_taken() -> None:
     assert batch.counts == [[int((sealed[:, q] == c).sum()) for c in (0, 1)] for q in range(3)]
 
 
-def test_nothing_moves_below_two_batches() -> None:
+def test_nothing_is_sealed_below_two_batches() -> None:
     wave = make_wave()
     send_many(wave, ROWS[:19])
     assert seal_next_batch(wave_id=wave.pk) is None
@@ -97,7 +97,7 @@ def test_nothing_moves_below_two_batches() -> None:
     assert RawReport.objects.count() == 19
 
 
-def test_closing_seals_the_rest_and_numbers_stay_dense() -> None:
+def test_closing_seals_the_rest_and_batch_numbers_have_no_gaps() -> None:
     wave = make_wave()
     send_many(wave, ROWS[:50])
     seal_next_batch(wave_id=wave.pk)
@@ -120,7 +120,9 @@ def test_a_wave_below_its_minimum_publishes_nothing_and_says_so() -> None:
     assert count_acknowledged(wave) == SpentId.objects.count() == 9
 
 
-def test_fewer_rows_than_counted_roll_everything_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleting_fewer_rows_than_counted_rolls_everything_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     wave = make_wave()
     send_many(wave, ROWS[:30])
     monkeypatch.setattr(sealing, "choose_batch_size", lambda **_: 31)
@@ -129,7 +131,7 @@ def test_fewer_rows_than_counted_roll_everything_back(monkeypatch: pytest.Monkey
     assert (RawReport.objects.count(), Batch.objects.count()) == (30, 0)
 
 
-def test_acknowledged_is_raw_plus_sealed_at_every_step() -> None:
+def test_acknowledged_reports_are_raw_or_sealed_at_every_step() -> None:
     wave = make_wave()
     for sent in range(1, 101):
         send_many(wave, [ROWS[sent - 1]])
@@ -177,7 +179,7 @@ def test_a_wave_is_closed_at_its_cap() -> None:
     assert (wave.state, wave.ending) == (Wave.State.CLOSED, Wave.Ending.CAP)
 
 
-def test_the_cap_counts_sealed_reports_too() -> None:
+def test_the_cap_also_counts_sealed_reports() -> None:
     wave = make_wave(cap=30)
     send_many(wave, ROWS[:29])
     seal_next_batch(wave_id=wave.pk)
@@ -186,7 +188,7 @@ def test_the_cap_counts_sealed_reports_too() -> None:
     assert close_due_waves() == 1
 
 
-def test_more_sealed_reports_than_the_cap_close_it_too() -> None:
+def test_more_sealed_reports_than_the_cap_also_close_the_wave() -> None:
     wave = make_wave(cap=10)
     send_many(wave, ROWS[:40])
     seal_next_batch(wave_id=wave.pk)

@@ -14,7 +14,7 @@ from scripts.attacks.linker.server import Server, django_on, migrate, running_se
 from tests.support.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db(transaction=True)
-# Without these it joins by comparing each row with what a subquery finds anew.
+# Without these, it compares each row with the result of a subquery that it runs again.
 WAYS_TO_JOIN = ("hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize")
 
 
@@ -26,7 +26,7 @@ def postgres_server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
         yield made
 
 
-def test_a_plan_that_repeats_the_choice_takes_no_more_rows(postgres_server: Server) -> None:
+def test_a_plan_that_repeats_the_subquery_takes_no_more_rows(postgres_server: Server) -> None:
     with django_on(postgres_server.application_url):
         wave = make_wave()
         send_many(wave, [b"\0\1\0"] * 60)

@@ -1,4 +1,4 @@
-"""Handing in a code that was drawn elsewhere: every byte of it, and what is said if not."""
+"""Handing in a code that was drawn elsewhere: what is accepted, and the messages if not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def pasted(response: Any) -> str:
     return html.unescape(text)
 
 
-def test_a_code_is_taken_with_spaces_around_it() -> None:
+def test_a_code_with_spaces_around_it_is_accepted() -> None:
     wave = make_launched_survey()
     response = paste(wave, f"  {code(wave)}\r\n")
     assert response.status_code == 200
@@ -59,7 +59,7 @@ def test_a_code_is_taken_with_spaces_around_it() -> None:
     assert bytes(RawReport.objects.get().symbols) == b"\1\0"
 
 
-def test_a_code_is_taken_with_spaces_and_lines_inside_it() -> None:
+def test_a_code_with_spaces_and_line_breaks_inside_it_is_accepted() -> None:
     wave = make_launched_survey()
     text = (
         code(wave).replace(",", ",\r\n  ").replace('"id":"AAEC', '"id":"AA\N{NO-BREAK SPACE} E\tC')
@@ -71,7 +71,7 @@ def test_a_code_is_taken_with_spaces_and_lines_inside_it() -> None:
     assert bytes(RawReport.objects.get().symbols) == b"\1\0"
 
 
-def test_a_code_with_many_spaces_is_shown_whole_if_it_must_be_sent_again() -> None:
+def test_a_code_with_many_spaces_is_shown_in_full_if_it_must_be_sent_again() -> None:
     wave, other = make_launched_survey(), make_launched_survey()
     text = code(other)
     response = paste(wave, text.replace(",", "," + " " * MAX_BODY_BYTES))
@@ -79,7 +79,7 @@ def test_a_code_with_many_spaces_is_shown_whole_if_it_must_be_sent_again() -> No
     assert pasted(response) == text
 
 
-def test_a_survey_whose_first_question_is_a_number_can_be_handed_in() -> None:
+def test_a_report_whose_first_question_is_a_number_can_be_handed_in() -> None:
     survey = make_survey(questions=[])
     content = {"minimum": 0, "maximum": 24, "unit": "hours"}
     add_question(survey=survey, text="How long?", type=Question.Type.NUMBER, **content)
@@ -92,12 +92,12 @@ def test_a_survey_whose_first_question_is_a_number_can_be_handed_in() -> None:
 class TestLength:
     @pytest.fixture
     def large(self) -> Wave:
-        """Its reports have as many symbols as there can be, most of them not drawn."""
+        """Make a survey with as many symbols per report as possible, most of them not drawn."""
         survey = make_survey(questions=["First?"], drawn=1)
         fill(survey, MOST_SYMBOLS - 1)
         return launch_survey(survey=survey)
 
-    def test_the_largest_report_fits_in_its_longest_spelling(self, large: Wave) -> None:
+    def test_the_largest_report_fits_even_in_its_longest_encoding(self, large: Wave) -> None:
         text = code(large, b"\1" + bytes([NOT_DRAWN]) * (MOST_SYMBOLS - 1))
         assert len(text) == MAX_BODY_BYTES
         body = "report=" + "".join(f"%{byte:02X}" for byte in text.encode())
@@ -105,7 +105,7 @@ class TestLength:
         assert send(large, body).status_code == 200
         assert RawReport.objects.count() == 1
 
-    def test_a_survey_with_a_larger_one_cannot_be_opened(self) -> None:
+    def test_a_survey_with_larger_reports_cannot_be_opened(self) -> None:
         survey = make_survey(questions=["First?"])
         fill(survey, MOST_SYMBOLS)
         [problem] = find_launch_problems(survey=survey, now=timezone.now())
@@ -123,7 +123,7 @@ class TestLength:
         ],
         ids=["by one", "in other letters", "by far", "unread"],
     )
-    def test_too_much_is_said_on_the_form(self, text: str, shown: int | None) -> None:
+    def test_the_form_says_that_the_text_is_too_long(self, text: str, shown: int | None) -> None:
         response = paste(make_launched_survey(), text)
         assert response.status_code == 413
         assert "This is longer than any code." in words_of(response)
@@ -131,12 +131,12 @@ class TestLength:
         if shown is not None:
             assert pasted(response) == text[:shown]
 
-    def test_what_is_cut_is_not_taken_for_a_code(self) -> None:
+    def test_text_that_was_cut_off_is_not_read_as_a_code(self) -> None:
         wave = make_launched_survey()
         assert paste(wave, code(wave) + " " * MAX_FORM_BYTES + "x").status_code == 413
         assert RawReport.objects.count() == 0
 
-    def test_what_is_no_code_stays_on_the_form(self) -> None:
+    def test_an_invalid_code_stays_on_the_form(self) -> None:
         response = paste(make_launched_survey(), "This is <no> code")
         assert response.status_code == 422
         assert "This is not a code, or not all of one." in words_of(response)
@@ -144,7 +144,7 @@ class TestLength:
 
 
 def fill(survey: Survey, symbols: int) -> None:
-    """Add questions whose rows are so many symbols, protected so well that browsers ask them."""
+    """Add questions with this many symbols, protected well enough that browsers ask them."""
     rows = [min(64, symbols - start) for start in range(0, symbols, 64)]
     for number, size in enumerate(rows, start=survey.questions.count() + 1):
         survey.questions.create(
@@ -157,7 +157,7 @@ def fill(survey: Survey, symbols: int) -> None:
         )
 
 
-def test_an_unknown_survey_is_not_one_with_coins() -> None:
+def test_an_unknown_survey_is_not_found_and_coins_are_not_mentioned() -> None:
     for slug in ("nothing", make_survey().slug):
         path = reverse("aggregator:hand_in", args=[slug])
         response = Client(headers={"host": "localhost"}).get(path)
@@ -167,7 +167,7 @@ def test_an_unknown_survey_is_not_one_with_coins() -> None:
         assert "coin" not in words.lower()
 
 
-def test_another_sites_post_leads_back_in_its_language() -> None:
+def test_a_post_from_another_site_is_led_back_in_its_language() -> None:
     survey = make_survey()
     words = {"On the road": "Unterwegs"} | {question: f"{question} (de)" for question in QUESTIONS}
     survey.translations.create(language="de", texts=words)
@@ -180,7 +180,7 @@ def test_another_sites_post_leads_back_in_its_language() -> None:
     assert RawReport.objects.count() == 0
 
 
-def test_what_is_no_form_is_refused() -> None:
+def test_a_post_that_is_not_a_form_is_refused() -> None:
     wave = make_launched_survey()
     client = Client(headers={"host": "localhost"})
     response = client.post(address(wave), code(wave), content_type="text/plain")

@@ -1,4 +1,4 @@
-"""Two coins: the form without scripts, the paper, and a stratum that is never pooled."""
+"""Two coins: the form without scripts, the paper, and a mode that is counted separately."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def make_coins(**settings: Any) -> Wave:
 
 
 def make_german_coins(**settings: Any) -> Wave:
-    """Coins that speak English and German."""
+    """Make a wave with coins in English and German."""
     survey = make_survey(coins=True, **settings)
     words = {"On the road": "Unterwegs"} | {question: f"{question} (de)" for question in QUESTIONS}
     survey.translations.create(language="de", texts=words)
@@ -73,12 +73,12 @@ def post(wave: Wave, fields: dict[str, str], *, query: str = "", **headers: str)
 
 
 def tick(wave: Wave, **codes: int) -> dict[str, str]:
-    """A freshly loaded form with these ticks."""
+    """Return a newly loaded form with these ticks."""
     return hidden_fields(load(wave).content.decode()) | {k: str(v) for k, v in codes.items()}
 
 
 class TestForm:
-    def test_it_says_what_to_do_and_asks_with_nothing_ticked(self) -> None:
+    def test_the_form_says_what_to_do_and_starts_with_nothing_ticked(self) -> None:
         wave = make_coins(title="On the road", introduction="About driving.")
         text = load(wave).content.decode()
         words = words_of(load(wave))
@@ -111,7 +111,7 @@ class TestForm:
             assert response.cookies == {}
             assert "Cookie" not in response.get("Vary", "")
 
-    def test_words_are_plain_and_sentences_short(self) -> None:
+    def test_the_words_are_plain_and_the_sentences_short(self) -> None:
         wave = make_coins()
         pages = [load(wave), sign_in(wave.survey.owner).get(address(wave, "paper"))]
         for response in pages:
@@ -127,7 +127,7 @@ class TestForm:
         wave = make_coins()
         assert len({tick(wave)["report"] for _ in range(5)}) == 5
 
-    def test_another_language_is_chosen_by_the_address(self) -> None:
+    def test_the_address_chooses_another_language(self) -> None:
         survey = make_survey(coins=True)
         words = {"On the road": "على الطريق"} | {
             question: f"{question} ؟" for question in QUESTIONS
@@ -141,7 +141,7 @@ class TestForm:
         assert '?lang=en"' in text
         assert '<html lang="en" dir="ltr">' in load(wave, "?lang=fr").content.decode()
 
-    def test_without_one_in_the_address_the_browser_is_asked(self) -> None:
+    def test_without_a_language_in_the_address_the_browser_decides(self) -> None:
         wave = make_german_coins()
         asked = {"host": "localhost", "accept-language": "fr, de-AT;q=0.9, en;q=0.8"}
         for path in [*(address(wave, name) for name in ("coins", "paper", "hand_in")), NOWHERE]:
@@ -165,7 +165,7 @@ class TestForm:
 
 
 class TestSending:
-    def test_what_was_ticked_waits_as_a_report_of_the_coins(self) -> None:
+    def test_the_ticks_are_stored_as_a_report_from_coins(self) -> None:
         wave = make_coins(minimum_batch=10)
         response = post(wave, tick(wave, q1=1, q2=0), origin="http://localhost")
         assert response.status_code == 200
@@ -173,11 +173,11 @@ class TestSending:
         report = RawReport.objects.get()
         assert (report.wave, bytes(report.symbols)) == (wave, b"\1\0")
 
-    def test_the_closing_message_is_read_then(self) -> None:
+    def test_the_closing_message_is_shown_afterwards(self) -> None:
         wave = make_coins(closing_message="Help is at 116 123.")
         assert "Help is at 116 123." in words_of(post(wave, tick(wave, q1=1, q2=1)))
 
-    def test_sent_twice_it_counts_once(self) -> None:
+    def test_a_form_sent_twice_counts_once(self) -> None:
         wave = make_coins()
         fields = tick(wave, q1=1, q2=1)
         first, second = post(wave, fields), post(wave, fields)
@@ -185,7 +185,7 @@ class TestSending:
         assert first.content == second.content
         assert RawReport.objects.count() == SpentId.objects.count() == 1
 
-    def test_sent_again_with_other_codes_the_first_ones_stay(self) -> None:
+    def test_the_first_codes_are_kept_if_the_form_is_sent_again_with_others(self) -> None:
         wave = make_coins()
         fields = tick(wave, q1=1, q2=1)
         post(wave, fields)
@@ -195,7 +195,7 @@ class TestSending:
         assert bytes(RawReport.objects.get().symbols) == b"\1\1"
 
     @pytest.mark.parametrize("ticked", ["", "2", "yes", "1&q2=0"])
-    def test_what_is_missing_is_named_and_the_rest_stays_ticked(self, ticked: str) -> None:
+    def test_missing_answers_are_named_and_the_rest_stays_ticked(self, ticked: str) -> None:
         wave = make_coins()
         fields = tick(wave, q1=1, q2=0) | {"q2": ticked}
         response = post(wave, fields)
@@ -211,7 +211,7 @@ class TestSending:
         assert RawReport.objects.count() == 0
 
     @pytest.mark.parametrize("report", ["", "AAAA", "A" * 42 + "B", "ä" * 43, "~" * 43])
-    def test_no_id_is_replaced_by_a_new_one(self, report: str) -> None:
+    def test_a_missing_id_is_replaced_by_a_new_one(self, report: str) -> None:
         wave = make_coins()
         assert post(wave, tick(wave, q1=1, q2=0) | {"report": report}).status_code == 200
         assert len(bytes(RawReport.objects.get().id)) == 32
@@ -226,7 +226,7 @@ class TestSending:
         assert hidden_fields(text)["manifest"] == encode_base64url(bytes(wave.manifest_hash))
         assert RawReport.objects.count() == 0
 
-    def test_the_browsers_manifest_takes_no_coins(self) -> None:
+    def test_the_browser_waves_manifest_accepts_no_coins(self) -> None:
         wave = make_coins()
         electronic = wave.survey.wave
         assert electronic is not None
@@ -247,14 +247,14 @@ class TestRefusing:
             {"sec-fetch-site": "same-site"},
         ],
     )
-    def test_what_another_sites_page_sends(self, headers: dict[str, str]) -> None:
+    def test_a_post_from_another_site_is_refused(self, headers: dict[str, str]) -> None:
         wave = make_coins()
         response = post(wave, tick(wave, q1=1, q2=1), **headers)
         assert response.status_code == 403
         assert "Nothing was stored." in words_of(response)
         assert RawReport.objects.count() == 0
 
-    def test_what_is_no_form_or_too_long(self) -> None:
+    def test_a_post_that_is_not_a_form_or_is_too_long_is_refused(self) -> None:
         wave = make_coins()
         client = Client(headers={"host": "localhost"})
         for content_type in ("application/json", "multipart/form-data; boundary=x", "text/plain"):
@@ -262,14 +262,14 @@ class TestRefusing:
             assert response.status_code == 415
         assert post(wave, tick(wave) | {"q1": "1" * 5000}).status_code == 413
 
-    def test_other_methods(self) -> None:
+    def test_other_methods_are_refused(self) -> None:
         wave = make_coins()
         client = Client(headers={"host": "localhost"})
         assert client.put(address(wave)).status_code == 405
         assert client.post(address(wave, "paper")).status_code == 405
         assert client.head(address(wave)).status_code == 200
 
-    def test_a_survey_without_coins_a_draft_and_nothing(self) -> None:
+    def test_surveys_without_coins_drafts_and_unknown_surveys_are_not_found(self) -> None:
         for slug in (make_launched_survey().survey.slug, make_survey(coins=True).slug, "nothing"):
             for name in ("coins", "paper"):
                 client = Client(headers={"host": "localhost"})
@@ -289,7 +289,7 @@ class TestRefusing:
         assert post(wave, sent).status_code == 200  # it was acknowledged before
         assert RawReport.objects.count() == 1
 
-    def test_before_the_opening_it_says_when_to_come_back(self) -> None:
+    def test_before_the_opening_the_form_says_when_to_come_back(self) -> None:
         opens_at = timezone.now().replace(microsecond=0) + timedelta(days=3)
         wave = make_coins(opens_at=opens_at)
         early = load(wave)
@@ -307,7 +307,7 @@ class TestRefusing:
         for response in (early, posted):
             assert f"It opens on {opens_at.day} {opens_at:%B %Y, %H:%M} UTC" in words_of(response)
 
-    def test_the_opening_is_told_as_each_language_writes_it(self) -> None:
+    def test_the_opening_date_is_written_as_in_each_language(self) -> None:
         wave = make_german_coins(opens_at=datetime(2097, 3, 31, 18, 0, tzinfo=UTC))
         assert "It opens on 31 March 2097, 18:00 UTC." in words_of(load(wave))
         german = words_of(load(wave, "?lang=de"))
@@ -330,7 +330,7 @@ class TestRefusing:
             assert words in words_of(response)
             assert "<form" not in response.content.decode()
 
-    def test_a_database_out_of_reach_loses_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_unreachable_database_loses_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(upload: object) -> None:
             raise OperationalError("canary 8714")
 
@@ -344,7 +344,7 @@ class TestRefusing:
         assert hidden_fields(text)["report"] == fields["report"]
         assert "canary" not in text
 
-    def test_too_many_from_one_network_are_told_to_wait(
+    def test_too_many_reports_from_one_network_are_told_to_wait(
         self, settings: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         settings.BEHIND_PROXY = True
@@ -358,19 +358,19 @@ class TestRefusing:
             ]
         finally:
             page_limiter._limiter.cache_clear()
-        # No Redis answers here, so one cap holds for all.
+        # No Redis answers here, so one cap applies to everyone.
         assert replies[0].status_code == 200
         last = replies[-1]
         assert (last.status_code, last["Retry-After"]) == (429, "1")
         assert last.content.decode().count("checked") == 2
 
-    def test_this_machine_itself_is_not_limited(self, settings: Any) -> None:
+    def test_this_machine_is_not_limited(self, settings: Any) -> None:
         settings.REPORTS_PER_SECOND = 1
         wave = make_coins()
         assert {post(wave, tick(wave, q1=1, q2=0)).status_code for _ in range(5)} == {200}
 
 
-def test_the_paper_has_boxes_the_address_and_its_code() -> None:
+def test_the_paper_has_boxes_and_the_address_and_its_qr_code() -> None:
     wave = make_coins()
     response = Client(headers={"host": "localhost"}).get(address(wave, "paper"))
     text = response.content.decode()
@@ -410,7 +410,7 @@ def test_an_old_sheet_differs_visibly_from_the_form() -> None:
 
 class TestStratum:
     @pytest.mark.slow
-    def test_each_is_sealed_and_estimated_apart(self) -> None:
+    def test_each_mode_is_sealed_and_estimated_separately(self) -> None:
         wave = make_coins()
         electronic = wave.survey.wave
         assert electronic is not None
@@ -428,7 +428,7 @@ class TestStratum:
             assert results.questions[0].shown[0].value == pytest.approx(share)
 
     @pytest.mark.slow
-    def test_below_its_own_minimum_it_shows_nothing(self) -> None:
+    def test_a_mode_below_its_own_minimum_shows_nothing(self) -> None:
         wave = make_coins(display_minimum=100)
         electronic = wave.survey.wave
         assert electronic is not None
@@ -487,7 +487,7 @@ class TestStratum:
             assert margin < 0.25, "or nothing would be tested"
             assert abs(estimate.value - truth / people) < margin
 
-    def test_its_design_is_that_of_the_rule(self) -> None:
+    def test_the_design_of_coins_is_that_of_the_rule(self) -> None:
         manifest = parse_manifest(bytes(make_coins(flips=40).manifest))
         assert [q.mechanism.keep_probability for q in manifest.questions] == [0.75, 0.75]
 
@@ -503,7 +503,9 @@ class TestStratum:
         process(wave)
         return wave.survey
 
-    def test_its_pages_lead_to_each_other_and_say_whose_they_are(self, survey: Survey) -> None:
+    def test_the_pages_of_coins_link_to_each_other_and_name_their_mode(
+        self, survey: Survey
+    ) -> None:
         page = self.read(survey, "coin_results")
         words, text = words_of(page), page.content.decode()
         assert "With two coins" in words or "with two coins" in words
@@ -516,13 +518,13 @@ class TestStratum:
         assert reverse("aggregator:coin_results", args=[survey.slug]) in other
         assert "in the browser 0.82" in words_of(self.read(survey, "results"))
 
-    def test_without_coins_there_are_no_such_pages(self) -> None:
+    def test_without_coins_the_pages_of_coins_do_not_exist(self) -> None:
         survey = make_launched_survey().survey
         assert self.read(survey, "coin_results").status_code == 404
         assert "two coins" not in words_of(self.read(survey, "results"))
 
     @pytest.mark.slow
-    def test_files_say_whose_they_are(self, survey: Survey) -> None:
+    def test_file_names_say_which_mode_they_are_from(self, survey: Survey) -> None:
         for name in ("coin_estimates_csv", "coin_reports_csv", "coin_chart_svg"):
             response = self.read(survey, name)
             assert response.status_code == 200
@@ -534,7 +536,7 @@ class TestStratum:
         content = b"".join(self.read(survey, "coin_reports_csv").streaming_content).decode()
         assert len(content.splitlines()) == 1 + find_counted(survey)
 
-    def test_the_list_of_surveys_counts_the_browsers_only(self, survey: Survey) -> None:
+    def test_the_list_of_surveys_counts_only_reports_from_browsers(self, survey: Survey) -> None:
         page = sign_in(survey.owner).get(reverse("aggregator:home"))
         assert "0 sealed reports" in words_of(page)
 

@@ -80,7 +80,7 @@ def test_reports_with_a_subset_survive_packing(manifest: Manifest, reports: list
         assert counts[place] == [shown.count(code) for code in range(symbol.k)]
 
 
-def test_a_cross_tabulation_counts_the_reports_that_have_both(
+def test_a_cross_tabulation_counts_the_reports_that_have_both_questions(
     manifest: Manifest, reports: list[bytes]
 ) -> None:
     columns = Columns.of(manifest)
@@ -96,7 +96,7 @@ def test_a_cross_tabulation_counts_the_reports_that_have_both(
 
 
 def count_by_rows(reports: Sequence[bytes], indicators: Sequence[Indicator]) -> Any:
-    """The joint table, of the reports in which all indicators were drawn."""
+    """Return the joint table of the reports in which all indicators were drawn."""
     counts = np.zeros([indicator.codes for indicator in indicators], dtype=int)
     for report in reports:
         if not any(report[indicator.place] == NOT_DRAWN for indicator in indicators):
@@ -117,7 +117,7 @@ def count_by_rows(reports: Sequence[bytes], indicators: Sequence[Indicator]) -> 
 
 @pytest.fixture
 def plain(db: None) -> Manifest:
-    """Four questions of which each person is asked two."""
+    """Make a survey of four questions; each person is asked two of them."""
     owner = User.objects.create_user(email="plain@example.org")
     survey = create_survey(owner=owner, title="Plain", drawn=2)
     for number in range(4):
@@ -238,7 +238,7 @@ def gated(db: None) -> Manifest:
 
 
 def expect_counts(indicators: Sequence[Indicator], truth: Truth) -> Any:
-    """Expected reports of ten million people, by the true codes of all the indicators' symbols."""
+    """Count ten million people's expected reports by the true codes of the indicators' symbols."""
     symbols = [
         part
         for indicator in indicators

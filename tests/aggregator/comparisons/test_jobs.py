@@ -73,7 +73,7 @@ def test_two_questions_are_compared_over_all_batches() -> None:
 
 
 @pytest.mark.slow
-def test_an_outcome_is_explained_by_its_predictors() -> None:
+def test_an_outcome_is_regressed_on_its_predictors() -> None:
     found = compute(ask(make_answered_wave(people=4000), Kind.REGRESSION, "q1", "q2", "q3"))
     assert found.state == Comparison.State.DONE, found.problem
     assert found.result is not None
@@ -128,13 +128,13 @@ def test_a_choice_that_cannot_be_compared_is_refused(
     assert not Comparison.objects.exists()
 
 
-def test_one_question_alone_cannot_be_compared() -> None:
+def test_a_single_question_cannot_be_compared() -> None:
     wave = make_answered_wave(people=60, questions=1)
     with pytest.raises(NotComparable, match=re.escape(TOO_FEW_PLAIN)):
         ask(wave, Kind.PAIRS)
 
 
-def test_two_workers_at_once_compute_it_once() -> None:
+def test_two_workers_at_once_compute_a_comparison_once() -> None:
     found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
     Comparison.objects.filter(pk=found.pk).update(
         state=Comparison.State.RUNNING, leased_until=timezone.now() + timedelta(minutes=1)
@@ -163,7 +163,7 @@ def let_the_pause_pass() -> None:
     Comparison.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
 
 
-def test_a_temporary_failure_is_tried_again_after_a_pause(
+def test_a_comparison_is_retried_after_a_temporary_failure_and_a_pause(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
@@ -182,7 +182,7 @@ def test_a_comparison_that_keeps_failing_is_given_up_until_it_is_requested_again
     wave = make_answered_wave()
     found = ask(wave, Kind.TABLE, "q1", "q2")
     with monkeypatch.context() as patch:
-        # A fault in our code says nothing about the data, whatever its type.
+        # A fault in our code means nothing about the data, whatever its type.
         fail(patch, np.linalg.LinAlgError("SVD did not converge"))
         for _ in range(MAX_ATTEMPTS):
             assert compute(found).state == Comparison.State.WAITING
@@ -222,7 +222,7 @@ def test_a_worker_past_its_lease_changes_nothing(monkeypatch: pytest.MonkeyPatch
     assert found.result is not None
 
 
-def test_a_row_that_is_deleted_while_it_is_computed_is_no_error(
+def test_deleting_a_row_while_it_is_computed_is_not_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
@@ -237,7 +237,7 @@ def test_a_row_that_is_deleted_while_it_is_computed_is_no_error(
     assert not Comparison.objects.exists()
 
 
-def test_a_comparison_of_an_older_method_neither_stands_nor_is_computed() -> None:
+def test_a_comparison_of_an_older_method_is_neither_shown_nor_computed() -> None:
     wave = make_answered_wave(cap=600, ending=Wave.Ending.CAP)
     done = compute(ask(wave, Kind.TABLE, "q1", "q2"))
     waiting = ask(wave, Kind.TABLE, "q1", "q3")
@@ -250,7 +250,7 @@ def test_a_comparison_of_an_older_method_neither_stands_nor_is_computed() -> Non
     assert not Comparison.objects.filter(pk=waiting.pk).exists()
 
 
-def test_codes_that_no_answers_can_have_produced_are_named() -> None:
+def test_codes_that_no_answers_can_have_produced_are_reported() -> None:
     wave = make_wave(questions=2, cap=200)
     send_many(wave, [bytes([i % 2, 1 - i % 2]) for i in range(200)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
@@ -267,7 +267,7 @@ def test_codes_that_no_answers_can_have_produced_are_named() -> None:
         assert standing.alarms == ()
 
 
-def test_an_alarm_reaches_the_comparisons_of_its_question() -> None:
+def test_an_alarm_is_passed_on_to_the_comparisons_of_its_question() -> None:
     wave = make_wave(questions=3)
     send_many(wave, [bytes([1, i % 2, i // 2 % 2]) for i in range(200)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)

@@ -1,4 +1,4 @@
-"""Results of comparisons survive JSON, and what cannot be read is computed again."""
+"""Results of comparisons survive JSON, and results that cannot be read are recomputed."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_the_keys_of_older_rows_stay() -> None:
     assert (pair["questions"], pair["together"]) == (["q1", "q2"], 1)
 
 
-def test_what_is_not_defined_is_null() -> None:
+def test_an_undefined_value_is_null() -> None:
     undefined = AssociationEstimate(
         raw=nan, standard_error=nan, estimate=nan, low=0.0, high=1.0, level=0.95
     )
@@ -200,7 +200,7 @@ def test_anything_else_is_unreadable(stored: Any) -> None:
             read_result(kind, stored, indicators=NAMES)
 
 
-def test_every_test_method_has_words() -> None:
+def test_every_test_method_has_a_description() -> None:
     assert TEST_NAMES.keys() == {*TESTS, NO_VARIATION} == TEST_METHODS
 
 
@@ -221,7 +221,7 @@ def spoil_row(comparison: Comparison, **changes: Any) -> None:
     [(Kind.TABLE, ["q1", "q2"]), (Kind.REGRESSION, ["q1", "q2"]), (Kind.PAIRS, [])],
 )
 @pytest.mark.parametrize("page", ["result", "result/panel", "result.csv"])
-def test_an_unreadable_result_waits_and_the_sweep_computes_it_again(
+def test_an_unreadable_result_waits_until_the_sweep_recomputes_it(
     kind: Comparison.Kind, names: list[str], page: str
 ) -> None:
     wave = make_answered_wave(people=2000)

@@ -1,4 +1,4 @@
-"""CSV: read back by Python's csv, recomputed, harmless in spreadsheets, flat in memory."""
+"""CSV files: correct when read back, harmless in spreadsheets, written in little memory."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TestFiles:
         assert {row["n"] for row in estimates} == {"90"}
         assert len(rows(download(wave.survey, "reports_csv"))) == 90
 
-    def test_batches_come_by_content_and_rows_sorted(self) -> None:
+    def test_batches_are_ordered_by_content_and_rows_are_sorted(self) -> None:
         wave = make_launched_survey()
         for yes in (3, 17, 9):
             send_codes(wave, yes=[yes, 20 - yes], total=20)
@@ -82,7 +82,7 @@ class TestFiles:
         assert start == len(lines)
 
     @pytest.mark.slow
-    def test_the_design_stands_beside_every_estimate(self) -> None:
+    def test_the_design_is_given_with_every_estimate(self) -> None:
         wave = make_launched_survey(cap=200)
         survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.CAP)
         row = rows(download(survey, "estimates_csv"))[0]
@@ -101,24 +101,24 @@ class TestFiles:
         assert float(row["interval_low"]) < 0.3 < float(row["interval_high"])
 
     @pytest.mark.slow
-    def test_an_estimate_below_0_stays_a_number_and_says_so(self) -> None:
+    def test_an_estimate_below_0_stays_a_number_and_is_marked(self) -> None:
         survey = field(make_launched_survey(), yes=[240, 500], total=1000)
         row = rows(download(survey, "estimates_csv"))[0]
         assert row["estimate"] == repr(0.24 * 2 - 0.5)
         assert row["status"] == "outside_0_1"
 
     @pytest.mark.slow
-    def test_a_contradiction_says_so(self) -> None:
+    def test_a_contradiction_is_marked(self) -> None:
         survey = field(make_launched_survey(), yes=[198, 500], total=1000)
         assert rows(download(survey, "estimates_csv"))[0]["status"] == "contradiction"
 
     @pytest.mark.slow
-    def test_an_alarm_says_so_and_only_for_its_question(self) -> None:
+    def test_an_alarm_is_marked_only_for_its_question(self) -> None:
         survey = field(make_launched_survey(), yes=[1000, 500], total=1000)
         statuses = [row["status"] for row in rows(download(survey, "estimates_csv"))]
         assert statuses == ["alarm", "alarm", "ok", "ok"]
 
-    def test_texts_that_spreadsheets_would_run_are_neutralized(self) -> None:
+    def test_text_that_a_spreadsheet_would_run_is_neutralized(self) -> None:
         wave = make_launched_survey(title="=1+1", questions=['@SUM("a";1), "b"\nc', "-0.013"])
         survey = field(wave, yes=[80, 100], total=200)
         estimates = rows(download(survey, "estimates_csv"))
@@ -126,7 +126,7 @@ class TestFiles:
         assert estimates[0]["question_text"] == '\'@SUM("a";1), "b"\nc'
         assert estimates[2]["question_text"] == "'-0.013"
 
-    def test_names_say_what_the_file_is(self) -> None:
+    def test_file_names_say_what_the_file_is(self) -> None:
         wave = make_launched_survey()
         survey = field(wave, yes=[80, 100], total=200)
         for kind in ("reports", "estimates"):
@@ -145,7 +145,7 @@ class TestFiles:
             assert text.count("\n") == text.count("\r\n")
 
     @pytest.mark.parametrize("kind", ["reports", "estimates"])
-    def test_nothing_to_export_is_said_on_a_page(self, kind: str) -> None:
+    def test_a_page_says_that_there_is_nothing_to_export(self, kind: str) -> None:
         few = field(make_launched_survey(display_minimum=100), yes=[33, 17], total=99)
         response = download(few, f"{kind}_csv")
         assert response.status_code == 409
@@ -154,7 +154,9 @@ class TestFiles:
             assert download(survey, f"{kind}_csv").status_code == 409
 
     @pytest.mark.slow
-    def test_memory_stays_flat_however_many_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_memory_use_stays_flat_for_any_number_of_batches(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("aggregator.exports.reports.ROWS_AT_ONCE", 10_000)
         wave = make_launched_survey(questions=["?"] * 10)
         survey = field(wave, yes=[20] * 10, total=40)
@@ -204,7 +206,7 @@ def exports_results(survey: Survey) -> Any:
         (-5, "-5"),
     ],
 )
-def test_a_cell(value: str | float | None, cell: str) -> None:
+def test_a_cell_is_written_as_expected(value: str | float | None, cell: str) -> None:
     assert write_cell(value) == cell
 
 
@@ -216,7 +218,7 @@ def test_rows_read_back_as_written() -> None:
 
 @pytest.mark.parametrize("top", [1, 9, 10, 63])
 @pytest.mark.parametrize("columns", [1, 3])
-def test_codes_are_written_as_the_csv_module_would(top: int, columns: int) -> None:
+def test_codes_are_written_as_the_csv_module_writes_them(top: int, columns: int) -> None:
     codes = np.random.default_rng(5).integers(0, top + 1, size=(200, columns), dtype=np.uint8)
     codes[0, 0] = top
     expected = io.StringIO(newline="")
@@ -224,7 +226,7 @@ def test_codes_are_written_as_the_csv_module_would(top: int, columns: int) -> No
     assert write_codes(codes).decode() == expected.getvalue()
 
 
-def test_no_rows_are_no_bytes() -> None:
+def test_no_rows_give_no_bytes() -> None:
     assert write_codes(np.empty((0, 4), dtype=np.uint8)) == b""
 
 

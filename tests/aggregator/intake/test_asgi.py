@@ -21,14 +21,14 @@ from tests.support.waves import make_wave
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_body_in_pieces_is_one_report() -> None:
+def test_a_body_in_pieces_is_read_as_one_report() -> None:
     status, headers, content = call(chunks(report(make_wave())))
     assert (status, json.loads(content)) == (201, {"status": "recorded"})
     assert headers["content-length"] == str(len(content))
     assert RawReport.objects.count() == 1
 
 
-def test_a_body_without_end_is_cut_off_at_the_cap() -> None:
+def test_an_endless_body_is_cut_off_at_the_cap() -> None:
     status, headers, content = call(chunks(b"x" * 2 * MAX_BODY_BYTES, size=1000), wait=True)
     assert status == 413
     assert headers["content-type"] == "application/problem+json"
@@ -44,13 +44,13 @@ def test_a_half_sent_body_is_given_up_after_the_deadline(monkeypatch: pytest.Mon
     assert RawReport.objects.count() == 0
 
 
-def test_a_client_that_goes_away_is_not_answered() -> None:
+def test_a_client_that_disconnects_is_not_answered() -> None:
     half = report(make_wave())[:40]
     assert call(chunks(half, complete=False))[0] == 0
     assert RawReport.objects.count() == 0
 
 
-def test_a_body_that_is_announced_too_long_is_refused_unread() -> None:
+def test_a_body_announced_as_too_long_is_refused_unread() -> None:
     unread = chunks(b"x" * 100)
     announced = [(b"content-length", b"1000000000")]
     status, headers, _ = call(unread, wait=True, headers=announced)
@@ -100,7 +100,7 @@ def test_reports_that_wait_together_share_one_commit(monkeypatch: pytest.MonkeyP
         ("POST", encode_report(manifest_hash=bytes(32), report_id=bytes(32), symbols=b"\1")),
     ],
 )
-def test_django_and_the_entry_give_the_same_reply(method: str, content: bytes) -> None:
+def test_django_and_the_asgi_entry_give_the_same_reply(method: str, content: bytes) -> None:
     messages = chunks(content, size=5000) or [{"type": "http.request", "body": b""}]
     status, headers, reply = call(messages, method=method)
     response = Client(headers={"host": "localhost"}).generic(
@@ -110,7 +110,7 @@ def test_django_and_the_entry_give_the_same_reply(method: str, content: bytes) -
     assert response["Content-Type"] == headers["content-type"]
 
 
-def test_a_report_through_either_door_is_the_same_report() -> None:
+def test_a_report_is_stored_alike_through_either_entry() -> None:
     wave = make_wave()
     client = Client(headers={"host": "localhost"})
     first = client.post("/api/reports", report(wave), content_type="application/json")

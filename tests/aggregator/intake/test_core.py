@@ -1,4 +1,4 @@
-"""The intake core: every kind of report, welcome and unwelcome, and what is stored of it."""
+"""The intake core: every kind of report, accepted or refused, and what is stored of it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_new_report_is_committed_and_answered_201() -> None:
     assert [bytes(s.id) for s in SpentId.objects.all()] == [ID]
 
 
-def test_the_largest_survey_that_can_be_opened_fits_to_the_byte() -> None:
+def test_the_largest_survey_that_can_be_opened_fits_exactly() -> None:
     body = encode_report(manifest_hash=ID, report_id=ID, symbols=bytes(MOST_SYMBOLS))
     assert len(body) == MAX_BODY_BYTES
 
@@ -102,7 +102,7 @@ def test_a_retry_after_closing_is_answered_200_but_a_new_report_410() -> None:
     assert slug_of(post(body_for(wave, report_id=OTHER_ID))) == "wave-closed"
 
 
-def test_a_report_after_the_closing_date_is_refused_before_any_sweep_ran(
+def test_a_report_after_the_closing_date_is_refused_even_before_a_sweep(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wave = make_wave(closes_at=timezone.now() + timedelta(minutes=1))
@@ -119,7 +119,7 @@ def test_a_report_before_the_opening_date_is_told_when_to_come_back() -> None:
     assert 590 <= int(dict(reply.headers)["Retry-After"]) <= 601
 
 
-def test_a_wave_closed_before_it_opened_does_not_ask_to_come_back() -> None:
+def test_a_wave_closed_before_it_opened_does_not_ask_people_to_come_back() -> None:
     wave = make_wave(opens_at=timezone.now() + timedelta(minutes=10))
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     assert slug_of(post(body_for(wave))) == "wave-closed"
@@ -172,23 +172,24 @@ def test_any_other_spelling_is_refused(mangle) -> None:  # type: ignore[no-untyp
 @pytest.mark.parametrize(
     ("part", "misspelled"),
     [
-        # A key twice: some parsers take the first value, others the last.
+        # A repeated key: some parsers take the first value, others the last.
         (b'"format":1', b'"format":1,"format":1'),
         (b'"manifest":', b'"manifest":"x","manifest":'),
         (b'"id":', b'"id":"x","id":'),
         (b'"symbols":', b'"symbols":"AAA","symbols":'),
-        # Numbers and words that JSON parsers take for one, or for a number.
+        # Numbers, and words that JSON parsers read as 1 or as another number.
         *(
             (b'"format":1', b'"format":' + value)
             for value in (b"NaN", b"Infinity", b"1.0", b"1e0", b"01", b"true", b"null", b'"1"')
         ),
         (b'"BAB"', b"NaN"),
-        # No UTF-8: a lone continuation, an overlong A, half a pair of surrogates, no byte of any.
+        # Not UTF-8: a lone continuation byte, an overlong A, half a surrogate pair, an invalid
+        # byte.
         *(
             (b'"BAB"', b'"B' + wrong + b'B"')
             for wrong in (b"\x80", b"\xc1\x81", b"\xed\xa0\x80", b"\xff")
         ),
-        # 0, 31 and 33 bytes in proper base64url, and lengths that are none.
+        # 0, 31 and 33 bytes in valid base64url, and lengths that base64url cannot have.
         *(
             (b'"' + name + b'":"[^"]*"', b'"' + name + b'":"' + b"A" * length + b'"')
             for name in (b"manifest", b"id")
@@ -196,7 +197,7 @@ def test_any_other_spelling_is_refused(mangle) -> None:  # type: ignore[no-untyp
         ),
     ],
 )
-def test_what_lenient_readers_let_pass_is_refused(part: bytes, misspelled: bytes) -> None:
+def test_bodies_that_lenient_parsers_accept_are_refused(part: bytes, misspelled: bytes) -> None:
     body, times = re.subn(part, lambda _: misspelled, body_for(make_wave()))
     assert times == 1
     assert slug_of(post(body)) == "malformed-report"
@@ -239,12 +240,12 @@ def test_other_methods_are_refused(method: str) -> None:
         ({"sec_fetch_site": "none"}, "cross-site"),
     ],
 )
-def test_requests_from_elsewhere_are_refused(headers: dict[str, str], slug: str) -> None:
+def test_requests_from_other_sites_are_refused(headers: dict[str, str], slug: str) -> None:
     assert slug_of(post(body_for(make_wave()), **headers)) == slug
     assert stored() == []
 
 
-def test_requests_from_the_own_page_are_taken() -> None:
+def test_requests_from_our_own_page_are_accepted() -> None:
     own = {"origin": "http://localhost:8000", "sec_fetch_site": "same-origin"}
     assert post(body_for(make_wave()), **own).status == 201
 

@@ -1,4 +1,4 @@
-"""What arrives during one hand-over goes together into the next."""
+"""Items that arrive during one hand-over are handed over together in the next."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aggregator.intake.gathering import Gatherer
 
 
 class Recorder:
-    """Doubles numbers, slowly enough that others arrive meanwhile."""
+    """Doubles numbers, slowly enough that others arrive in the meantime."""
 
     def __init__(self) -> None:
         self.groups: list[list[int]] = []
@@ -28,7 +28,7 @@ class Recorder:
         return [2 * item for item in items]
 
 
-def test_each_gets_its_own_result_and_groups_form_while_one_is_handed_over() -> None:
+def test_each_item_gets_its_own_result_and_groups_form_during_a_hand_over() -> None:
     record = Recorder()
 
     async def submit_all() -> list[int]:
@@ -39,7 +39,7 @@ def test_each_gets_its_own_result_and_groups_form_while_one_is_handed_over() -> 
     assert record.groups == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
 
 
-def test_a_failed_hand_over_fails_its_group_and_no_other() -> None:
+def test_a_failed_hand_over_fails_only_its_own_group() -> None:
     async def submit_all() -> list[int | BaseException]:
         gatherer = Gatherer(Recorder(), limit=2)
         numbers = (12, 13, 14, 15)
@@ -68,7 +68,7 @@ def test_a_cancelled_request_does_not_stop_its_group() -> None:
     assert record.groups == [[1, 2]]
 
 
-def test_after_a_pause_it_works_again() -> None:
+def test_the_gatherer_works_again_after_a_pause() -> None:
     async def submit_twice() -> list[int]:
         gatherer = Gatherer(Recorder(), limit=2)
         first = await gatherer.submit(1)

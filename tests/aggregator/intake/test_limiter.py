@@ -1,4 +1,4 @@
-"""The limit per network: counted without addresses, and one cap for all without Redis."""
+"""The limit per network: counted without storing addresses; without Redis, one cap for everyone."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def admit(url: str, *groups: Sequence[str], per_minute: int = 3) -> list[list[in
     return answers
 
 
-def test_the_limit_holds_across_groups_and_for_each_network_apart(
+def test_the_limit_holds_across_groups_and_for_each_network_separately(
     redis_server: str, content: redis.Redis
 ) -> None:
     first, second = admit(redis_server, ["192.0.2.1"] * 2 + ["192.0.2.2"], ["192.0.2.1"] * 2)
@@ -90,7 +90,7 @@ def test_two_processes_count_together(redis_server: str, content: redis.Redis) -
     assert wait > 0
 
 
-def test_no_address_is_stored_and_everything_dies_by_itself(
+def test_no_address_is_stored_and_everything_expires(
     redis_server: str, content: redis.Redis
 ) -> None:
     admit(redis_server, ["192.0.2.77", "2001:db8:77::1"])
@@ -107,7 +107,7 @@ def test_no_address_is_stored_and_everything_dies_by_itself(
         assert 0 < int(str(content.ttl(name))) <= limiter.KEY_LIFETIME_SECONDS
 
 
-def test_the_same_address_counts_under_another_name_once_the_key_is_gone(
+def test_an_address_counts_under_another_name_once_the_key_has_expired(
     redis_server: str, content: redis.Redis
 ) -> None:
     admit(redis_server, ["192.0.2.1"])
@@ -129,12 +129,14 @@ def test_an_emptied_redis_does_not_stop_reports(redis_server: str, content: redi
     assert ask(redis_server, questions) == [0, 0, 0, 0]
 
 
-def test_without_redis_one_cap_holds_for_all() -> None:
+def test_without_redis_one_cap_applies_to_everyone() -> None:
     ((*waits,),) = admit(NOBODY, [f"192.0.2.{number}" for number in range(5)])
     assert waits == [0, 0, 1, 1, 1]
 
 
-def test_a_dead_redis_is_not_asked_at_every_report(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_redis_is_not_asked_for_every_report(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked_redis = 0
 
     async def refuse(self: Limiter, networks: Sequence[bytes], *, now: float) -> Sequence[int]:
@@ -147,7 +149,7 @@ def test_a_dead_redis_is_not_asked_at_every_report(monkeypatch: pytest.MonkeyPat
     assert asked_redis == 1
 
 
-def test_the_bucket_fills_again() -> None:
+def test_the_bucket_refills() -> None:
     bucket = TokenBucket(per_second=2)
     assert [bucket.wait_for_one(100.0) for _ in range(3)] == [0, 0, 1]
     assert [bucket.wait_for_one(100.5) for _ in range(2)] == [0, 1]
@@ -164,7 +166,9 @@ def test_the_bucket_fills_again() -> None:
         ("nonsense", "also\x00nonsense", True),
     ],
 )
-def test_a_network_is_an_ipv4_address_or_an_ipv6_64(one: str, other: str, together: bool) -> None:
+def test_a_network_is_an_ipv4_address_or_an_ipv6_slash_64(
+    one: str, other: str, together: bool
+) -> None:
     assert (network_of(one) == network_of(other)) is together
 
 
@@ -181,7 +185,7 @@ def test_a_network_is_an_ipv4_address_or_an_ipv6_64(one: str, other: str, togeth
         ("unknown", "unknown"),
     ],
 )
-def test_a_port_is_no_part_of_an_address(written: str, address: str) -> None:
+def test_a_port_is_not_part_of_an_address(written: str, address: str) -> None:
     assert without_port(written) == address
 
 
@@ -189,5 +193,5 @@ def test_a_port_is_no_part_of_an_address(written: str, address: str) -> None:
     ("address", "local"),
     [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("192.0.2.1", False), ("x", False)],
 )
-def test_this_machine_is_known(address: str, local: bool) -> None:
+def test_this_machine_is_recognized(address: str, local: bool) -> None:
     assert is_loopback(network_of(address)) is local

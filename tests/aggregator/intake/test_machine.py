@@ -1,4 +1,4 @@
-"""Any order of uploads, retries, forgeries, sealing, closing, deaths and wrong clocks.
+"""Uploads, retries, forgeries, sealing, closing, crashes and wrong clocks, in any order.
 
 Hypothesis walks through histories; a model in dictionaries predicts every reply and, after
 every step, every row. To look for new histories:
@@ -49,7 +49,7 @@ from tests.support.waves import make_wave
 
 START = datetime(2027, 3, 1, 12, tzinfo=UTC)
 HALF_A_DAY = timedelta(hours=12)
-LARGEST_BATCH = 35  # the product's 65,536 is out of reach here
+LARGEST_BATCH = 35  # the product's 65,536 cannot be reached here
 HEADERS = {"host": "localhost", "content-type": "application/json"}
 STATUS = {Outcome.RECORDED: 201, Outcome.ALREADY_RECORDED: 200}
 NUMBERS = st.integers(0, 10**6)
@@ -58,7 +58,7 @@ MOMENTS = st.sampled_from(
     [*(sign * n for n in range(1, 7) for sign in (1, -1)), "before the commit", "after the commit"]
 )
 EXAMPLES = 60 if os.environ.get("HYPOTHESIS_PROFILE", "suite") == "suite" else 1000
-# What happened in all histories together; the test's last lines ask whether it was enough.
+# What happened in all histories together; the end of the test checks that it was enough.
 seen: Counter[str] = Counter()
 
 
@@ -108,7 +108,7 @@ class IntakeMachine(RuleBasedStateMachine):
     # --- respondents ---------------------------------------------------------------------------
 
     def draw(self, wave: int) -> bytes:
-        """Make a report whose symbols nobody else sends, with an id in no order."""
+        """Make a report with unique symbols and a random id."""
         self.drawn += 1
         questions = self.model.waves[wave].questions
         symbols = bytes(self.drawn >> bit & 1 for bit in range(questions))
@@ -147,7 +147,7 @@ class IntakeMachine(RuleBasedStateMachine):
     @has_reports
     @rule(fresh=st.lists(WHICH_WAVE, max_size=4), again=st.lists(NUMBERS, max_size=6))
     def upload_a_mixture(self, fresh: list[int], again: list[int]) -> None:
-        """New ones, old ones and twins, of several waves, in one commit."""
+        """Upload new reports, old reports and copies, for several waves, in one commit."""
         group = [self.old(number) for number in again] + [self.draw(wave) for wave in fresh]
         group += [self.forge(body, number) for body, number in zip(group[::2], again, strict=False)]
         self.take_group(group)
@@ -172,7 +172,7 @@ class IntakeMachine(RuleBasedStateMachine):
         assert status == 200 or not known
 
     def forge(self, body: bytes, number: int) -> bytes:
-        """The same id with other symbols, or for another wave."""
+        """Send a known id with other symbols, or for another wave."""
         sent = read_strictly(body)
         assert sent is not None
         where = number % (len(sent.symbols) + 1)
@@ -187,22 +187,22 @@ class IntakeMachine(RuleBasedStateMachine):
     @rule(number=NUMBERS, change=NUMBERS)
     def mutate(self, number: int, change: int) -> None:
         forged = self.forge(self.old(number), change)
-        if self.post(forged) == 201:  # its owner had never been heard
+        if self.post(forged) == 201:  # the owner's report had never arrived
             self.outbox.append(forged)
 
     @rule(wave=WHICH_WAVE, number=NUMBERS, place=NUMBERS, bit=st.integers(0, 7))
     def flip_a_bit(self, wave: int, number: int, place: int, bit: int) -> None:
         body = bytearray(self.old(number) if self.outbox and number % 2 else self.draw(wave))
         body[place % len(body)] ^= 1 << bit
-        if self.post(bytes(body)) == 201:  # another id, and canonical: a report like any other
+        if self.post(bytes(body)) == 201:  # another canonical id: a report like any other
             self.outbox.append(bytes(body))
 
     @rule(wave=WHICH_WAVE, number=NUMBERS, change=st.integers(0, 4))
     def misspell(self, wave: int, number: int, change: int) -> None:
-        """What fits no survey, or is a second spelling of an id, known or new."""
+        """Send a report that fits no survey, or a second spelling of a known or new id."""
         body = self.old(number) if self.outbox and number % 2 else self.draw(wave)
         parts = body.split(b'"')  # the id is the tenth, the symbols are the last but one
-        if change == 4:  # of the last letter's six bits two are unused
+        if change == 4:  # two of the last letter's six bits are unused
             last = LETTERS.index(chr(parts[9][-1]))
             parts[9] = parts[9][:-1] + LETTERS[last + 1 + number % 3].encode()
         else:
@@ -244,7 +244,7 @@ class IntakeMachine(RuleBasedStateMachine):
         times=st.sampled_from([1, 99]),
     )
     def lose_the_database(self, wave: int, statement: int, times: int) -> None:
-        """Once: nobody notices. For longer: 503, and nothing is stored."""
+        """Lose it briefly, which no one notices, or for longer: 503, and nothing is stored."""
         body = self.draw(wave)
         self.unanswered.add(body)
         error = OperationalError("server closed the connection unexpectedly")
@@ -304,7 +304,7 @@ class IntakeMachine(RuleBasedStateMachine):
             seen["discarded"] += 1
             model.discard()
 
-    @precondition(lambda self: len(self.model.spent) > 2 * K)  # or most histories end early
+    @precondition(lambda self: len(self.model.spent) > 2 * K)  # else most histories end early
     @rule(wave=WHICH_WAVE, moment=MOMENTS | st.none())
     def close(self, wave: int, moment: Moment) -> None:
         model = self.model.waves[wave]
@@ -382,7 +382,7 @@ class IntakeMachine(RuleBasedStateMachine):
             Wave.objects.update(state=Wave.State.OPEN, ending="", closed_at=None)
 
     def settle(self) -> None:
-        """However it went, at the end every acknowledged report has been counted once."""
+        """Check at the end that every acknowledged report has been counted once."""
         self.now = START
         for body in sorted(self.unanswered):
             self.post(body)
@@ -400,7 +400,7 @@ class IntakeMachine(RuleBasedStateMachine):
 
 
 def walk_rare_paths(machine: IntakeMachine) -> None:
-    """What random histories meet seldom: too early, the cap, and the closing date."""
+    """Walk through what random histories rarely reach: too early, the cap, the closing date."""
     machine.move_the_clock(days=-1)
     machine.upload(wave=1)
     machine.move_the_clock(days=1)
@@ -423,8 +423,8 @@ def test_every_history_ends_with_each_acknowledged_report_counted_once() -> None
     run_state_machine_as_test(
         Machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=40)
     )
-    print(dict(seen))  # what the histories held, for those who change this
-    # Nothing of this is proved by histories in which it never came about.
+    print(dict(seen))  # what the histories contained, for anyone who changes this
+    # Histories in which these never happened would prove nothing about them.
     assert {"200", "201", "409", "410", "422", "425", "503"} <= seen.keys()
     for what in ("recording", "sealing"):
         assert {f"{what} undone", f"{what} done"} <= seen.keys()

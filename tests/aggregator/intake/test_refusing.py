@@ -1,4 +1,4 @@
-"""What the intake cannot take now: failures, too many from one place, too many at once."""
+"""What the intake cannot accept now: failures, too many from one network, too many at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_failed_commit_is_not_acknowledged(monkeypatch: pytest.MonkeyPatch) ->
     assert json.loads(content)["type"] == "/problems/database-unavailable"
 
 
-def test_a_failure_of_any_kind_is_answered_503_to_the_whole_group(
+def test_the_whole_group_gets_503_after_any_failure(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
@@ -52,10 +52,10 @@ def test_a_failure_of_any_kind_is_answered_503_to_the_whole_group(
     assert "canary" not in caplog.text + content.decode()
 
 
-def test_a_manifest_that_cannot_be_read_keeps_only_its_own_reports_waiting(
+def test_an_unreadable_manifest_delays_only_its_own_reports(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As when a process meets a wave that a newer version opened."""
+    """This happens when a process finds a wave that a newer version opened."""
     old, new = make_wave(), make_wave(title="Written by a newer version")
     read = parse_manifest
 
@@ -86,15 +86,15 @@ def test_a_manifest_that_cannot_be_read_keeps_only_its_own_reports_waiting(
     ("behind_proxy", "client", "forwarded", "limited"),
     [
         (False, "127.0.0.1", b"", False),
-        (False, "127.0.0.1", b"192.0.2.1", False),  # anybody can write that
+        (False, "127.0.0.1", b"192.0.2.1", False),  # anyone can write that
         (False, "192.0.2.1", b"", True),
         (True, "127.0.0.1", b"192.0.2.1", True),
         (True, "127.0.0.1", b"127.0.0.1, 192.0.2.1", True),
         (True, "127.0.0.1", b"127.0.0.1, 192.0.2.1:5678", True),
-        (True, "127.0.0.1", b"", False),  # or all would share the limit of one
+        (True, "127.0.0.1", b"", False),  # otherwise everyone would share the limit of one
     ],
 )
-def test_who_is_limited(
+def test_only_known_remote_addresses_are_limited(
     behind_proxy: bool,
     client: str,
     forwarded: bytes,
@@ -124,7 +124,7 @@ def test_who_is_limited(
 
 
 @pytest.mark.parametrize(("behind_proxy", "client"), [(True, ("127.0.0.1", 50_000)), (False, None)])
-def test_senders_of_whom_nothing_is_known_share_one_cap(
+def test_senders_with_unknown_addresses_share_one_cap(
     behind_proxy: bool, client: tuple[str, int] | None, settings: Any
 ) -> None:
     settings.BEHIND_PROXY = behind_proxy
@@ -143,7 +143,7 @@ def test_senders_of_whom_nothing_is_known_share_one_cap(
     assert sorted(asyncio.run(run())) == [201, 201, 429, 429]
 
 
-def test_no_limit_is_asked_for_where_none_is_set(
+def test_the_limiter_is_not_asked_if_no_limit_is_set(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.REPORTS_PER_MINUTE = 0

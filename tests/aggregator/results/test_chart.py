@@ -1,4 +1,4 @@
-"""The chart: one specification, honest marks, the same numbers as the page, no fork trap."""
+"""The chart: its specification and marks, the same numbers as the page, safe to fork."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def marks_of(specification: dict[str, Any]) -> list[str]:
 
 @pytest.mark.django_db
 class TestSpecification:
-    def test_dots_and_whiskers_only_and_one_axis_from_0_to_100(self) -> None:
+    def test_the_chart_has_only_dots_and_whiskers_and_one_axis_from_0_to_100(self) -> None:
         specification = build_specification(
             results_of(field(make_launched_survey(), yes=[80, 100], total=200, rendered=False))
         )
@@ -65,7 +65,7 @@ class TestSpecification:
         assert (row.estimate, row.low, row.high) == (None, None, None)
         assert row.value == "contradiction"
 
-    def test_long_questions_are_cut_and_keep_their_number(self) -> None:
+    def test_long_questions_are_shortened_and_keep_their_number(self) -> None:
         wave = make_launched_survey(questions=["word " * 199])
         row = build_rows(results_of(field(wave, yes=[80], total=200, rendered=False)))[0]
         assert row.label.startswith("Q1 word")
@@ -73,7 +73,7 @@ class TestSpecification:
         assert row.question.startswith("word " * 100)
 
     @pytest.mark.slow
-    def test_only_the_demo_marks_a_truth(self) -> None:
+    def test_only_the_demo_marks_the_true_values(self) -> None:
         wave = make_launched_survey(questions=["a?", "b?", "c?", "d?"])
         survey = field(wave, yes=[90, 80, 100, 110], total=200, rendered=False)
         snapshot = wave.snapshots.get()
@@ -89,7 +89,7 @@ class TestSpecification:
         with pytest.raises(ValueError, match="display minimum 100, got 99"):
             render_chart(wave, wave.snapshots.get())
 
-    def test_pictures_carry_no_style_that_the_policy_forbids(self) -> None:
+    def test_pictures_contain_no_style_that_the_policy_forbids(self) -> None:
         wave = make_launched_survey(title="<b>&", questions=["</svg><script>?"])
         field(wave, yes=[80], total=200, rendered=False)
         specification, svg, png = render_chart(wave, wave.snapshots.get())
@@ -100,7 +100,7 @@ class TestSpecification:
         assert "http" not in json.dumps(specification).replace(specification["$schema"], "")
 
     @pytest.mark.slow
-    def test_the_picture_does_not_change_between_two_seals(self) -> None:
+    def test_the_picture_does_not_change_between_two_batches(self) -> None:
         wave = make_launched_survey()
         send_codes(wave, yes=[40, 50], total=100)
         process(wave)
@@ -110,7 +110,7 @@ class TestSpecification:
         assert render_chart(wave, wave.snapshots.get())[1] == render_chart(wave, before)[1]
 
 
-def test_the_font_is_one_that_the_renderer_carries() -> None:
+def test_the_font_is_included_in_the_renderer() -> None:
     assert FONT.startswith("Liberation Sans")
 
 
@@ -139,7 +139,7 @@ def test_the_bundle_is_built_once_per_version(tmp_path: Any) -> None:
 
 @pytest.mark.django_db
 def test_a_chart_of_an_older_method_is_rendered_again() -> None:
-    """The same batches: nothing else would show that the estimates beside it are others."""
+    """The batches are the same, so only the version shows that the estimates have changed."""
     wave = make_launched_survey()
     field(wave, yes=[300, 500], total=1000)
     assert find_view(wave.survey).chart is not None

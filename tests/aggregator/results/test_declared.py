@@ -58,7 +58,7 @@ def wave(db: None) -> Wave:
 
 
 def send(wave: Wave, groups: dict[int, int], yes: dict[int, int] | None = None) -> Survey:
-    """Each group's number of reports; half of them, or as many as stated, have the code 1."""
+    """Send each group's number of reports; half of them, or as many as stated, have code 1."""
     RawReport.objects.bulk_create(
         RawReport(id=secrets.token_bytes(32), wave=wave, symbols=bytes([group, number < ones]))
         for group, people in groups.items()
@@ -84,7 +84,7 @@ def read_csv(survey: Survey) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def test_large_groups_are_told_exactly(wave: Wave) -> None:
+def test_large_groups_are_counted_exactly(wave: Wave) -> None:
     survey = send(wave, {0: 120, 1: 150, 2: 130})
     assert read_groups(survey) == [120, 150, 130]
     rows = read_csv(survey)
@@ -99,7 +99,7 @@ def test_a_small_group_is_hidden_with_the_next_one_everywhere(wave: Wave) -> Non
     assert sum(row["q1"] == "1" for row in rows) == 150
     hidden = [row for row in rows if row["q1"] != "1"]
     assert {row["q1"] for row in hidden} == {""}
-    # Nothing about the order of the hidden rows tells the two groups apart.
+    # The order of the hidden rows does not distinguish the two groups.
     assert [row["q2"] for row in hidden] == sorted(row["q2"] for row in hidden)
     client = sign_in(survey.owner)
     page = client.get(f"/surveys/{survey.slug}/results").content.decode()
@@ -107,7 +107,7 @@ def test_a_small_group_is_hidden_with_the_next_one_everywhere(wave: Wave) -> Non
     assert "This question was not scrambled" in page
     answer = client.get(f"/api/surveys/{survey.slug}/results").json()
     assert [group["n"] for group in answer["declared"][0]["groups"]] == [None, 150, None]
-    # The scrambled question is divided by groups in comparisons only.
+    # Only comparisons divide the scrambled question by groups.
     assert [question["name"] for question in answer["questions"]] == ["q2"]
     choices = client.get(f"/surveys/{survey.slug}/compare").content.decode()
     assert 'value="q1.1"' in choices
@@ -131,14 +131,14 @@ def test_groups_are_compared_as_two_known_ones_would_be(wave: Wave) -> None:
     assert found["difference"]["raw"] == pytest.approx(known.difference, abs=1e-8)
     assert found["difference"]["standard_error"] == pytest.approx(known.standard_error, abs=1e-8)
     assert found["test"]["p_value"] == pytest.approx(known.test.p_value, rel=1e-6)
-    # Two methods, one answer: profile likelihood here, Newcombe's there.
+    # Two methods give the same answer: profile likelihood here, Newcombe's there.
     assert found["difference"]["low"] == pytest.approx(known.low, abs=0.03)
     assert found["difference"]["high"] == pytest.approx(known.high, abs=0.03)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("static_files")
-def test_the_page_speaks_of_groups_that_are_known(wave: Wave) -> None:
+def test_the_page_says_that_the_groups_are_known(wave: Wave) -> None:
     survey = send(wave, {0: 120, 1: 150, 2: 130}, yes={0: 80, 1: 60, 2: 50})
     comparison = compute(ask(wave, Kind.TABLE, "q2", "q1.0"))
     client = sign_in(survey.owner)
@@ -153,7 +153,7 @@ def test_the_page_speaks_of_groups_that_are_known(wave: Wave) -> None:
 
 
 @pytest.mark.slow
-def test_a_group_is_a_predictor(wave: Wave) -> None:
+def test_a_group_can_be_a_predictor(wave: Wave) -> None:
     send(wave, {0: 120, 1: 150, 2: 130}, yes={0: 80, 1: 60, 2: 50})
     found = compute(ask(wave, Kind.REGRESSION, "q2", "q1.0"))
     assert found.result is not None, found.problem

@@ -1,4 +1,4 @@
-"""Every estimand is of the people it says it is of: from a population whose truth is known."""
+"""Every estimand describes the people it names, in a population whose answers are known."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def make_manifest(questions: Iterable[ManifestQuestion], *, drawn: int | None = 
 
 
 def make_every_type() -> Manifest:
-    """A yes/no that decides, then every type with and without refusal and rule."""
+    """Make a yes/no question that decides, then every type with and without refusal and rule."""
     questions = [make_question("q1", "yes_no")]
     for kind, refusal, rule in product(TYPES, (False, True), (None, IF_YES)):
         number = len(questions) + 1
@@ -132,7 +132,7 @@ def draw_people(manifest: Manifest, *, seed: int = 1965) -> list[Person]:
 
 
 def latent_shares(question: ManifestQuestion, answer: Any) -> dict[str, list[float]]:
-    """How often each true code of each of the question's symbols stands for this answer."""
+    """Return how often each true code of each of the question's symbols means this answer."""
 
     def certain(code: int, k: int) -> list[float]:
         return [float(code == other) for other in range(k)]
@@ -163,7 +163,7 @@ def latent_shares(question: ManifestQuestion, answer: Any) -> dict[str, list[flo
 def expected_counts(
     manifest: Manifest, people: list[Person], *, reports: int = REPORTS
 ) -> list[list[int]]:
-    """Columns of the batches: expectations in place of draws, as whole numbers."""
+    """Fill the batches' columns with expected counts instead of draws, as whole numbers."""
     latent = {
         symbol.name: np.zeros(symbol.k)
         for symbol in manifest.symbols
@@ -190,7 +190,7 @@ def expected_counts(
             continue
         cells = symbol.mechanism.channel() @ latent[symbol.name] * reports * part
         counts = [round(cell) for cell in cells]
-        counts[0] += reports - round(reports * part)  # those without this block
+        counts[0] += reports - round(reports * part)  # people who were not asked this block
         columns.append(counts)
     return columns
 
@@ -199,7 +199,7 @@ def expected_counts(
 
 
 def true_value(question: ManifestQuestion, name: str, people: list[Person]) -> float:
-    """By counting people, without a look at codes or symbols."""
+    """Count people, without using codes or symbols."""
     answers = [person[question.name] for person in people]
     asked = [answer for answer in answers if answer != NOT_ASKED]
     given = [answer for answer in asked if answer != REFUSED]
@@ -260,7 +260,7 @@ def test_exact_expected_counts_return_the_truth_of_every_estimand(fixed_end: boo
 
 
 def check_what_is_stored(found: list[QuestionResult]) -> None:
-    """A snapshot's JSON is read back as the very same estimates."""
+    """Check that the snapshot's JSON is read back as exactly the same estimates."""
     for result in found:
         row = result.to_json()
         stored = json.loads(json.dumps(row, allow_nan=False))
@@ -272,14 +272,14 @@ def check_what_is_stored(found: list[QuestionResult]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fixed_end", [True, False])
-def test_of_random_subsets_too_those_who_were_not_drawn_do_not_count(fixed_end: bool) -> None:
+def test_people_who_were_not_drawn_do_not_count_in_random_subsets(fixed_end: bool) -> None:
     manifest = replace(EVERY_TYPE, drawn=4)
     assert manifest.block_count == 15
     people = draw_people(manifest)
     counts = expected_counts(manifest, people)
     assert len(counts) == len(Columns.of(manifest).ks)
     found = compute_estimates(manifest=manifest, counts=counts, fixed_end=fixed_end)
-    for question in found:  # but for cells that were rounded
+    for question in found:  # except for cells that were rounded
         assert abs(question.total - REPORTS * 4 / 15) < 5
     check_truth(manifest, people, found)
 
@@ -301,7 +301,7 @@ def test_every_estimand_names_its_group() -> None:
             assert restricted == (estimand.of is not Among.EVERYONE)
 
 
-def test_what_is_not_randomized_has_no_estimands() -> None:
+def test_questions_that_are_not_randomized_have_no_estimands() -> None:
     apart = [question for question in EVERY_TYPE.questions if not question.is_protected]
     assert [question.type for question in apart] == ["declared", "information"]
     assert not any(list(estimands_of(question)) for question in apart)
@@ -313,7 +313,7 @@ def test_what_is_not_randomized_has_no_estimands() -> None:
 
 
 def ends_from_outside(intervals: Intervals) -> list[float]:
-    """From the lowest low end to the highest high end."""
+    """Return the lowest low end and the highest high end."""
     inwards = [intervals.simultaneous, intervals.main, *reversed(intervals.inner)]
     return [each.low for each in inwards] + [each.high for each in reversed(inwards)]
 
@@ -332,7 +332,7 @@ def find(estimands: Iterable[Estimand], name: str) -> Estimand:
     return estimand
 
 
-def test_several_codes_are_the_others_turned_round() -> None:
+def test_the_share_of_several_codes_is_one_minus_that_of_the_others() -> None:
     question = make_question("q1", "follow_up")
     rows = estimate_one(question, [[500, 300, 200]])
     no = confidence_sequence(
@@ -344,7 +344,7 @@ def test_several_codes_are_the_others_turned_round() -> None:
     assert rows["yes"].count == 500
     assert rows["yes"].low == pytest.approx(1 - float(no.high))
     assert rows["yes"].high == pytest.approx(1 - float(no.low))
-    # Behind a refusal the same share is one of those who answered.
+    # If people may refuse, the same share is of those who answered.
     behind = estimate_one(make_question("q1", "follow_up", refusal=True), [[400, 200, 200, 200]])
     assert behind["yes"].value is not None
     assert behind["yes"].low < behind["yes"].value < behind["yes"].high
@@ -380,7 +380,7 @@ def test_an_item_behind_a_gate_has_both_intervals_at_half_the_error() -> None:
     assert rows["1"].value == pytest.approx(0.3 / 0.9)
 
 
-def test_where_nobody_seems_to_have_answered_an_item_has_no_share() -> None:
+def test_an_item_has_no_share_if_nobody_seems_to_have_answered() -> None:
     question = make_question("q1", "several", refusal=True)
     for fixed_end in (True, False):
         rows = estimate_one(
@@ -392,7 +392,7 @@ def test_where_nobody_seems_to_have_answered_an_item_has_no_share() -> None:
 
 @pytest.mark.parametrize("fixed_end", [True, False])
 @pytest.mark.parametrize("refusal", [True, False])
-def test_a_rounded_number_is_estimated_as_its_bit(fixed_end: bool, refusal: bool) -> None:
+def test_a_rounded_number_is_estimated_from_its_bit(fixed_end: bool, refusal: bool) -> None:
     question = make_question("q1", "number", refusal=refusal)
     counts = [500, 300, 200] if refusal else [600, 400]
     row = estimate_one(question, [counts], fixed_end=fixed_end)["mean"]
@@ -420,7 +420,7 @@ def test_inner_intervals_lie_inside_and_simultaneous_ones_outside_for_every_esti
             assert ends == sorted(ends), estimate.estimand.key
 
 
-def test_only_one_of_yes_and_no_counts_as_shown() -> None:
+def test_yes_is_shown_and_no_is_not() -> None:
     estimands = list(estimands_of(make_question("q1", "yes_no", refusal=True)))
     assert [estimand.name for estimand in estimands] == ["1", "0", "refused"]
     assert [estimand.shown for estimand in estimands] == [True, False, True]
@@ -431,7 +431,7 @@ def test_only_one_of_yes_and_no_counts_as_shown() -> None:
 
 
 def test_the_alarm_watches_every_code_of_every_symbol() -> None:
-    """Also the gate's, and those of "prefer not to say" and "not asked"."""
+    """It also watches the gate's codes, "prefer not to say" and "not asked"."""
     question = make_question("q1", "several", refusal=True)
     quiet = [[700, 300], [600, 400], [600, 400], [600, 400]]
     for symbol, cells in ((0, [900, 100]), (2, [900, 100])):
@@ -446,7 +446,7 @@ def test_the_alarm_watches_every_code_of_every_symbol() -> None:
 
 
 @pytest.mark.slow
-def test_the_alarm_s_level_counts_every_code_of_larger_questions() -> None:
+def test_the_alarm_level_counts_every_code_of_larger_questions() -> None:
     question = make_question("q1", "choice")
     mechanism = question.mechanism
     level = simultaneous_level(0.99, shares=4)

@@ -42,7 +42,7 @@ def make_manifest(*questions: ManifestQuestion) -> Manifest:
     )
 
 
-def test_questions_of_unlike_k_and_strength_are_estimated_side_by_side() -> None:
+def test_questions_with_different_k_and_strength_are_estimated_side_by_side() -> None:
     questions = [make_question(1), make_question(2, k=4, flips=10), make_question(3, flips=5)]
     counts = [[600, 400], [400, 300, 200, 100], [900, 100]]
     found = compute_estimates(manifest=make_manifest(*questions), counts=counts, fixed_end=True)
@@ -97,7 +97,7 @@ def test_simultaneous_intervals_count_the_shares_that_are_shown() -> None:
     )
 
 
-def test_few_reports_at_little_noise_get_the_guaranteed_interval() -> None:
+def test_few_reports_with_little_noise_get_the_guaranteed_interval() -> None:
     question = make_question(1, flips=2)
     mechanism = question.mechanism
     [found] = compute_estimates(manifest=make_manifest(question), counts=[[45, 5]], fixed_end=True)
@@ -112,7 +112,7 @@ def test_few_reports_at_little_noise_get_the_guaranteed_interval() -> None:
     assert found.estimates[1].low == pytest.approx(float(expected.low), abs=1e-12)
 
 
-def test_the_alarm_waits_for_more_than_a_contradiction() -> None:
+def test_an_alarm_needs_more_than_a_contradiction() -> None:
     manifest = make_manifest(*(make_question(number) for number in range(1, 6)))
     fine = [[700, 300]] * 4
     # Two coins show Yes at least 250 times of 1,000 in the long run.

@@ -1,4 +1,4 @@
-"""Browser and coins side by side: compared, and pooled only when somebody asks for it."""
+"""Browser and coins side by side: compared, and pooled only on request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 def make_answered(
     *, browser: list[int], coins: list[int], flips: int = 40, **settings: Any
 ) -> Survey:
-    """200 people in the browser, of whom browser[i] sent Yes to question i, and 100 with coins."""
+    """Send 200 reports from browsers, browser[i] of them Yes to question i, and 100 with coins."""
     wave = make_launched_survey(
         coins=True, flips=flips, minimum_batch=10, display_minimum=50, **settings
     )
@@ -51,7 +51,7 @@ def rows_of(response: Any) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(response.content.decode())))
 
 
-def test_the_difference_is_of_true_answers_behind_channels_of_their_own() -> None:
+def test_the_difference_is_of_true_answers_although_the_channels_differ() -> None:
     survey = make_answered(browser=[100, 88], coins=[50, 45])
     page = text_of(read(survey))
     # 40 flips of 100: d = .2 and c = .4, so .5 becomes .5 and .44 becomes .2; two coins: 2 s − .5.
@@ -70,7 +70,7 @@ def test_the_difference_is_of_true_answers_behind_channels_of_their_own() -> Non
     assert "pooled" not in first
 
 
-def test_pooled_shares_are_shown_only_to_those_who_ask() -> None:
+def test_pooled_shares_are_shown_only_on_request() -> None:
     survey = make_answered(browser=[100, 88], coins=[55, 35])
     apart, together = read(survey), read(survey, query="?pooled=yes")
     assert "Pooled, because you chose so" not in text_of(apart)
@@ -115,7 +115,7 @@ def test_shares_that_differ_are_not_to_be_pooled() -> None:
     assert 0 < expected.low < 0.8 < expected.high
 
 
-def test_codes_that_cannot_be_are_not_to_be_used() -> None:
+def test_a_line_with_an_alarm_is_not_to_be_used() -> None:
     survey = make_answered(browser=[100, 100], coins=[0, 50])
     page = text_of(read(survey, query="?pooled=yes"))
     assert "are the likely cause of the codes of coins." in page
@@ -124,7 +124,7 @@ def test_codes_that_cannot_be_are_not_to_be_used() -> None:
 
 
 @pytest.mark.parametrize(("cap", "words"), [(200, "ended as fixed"), (None, "Exploratory")])
-def test_it_says_whether_one_look_was_all(cap: int | None, words: str) -> None:
+def test_the_page_says_whether_the_intervals_are_for_one_look(cap: int | None, words: str) -> None:
     survey = make_answered(browser=[100, 88], coins=[55, 35], **({"cap": cap} if cap else {}))
     assert words in text_of(read(survey))
 
@@ -147,7 +147,7 @@ def test_below_the_display_minimum_of_either_nothing_is_shown(few: str) -> None:
     assert read(survey, "mode_comparison_csv").status_code == 409
 
 
-def test_before_any_report_it_says_so_of_both() -> None:
+def test_before_any_report_both_modes_are_named_as_missing() -> None:
     survey = make_launched_survey(coins=True).survey
     page = text_of(read(survey))
     assert (
@@ -164,7 +164,7 @@ def test_only_questions_that_coins_asked_are_compared() -> None:
     assert names == ["q1", "q2"]
 
 
-def test_without_coins_there_is_no_such_page() -> None:
+def test_without_coins_the_page_does_not_exist() -> None:
     survey = make_launched_survey().survey
     assert read(survey).status_code == 404
     assert read(survey, "mode_comparison_csv").status_code == 404
@@ -173,7 +173,7 @@ def test_without_coins_there_is_no_such_page() -> None:
     )
 
 
-def test_both_results_lead_there() -> None:
+def test_both_results_pages_link_to_it() -> None:
     survey = make_answered(browser=[100, 88], coins=[55, 35])
     path = reverse("aggregator:mode_comparison", args=[survey.slug])
     for name in ("results", "coin_results"):

@@ -42,7 +42,7 @@ def seal_all(wave: Wave) -> None:
         pass
 
 
-def test_a_batch_past_the_newest_snapshot_is_work() -> None:
+def test_a_batch_after_the_newest_snapshot_is_due_work() -> None:
     wave = make_wave()
     send_many(wave, ROWS)
     assert not find_waves_to_estimate().exists()
@@ -52,7 +52,7 @@ def test_a_batch_past_the_newest_snapshot_is_work() -> None:
     assert not find_waves_to_estimate().exists()
 
 
-def test_the_two_coin_estimate_is_twice_the_share_less_a_half() -> None:
+def test_the_two_coin_estimate_is_twice_the_share_minus_a_half() -> None:
     wave = make_wave()
     send_many(wave, ROWS)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
@@ -70,8 +70,8 @@ def test_the_two_coin_estimate_is_twice_the_share_less_a_half() -> None:
 @pytest.mark.parametrize(
     ("cap", "close_by_owner", "method"),
     [
-        (40, False, "clopper_pearson"),  # it ended as it was frozen; few codes
-        (None, True, "confidence_sequence"),  # somebody closed it, perhaps after looking
+        (40, False, "clopper_pearson"),  # it ended as fixed; few codes
+        (None, True, "confidence_sequence"),  # someone closed it, perhaps after looking
         (60, True, "confidence_sequence"),  # closed before its cap
     ],
 )
@@ -92,7 +92,7 @@ def test_the_interval_depends_on_how_the_wave_ended(
     } == {method}
 
 
-def test_a_larger_wave_that_ended_as_frozen_has_the_shorter_interval() -> None:
+def test_a_larger_wave_that_ended_as_fixed_has_the_shorter_interval() -> None:
     wave = make_wave(cap=200)
     send_many(wave, ROWS * 5)
     assert close_due_waves() == 1
@@ -104,7 +104,7 @@ def test_a_larger_wave_that_ended_as_frozen_has_the_shorter_interval() -> None:
     } == {"likelihood_ratio"}
 
 
-def test_a_snapshot_of_an_older_method_is_made_again() -> None:
+def test_a_snapshot_of_an_older_method_is_recomputed() -> None:
     wave = make_wave()
     send_many(wave, ROWS)
     seal_all(wave)
@@ -121,8 +121,8 @@ def test_a_snapshot_of_an_older_method_is_made_again() -> None:
 
 
 @pytest.mark.parametrize("key", ["estimand", "low", "name"])
-def test_a_snapshot_with_unknown_names_is_computed_again(key: str) -> None:
-    """As a half-applied upgrade leaves it: the version is right, a name inside is not."""
+def test_a_snapshot_with_unknown_names_is_recomputed(key: str) -> None:
+    """A half-applied upgrade leaves this: the version is right, but a name inside is not."""
     wave = make_wave(display_minimum=10)
     send_many(wave, ROWS)
     seal_all(wave)
@@ -143,7 +143,7 @@ def test_a_snapshot_with_unknown_names_is_computed_again(key: str) -> None:
     assert update_chart(wave_id=wave.pk, find_truth=lambda _: {}) is not None
 
 
-def test_while_a_wave_is_open_only_the_sequence_is_shown() -> None:
+def test_an_open_wave_shows_only_the_confidence_sequence() -> None:
     wave = make_wave(cap=1000)
     send_many(wave, ROWS)
     seal_all(wave)
@@ -226,9 +226,9 @@ def test_without_a_batch_there_is_no_snapshot() -> None:
     assert update_snapshot(wave_id=wave.pk) is None
 
 
-def test_exact_expected_counts_give_back_the_truth() -> None:
-    # 64 people, each of the 8 kinds of true reply eight times, every pattern of coins once:
-    # a coin turns 1 of 4 codes, so 64·4³ reports hold each pattern in exact proportion.
+def test_exact_expected_counts_return_the_truth() -> None:
+    # 64 people give each of the 8 true replies eight times, with every pattern of coins once:
+    # coins change 1 of 4 codes, so 64·4³ reports hold each pattern in exact proportion.
     rows = [
         bytes(truth ^ (coin == 3) for truth, coin in zip(kind, coins, strict=True))
         for kind in ((1, 0, 0), (1, 1, 0), (0, 0, 0), (1, 0, 1))

@@ -19,7 +19,7 @@ from tests.support.reading import text_of
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 
 
-def test_visitors_read_the_claim_and_the_special_case() -> None:
+def test_visitors_see_the_claim_and_the_special_case() -> None:
     words = text_of(Client().get("/"))
     assert "Hear the crowd, never the person." in words
     assert "2n′/n − ½" in words
@@ -27,7 +27,7 @@ def test_visitors_read_the_claim_and_the_special_case() -> None:
     assert "nonymous" not in words
 
 
-def test_a_new_researcher_is_invited_to_begin() -> None:
+def test_a_new_researcher_is_invited_to_create_a_survey() -> None:
     response = sign_in(make_user()).get("/")
     assert "No survey yet" in text_of(response)
     assert reverse("surveys:create") in response.content.decode()
@@ -50,7 +50,7 @@ def test_own_surveys_are_listed_with_state_and_sealed_reports() -> None:
     assert "Somebody else" not in words
 
 
-def test_a_long_list_has_pages() -> None:
+def test_a_long_list_is_divided_into_pages() -> None:
     owner = make_user()
     for number in range(PAGE_SIZE + 1):
         make_survey(owner=owner, title=f"Survey {number}", questions=[])
@@ -61,7 +61,7 @@ def test_a_long_list_has_pages() -> None:
 
 
 @pytest.mark.parametrize("surveys", [1, 6])
-def test_the_list_costs_the_same_for_any_number(
+def test_the_list_takes_the_same_queries_for_any_number_of_surveys(
     surveys: int, django_assert_num_queries: Any
 ) -> None:
     owner = make_user()

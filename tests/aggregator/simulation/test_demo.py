@@ -1,4 +1,4 @@
-"""The demo's people, their envelopes, and the patience with which they are sent."""
+"""The demo's people, their envelopes, and how these are sent and retried."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_counts_add_up_to_the_published_totals(owner: User) -> None:
         assert truth[estimand] == pytest.approx(yes / PEOPLE, abs=1e-12)
 
 
-def test_drawing_without_noise_gives_back_the_people(owner: User) -> None:
+def test_drawing_without_noise_returns_the_true_answers(owner: User) -> None:
     # u = 0 keeps every answer
     envelopes = draw_envelopes(
         manifest_of(REDBOOK, owner), REDBOOK.people(), random_uint32=lambda: 0
@@ -62,7 +62,7 @@ def test_drawing_without_noise_gives_back_the_people(owner: User) -> None:
 
 
 @pytest.mark.slow
-def test_a_quarter_of_all_answers_is_turned(owner: User) -> None:
+def test_a_quarter_of_all_answers_is_changed(owner: User) -> None:
     generator = random.Random(1974)
     wave = field_demo(REDBOOK, owner=owner)
     envelopes = draw_envelopes(
@@ -191,7 +191,7 @@ def test_a_refused_report_stops_the_sending_and_says_why(intake: Scripted) -> No
     assert [content for _, content in intake.received] == [b"one", b"two"]
 
 
-def test_sending_gives_up_in_time(intake: Scripted) -> None:
+def test_sending_gives_up_after_the_time_limit(intake: Scripted) -> None:
     intake.script = [(503, {"Retry-After": "60"})]
     with pytest.raises(SendingError, match="Gave up"):
         send_to(intake, [b"report"], seconds=5)

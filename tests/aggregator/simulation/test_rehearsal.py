@@ -1,4 +1,4 @@
-"""Synthetic respondents: what may be stated, how they are drawn, and what they send."""
+"""Synthetic respondents: which answers may be stated, how the rest are drawn, what is sent."""
 
 from __future__ import annotations
 
@@ -78,18 +78,20 @@ def manifest(survey: Survey) -> Manifest:
         ([{"share": 1, "answers": {"q3": {"0": float("nan")}}}], "number from 0 to 1e"),
     ],
 )
-def test_what_cannot_be_answered_is_refused(manifest: Manifest, content: Any, message: str) -> None:
+def test_impossible_stated_answers_are_refused(
+    manifest: Manifest, content: Any, message: str
+) -> None:
     with pytest.raises(RehearsalError, match=message):
         read_groups(content, manifest=manifest)
 
 
-def test_groups_get_their_shares_as_exactly_as_people_are_whole() -> None:
+def test_groups_get_their_shares_to_the_nearest_whole_person() -> None:
     assert share_out([1, 1, 1], 10) == [4, 3, 3]
     assert share_out([0.3, 0.7], 1000) == [300, 700]
     assert sum(share_out([0.1, 0.2, 0.3, 0.15], 9999)) == 9999
 
 
-def test_stated_answers_are_given_and_others_drawn(manifest: Manifest) -> None:
+def test_stated_answers_are_used_and_others_are_drawn(manifest: Manifest) -> None:
     content = [
         {"share": 1, "answers": {"q3": 1, "q4": 12, "q7": [1, 4], "q6": {"refused": 1}}},
         {"share": 3, "answers": {"q3": None, "q7": {"items": {"2": 1}}, "q5": {"2": 2, "0": 1}}},
@@ -105,7 +107,7 @@ def test_stated_answers_are_given_and_others_drawn(manifest: Manifest) -> None:
     assert "q1" not in people[0]
 
 
-def test_a_walk_asks_what_a_browser_would_ask(manifest: Manifest) -> None:
+def test_a_synthetic_respondent_is_asked_what_a_browser_would_ask(manifest: Manifest) -> None:
     everything: Answers = {"q2": 0, "q3": 1, "q4": 5, "q5": 0, "q6": 0, "q7": [], "q8": 3, "q9": 0}
     assert find_asked(manifest, everything) == {f"q{number}" for number in range(1, 10)}
     assert "q4" not in find_asked(manifest, {**everything, "q3": 0})
@@ -115,8 +117,8 @@ def test_a_walk_asks_what_a_browser_would_ask(manifest: Manifest) -> None:
     assert find_asked(manifest, everything, drawn=drawn) == {"q1", "q2", "q3", "q4"}
 
 
-def test_a_text_goes_where_the_question_goes_that_its_rule_names(db: None) -> None:
-    """Also if the rule is a negation, which holds for a question that was not asked."""
+def test_a_text_is_shown_with_the_question_that_its_rule_names(db: None) -> None:
+    """This also holds for a negated rule, which is true if the question was not asked."""
     owner = User.objects.create_user(email="texts@example.org")
     survey = create_survey(owner=owner, title="Texts", drawn=1)
     first = add_question(survey=survey, text="Ever?")

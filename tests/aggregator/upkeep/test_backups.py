@@ -1,4 +1,4 @@
-"""`manage.py backup`: one moment of the SQLite file, what is left out of it, and refusals."""
+"""`manage.py backup`: a consistent copy of the SQLite file, what it omits, and refusals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from aggregator.upkeep import backups
 from aggregator.upkeep.backups import BackupError, copy_database
 from tests.support.waves import make_wave, send
 
-# Committed for real: the copy is taken through a connection of its own.
+# Really committed, because the copy is made through a separate connection.
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -33,7 +33,7 @@ def rows(path: Path, sql: str) -> list[Any]:
 
 
 def fill() -> list[bytes]:
-    """Seal 10 reports, leave 10 waiting, sign somebody in; return the waiting ids."""
+    """Seal 10 reports, leave 10 waiting, sign someone in; return the waiting ids."""
     wave = make_wave()
     for number in range(20):
         send(wave, b"\1\0\1", report_id=bytes([number]) * 32)
@@ -48,7 +48,7 @@ def back_up(target: Path, *arguments: str) -> str:
     return printed.getvalue()
 
 
-def test_a_backup_is_the_whole_database_but_its_sessions(tmp_path: Path) -> None:
+def test_a_backup_is_the_whole_database_except_its_sessions(tmp_path: Path) -> None:
     waiting = fill()
     target = tmp_path / "backup.sqlite3"
     printed = back_up(target)
@@ -58,7 +58,7 @@ def test_a_backup_is_the_whole_database_but_its_sessions(tmp_path: Path) -> None
     assert sorted(pk for (pk,) in rows(target, "SELECT id FROM aggregator_raw_report")) == waiting
     assert rows(target, "SELECT count(*) FROM aggregator_spent_id") == [(20,)]
     assert rows(target, "SELECT count(*) FROM django_session") == [(0,)]
-    # Complete in itself: no write-ahead log has to lie beside it.
+    # It is complete: no write-ahead log is needed with it.
     assert rows(target, "PRAGMA journal_mode") == [("delete",)]
     triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
     assert rows(target, triggers) == rows_of_the_live_one(triggers) != []
@@ -84,7 +84,7 @@ def test_raw_reports_can_be_left_out_and_leave_nothing_in_the_file(tmp_path: Pat
     assert session.encode() not in with_raw.read_bytes() + without.read_bytes()
 
 
-def test_only_the_owner_can_read_a_backup_and_nothing_else_is_left(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_a_backup_and_no_other_file_is_left(tmp_path: Path) -> None:
     target = tmp_path / "backup.sqlite3"
     back_up(target)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -114,7 +114,7 @@ def test_a_backup_that_fails_leaves_no_file(
         back_up(tmp_path / "missing" / "backup.sqlite3")
 
 
-def test_a_damaged_database_makes_no_backup(tmp_path: Path) -> None:
+def test_a_damaged_database_is_not_backed_up(tmp_path: Path) -> None:
     fill()
     source = tmp_path / "source.sqlite3"
     back_up(source)
@@ -130,7 +130,7 @@ def test_a_damaged_database_makes_no_backup(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_backup_while_reports_are_written_is_one_moment(tmp_path: Path) -> None:
+def test_a_backup_taken_during_writes_shows_one_moment(tmp_path: Path) -> None:
     wave = make_wave()
     stop = threading.Event()
 
@@ -164,7 +164,7 @@ def test_a_backup_while_reports_are_written_is_one_moment(tmp_path: Path) -> Non
     assert counts[-1][0] > counts[0][0], "nothing was written meanwhile"
 
 
-def test_with_postgresql_the_command_says_how(
+def test_with_postgresql_the_command_says_how_to_back_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Elsewhere:

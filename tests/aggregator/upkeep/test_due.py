@@ -1,4 +1,4 @@
-"""Due work is found in the rows and remembered with since when."""
+"""Due work is found in the rows and stored with the time when it was first seen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SEAL_7 = Due(kind=WorkKind.SEAL, subject=7, progress=0)
 
 
 def rows() -> dict[tuple[str, int], tuple[int, float]]:
-    """What is remembered: progress, and since how many seconds after noon."""
+    """Return what is stored: the progress, and the start in seconds after noon."""
     return {
         (row.kind, row.subject): (row.progress, (row.since - NOON).total_seconds())
         for row in DueWork.objects.all()
@@ -68,7 +68,7 @@ def test_each_step_of_a_wave_is_due_until_it_is_done() -> None:
     assert find_due_work() == [Due(kind=WorkKind.COMPARE, subject=comparison.pk, progress=0)]
 
 
-def test_progress_is_the_newest_batch_that_was_sealed_estimated_or_drawn() -> None:
+def test_progress_is_the_newest_batch_sealed_estimated_or_rendered() -> None:
     wave = make_wave()
     send_many(wave, ROWS)
     seal_next_batch(wave_id=wave.pk)
@@ -84,7 +84,7 @@ def test_progress_is_the_newest_batch_that_was_sealed_estimated_or_drawn() -> No
     assert Due(kind=WorkKind.SEAL, subject=wave.pk, progress=2) in find_due_work()
 
 
-def test_a_comparison_is_due_again_when_its_worker_let_the_lease_run_out() -> None:
+def test_a_comparison_is_due_again_when_its_lease_expires() -> None:
     wave = make_wave()
     comparison = Comparison.objects.create(
         wave=wave, through_batch=1, method_version=1, kind=Comparison.Kind.PAIRS,
@@ -96,7 +96,7 @@ def test_a_comparison_is_due_again_when_its_worker_let_the_lease_run_out() -> No
     assert find_due_work() == [Due(kind=WorkKind.COMPARE, subject=comparison.pk, progress=1)]
 
 
-def test_what_is_due_keeps_its_beginning_until_it_moves_and_goes_when_it_is_done() -> None:
+def test_due_work_keeps_its_start_until_it_progresses_and_is_deleted_when_done() -> None:
     seal_8 = Due(kind=WorkKind.SEAL, subject=8, progress=3)
     remember(SEAL_7, at=0)
     remember(SEAL_7, seal_8, at=2)
@@ -111,7 +111,7 @@ def test_what_is_due_keeps_its_beginning_until_it_moves_and_goes_when_it_is_done
     assert Upkeep.objects.get(job=Upkeep.Job.SWEEP).ended_at == NOON + timedelta(seconds=8)
 
 
-def test_a_wave_under_constant_load_is_due_at_every_look_yet_never_late() -> None:
+def test_a_wave_under_constant_load_is_always_due_but_never_late() -> None:
     wave = make_wave()
     for second in range(0, 20, 2):
         send_many(wave, ROWS)
@@ -126,33 +126,33 @@ def test_a_wave_under_constant_load_is_due_at_every_look_yet_never_late() -> Non
         draw(wave, through_batch=second // 2 + 1, final=False)
 
 
-def test_the_oldest_due_work_counts() -> None:
+def test_the_age_is_that_of_the_oldest_due_work() -> None:
     assert find_oldest_due() is None
     remember(SEAL_7, at=0)
     remember(SEAL_7, Due(kind=WorkKind.RENDER, subject=7, progress=1), at=9)
     assert find_oldest_due() == NOON
 
 
-def test_a_sweep_that_looked_earlier_and_writes_later_does_no_harm(
+def test_a_sweep_that_reads_earlier_and_writes_later_does_no_harm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     moved = Due(kind=WorkKind.SEAL, subject=7, progress=1)
     remember(SEAL_7, at=0)
     known_to_the_slow_one = list(DueWork.objects.all())
     remember(moved, at=2)
-    # The slow one found seal 7 done, and does not know that it is due again.
+    # The slow sweep found seal 7 done, and does not know that it is due again.
     with monkeypatch.context() as patch:
         patch.setattr(DueWork.objects, "all", lambda: known_to_the_slow_one)
         remember(at=3)
     assert rows() == {("seal", 7): (1, 2)}
-    # Two that both saw it first.
+    # Two sweeps both saw it first.
     with monkeypatch.context() as patch:
         patch.setattr(DueWork.objects, "all", list)
         remember(moved, at=4)
     assert rows() == {("seal", 7): (1, 2)}
 
 
-def test_a_sweep_that_finds_nothing_asks_little_and_writes_its_heartbeat_only() -> None:
+def test_a_sweep_that_finds_nothing_makes_few_queries_and_writes_only_its_heartbeat() -> None:
     for _ in range(3):
         make_wave()
     tasks.sweep()

@@ -1,4 +1,4 @@
-"""The privacy checks: with the documented settings nothing is found; each wrong one is named.
+"""The privacy checks find nothing with the documented settings, and report each wrong one.
 
 They are Django system checks; most tests look through `manage.py privacy_check`, which runs them.
 """
@@ -47,7 +47,7 @@ ROWS = [bytes([number & 1, number >> 1 & 1, number >> 2 & 1]) for number in rang
 
 
 def check() -> tuple[int, list[str]]:
-    """Exit code and lines."""
+    """Return the exit code and the lines printed."""
     out = StringIO()
     try:
         call_command("privacy_check", stdout=out)
@@ -114,7 +114,7 @@ def redis_urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
 def good(
     settings: Settings, redis_urls: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> Settings:
-    """Murmur's own settings as docs/operations.md wants them."""
+    """Set Murmur's own settings as docs/operations.md recommends."""
     settings.DEBUG = False
     settings.HTTPS = settings.BEHIND_PROXY = True
     settings.ALLOWED_HOSTS = ["murmur.example"]
@@ -144,7 +144,7 @@ def test_a_good_installation_on_sqlite_passes(good: Settings) -> None:
         ("REPORTS_PER_MINUTE", 0, "MURMUR_REPORTS_PER_MINUTE", "MURMUR_REPORTS_PER_MINUTE="),
     ],
 )
-def test_a_wrong_setting_of_murmur_is_named(
+def test_a_wrong_murmur_setting_is_reported(
     good: Settings, name: str, value: object, subject: str, remedy: str
 ) -> None:
     setattr(good, name, value)
@@ -157,12 +157,12 @@ def test_https_without_a_proxy_cannot_be_judged(good: Settings) -> None:
     assert any(re.match("CANNOT TELL +MURMUR_BEHIND_PROXY", line) for line in lines)
 
 
-def test_logging_everything_is_named(good: Settings, caplog: pytest.LogCaptureFixture) -> None:
+def test_logging_everything_is_reported(good: Settings, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("DEBUG"):
         assert_only_failure("LOG_LEVEL", "LOG_LEVEL=INFO")
 
 
-def test_core_dumps_are_named(good: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_core_dumps_are_reported(good: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
     assert_only_failure("core dumps", "ulimit -c 0")
 
@@ -174,7 +174,7 @@ def test_core_dumps_are_named(good: Settings, monkeypatch: pytest.MonkeyPatch) -
         ("secure_delete = OFF", "PRAGMA secure_delete"),
     ],
 )
-def test_a_wrong_pragma_is_named(good: Settings, pragma: str, subject: str) -> None:
+def test_a_wrong_pragma_is_reported(good: Settings, pragma: str, subject: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"PRAGMA {pragma}")
     try:
@@ -183,15 +183,15 @@ def test_a_wrong_pragma_is_named(good: Settings, pragma: str, subject: str) -> N
         connection.close()
 
 
-def test_a_wrong_journal_is_named() -> None:
+def test_a_wrong_journal_mode_is_reported() -> None:
     pragmas = {"journal_mode": "delete", "synchronous": "2", "secure_delete": "1"}
     (message,) = sqlite.judge_pragmas(pragmas)
     assert message.id == "aggregator.E030"
     assert message.msg.startswith("PRAGMA journal_mode = delete: ")
 
 
-def test_files_that_others_can_read_are_named() -> None:
-    # Not pytest's folder: nobody else reaches that.
+def test_files_that_others_can_read_are_reported() -> None:
+    # Not in pytest's folder, which other users cannot enter.
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -219,7 +219,7 @@ def test_files_that_others_can_read_are_named() -> None:
         ("limiter", "appendonly", "yes", "no"),
     ],
 )
-def test_a_wrong_setting_of_redis_is_named(
+def test_a_wrong_redis_setting_is_reported(
     good: Settings, which: str, key: str, value: str, good_value: str
 ) -> None:
     url = good.REDIS_URL if which == "broker" else good.LIMITER_URL
@@ -231,7 +231,7 @@ def test_a_wrong_setting_of_redis_is_named(
             client.config_set(key, good_value)
 
 
-def test_one_redis_for_both_is_named(good: Settings) -> None:
+def test_one_redis_for_both_purposes_is_reported(good: Settings) -> None:
     good.LIMITER_URL = good.REDIS_URL
     failed = failures()
     assert any(
@@ -262,14 +262,14 @@ def seal() -> None:
     assert seal_next_batch(wave_id=wave.pk) is not None
 
 
-def test_a_purge_that_never_ran_is_named(good: Settings) -> None:
+def test_a_purge_that_never_ran_is_reported(good: Settings) -> None:
     seal()
     assert_only_failure("last purge: never, due", "start beat and a worker")
     purge_traces()
     assert failures() == []
 
 
-def test_a_purge_that_is_late_is_named(good: Settings) -> None:
+def test_a_late_purge_is_reported(good: Settings) -> None:
     seal()
     purge_traces()
     seal()
@@ -279,7 +279,7 @@ def test_a_purge_that_is_late_is_named(good: Settings) -> None:
     assert_only_failure("last purge: 3,600 seconds ago, due", "pg_stat_activity")
 
 
-def test_what_the_last_purge_left_is_named(good: Settings) -> None:
+def test_traces_left_by_the_last_purge_are_reported(good: Settings) -> None:
     seal()
     purge_traces()
     done = Upkeep.objects.get()
@@ -289,7 +289,7 @@ def test_what_the_last_purge_left_is_named(good: Settings) -> None:
     assert "GRANT something." in line
 
 
-def test_small_batches_are_named() -> None:
+def test_small_batches_are_reported() -> None:
     (message,) = stored.judge_small_batches(below_floor=1, floor=10)
     assert message.id == "aggregator.E052"
     assert stored.judge_small_batches(below_floor=0, floor=10) == []
@@ -317,7 +317,7 @@ def postgresql(postgres_server: Server, good: Settings) -> Iterator[Server]:
 def altered(server: Server, *statements: str, back: tuple[str, ...]) -> Iterator[None]:
     server.run(*statements, "SELECT pg_reload_conf()")
     connection.close()
-    time.sleep(0.1)  # the reload reaches new sessions with the postmaster's next look
+    time.sleep(0.1)  # new sessions see the reload once the postmaster has noticed it
     try:
         yield
     finally:
@@ -326,7 +326,7 @@ def altered(server: Server, *statements: str, back: tuple[str, ...]) -> Iterator
 
 
 def follow_remedy(server: Server) -> None:
-    """Type what the only failure says."""
+    """Run the command that the only failure gives."""
     (line,) = failures()
     remedy = line.partition(" Remedy: ")[2]
     server.run(*[statement for statement in remedy.split("; ") if statement])
@@ -338,7 +338,7 @@ def test_the_recommended_settings_pass_on_postgresql(postgresql: Server) -> None
     code, lines = check()
     assert code == 0, lines
     assert [line for line in lines if not line.startswith("OK")] == []
-    # Nothing is found because everything is right, not because nothing was read.
+    # Nothing is found because everything is right, not because nothing was checked.
     with connection.cursor() as cursor:
         cursor.execute("SELECT name, setting FROM pg_settings")
         values = dict(cursor.fetchall())
@@ -379,12 +379,12 @@ WRONG = {
 AFTER_RESTART = {"track_commit_timestamp": "on", "archive_mode": "on"}
 
 
-def test_every_setting_is_turned_wrong_by_a_test() -> None:
+def test_every_setting_is_tested_with_a_wrong_value() -> None:
     assert {setting.name for setting in POSTGRESQL_SETTINGS} == {*WRONG, *AFTER_RESTART}
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_setting_of_postgresql_is_named(postgresql: Server, name: str) -> None:
+def test_a_wrong_postgresql_setting_is_reported(postgresql: Server, name: str) -> None:
     (good_value,) = [setting.value for setting in POSTGRESQL_SETTINGS if setting.name == name]
     alter = f"ALTER SYSTEM SET {name} = '{WRONG[name]}'"
     with altered(postgresql, alter, back=(f"ALTER SYSTEM RESET {name}",)):
@@ -396,7 +396,7 @@ def test_a_wrong_setting_of_postgresql_is_named(postgresql: Server, name: str) -
         assert failures() == []
 
 
-def test_settings_that_need_a_restart_are_named_with_it(postgresql: Server) -> None:
+def test_remedies_for_settings_that_need_a_restart_say_so(postgresql: Server) -> None:
     postgresql.run(*(f"ALTER SYSTEM SET {name} = {value}" for name, value in AFTER_RESTART.items()))
     connection.close()
     postgresql.postgres.stop()
@@ -414,7 +414,7 @@ def test_settings_that_need_a_restart_are_named_with_it(postgresql: Server) -> N
         postgresql.postgres.start()
 
 
-def test_a_setting_of_the_role_alone_counts(postgresql: Server) -> None:
+def test_a_setting_made_only_for_the_role_counts(postgresql: Server) -> None:
     alter = f"ALTER ROLE {ROLE} SET log_statement = 'all'"
     with altered(postgresql, alter, back=(f"ALTER ROLE {ROLE} RESET log_statement",)):
         assert_only_failure("log_statement = all", "log_statement = 'none'")
@@ -455,14 +455,14 @@ def test_a_setting_of_the_role_alone_counts(postgresql: Server) -> None:
         ),
     ],
 )
-def test_what_else_is_wrong_on_postgresql_is_named(
+def test_other_faults_of_postgresql_are_reported(
     postgresql: Server, alter: str, back: str, subject: str, remedy: str
 ) -> None:
     with altered(postgresql, alter, back=(back,)):
         assert_only_failure(subject, remedy)
 
 
-def test_samples_of_reports_in_the_statistics_are_named_and_the_remedy_works(
+def test_samples_of_reports_in_the_statistics_are_reported_and_the_remedy_works(
     postgresql: Server,
 ) -> None:
     send_many(make_wave(), ROWS)
@@ -473,7 +473,7 @@ def test_samples_of_reports_in_the_statistics_are_named_and_the_remedy_works(
     assert failures() == []
 
 
-def test_without_rights_to_look_it_says_that_it_cannot_tell(postgresql: Server) -> None:
+def test_settings_cannot_be_judged_without_the_rights_to_read_them(postgresql: Server) -> None:
     revoke, grant = f"REVOKE pg_monitor FROM {ROLE}", f"GRANT pg_monitor TO {ROLE}"
     with altered(postgresql, revoke, back=(grant,)):
         code, lines = check()
@@ -499,7 +499,7 @@ def test_without_rights_to_look_it_says_that_it_cannot_tell(postgresql: Server) 
         ("8.8.8.8", False, checks.ERROR),
     ],
 )
-def test_a_plain_connection_to_elsewhere_fails(
+def test_an_unencrypted_connection_to_another_machine_fails(
     address: str | None, encrypted: bool, level: int | None
 ) -> None:
     found = judge_connection(server_address=address, is_encrypted=encrypted)

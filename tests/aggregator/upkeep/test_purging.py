@@ -1,4 +1,4 @@
-"""Purging: what was sealed leaves no bytes in the files, and nobody waits for it."""
+"""Purging: sealed reports leave no bytes in the files, and no one has to wait for it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ QUESTIONS = 40
 
 
 def make_reports(count: int, *, seed: int) -> list[bytes]:
-    """Reports that no two people send alike, so that each can be found in a file."""
+    """Make unique reports, so that each can be found in a file."""
     generator = random.Random(seed)
     return [bytes(generator.getrandbits(1) for _ in range(QUESTIONS)) for _ in range(count)]
 
@@ -62,7 +62,7 @@ def send(wave: Wave, reports: list[bytes]) -> None:
 
 
 def seal_some(*, seed: int = 1, wave: Wave | None = None) -> tuple[Wave, list[bytes]]:
-    """Let 60 people send, of whom 50 are sealed; return the symbols of those."""
+    """Send 60 reports, of which 50 are sealed; return the symbols of those 50."""
     wave = wave or make_wide_wave()
     reports = make_reports(60 - RawReport.objects.count(), seed=seed)
     before = [bytes(row.symbols) for row in RawReport.objects.all()]
@@ -84,13 +84,13 @@ def left() -> list[str]:
 # --- when ---------------------------------------------------------------------------------------
 
 
-def test_nothing_is_due_before_anything_was_sealed() -> None:
+def test_no_purge_is_due_before_anything_was_sealed() -> None:
     wave = make_wide_wave()
     send(wave, make_reports(19, seed=1))
     assert not purge_is_due()
 
 
-def test_a_batch_makes_it_due_once() -> None:
+def test_a_batch_makes_a_purge_due_once() -> None:
     wave, _ = seal_some()
     assert purge_is_due()
     purge_traces()
@@ -111,7 +111,7 @@ def test_after_a_purge_the_next_one_waits(settings: Settings) -> None:
     assert purge_is_due()
 
 
-def test_a_clock_that_was_set_back_does_not_put_it_off() -> None:
+def test_a_clock_that_was_set_back_does_not_postpone_the_purge() -> None:
     wave, _ = seal_some()
     purge_traces()
     seal_some(seed=2, wave=wave)
@@ -119,7 +119,7 @@ def test_a_clock_that_was_set_back_does_not_put_it_off() -> None:
     assert purge_is_due()
 
 
-def test_discarded_reports_make_it_due_too() -> None:
+def test_discarded_reports_also_make_a_purge_due() -> None:
     wave = make_wide_wave()
     send(wave, make_reports(9, seed=1))
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
@@ -153,12 +153,12 @@ def test_sqlite_keeps_no_byte_of_a_sealed_report() -> None:
     purge_traces()
     assert holders(gone) == set()
     assert left() == []
-    # What waits is still there, and found: the search works.
+    # Waiting reports are still there and are found, so the search works.
     assert holders([bytes(row.symbols) for row in RawReport.objects.all()]) == {""}
     assert RawReport.objects.filter(wave=wave).count() == 10
 
 
-def test_on_sqlite_a_reader_postpones_it_without_long_waits() -> None:
+def test_a_reader_on_sqlite_postpones_the_purge_without_long_waits() -> None:
     _, gone = seal_some()
     path = connection.settings_dict["NAME"]
     with closing(sqlite3.connect(path, isolation_level=None)) as reader:
@@ -216,7 +216,9 @@ def test_postgresql_keeps_no_byte_of_a_sealed_report(on_postgresql: Server) -> N
     assert "base" in on_postgresql.files_with(waiting)
 
 
-def test_what_waits_is_kept_and_lies_in_the_order_of_random_ids(on_postgresql: Server) -> None:
+def test_waiting_reports_are_kept_and_stored_in_the_order_of_their_random_ids(
+    on_postgresql: Server,
+) -> None:
     wave, _ = seal_some()
     with connection.cursor() as cursor:
         cursor.execute("SELECT id, symbols FROM aggregator_raw_report ORDER BY id")
@@ -228,7 +230,7 @@ def test_what_waits_is_kept_and_lies_in_the_order_of_random_ids(on_postgresql: S
     assert seal_next_batch(wave_id=wave.pk) is not None
 
 
-def test_statistics_hold_no_reports(on_postgresql: Server) -> None:
+def test_statistics_contain_no_reports(on_postgresql: Server) -> None:
     seal_some()
     on_postgresql.run("ANALYZE")
     with on_postgresql.connect() as superuser:
@@ -238,7 +240,7 @@ def test_statistics_hold_no_reports(on_postgresql: Server) -> None:
     assert found == [("wave_id",)]
 
 
-def test_use_of_the_table_postpones_it(on_postgresql: Server) -> None:
+def test_use_of_the_table_postpones_the_purge(on_postgresql: Server) -> None:
     _, gone = seal_some()
     with on_postgresql.connect() as other, other.transaction():
         other.execute("SELECT count(*) FROM aggregator_raw_report")
@@ -250,7 +252,7 @@ def test_use_of_the_table_postpones_it(on_postgresql: Server) -> None:
     assert on_postgresql.files_with(gone) == set()
 
 
-def test_a_transaction_that_began_before_sealing_puts_it_off(on_postgresql: Server) -> None:
+def test_a_transaction_that_began_before_sealing_postpones_the_purge(on_postgresql: Server) -> None:
     wave = make_wide_wave()
     with on_postgresql.connect() as other, other.transaction():
         other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -265,7 +267,9 @@ def test_a_transaction_that_began_before_sealing_puts_it_off(on_postgresql: Serv
     assert on_postgresql.files_with(gone) == set()
 
 
-def test_a_reader_that_began_after_sealing_does_not(on_postgresql: Server) -> None:
+def test_a_reader_that_began_after_sealing_does_not_postpone_the_purge(
+    on_postgresql: Server,
+) -> None:
     _, gone = seal_some()
     with on_postgresql.connect() as other, other.transaction():
         other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -275,7 +279,7 @@ def test_a_reader_that_began_after_sealing_does_not(on_postgresql: Server) -> No
         assert on_postgresql.files_with(gone) == set()
 
 
-def test_a_long_queue_is_not_rewritten(
+def test_many_waiting_reports_are_not_rewritten(
     on_postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seal_some()
@@ -300,7 +304,7 @@ def test_a_long_queue_is_not_rewritten(
         ("SELECT pg_create_physical_replication_slot('old', true)", "a replication slot"),
     ],
 )
-def test_what_could_not_be_erased_is_noted_with_its_remedy(
+def test_traces_that_cannot_be_erased_are_noted_with_a_remedy(
     on_postgresql: Server, statement: str, sentence: str
 ) -> None:
     _, gone = seal_some()
@@ -315,7 +319,7 @@ def test_what_could_not_be_erased_is_noted_with_its_remedy(
     assert Batch.objects.count() == 1
 
 
-def test_it_refuses_to_run_in_a_transaction(on_postgresql: Server) -> None:
+def test_purging_refuses_to_run_in_a_transaction(on_postgresql: Server) -> None:
     seal_some()
     with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
         purge_traces()

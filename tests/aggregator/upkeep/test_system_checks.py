@@ -1,4 +1,4 @@
-"""The checks as `manage.py check` runs them: when servers are asked, which settings are refused."""
+"""The checks in `manage.py check`: when they ask servers, and which settings they refuse."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def run_privacy_checks(databases: list[str] | None = None) -> list[CheckMessage]
 
 
 def run_plain_checks() -> list[CheckMessage]:
-    """As before every command; other apps object to the cache of the tests."""
+    """Run the checks that precede every command; other apps object to the tests' cache."""
     found = checks.run_checks()
     return [message for message in found if str(message.id).startswith("aggregator.")]
 
 
-def test_no_server_is_asked_unless_a_database_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_are_asked_only_if_a_database_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(*_: object, **__: object) -> None:
         raise AssertionError("a server was asked")
 
@@ -37,14 +37,14 @@ def test_no_server_is_asked_unless_a_database_is_named(monkeypatch: pytest.Monke
     monkeypatch.setattr(redis.Redis, "from_url", ask)
     assert run_plain_checks() == []
     run_privacy_checks()  # --deploy alone looks at settings
-    # As migrate does, on a database that is not migrated yet.
+    # As migrate does, on a database that has not been migrated yet.
     ours = [registry.PRIVACY, registry.SETTINGS]
     assert checks.run_checks(tags=ours, databases=["default"]) == []
     with pytest.raises(AssertionError):
         run_privacy_checks(["default"])
 
 
-def test_every_kind_of_finding_has_one_number() -> None:
+def test_every_kind_of_finding_has_its_own_number() -> None:
     numbers = [value for name, value in vars(messages).items() if name.isupper()]
     assert len(numbers) == len(set(numbers)) > 20
 
@@ -60,7 +60,7 @@ def test_every_kind_of_finding_has_one_number() -> None:
         ("SOURCE_URL", "murmur"),
     ],
 )
-def test_a_setting_that_cannot_be_meant_stops_every_command(
+def test_an_impossible_setting_stops_every_command(
     settings: Settings, name: str, value: float | str
 ) -> None:
     assert run_plain_checks() == []

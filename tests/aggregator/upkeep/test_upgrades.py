@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As at the start of a process. Its connection is the test's, so it must stay open."""
+    """Act as at the start of a process, but keep the test's connection open."""
     monkeypatch.setattr(connection, "close", lambda: None)
     monkeypatch.setattr(health, "_limiter_answers", lambda _: True)
     upgrades._complete.clear()
@@ -35,14 +35,14 @@ def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def half_applied(db: None) -> str:
-    """The newest migration of reports is missing; returns its name."""
+    """Remove the newest migration of reports and return its name."""
     applied = MigrationRecorder.Migration.objects.filter(app="aggregator")
     newest = applied.latest("name")
     newest.delete()
     return f"aggregator.{newest.name}"
 
 
-def test_a_migrated_database_is_asked_once() -> None:
+def test_a_migrated_database_is_checked_only_once() -> None:
     assert describe_missing_migrations() == ""
     with connection.execute_wrapper(_refuse):
         assert describe_missing_migrations() == ""
@@ -61,7 +61,7 @@ def test_readyz_says_what_to_run(half_applied: str) -> None:
     assert response["Retry-After"]
 
 
-def test_readyz_is_ready_as_soon_as_it_is_migrated(half_applied: str) -> None:
+def test_readyz_answers_200_as_soon_as_the_database_is_migrated(half_applied: str) -> None:
     assert Client().get("/readyz").status_code == 503
     app, _, name = half_applied.partition(".")
     MigrationRecorder(connection).record_applied(app, name)
@@ -107,7 +107,7 @@ async def _start_and_stop(entry: object) -> None:
     await entry({"type": "lifespan"}, receive, send)
 
 
-def test_a_database_out_of_reach_delays_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_database_does_not_delay_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> list[str]:
         raise ProgrammingError("out of reach")
 
@@ -115,7 +115,7 @@ def test_a_database_out_of_reach_delays_no_start(monkeypatch: pytest.MonkeyPatch
     report_missing_migrations()
 
 
-def test_a_missing_table_is_503_with_the_remedy_in_the_log(
+def test_a_missing_table_gives_503_and_logs_the_remedy(
     half_applied: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def ask(*_: object, **__: object) -> None:
@@ -128,7 +128,7 @@ def test_a_missing_table_is_503_with_the_remedy_in_the_log(
     assert f"({half_applied}). Run manage.py migrate." in caplog.text
 
 
-def test_other_faults_of_the_database_are_500(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_database_faults_give_500(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(*_: object, **__: object) -> None:
         raise ProgrammingError("syntax error")
 
@@ -137,7 +137,9 @@ def test_other_faults_of_the_database_are_500(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("half_applied")
-def test_the_privacy_checks_name_it_and_look_at_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_privacy_checks_report_missing_migrations_and_read_no_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(registry, "check_stored_rows", _refuse)
     found = checks.run_checks(
         tags=["database"], include_deployment_checks=True, databases=["default"]

@@ -1,4 +1,4 @@
-"""Whatever is changed behind the application's back is reported, and nothing else is."""
+"""Any change made outside the application is reported, and nothing else is."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from tests.support.waves import make_wave, send, send_many
 pytestmark = pytest.mark.django_db
 ROWS = [bytes([i % 2, i % 3 == 0, i % 5 < 3]) for i in range(100)]
 KS = [2, 2, 2]
-CAP = 1000  # by which the wave that is changed is told from others
+CAP = 1000  # distinguishes the wave that is changed from others
 
 
 @pytest.fixture
 def wave() -> Wave:
-    """Three batches and snapshots, comparisons of the second, ten waiting reports."""
+    """Make three batches and snapshots, comparisons of the second, ten waiting reports."""
     wave = make_wave(cap=CAP)
     for number in range(1, 4):
         # Which ten stay behind depends on the ids; these are the same in every run.
@@ -60,7 +60,7 @@ def wave() -> Wave:
 
 @pytest.fixture
 def finished() -> Wave:
-    """Closed at its frozen number of people, and one that closed below its minimum."""
+    """Close a wave at its fixed number of people, and another below its minimum."""
     wave = make_wave(cap=40)
     send_many(wave, ROWS[:40])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
@@ -77,7 +77,7 @@ def find() -> list[Difference]:
     return list(Verification().run(Wave.objects.order_by("pk")))
 
 
-def test_what_the_workers_made_agrees(wave: Wave, finished: Wave) -> None:
+def test_the_results_of_the_workers_pass(wave: Wave, finished: Wave) -> None:
     run = Verification()
     assert list(run.run(Wave.objects.order_by("pk"))) == []
     assert (run.waves, run.batches, run.snapshots, run.comparisons) == (3, 4, 4, 2)
@@ -128,7 +128,7 @@ def raise_the_size() -> None:
 
 
 def let_waves_change() -> None:
-    """The database refuses this; whoever owns it can do it nevertheless."""
+    """Remove the database's protection against changes, as its owner could."""
     with connection.cursor() as cursor:
         cursor.execute("DROP TRIGGER surveys_wave_frozen")
 
@@ -149,7 +149,7 @@ def unsort_the_rows() -> None:
 
 
 def pack_unsorted(rows: list[bytes]) -> bytes:
-    """As pack_reports does it, but in the given order."""
+    """Pack as pack_reports does, but in the given order."""
     bits = [sum(row[q] << place for place, row in enumerate(rows)) for q in range(3)]
     return b"".join(word.to_bytes(8 * -(-len(rows) // 64), "little") for word in bits)
 
@@ -225,7 +225,7 @@ def lose_words_and_add_others() -> None:
 
 
 def change_translations(**words: Any) -> None:
-    """Of a wave that opened with translations; None removes those of a language."""
+    """Change a wave that opened with translations; None removes those of a language."""
     survey = make_survey()
     texts = list_texts(describe(survey=survey, wave_number=1))
     for language in ("fr", "ar"):
@@ -312,7 +312,7 @@ CHANGES: list[tuple[Callable[[], None], list[tuple[str, str]]]] = [
         ),
     ],
 )
-def test_words_of_other_languages_are_held_against_the_manifest(
+def test_translations_are_checked_against_the_manifest(
     change: Callable[[], None], faults: list[str]
 ) -> None:
     change()
@@ -323,7 +323,7 @@ def test_words_of_other_languages_are_held_against_the_manifest(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("change", "expected"), CHANGES, ids=lambda v: getattr(v, "__name__", ""))
-def test_each_change_is_reported_and_nothing_else(
+def test_each_change_and_nothing_else_is_reported(
     wave: Wave, finished: Wave, change: Callable[[], None], expected: list[tuple[str, str]]
 ) -> None:
     change()
@@ -334,12 +334,12 @@ def test_each_change_is_reported_and_nothing_else(
         assert re.search(pattern, str(difference)), str(difference)
 
 
-def test_a_final_snapshot_is_held_against_the_interval_for_one_look(finished: Wave) -> None:
+def test_a_final_snapshot_is_checked_against_the_interval_for_one_look(finished: Wave) -> None:
     Snapshot.objects.filter(wave=finished).update(final=False)
     assert [difference.kind for difference in find()] == ["snapshot"]
 
 
-def test_a_snapshot_of_an_older_method_is_held_against_its_counts_only(wave: Wave) -> None:
+def test_only_the_counts_of_an_older_methods_snapshot_are_checked(wave: Wave) -> None:
     change_the_twelfth_digit()
     Snapshot.objects.update(method_version=1)
     assert find() == []
@@ -347,7 +347,7 @@ def test_a_snapshot_of_an_older_method_is_held_against_its_counts_only(wave: Wav
     assert [difference.number for difference in find()] == [2]
 
 
-def test_rows_count_as_sorted_by_the_first_question_first() -> None:
+def test_rows_are_sorted_by_the_first_question_first() -> None:
     for rows, right in (
         ([b"\0\1\1", b"\1\0\0"], True),
         ([b"\1\0\0", b"\0\1\1"], False),
@@ -366,7 +366,7 @@ def test_rows_count_as_sorted_by_the_first_question_first() -> None:
 # --- while Murmur runs --------------------------------------------------------------------------
 
 
-def test_sealing_closing_and_estimating_during_a_run_make_no_difference(
+def test_sealing_closing_and_estimating_during_a_run_is_not_reported(
     wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check = WaveCheck._check_snapshot
@@ -386,10 +386,10 @@ def test_sealing_closing_and_estimating_during_a_run_make_no_difference(
     assert find() == []
 
 
-def test_the_end_of_a_wave_between_its_batches_and_its_snapshot_is_no_difference(
+def test_closing_a_wave_between_its_batches_and_its_snapshot_is_not_reported(
     wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The newest snapshot is made again as final, through the same batch."""
+    """The newest snapshot is recomputed as final, through the same batch."""
     RawReport.objects.all().delete()
     SpentId.objects.all().delete()
     check = WaveCheck._check_snapshot
@@ -420,7 +420,7 @@ def test_verifying_holds_no_transaction_and_reads_few_batches_at_a_time(
 
 
 @pytest.mark.slow
-def test_the_command_says_that_all_is_well(
+def test_the_command_says_that_everything_agrees(
     wave: Wave, finished: Wave, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("verify")
@@ -466,7 +466,7 @@ def test_the_task_stores_what_it_found_and_logs_it(
     assert [f"verify: {text}" for text in found["differences"]] == caplog.messages
 
 
-def test_of_very_many_differences_the_first_are_kept_and_all_are_counted(
+def test_the_first_of_very_many_differences_are_kept_and_all_are_counted(
     wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "MOST_STORED", 2)

@@ -41,7 +41,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 
 
 def plain(sentence: str) -> str:
-    """As `text_of` gives it: without spaces that do not break."""
+    """Return the text as `text_of` does, without non-breaking spaces."""
     return sentence.replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -64,7 +64,7 @@ def compare(wave: Wave, **chosen: Any) -> tuple[Client, Comparison]:
 
 
 @pytest.mark.slow
-def test_two_questions_from_the_form_to_the_sentence() -> None:
+def test_two_questions_are_compared_from_the_form_to_the_sentence() -> None:
     wave = make_answered_wave(people=3000)
     client = sign_in(wave.survey.owner)
     choose(client, wave.survey, kind="table", outcome="q2", group="q1")
@@ -76,7 +76,7 @@ def test_two_questions_from_the_form_to_the_sentence() -> None:
     panel = address(wave.survey, "comparison_panel", pk=comparison.pk)
     assert client.get(panel).status_code == 200
     comparison = compute(comparison)
-    assert client.get(panel).status_code == 286  # ask no more
+    assert client.get(panel).status_code == 286  # stop polling
     done = client.get(page)
     words = text_of(done)
     assert "hx-get" not in done.content.decode()
@@ -88,7 +88,7 @@ def test_two_questions_from_the_form_to_the_sentence() -> None:
     assert "Q2 by Q1" in words
 
 
-def test_a_difference_that_may_be_zero_is_called_so() -> None:
+def test_a_difference_that_may_be_zero_is_described_as_such() -> None:
     wave = make_answered_wave(people=60)
     client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
     words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
@@ -96,7 +96,7 @@ def test_a_difference_that_may_be_zero_is_called_so() -> None:
 
 
 @pytest.mark.slow
-def test_a_regression_shows_odds_ratios_and_says_what_they_are_not() -> None:
+def test_a_regression_shows_odds_ratios_and_says_what_they_do_not_mean() -> None:
     wave = make_answered_wave(people=4000, cap=4000, ending=Wave.Ending.CAP)
     client, comparison = compare(wave, kind="regression", outcome="q1", predictors=["q3", "q2"])
     assert comparison.questions == "q1,q2,q3"  # in the order of the survey
@@ -109,7 +109,7 @@ def test_a_regression_shows_odds_ratios_and_says_what_they_are_not() -> None:
 
 
 @pytest.mark.slow
-def test_all_pairs_lead_to_each_pair() -> None:
+def test_the_page_of_all_pairs_links_to_each_pair() -> None:
     wave = make_answered_wave(people=3000)
     client, comparison = compare(wave, kind="pairs")
     response = client.get(address(wave.survey, "comparison", pk=comparison.pk))
@@ -162,7 +162,7 @@ def test_bad_choices_say_what_to_do_and_keep_what_was_chosen(
         ({"kind": "regression", "outcome": "q1"}, "regression_predictors"),
     ],
 )
-def test_an_error_stands_at_its_field_and_the_summary_links_there(
+def test_an_error_is_shown_at_its_field_and_the_summary_links_to_it(
     chosen: dict[str, Any], field: str
 ) -> None:
     wave = make_answered_wave(people=60)
@@ -187,7 +187,7 @@ def test_a_draft_has_nothing_to_compare() -> None:
     assert "This survey is a draft." in text_of(sign_in(survey.owner).get(address(survey)))
 
 
-def test_one_question_has_nothing_to_be_compared_with() -> None:
+def test_a_single_question_has_nothing_to_be_compared_with() -> None:
     survey = field(make_launched_survey(questions=["Only one?"]), yes=[80], total=200)
     page = sign_in(survey.owner).get(address(survey)).content.decode()
     assert 'id="nothing-to-compare"' in page
@@ -232,7 +232,7 @@ def test_the_page_says_so_if_interval_and_test_disagree() -> None:
     assert DISAGREE in words
 
 
-def test_one_code_only_leaves_nothing_to_test() -> None:
+def test_a_single_code_leaves_nothing_to_test() -> None:
     wave = make_wave(questions=2)
     send_many(wave, [bytes([i % 3 == 0, i % 2]) for i in range(60)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
@@ -247,7 +247,7 @@ def test_one_code_only_leaves_nothing_to_test() -> None:
     assert "none" in text_of(page)
 
 
-def test_what_has_no_limit_says_so() -> None:
+def test_an_interval_without_a_limit_says_so() -> None:
     wave = make_answered_wave(people=60)
     client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
     assert comparison.result is not None
@@ -278,7 +278,7 @@ def test_a_page_that_waits_for_a_deleted_comparison_is_told() -> None:
         (600, Wave.Ending.CAP, CONFIRMED),
     ],
 )
-def test_the_label_says_what_would_make_figures_stand(
+def test_the_label_says_what_would_make_the_figures_valid(
     cap: int | None, ending: Wave.Ending, advice: str
 ) -> None:
     wave = make_answered_wave(cap=cap, ending=ending)
@@ -294,7 +294,7 @@ def test_while_the_survey_runs_the_label_waits_for_its_end() -> None:
     assert UNTIL_THE_END in text_of(client.get(address(wave.survey)))
 
 
-def test_another_survey_s_comparison_does_not_exist() -> None:
+def test_the_comparison_of_another_survey_is_not_found() -> None:
     wave = make_answered_wave(people=60)
     client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
     other = make_survey(owner=wave.survey.owner)
@@ -315,14 +315,14 @@ def read_csv(client: Client, survey: Survey, comparison: Comparison) -> list[dic
 
 
 def by_name(rows: list[dict[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
-    """Rows of a file by what they are about and which quantity they hold."""
+    """Index the rows of a file by their subject and quantity."""
     named = {(row["row"], row["quantity"]): row for row in rows}
     assert len(named) == len(rows)
     return named
 
 
 def list_numbers(stored: Any) -> set[str]:
-    """Every number of a stored result, as files write it."""
+    """List every number of a stored result as files write it."""
     if isinstance(stored, dict):
         return set().union(*(list_numbers(value) for value in stored.values()))
     if isinstance(stored, list):

@@ -1,4 +1,4 @@
-"""What load balancers and watchdogs are told, and that it costs nothing and betrays nothing."""
+"""What health checks answer, and that they cost little and reveal nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def limiter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def worked(db: None) -> None:
-    """The last sweep was 3 seconds ago, a purge 50; verifying found two differences."""
+    """Store a sweep 3 seconds ago, a purge 50 seconds ago, and a run that found two differences."""
     now = timezone.now()
     for job, seconds, found in (
         (Upkeep.Job.SWEEP, 3.5, {}),
@@ -56,8 +56,8 @@ def ask(path: str = "/readyz") -> tuple[int, dict[str, Any]]:
     return response.status_code, json.loads(response.content)
 
 
-def test_healthz_asks_no_database() -> None:
-    # Without the django_db mark any question to the database is an error.
+def test_healthz_does_not_use_the_database() -> None:
+    # Without the django_db mark, any database query is an error.
     response = Client().get("/healthz")
     assert (response.status_code, response.content) == (200, b"ok\n")
 
@@ -103,10 +103,10 @@ def test_a_clock_that_runs_ahead_makes_no_negative_age() -> None:
         (7.5, 7, 200),
         (7.5, 6, 503),
         (500, 60, 503),
-        (500, None, 200),  # workers that lag are no reason to take the intake out
+        (500, None, 200),  # slow workers are no reason to take the intake out of service
     ],
 )
-def test_a_watchdog_names_what_is_too_old_for_it(
+def test_max_age_names_what_is_too_old(
     waiting: float | None, max_age: int | None, status: int
 ) -> None:
     if waiting is not None:
@@ -122,7 +122,7 @@ def test_a_watchdog_names_what_is_too_old_for_it(
 
 
 @pytest.mark.django_db
-def test_the_watchdog_fails_if_no_sweep_ever_ran() -> None:
+def test_max_age_fails_if_no_sweep_ever_ran() -> None:
     status, problem = ask("/readyz?max_age=60")
     assert (status, problem["detail"]) == (503, "No worker has looked for due work yet.")
 
@@ -135,7 +135,7 @@ def test_the_watchdog_fails_if_no_sweep_ever_ran() -> None:
         "max_age=%C2%B2", "max_age=9999999999", "maxage=60", "max_age=60&other=1", "max_age=+6",
     ],
 )  # fmt: skip
-def test_a_bad_question_is_refused_and_not_answered_with_ready(query: str) -> None:
+def test_a_bad_parameter_is_refused_and_not_answered_with_ready(query: str) -> None:
     response = Client().get(f"/readyz?{query}")
     assert response.status_code == 422
     assert response["Content-Type"] == "application/problem+json"
@@ -160,7 +160,7 @@ def test_without_a_database_readyz_answers_503_as_a_problem(
 
 
 @pytest.mark.usefixtures("worked")
-def test_asking_is_cheap_and_changes_nothing() -> None:
+def test_a_health_check_is_cheap_and_changes_nothing() -> None:
     with CaptureQueriesContext(connection) as queries:
         ask("/readyz?max_age=60")
     assert len(queries) == 2
@@ -168,7 +168,7 @@ def test_asking_is_cheap_and_changes_nothing() -> None:
 
 
 @pytest.mark.django_db
-def test_reports_that_wait_move_nothing() -> None:
+def test_waiting_reports_do_not_change_the_answer() -> None:
     wave = make_wave()
     before = ask()
     send_many(wave, [b"\0\1\0"] * 19)
@@ -177,7 +177,7 @@ def test_reports_that_wait_move_nothing() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_probes_speak_plain_http_and_set_no_cookie(path: str) -> None:
+def test_probes_may_use_plain_http_and_set_no_cookie(path: str) -> None:
     with override_settings(SECURE_SSL_REDIRECT=True):
         response = Client().get(path)
         assert response.status_code == 200
@@ -188,7 +188,7 @@ def test_probes_speak_plain_http_and_set_no_cookie(path: str) -> None:
     assert Client().post(path).status_code == 405
 
 
-def test_a_limiter_that_refuses_or_keeps_silent_is_away_soon(
+def test_a_limiter_that_refuses_or_does_not_answer_soon_counts_as_unreachable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""The start page for visitors: it leads to the open demo, the methods and the source."""
+"""The start page for visitors: it links to the open demo, the methods and the source."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def owner() -> User:
     return User.objects.create_user(email="demo@example.org")
 
 
-def test_it_leads_to_the_methods() -> None:
+def test_the_start_page_links_to_the_methods() -> None:
     assert f'href="{reverse("aggregator:methods")}"' in start_page()
 
 
-def test_it_leads_to_the_demo_that_anyone_may_answer(owner: User) -> None:
+def test_the_start_page_links_to_the_demo_that_anyone_may_answer(owner: User) -> None:
     assert 'href="/s/' not in start_page()
     wave = field_demo(OPEN, owner=owner)
     address = reverse("surveys:respond", args=[wave.survey.slug])
@@ -41,12 +41,12 @@ def test_it_leads_to_the_demo_that_anyone_may_answer(owner: User) -> None:
     assert 'href="/s/' not in start_page()
 
 
-def test_no_visitor_is_led_to_a_demo_whose_people_are_known(owner: User) -> None:
+def test_the_start_page_does_not_link_to_a_demo_with_known_people(owner: User) -> None:
     field_demo(REDBOOK, owner=owner)
     assert 'href="/s/' not in start_page()
 
 
-def test_it_leads_to_the_source_if_a_setting_names_it(settings: Settings) -> None:
+def test_the_start_page_links_to_the_source_if_a_setting_gives_it(settings: Settings) -> None:
     assert "source code" not in start_page()
     settings.SOURCE_URL = "https://code.example/murmur"
     assert 'href="https://code.example/murmur"' in start_page()

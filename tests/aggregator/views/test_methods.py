@@ -1,4 +1,4 @@
-"""The methods page says how every figure is computed, and every link to it leads somewhere."""
+"""The methods page says how every figure is computed, and every link to it works."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def anchors() -> set[str]:
     return set(re.findall(r'<h[2-4] id="([^"]+)"', render_methods()))
 
 
-def test_every_heading_is_there_once() -> None:
+def test_every_heading_appears_once() -> None:
     headings = re.findall(r'<h[2-4] id="([^"]+)"', render_methods())
     assert len(headings) == len(set(headings))
     assert not any(re.search(r"-\d+$", heading) for heading in headings)
@@ -41,7 +41,7 @@ def test_every_link_from_a_page_leads_to_a_method() -> None:
     assert named <= anchors()
 
 
-def test_every_kind_of_interval_has_its_sentence_and_its_place() -> None:
+def test_every_kind_of_interval_has_a_sentence_and_a_section() -> None:
     ratios = {f"{method}_ratio" for method in METHODS}
     conditional = {"likelihood_ratio_conditional", "dirichlet_sequence"}
     means = {"likelihood_ratio_mean", "betting_sequence_mean"}
@@ -54,7 +54,7 @@ def test_links_within_the_page_lead_somewhere() -> None:
     assert set(re.findall(r'href="#([^"]+)"', render_methods())) <= anchors()
 
 
-def test_every_function_that_is_named_exists() -> None:
+def test_every_function_that_the_page_names_exists() -> None:
     names = set(re.findall(r"`(privacy\.[a-z_]+\.[a-z_]+\.[A-Za-z_]+)`", TEXT))
     assert len(names) > 40
     for name in names:
@@ -62,7 +62,7 @@ def test_every_function_that_is_named_exists() -> None:
         assert hasattr(__import__(module, fromlist=[function]), function), name
 
 
-def test_the_coverage_table_is_what_the_code_computes() -> None:
+def test_the_coverage_table_matches_what_the_code_computes() -> None:
     assert methods_tables.write_coverage_table(methods_tables.compute_coverage()) in TEXT
 
 
@@ -75,7 +75,7 @@ def test_the_other_tables_are_filled_in() -> None:
         assert table[1].count("|") > 20
 
 
-def test_the_guaranteed_interval_and_the_chosen_one_cover() -> None:
+def test_the_guaranteed_and_the_chosen_intervals_reach_their_coverage() -> None:
     for row in methods_tables.compute_coverage():
         assert row.clopper_pearson >= 0.95
         assert row.of_chosen >= 0.93
@@ -100,5 +100,5 @@ def test_the_page_has_its_pictures_and_no_foreign_code() -> None:
 
 @pytest.mark.parametrize("name", ["nothing.svg", "..%2Fmethods.md", "methods.md", "a.png"])
 @pytest.mark.usefixtures("static_files")
-def test_nothing_else_of_the_folder_is_served(name: str) -> None:
+def test_no_other_files_in_the_folder_are_served(name: str) -> None:
     assert Client().get(f"/methods/figures/{name}").status_code == 404

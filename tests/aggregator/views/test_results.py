@@ -1,4 +1,4 @@
-"""The results page and its panel: what is said, to whom, and when it changes."""
+"""The results page and its panel: what they say, to whom, and when they change."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def read(survey: Survey, name: str = "results", **options: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_every_estimate_comes_with_its_interval_its_kind_and_its_worth() -> None:
+def test_every_estimate_comes_with_its_interval_and_effective_sample_size() -> None:
     survey = field(make_launched_survey(), yes=[490, 700], total=1400)
     words = text_of(read(survey))
-    # 2 · 490/1400 − ½ = 20 %, and as many direct answers as .2 · .8 / Var say: 246.
+    # 2 · 490/1400 − ½ = 20 %, and .2 · .8 / Var gives the number of direct answers: 246.
     assert re.search(r"20 % \(95 %: \d+ to \d+ %\)\. ", words)
     assert "1,400 codes inform like about 246 direct answers." in words
     assert "Raw share of Yes codes 35.0 %" in words
@@ -62,7 +62,7 @@ def test_an_estimate_outside_0_to_100_is_shown_clipped_and_says_so() -> None:
 
 
 @pytest.mark.slow
-def test_codes_that_contradict_the_design_are_a_result_of_their_own() -> None:
+def test_codes_that_contradict_the_design_are_reported_as_such() -> None:
     survey = field(make_launched_survey(), yes=[1000, 500], total=1000)
     words = text_of(read(survey))
     assert "The codes contradict the design" in words
@@ -92,7 +92,7 @@ def test_a_stale_chart_below_the_minimum_is_not_served() -> None:
 
 
 @pytest.mark.slow
-def test_a_page_from_before_a_seal_still_finds_its_picture() -> None:
+def test_a_page_loaded_before_sealing_still_finds_its_picture() -> None:
     wave = make_launched_survey()
     send_codes(wave, yes=[40, 50], total=100)
     process(wave)
@@ -102,7 +102,7 @@ def test_a_page_from_before_a_seal_still_finds_its_picture() -> None:
 
 
 @pytest.mark.slow
-def test_what_was_frozen_is_on_the_page() -> None:
+def test_the_frozen_settings_are_on_the_page() -> None:
     wave = make_launched_survey(cap=200, display_minimum=123)
     survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.CAP)
     response = read(survey)
@@ -114,7 +114,7 @@ def test_what_was_frozen_is_on_the_page() -> None:
     assert "2.20 Q1: 1.10, 25 flips of 100" in words
 
 
-def test_flips_of_questions_with_more_codes_name_their_strength_only() -> None:
+def test_questions_with_more_codes_name_only_their_strength() -> None:
     survey = make_survey()
     options = ["By bus", "By car", "On foot"]
     add_question(survey=survey, text="How?", type=Question.Type.CHOICE, options=options)
@@ -125,11 +125,11 @@ def test_flips_of_questions_with_more_codes_name_their_strength_only() -> None:
     assert "Q4: 3.30, 25 flips of 100" in words
 
 
-def test_a_draft_says_that_it_is_not_opened() -> None:
+def test_a_draft_says_that_it_is_not_open() -> None:
     assert "Not opened yet" in text_of(read(make_survey()))
 
 
-def test_an_open_survey_without_a_batch_listens() -> None:
+def test_an_open_survey_without_a_batch_polls() -> None:
     wave = make_launched_survey(owner=make_user("owner@example.org"))
     send_codes(wave, yes=[3, 3], total=7)
     words = text_of(read(wave.survey))
@@ -145,14 +145,14 @@ def test_a_survey_that_closed_empty_says_so() -> None:
     assert "No reports came" in text_of(read(wave.survey))
 
 
-def test_a_survey_closed_below_the_minimum_batch_says_what_became_of_it() -> None:
+def test_a_survey_closed_below_the_minimum_batch_says_what_happened() -> None:
     survey = field(make_launched_survey(), yes=[3, 3], total=9)
     words = text_of(read(survey))
     assert "fewer than 10 reports" in words
     assert "nothing was published and the reports were deleted" in words
 
 
-def test_a_closed_survey_whose_reports_wait_says_that_it_is_being_counted() -> None:
+def test_a_closed_survey_with_waiting_reports_says_that_it_is_being_counted() -> None:
     wave = make_launched_survey()
     send_codes(wave, yes=[3, 3], total=15)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
@@ -166,7 +166,7 @@ def test_the_figures_do_not_wait_for_the_chart() -> None:
     assert "Raw share of Yes codes 40.0" in words
 
 
-def test_html_in_texts_stays_text() -> None:
+def test_html_in_text_is_shown_as_text() -> None:
     wave = make_launched_survey(
         title="<script>alert(1)</script>", questions=["</script><b>bold</b>?"]
     )
@@ -177,7 +177,7 @@ def test_html_in_texts_stays_text() -> None:
 
 
 @pytest.mark.slow
-def test_only_the_demo_tells_a_truth() -> None:
+def test_only_the_demo_shows_the_true_values() -> None:
     wave = make_launched_survey(questions=["a?", "b?", "c?", "d?"])
     survey = field(wave, yes=[90, 80, 100, 110], total=200)
     assert "known truth" not in text_of(read(survey))
@@ -211,7 +211,7 @@ def test_the_panel_answers_204_until_a_batch_is_sealed() -> None:
 
 
 @pytest.mark.slow
-def test_the_panel_follows_a_chart_that_comes_late() -> None:
+def test_the_panel_shows_a_chart_that_arrives_later() -> None:
     wave = make_launched_survey()
     send_codes(wave, yes=[40, 50], total=100)
     process(wave, rendered=False)
@@ -221,7 +221,7 @@ def test_the_panel_follows_a_chart_that_comes_late() -> None:
 
 
 @pytest.mark.slow
-def test_the_panel_stops_asking_once_all_is_final() -> None:
+def test_the_panel_stops_polling_once_everything_is_final() -> None:
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
     response = panel(survey, find_view(survey).seen)
     assert response.status_code == 286
@@ -242,7 +242,7 @@ NAMES = ["results", "results_panel", "chart_svg", "chart_png", "reports_csv", "e
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_foreign_results_do_not_exist_and_visitors_sign_in(name: str) -> None:
+def test_results_of_other_owners_are_not_found_and_visitors_must_sign_in(name: str) -> None:
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
     address = reverse(f"aggregator:{name}", args=[survey.slug])
     assert sign_in(make_user()).get(address).status_code == 404
@@ -253,7 +253,7 @@ def test_foreign_results_do_not_exist_and_visitors_sign_in(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("questions", [1, 40])
-def test_queries_do_not_grow_with_the_questions(
+def test_the_number_of_queries_does_not_grow_with_the_questions(
     questions: int, django_assert_num_queries: Any
 ) -> None:
     # Forty questions need stronger flips to stay below the largest total epsilon.
