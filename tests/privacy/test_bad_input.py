@@ -88,20 +88,20 @@ POSITIVE: list[Any] = [*ENDLESS, -1, 0, True, None]
 
 
 def spoil(values: Any, bad: Sequence[Any]) -> list[Any]:
-    """Copies of a list, or of a table, whose first number is a bad one."""
+    """Copies of a list, or of a table, with a bad first number."""
     if isinstance(values[0], list):
         return [[first, *values[1:]] for first in spoil(values[0], bad)]
     return [[one, *values[1:]] for one in bad]
 
 
 def counts(values: Any) -> list[Any]:
-    """What is wrong as a table of counts: cells, shape, emptiness."""
+    """Invalid tables of counts: bad cells, wrong shape, no reports."""
     empty = (np.array(values) * 0).tolist()
     return [*spoil(values, COUNT), [], [*values, values[0]], values[:-1], empty]
 
 
 def some(values: list[Any]) -> list[Any]:
-    """Successes of totals 10: beside what no count can be, more than there are."""
+    """Bad successes for totals of 10: impossible counts, and more than the total."""
     return [*spoil(values, [*COUNT, 11]), [*values, 1]]
 
 
@@ -504,7 +504,7 @@ ROWS: list[Row] = [
     }),
 ]  # fmt: skip
 
-# Called through a function above, or without an argument that could be wrong by itself.
+# Called through a function above, or without an argument that could be wrong on its own.
 ELSEWHERE = {
     "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_design", "check_names",
     "check_pair", "check_rank", "check_rows", "collect_cells", "cumulative_epsilon",
@@ -521,7 +521,7 @@ NOTHING_TO_REFUSE = {
 
 @pytest.fixture(autouse=True)
 def _at_once() -> Iterator[None]:
-    """Fail what does not come back, instead of waiting for it."""
+    """Fail a test that does not return, instead of waiting for it."""
 
     def give_up(number: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"no answer within {SECONDS} seconds")
@@ -538,7 +538,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: name_of(row[0]))
-def test_good_arguments_are_taken(row: Row) -> None:
+def test_good_arguments_are_accepted(row: Row) -> None:
     function, good, _ = row
     function(**good)
 
@@ -566,7 +566,7 @@ def test_a_bad_argument_is_refused_by_name(
     assert len(str(refused.value)) < 300
 
 
-def test_numpy_s_numbers_are_numbers() -> None:
+def test_numpy_numbers_are_accepted_as_numbers() -> None:
     whole: Any = np.int64(9)
     half: Any = np.float32(0.5)
     counts: Any = np.array([5.0, 4.0])

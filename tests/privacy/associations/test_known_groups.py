@@ -21,7 +21,7 @@ from privacy.shares.intervals import likelihood_ratio
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 LIGHT = RandomizedResponse.from_flips(symbols=2, flips=5)
-# Reports the truth but for one answer in four thousand million.
+# Reports the truth except for one answer in four thousand million.
 DIRECT = RandomizedResponse(symbols=2, threshold=2**32 - 1)
 ONE_IN_A_MILLION = 1e-6
 
@@ -57,13 +57,13 @@ def least_coverage(mechanism: RandomizedResponse, *, people: int) -> float:
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(log(3), 0.939), (4.0, 0.902)])
-def test_the_reference_table_s_least_coverage(epsilon: float, least: float) -> None:
+def test_the_lowest_coverage_in_the_reference_table(epsilon: float, least: float) -> None:
     mechanism = RandomizedResponse.from_epsilon(symbols=2, epsilon=epsilon)
     assert round(least_coverage(mechanism, people=50), 3) == least
 
 
 @given(groups, groups)
-def test_what_is_published_is_the_interval_whose_coverage_was_computed(
+def test_the_published_interval_is_the_one_whose_coverage_was_computed(
     first: tuple[int, int], second: tuple[int, int]
 ) -> None:
     found = compare_groups(
@@ -82,7 +82,7 @@ def test_what_is_published_is_the_interval_whose_coverage_was_computed(
     assert found.contradiction == (high < -1 or low > 1)
 
 
-def test_direct_questions_give_newcombe_s_interval_of_statsmodels() -> None:
+def test_direct_questions_give_newcombe_s_interval_as_in_statsmodels() -> None:
     from statsmodels.stats import proportion
 
     # Newcombe's own examples (56/70 and 48/80, 9/10 and 3/10), and a share of 0
@@ -155,14 +155,15 @@ def test_one_channel_is_tested_on_the_reports_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("successes", [[0, 0], [30, 20]])
-def test_reports_that_are_all_alike_do_not_tell_groups_apart(successes: list[int]) -> None:
+def test_identical_reports_do_not_tell_groups_apart(successes: list[int]) -> None:
     found = compare_groups(successes=successes, totals=[30, 20], mechanisms=[COINS, COINS])
     assert found.test.p_value == 1
     assert found.low <= 0 <= found.high
 
 
 def test_reports_that_no_difference_explains_are_a_contradiction() -> None:
-    # Two coins say yes to a quarter at least; nobody in the first group did, all in the second.
+    # Two coins say yes in at least a quarter of cases; nobody in the first group did, all in the
+    # second.
     found = compare_groups(successes=[0, 500], totals=[500, 500], mechanisms=[COINS, COINS])
     assert found.contradiction
     assert (found.low, found.high) == (-1, -1)
@@ -174,7 +175,7 @@ def test_reports_that_no_difference_explains_are_a_contradiction() -> None:
 def profiled_statistic(
     difference: float, successes: list[int], totals: list[int], pair: list[RandomizedResponse]
 ) -> float:
-    """Likelihood-ratio statistic of a difference, by a search of its own."""
+    """Likelihood-ratio statistic of a difference, by an independent search."""
 
     def height(first: float, second: float) -> float:
         return sum(
@@ -206,7 +207,7 @@ def profiled_statistic(
     [([240, 90], [500, 400]), ([20, 3], [60, 60]), ([130, 10], [500, 500]), ([45, 55], [60, 60])],
 )
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_with_different_channels_the_interval_is_what_a_likelihood_ratio_does_not_reject(
+def test_with_different_channels_the_interval_is_what_a_likelihood_ratio_test_does_not_reject(
     successes: list[int], totals: list[int], level: float
 ) -> None:
     pair = [COINS, LIGHT]
@@ -236,7 +237,9 @@ def test_nearly_the_same_channel_gives_nearly_the_same_interval() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), [(0.3, 0.1), (0.02, 0.02)])
-def test_unlike_channels_cover_the_true_difference(first: float, second: float) -> None:
+def test_with_different_channels_the_interval_covers_the_true_difference(
+    first: float, second: float
+) -> None:
     surveys, people = 400, 150
     pair = [COINS, LIGHT]
     random = np.random.default_rng(12)
@@ -248,14 +251,14 @@ def test_unlike_channels_cover_the_true_difference(first: float, second: float) 
         ]
         found = compare_groups(successes=successes, totals=[people] * 2, mechanisms=pair)
         covered += found.low <= first - second <= found.high
-    # Nominal .95; in groups as small as these a little less is no fault.
+    # Nominal .95; in groups this small, slightly less is no fault.
     assert covered >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
 
 
 # Pooling
 
 
-def test_strata_under_one_channel_pool_to_one_survey() -> None:
+def test_strata_under_one_channel_pool_into_one_survey() -> None:
     found = pool_strata(successes=[360, 120], totals=[1000, 500], mechanisms=[COINS, COINS])
     whole = likelihood_ratio(successes=480, total=1500, other_probability=0.25, slope=0.5)
     assert found.share == pytest.approx(2 * 480 / 1500 - 0.5, abs=1e-9)
@@ -282,7 +285,7 @@ def test_an_almost_empty_stratum_changes_nothing(group: tuple[int, int], level: 
     assert (found.low, found.high) == pytest.approx((alone.low, alone.high), abs=1e-6)
 
 
-def test_pooled_strata_are_shown_by_themselves_too() -> None:
+def test_pooled_strata_are_also_shown_separately() -> None:
     found = pool_strata(successes=[360, 120], totals=[1000, 500], mechanisms=[COINS, LIGHT])
     for place, (count, total, mechanism) in enumerate([(360, 1000, COINS), (120, 500, LIGHT)]):
         alone = estimate_shares(counts=[total - count, count], mechanism=mechanism)
@@ -293,7 +296,7 @@ def test_pooled_strata_are_shown_by_themselves_too() -> None:
     assert found.share == pytest.approx(weights @ found.shares / weights.sum(), abs=2e-3)
 
 
-def test_strata_of_exactly_one_share_are_not_heterogeneous() -> None:
+def test_strata_with_exactly_the_same_share_are_not_heterogeneous() -> None:
     # 30 % yes: 40 of 100 under two coins, 32 of 100 at five flips of 100
     found = pool_strata(successes=[400, 320], totals=[1000, 1000], mechanisms=[COINS, LIGHT])
     assert found.share == pytest.approx(0.3, abs=1e-8)
@@ -345,14 +348,14 @@ BAD_INPUT = [
 
 @pytest.mark.parametrize(("successes", "totals", "pair", "level", "message"), BAD_INPUT)
 @pytest.mark.parametrize("function", [compare_groups, pool_strata])
-def test_groups_that_cannot_be_are_refused(  # type: ignore[no-untyped-def]
+def test_impossible_groups_are_refused(  # type: ignore[no-untyped-def]
     function, successes, totals, pair, level, message
 ) -> None:
     with pytest.raises(ValueError, match=message):
         function(successes=successes, totals=totals, mechanisms=pair, level=level)
 
 
-def test_other_than_two_groups_are_not_compared() -> None:
+def test_only_two_groups_can_be_compared() -> None:
     with pytest.raises(ValueError, match="totals must be of two groups"):
         compare_groups(successes=[1, 2, 3], totals=[9, 9, 9], mechanisms=[COINS] * 3)
 

@@ -19,7 +19,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 PLAIN = Variable.plain(COINS)
 LIGHT = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=10))
-# Reports the truth but for one answer in four thousand million.
+# Reports the truth except for one answer in four thousand million.
 DIRECT = Variable.plain(RandomizedResponse(symbols=2, threshold=2**32 - 1))
 THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
 CHOICE = Variable.plain(THREE)
@@ -197,7 +197,7 @@ def test_standard_errors_and_wald_intervals_hold_in_repeated_surveys(
 
 
 @pytest.mark.slow
-def test_the_test_of_a_predictor_without_effect_keeps_its_level() -> None:
+def test_the_test_of_a_predictor_with_no_effect_keeps_its_level() -> None:
     surveys, variables = 200, [PLAIN, PLAIN, PLAIN]
     truth = true_table([-0.5, 0.8, 0.0], sizes=[2, 2])
     tables = surveys_of(truth, variables, people=3000, surveys=surveys, seed=32)
@@ -234,7 +234,7 @@ def test_a_score_as_predictor_is_one_column() -> None:
     assert fit.coefficients == pytest.approx([-0.7, 0.5], abs=1e-6)
 
 
-def test_the_same_model_in_other_columns_fits_the_same() -> None:
+def test_the_same_model_in_different_columns_gives_the_same_fit() -> None:
     counts = [[250, 250], [200, 300]]
     usual = fit_latent_logistic(counts=counts, variables=[PLAIN, PLAIN])
     means = fit_latent_logistic(counts=counts, variables=[PLAIN, PLAIN], design=[[1, 0], [0, 1]])
@@ -246,7 +246,7 @@ def test_the_same_model_in_other_columns_fits_the_same() -> None:
     assert means.standard_errors[1] ** 2 == pytest.approx(usual.covariance.sum(), rel=1e-6)
 
 
-def test_a_smaller_model_is_less_likely_by_its_test() -> None:
+def test_a_smaller_model_is_less_likely_by_the_amount_its_test_says() -> None:
     counts = np.array([[[300, 260], [250, 270]], [[200, 240], [230, 250]]])
     variables = [PLAIN, PLAIN, PLAIN]
     whole = fit_latent_logistic(counts=counts, variables=variables)
@@ -264,7 +264,7 @@ def test_refusals_are_left_out_of_the_model_but_not_of_the_people() -> None:
     answering = true_table([-0.5, 0.9], sizes=[2])
     truth = np.zeros((3, 3))
     truth[:2, :2] = 0.7 * answering
-    # Those who would have the event refuse more often: nothing is assumed about them.
+    # People with the event refuse more often: nothing is assumed about them.
     truth[2] = [0.02, 0.15, 0.05]
     truth[:2, 2] = [0.03, 0.05]
     counts = expected_counts(truth, [REFUSABLE, REFUSABLE], people=10**12)
@@ -275,7 +275,7 @@ def test_refusals_are_left_out_of_the_model_but_not_of_the_people() -> None:
     assert fit.cells == 9
 
 
-def test_a_way_to_refuse_costs_precision_even_if_nobody_takes_it() -> None:
+def test_a_way_to_refuse_costs_precision_even_if_nobody_uses_it() -> None:
     answering = true_table([-0.5, 0.9], sizes=[2])
     padded = np.zeros((3, 3))
     padded[:2, :2] = answering
@@ -301,7 +301,7 @@ def test_a_coefficient_that_grows_without_bound_is_named(
 ) -> None:
     truth = np.array([[1 - other_share, 1 - event_share], [other_share, event_share]]) / 2
     counts = expected_counts(truth, [LIGHT, LIGHT], people=4000)
-    # Fewer (or more) reports of the event than the channel alone would make.
+    # Fewer (or more) reports of the event than the channel alone would produce.
     counts[1, 1] += -40 if event_share == 0 else 40
     with pytest.raises(SeparationError, match="grows without bound") as caught:
         fit_latent_logistic(counts=counts, variables=[LIGHT, LIGHT])
@@ -309,7 +309,7 @@ def test_a_coefficient_that_grows_without_bound_is_named(
     assert isinstance(caught.value, ValueError)
 
 
-def test_an_answer_without_people_cannot_be_a_predictor() -> None:
+def test_an_answer_that_nobody_gave_cannot_be_a_predictor() -> None:
     truth = true_table([-0.5, 0.9], sizes=[2])
     padded = np.concatenate([truth, np.zeros((2, 1))], axis=1)
     counts = expected_counts(padded, [PLAIN, CHOICE], people=4000)
@@ -320,7 +320,7 @@ def test_an_answer_without_people_cannot_be_a_predictor() -> None:
 
 def test_a_rare_event_can_be_regressed_on_a_predictor() -> None:
     # An intercept of zero, half of one group, would need an impossible share in the other; that
-    # must not keep the fit from being made.
+    # must not prevent the fit.
     truth = true_table([-2.2, 0.5], sizes=[2])
     counts = expected_counts(truth, [PLAIN, PLAIN], people=5000)
     fit = fit_latent_logistic(counts=counts, variables=[PLAIN, PLAIN])

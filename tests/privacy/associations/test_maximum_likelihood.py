@@ -66,13 +66,13 @@ def test_em_finds_the_closed_form_for_one_question() -> None:
 @pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(tables())
-def test_no_other_table_is_likelier(case: tuple[list[Variable], NDArray[np.int64]]) -> None:
+def test_no_other_table_is_more_likely(case: tuple[list[Variable], NDArray[np.int64]]) -> None:
     variables, counts = case
     found = estimate_table(counts=counts, variables=variables)
     gathered, channel = prepare_table(counts=counts, variables=variables)
     reported = gathered.ravel() / found.total
     best = found.joint_shares.ravel()
-    # Concavity: the maximum is where no direction to a corner of the simplex leads up.
+    # Concavity: the maximum is where no direction towards a corner of the simplex leads up.
     slopes = channel.T @ (reported / (channel @ best))
     assert found.total * (slopes.max() - 1) < 1e-9 + found.total * 1e-11
     assert found.log_likelihood == pytest.approx(
@@ -80,7 +80,7 @@ def test_no_other_table_is_likelier(case: tuple[list[Variable], NDArray[np.int64
     )
 
 
-def test_an_inside_estimate_is_the_maximum_itself() -> None:
+def test_an_estimate_inside_the_simplex_is_the_maximum_itself() -> None:
     found = two_by_two()
     assert (found.joint_shares == found.shares).all()
     _, channel = prepare_table(counts=found.counts, variables=[PLAIN, PLAIN])
@@ -90,7 +90,7 @@ def test_an_inside_estimate_is_the_maximum_itself() -> None:
 
 
 @pytest.mark.parametrize("questions", [6, 8])
-def test_tables_of_many_questions_settle(questions: int) -> None:
+def test_tables_of_many_questions_converge(questions: int) -> None:
     variables = [PLAIN] * questions
     random = np.random.default_rng(questions)
     truth = random.dirichlet(np.full(2**questions, 0.1))

@@ -65,7 +65,7 @@ def test_excluding_impossible_cells_makes_a_follow_up_more_precise() -> None:
     errors = [(found.high - found.low) / (2 * z) for found in (child, free, joint)]
     assert errors[0] == pytest.approx(0.070, abs=0.001)
     assert errors[2] == pytest.approx(0.059, abs=0.0005)
-    # Without the rule the parent helps only in so far as the reports show it.
+    # Without the rule, the parent helps only as far as the reports show it.
     assert errors[2] < errors[1] < errors[0]
 
 
@@ -81,7 +81,7 @@ def test_a_conditional_share_covers_the_truth() -> None:
     assert covered >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
 
 
-def test_if_possibly_nobody_was_asked_the_share_may_be_anything() -> None:
+def test_if_perhaps_nobody_was_asked_the_share_may_be_anything() -> None:
     counts = follow_up(share=0.3, asked=0.02, people=500)
     found = share_of_yes(counts, [PLAIN, REFUSABLE], possible=is_possible)
     assert (found.low, found.high) == (0, 1)
@@ -98,7 +98,7 @@ def test_if_possibly_nobody_was_asked_the_share_may_be_anything() -> None:
         ({"counts": np.ones((2, 2))}, r"counts must have the shape \(2, 3\)"),
     ],
 )
-def test_shares_that_cannot_be_are_refused(where: dict[str, object], message: str) -> None:
+def test_impossible_shares_are_refused(where: dict[str, object], message: str) -> None:
     usual = {
         "counts": np.ones((2, 3)),
         "variables": [PLAIN, REFUSABLE],

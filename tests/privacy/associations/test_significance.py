@@ -68,7 +68,7 @@ def test_the_reference_table_gives_its_statistic() -> None:
 
 
 @given(st.lists(st.integers(1, 400), min_size=12, max_size=12))
-def test_pearson_is_the_one_of_scipy(cells: list[int]) -> None:
+def test_pearson_s_test_is_that_of_scipy(cells: list[int]) -> None:
     table = np.array(cells).reshape(3, 4)
     found = homogeneity_test(counts=table)
     theirs = chi2_contingency(table, correction=False)
@@ -99,7 +99,7 @@ def test_rows_and_columns_without_reports_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("counts", [[[3, 0], [0, 0]], [[0, 7], [0, 5]], [[4, 6], [0, 0]]])
-def test_reports_that_are_all_alike_say_nothing_against_independence(
+def test_identical_reports_are_no_evidence_against_independence(
     counts: list[list[int]],
 ) -> None:
     assert independence_test(counts=counts, variables=[PLAIN, PLAIN]).p_value == 1
@@ -158,7 +158,7 @@ def test_people_who_refuse_both_do_not_make_their_answers_dependent(
         ("latent_likelihood_ratio", 1)
     }
     assert sum(test.p_value <= 0.05 for test in latent) <= most_rejections(surveys)
-    # Pearson on the same reports rejects: dependence of the refusals is no news.
+    # Pearson on the same reports rejects: the refusals depend on each other for trivial reasons.
     naive = sum(homogeneity_test(counts=table).p_value <= 0.05 for table in tables)
     assert naive > most_rejections(surveys, level=0.5)
 
@@ -196,7 +196,7 @@ def test_expected_counts_of_independent_answers_fit_perfectly() -> None:
 
 
 @given(st.lists(st.integers(1, 300), min_size=3, max_size=3), st.integers(1, 45))
-def test_goodness_of_fit_is_scipy_s_against_what_the_channel_makes_of_it(
+def test_goodness_of_fit_is_scipy_s_test_of_the_shares_behind_the_channel(
     counts: list[int], flips: int
 ) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=3, flips=flips)
@@ -232,7 +232,7 @@ def test_adjusted_p_values_are_those_of_statsmodels(p_values: list[float]) -> No
     assert adjust_for_multiplicity(p_values) == pytest.approx(list(theirs), abs=1e-14)
 
 
-def test_no_test_needs_no_adjustment() -> None:
+def test_an_empty_list_of_tests_needs_no_adjustment() -> None:
     assert adjust_for_multiplicity([]) == []
 
 

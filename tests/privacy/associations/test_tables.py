@@ -89,13 +89,14 @@ def test_exact_expected_counts_return_the_truth(data: st.DataObject) -> None:
     found = estimate_table(counts=counts.reshape(shape), variables=variables)
     truth = people.reshape(shape) / people.sum()
     assert found.shares == pytest.approx(truth, abs=1e-9)
-    # Where a share is 0 the unbiased one may be a rounding below, and EM stops at 1e-10 in height.
+    # Where a share is 0, the unbiased one may be below it by a rounding error, and EM stops within
+    # 1e-10 of the maximum.
     assert found.joint_shares == pytest.approx(truth, abs=1e-4 if truth.min() == 0 else 1e-9)
 
 
 @settings(deadline=None, max_examples=50)
 @given(tables())
-def test_shares_sum_to_one_and_do_not_vary_together(
+def test_shares_sum_to_one_and_their_sum_does_not_vary(
     case: tuple[list[Variable], NDArray[np.int64]],
 ) -> None:
     variables, counts = case
@@ -106,7 +107,7 @@ def test_shares_sum_to_one_and_do_not_vary_together(
     assert found.joint_shares.min() >= 0
     size = float(np.abs(found.covariance).max())
     assert found.covariance.sum() == pytest.approx(0, abs=1e-9 + 1e-9 * size)
-    # A variance of 0 may come out a few last bits below.
+    # A variance of 0 may come out below 0 by a few of the last bits.
     assert np.sqrt(np.maximum(np.diag(found.covariance), 0)) == pytest.approx(
         found.standard_errors.ravel(), abs=1e-12 + 1e-7 * size
     )
@@ -178,7 +179,7 @@ def test_the_covariance_is_that_of_repeated_surveys() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(3, 8), st.integers(1, 45), st.data())
-def test_gathered_codes_lump_the_channel(k: int, flips: int, data: st.DataObject) -> None:
+def test_gathered_codes_gather_the_channel(k: int, flips: int, data: st.DataObject) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=flips)
     names = data.draw(st.lists(st.integers(0, 2), min_size=k, max_size=k))
     categories = tuple(
@@ -237,7 +238,7 @@ def test_gathering_makes_room_for_large_questions() -> None:
         (((0,), (1,), (2,)), 4, "answered must lie from 1 to 3, got 4"),
     ],
 )
-def test_categories_that_are_no_partition_are_refused(
+def test_categories_that_are_not_a_partition_are_refused(
     categories: tuple[tuple[int, ...], ...], answered: int, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -259,7 +260,7 @@ def test_categories_that_are_no_partition_are_refused(
         ([[0, 0], [0, 0]], [PLAIN, PLAIN], "counts must hold at least one report"),
     ],
 )
-def test_tables_that_cannot_be_are_refused(
+def test_impossible_tables_are_refused(
     counts: ArrayLike, variables: list[Variable], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):

@@ -83,7 +83,7 @@ def test_the_log_odds_ratio_is_the_logarithm_of_the_odds_ratio() -> None:
     assert found.odds_ratio.standard_error is None
 
 
-def test_exchanging_groups_mirrors_the_estimates() -> None:
+def test_swapping_the_groups_mirrors_the_estimates() -> None:
     there, back = (
         associate(
             counts=[[250, 250], [200, 300]],
@@ -121,7 +121,7 @@ def test_two_coins_on_the_demo_data_cover_all_estimates() -> None:
     assert relate(counts, [PLAIN, PLAIN]).difference.low > 0
 
 
-def test_comparing_the_groups_people_reported_would_mislead() -> None:
+def test_comparing_reported_groups_would_mislead() -> None:
     reported = PLAIN.channel() @ AFFAIRS @ PLAIN.channel().T
     counts = np.round(reported * 16).astype(np.int64)
     naive = compare_groups(
@@ -134,7 +134,7 @@ def test_comparing_the_groups_people_reported_would_mislead() -> None:
     assert relate(counts, [PLAIN, PLAIN]).difference.raw == pytest.approx(0.339, abs=0.0005)
 
 
-# Profile intervals against searches of another kind
+# Profile intervals against a different kind of search
 
 
 @pytest.mark.parametrize("counts", [[600, 400], [70, 30], [95, 5], [3, 37]])
@@ -166,7 +166,7 @@ def classical_interval(
 ) -> tuple[float, float]:
     """Profile-likelihood interval of a figure of two shares that were asked for directly.
 
-    `move` gives the first share from the second and the figure.
+    `move` gives the first share from the second and the estimand.
     """
     no, yes = table
     raw = yes / (yes + no)
@@ -219,7 +219,7 @@ def test_direct_questions_give_the_odds_ratio_of_statsmodels() -> None:
     found = relate(table, [DIRECT, DIRECT])
     assert found.log_odds_ratio.raw == pytest.approx(theirs.log_oddsratio, abs=1e-7)
     assert found.log_odds_ratio.standard_error == pytest.approx(theirs.log_oddsratio_se, abs=1e-7)
-    # Wald's interval, theirs, is not the profile's, but near it in a table as full as this.
+    # Theirs is Wald's interval. It is not the profile interval, but near it in such a full table.
     assert (found.log_odds_ratio.low, found.log_odds_ratio.high) == pytest.approx(
         theirs.log_oddsratio_confint(), abs=0.05
     )
@@ -258,7 +258,7 @@ def test_no_likely_table_lies_outside_the_interval(counts: list[list[int]]) -> N
     )
     assert found.low <= low + 1e-4
     assert found.high >= high - 1e-4
-    # Random tables come near the ends, if not all the way.
+    # Random tables come near the ends, but not all the way.
     assert found.high - found.low < 1.25 * (high - low) + 0.1
 
 
@@ -296,7 +296,7 @@ def test_the_difference_is_covered(truth: ArrayLike, people: int) -> None:
     assert covered >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
 
 
-# Where possibly nobody is in a group
+# Where perhaps nobody is in a group
 
 
 def test_a_group_that_may_be_empty_leaves_its_share_open() -> None:
@@ -317,7 +317,7 @@ def test_an_empty_cell_makes_an_infinite_odds_ratio() -> None:
     # Everybody in the first group has the event, half of the second.
     truth = np.array([[0.25, 0.0], [0.25, 0.5]])
     counts = np.round(np.kron(LIGHT.channel(), LIGHT.channel()) @ truth.ravel() * 4000)
-    counts[1] -= 60  # fewer than the channel alone would make
+    counts[1] -= 60  # fewer than the channel alone would produce
     found = relate(counts.reshape(2, 2).astype(np.int64), [LIGHT, LIGHT])
     assert found.odds_ratio.raw is None
     assert found.odds_ratio.estimate == inf
@@ -339,7 +339,7 @@ def test_a_handful_of_reports_gives_wide_intervals_and_no_error(counts: list[lis
 # Refusals and more answers
 
 
-def test_refusals_belong_to_no_group_and_are_no_event() -> None:
+def test_refusals_belong_to_no_group_and_do_not_count_as_the_event() -> None:
     truth = np.zeros((3, 3))
     truth[:2, :2] = 0.7 * np.array([[0.5, 0.1], [0.2, 0.2]])
     truth[2] = [0.05, 0.1, 0.05]
@@ -366,7 +366,7 @@ def test_refusals_widen_every_interval() -> None:
     assert found.low < narrow.low < narrow.high < found.high
 
 
-def test_any_answer_of_several_can_be_the_event_and_any_two_the_groups() -> None:
+def test_any_of_several_answers_can_be_the_event_and_any_two_the_groups() -> None:
     choice = Variable.plain(THREE)
     truth = np.array([[10, 5, 5], [5, 10, 5], [15, 15, 30]]) / 100
     reported = np.kron(choice.channel(), choice.channel()) @ truth.ravel() * 10**6

@@ -1,4 +1,4 @@
-"""The ledger: what a survey costs in all, and what its statements cost."""
+"""The ledger: what a survey costs in total, and what its statements cost."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_no_statement_costs_more_than_the_survey(entries: list[Entry]) -> None:
 
 
 @given(ledgers(), EPSILONS)
-def test_one_question_more_costs_more(entries: list[Entry], epsilon: float) -> None:
+def test_one_more_question_costs_more(entries: list[Entry], epsilon: float) -> None:
     assert basic_epsilon([*entries, Entry(name="new", epsilon=epsilon)]) > basic_epsilon(entries)
 
 
@@ -202,7 +202,7 @@ def test_an_epsilon_out_of_range_is_refused(epsilon: float) -> None:
             call()
 
 
-def test_a_ledger_that_makes_no_sense_is_refused() -> None:
+def test_an_invalid_ledger_is_refused() -> None:
     a = Entry(name="a", epsilon=1.0)
     foreign: Any = {"name": "b", "epsilon": 1.0}
     cycle = [Entry(name=n, epsilon=1.0, parents=(p,)) for n, p in (("x", "y"), ("y", "x"))]
@@ -235,7 +235,7 @@ def test_drawing_more_or_fewer_blocks_than_exist_is_refused(drawn: int) -> None:
 
 
 @pytest.mark.parametrize("value", [1.5, "2", True])
-def test_only_integers_count(value: Any) -> None:
+def test_only_integers_are_accepted(value: Any) -> None:
     with pytest.raises(ValueError, match="drawn must be a whole number"):
         basic_epsilon(SURVEY, value)
     with pytest.raises(ValueError, match="people must be a whole number"):

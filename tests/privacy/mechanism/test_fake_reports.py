@@ -64,7 +64,7 @@ def test_the_poisoning_shift_agrees_with_the_estimator_at_expected_counts(
 
 
 @given(mechanisms, st.floats(0, 1), st.floats(0, 0.99), st.floats(0, 1), st.floats(0, 1))
-def test_the_robustness_band_holds_the_truth_whatever_fewer_fakes_send(
+def test_the_robustness_band_contains_the_truth_whatever_that_many_fakes_or_fewer_send(
     mechanism: RandomizedResponse, share: float, allowed: float, part: float, sent: float
 ) -> None:
     c, d = mechanism.other_probability, mechanism.slope
@@ -79,7 +79,7 @@ def test_the_robustness_band_holds_the_truth_whatever_fewer_fakes_send(
 
 
 @given(mechanisms, st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.9), st.floats(0, 0.09))
-def test_more_fakes_widen_the_band_and_none_leave_the_interval(
+def test_more_fakes_widen_the_band_and_without_any_it_is_the_interval(
     mechanism: RandomizedResponse, one: float, other: float, fake_share: float, more: float
 ) -> None:
     low, high = sorted((one, other))

@@ -41,7 +41,7 @@ def test_expected_counts_return_attention_and_share(
 
 
 @given(st.integers(0, 1000))
-def test_full_attention_leaves_the_estimate_as_it_is(successes: int) -> None:
+def test_full_attention_leaves_the_estimate_unchanged(successes: int) -> None:
     corrected = inattention.correct_for_attention(
         successes=successes,
         total=1000,
@@ -96,7 +96,7 @@ def test_the_standard_error_of_the_attention_correction_is_the_spread_of_surveys
     assert covered == pytest.approx(0.95, abs=0.02)
 
 
-def test_leaving_out_that_the_same_people_answered_both_is_cautious() -> None:
+def test_ignoring_that_the_same_people_answered_both_is_cautious() -> None:
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=5)
     without, including = (
         inattention.correct_for_attention(

@@ -111,13 +111,13 @@ def test_flips_out_of_range_are_refused(flips: int) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, inf, float("nan"), 1e-12])
-def test_an_epsilon_that_cannot_be_is_refused(epsilon: float) -> None:
+def test_an_impossible_epsilon_is_refused(epsilon: float) -> None:
     with pytest.raises(ValueError, match="epsilon"):
         RandomizedResponse.from_epsilon(symbols=2, epsilon=epsilon)
 
 
 @pytest.mark.parametrize("value", [0.75, "2", True, None])
-def test_only_integers_are_taken(value: Any) -> None:
+def test_only_integers_are_accepted(value: Any) -> None:
     with pytest.raises(TypeError, match="must be an integer"):
         RandomizedResponse(symbols=2, threshold=value)
     with pytest.raises(TypeError, match="symbol must be an integer"):

@@ -46,7 +46,7 @@ def histograms(mechanism: RandomizedResponse, crowd: Sequence[int]) -> dict[Hist
 
 
 def true_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> float:
-    """The worst over everything the others may hold; symbols are interchangeable."""
+    """The worst case over all true symbols of the others; symbols are interchangeable."""
     worst = 0.0
     for others in combinations_with_replacement(range(mechanism.symbols), people - 1):
         first = histograms(mechanism, [0, *others])
@@ -179,7 +179,7 @@ def test_more_people_hide_better(
 ) -> None:
     few = shuffle_delta(mechanism=mechanism, people=people, epsilon=epsilon)
     many = shuffle_delta(mechanism=mechanism, people=people + more, epsilon=epsilon)
-    # Both are upper bounds: far below any delta of use their slack may differ.
+    # Both are upper bounds: far below any useful delta, their slack may differ.
     assert many <= few * (1 + 1e-6) + 1e-12
 
 
@@ -216,7 +216,7 @@ def test_one_person_alone_keeps_the_local_delta() -> None:
 
 
 @pytest.mark.parametrize("people", [1, 10, 1000])
-def test_from_the_local_epsilon_on_delta_is_zero(people: int) -> None:
+def test_delta_is_zero_at_or_above_the_local_epsilon(people: int) -> None:
     for epsilon in (COINS.epsilon, 2.0, 100.0):
         assert shuffle_delta(mechanism=COINS, people=people, epsilon=epsilon) == 0
     assert shuffle_epsilon(mechanism=COINS, people=people, delta=1e-30) == COINS.epsilon
@@ -273,7 +273,7 @@ def test_an_epsilon_out_of_range_is_refused(epsilon: float) -> None:
         shuffle_delta(mechanism=COINS, people=10, epsilon=epsilon)
 
 
-def test_a_number_of_people_that_cannot_be_is_refused() -> None:
+def test_an_impossible_number_of_people_is_refused() -> None:
     calls: list[Any] = [
         lambda people: shuffle_delta(mechanism=COINS, people=people, epsilon=0.1),
         lambda people: shuffle_epsilon(mechanism=COINS, people=people, delta=0.1),

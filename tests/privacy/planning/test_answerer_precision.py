@@ -48,7 +48,7 @@ def test_more_refusals_need_more_people(
     assert few <= many
 
 
-def test_refusals_need_a_symbol_of_their_own() -> None:
+def test_refusals_need_their_own_symbol() -> None:
     with pytest.raises(ValueError, match="mechanism must have"):
         answerer_precision.people_for_half_width_among_answerers(
             share=0.2, outside=[0.1], half_width=0.1, mechanism=COINS

@@ -37,7 +37,7 @@ def test_the_table_of_many_questions_on_one_budget(
 
 
 @given(shares, mechanisms)
-def test_one_question_makes_all_ways_of_sharing_a_budget_equal(
+def test_with_one_question_all_ways_of_sharing_a_budget_are_equal(
     share: float, mechanism: RandomizedResponse
 ) -> None:
     full = budgets.full_standard_error(share=share, people=1000, mechanism=mechanism)

@@ -51,7 +51,7 @@ def test_two_options_are_one_bit(share: float, flips: int) -> None:
     assert ratio == pytest.approx(1, abs=1e-6)
 
 
-def test_the_warning_of_too_many_options_starts_above_the_limit() -> None:
+def test_the_warning_about_too_many_options_starts_above_the_limit() -> None:
     eleven, twelve = (RandomizedResponse.from_flips(symbols=k, flips=25) for k in (11, 12))
     assert not designs.too_many_options(symbols=11, epsilon=eleven.epsilon)
     assert designs.too_many_options(symbols=12, epsilon=twelve.epsilon)

@@ -1,4 +1,4 @@
-"""Exact power: sums over every count, simulated surveys, and a number of people that is enough."""
+"""Exact power: sums over every count, simulated surveys, and a sufficient number of people."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_exact_power_agrees_with_simulated_surveys() -> None:
     ("null", "alternative", "sides", "power"),
     [(0.0, 0.1, 1, 0.8), (0.2, 0.35, 2, 0.9), (0.5, 0.3, 2, 0.8), (0.2, 0.6, 1, 0.05)],
 )
-def test_exact_power_stays_above_its_target_from_the_number_found(
+def test_exact_power_stays_above_its_target_from_the_number_found_on(
     null: float, alternative: float, sides: Sides, power: float
 ) -> None:
     people = people_for_exact_power_one_sample(
@@ -68,7 +68,7 @@ def test_exact_power_stays_above_its_target_from_the_number_found(
     assert all(exact(n) >= power for n in range(people, 4 * people + 100))
 
 
-def test_the_saw_costs_people_beyond_the_formula() -> None:
+def test_the_sawtooth_costs_more_people_than_the_formula_says() -> None:
     # The formula says 483; the exact test first has the power at 494, drops, and keeps it from 522.
     exact = people_for_exact_power_one_sample(null=0.0, alternative=0.1, mechanism=COINS, sides=1)
     powers = [

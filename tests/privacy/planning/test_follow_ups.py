@@ -140,7 +140,7 @@ def test_bad_input_is_refused_by_name(function: str, argument: str, value: objec
         call(**{**GOOD[function], argument: value})
 
 
-def test_follow_ups_and_refusals_need_a_symbol_of_their_own() -> None:
+def test_follow_ups_and_refusals_need_their_own_symbol() -> None:
     for function, mechanism in (
         ("nested_follow_up_standard_error", COINS),
         ("joint_follow_up_standard_error", COINS),

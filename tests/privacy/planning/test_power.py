@@ -104,7 +104,7 @@ def test_one_sample_power_agrees_with_statsmodels(flips: int, sides: Sides) -> N
 
 
 @pytest.mark.parametrize("people", [20, 100, 400])
-def test_two_sample_power_becomes_that_of_direct_answers_as_nearly_all_are_kept(
+def test_two_sample_power_becomes_that_of_direct_answers_when_nearly_all_are_kept(
     people: int,
 ) -> None:
     direct = RandomizedResponse(symbols=2, threshold=SCALE - 1)
@@ -134,7 +134,7 @@ def test_two_sample_power_agrees_with_simulated_surveys() -> None:
     assert found == pytest.approx(0.8, abs=4.9 * sqrt(0.16 / surveys) + 0.005)
 
 
-def test_two_samples_need_the_smallest_number_and_do_not_care_which_is_first() -> None:
+def test_two_samples_need_the_smallest_number_whichever_comes_first() -> None:
     for sides in (1, 2):
         needed = [
             people_for_power_two_samples(

@@ -104,7 +104,7 @@ def test_without_a_positive_share_of_answers_there_is_no_ratio() -> None:
 
 
 def best_log_likelihood(case: dict[str, Any], ratio: float) -> float:
-    """Over all shares of people who answered, by a general optimizer."""
+    """Over all shares of people who answered, by a general-purpose optimizer."""
     reported, floors = three_cells(case)
     n, d = sum(case["counts"]), case["mechanism"].slope
     directions = d * np.array([ratio, 1 - ratio, -1])
@@ -153,8 +153,9 @@ def test_watched_after_every_report_the_sequence_still_holds(
     evidence = gammaln(counts + 0.5).sum(axis=0) - gammaln(counts.sum(axis=0) + 1.5)
     evidence -= 3 * gammaln(0.5) - gammaln(1.5) + np.tensordot(np.log(cells), counts, axes=1)
     rejected = evidence >= np.log(20)
-    # The interval is the shadow of cells that are not rejected: it can only miss at a look at
-    # which the true cells are. Ask it where the true cells come closest, in every fifth run.
+    # The interval is the projection of the cells that are not rejected: it can only miss at a look
+    # at which the true cells are rejected. Compute it where the true cells come closest, in every
+    # fifth run.
     for run in range(0, runs, 5):
         look = int(evidence[run].argmax())
         symbol, others, rest = counts[:, run, look].tolist()
@@ -168,7 +169,7 @@ def test_watched_after_every_report_the_sequence_still_holds(
     assert k <= limit
 
 
-def test_fieller_s_interval_does_not_hold_at_twenty_looks_but_the_sequence_does() -> None:
+def test_over_twenty_looks_fieller_s_interval_fails_but_the_sequence_holds() -> None:
     runs, truth = 200, 2 / 7
     latent = FOUR.channel() @ np.array([0.2, 0.3, 0.2, 0.3])
     surveys = np.random.default_rng(20).multinomial(100, latent, size=(runs, 20)).cumsum(axis=1)

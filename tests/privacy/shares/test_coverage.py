@@ -37,7 +37,7 @@ def channel(epsilon: float, symbols: int = 2) -> dict[str, float]:
     return {"other_probability": mechanism.other_probability, "slope": mechanism.slope}
 
 
-# The sums as a reader would do them: every count, its interval, its probability.
+# The sums as a reader would compute them: every count, its interval, its probability.
 
 
 def find_ends(
@@ -103,7 +103,7 @@ def sum_coverage(
         (4.0, 200, 0.870, 0.934, 0.950, 0.928, 0.929),
     ],
 )
-def test_least_coverage_of_five_methods_is_as_published(
+def test_the_lowest_coverage_of_five_methods_is_as_published(
     grid: str,
     epsilon: float,
     total: int,
@@ -158,7 +158,7 @@ def test_least_coverage_of_five_methods_is_as_published(
         ),
     ],
 )
-def test_at_two_coins_coverage_and_intervals_of_zero_width_are_as_published(
+def test_with_two_coins_coverage_and_intervals_of_zero_width_are_as_published(
     grid: str, total: int, published: dict[str, tuple[float, float]]
 ) -> None:
     weights = weigh_counts(total, epsilon=LN3, symbols=2, grid=grid)
@@ -256,7 +256,7 @@ def test_the_shorter_interval_is_chosen_exactly_while_it_covers(level: float) ->
 
 
 def test_a_dip_between_the_points_of_a_grid_is_not_overlooked() -> None:
-    # Five symbols, epsilon 1, 50 reports: .935 on the grid, but .927 beside an end.
+    # Five symbols, epsilon 1, 50 reports: .935 on the grid, but .927 next to an end.
     grid = exact_coverage(
         shares=GRIDS["all"], total=50, level=0.95, method="likelihood_ratio", **channel(1.0, 5)
     )

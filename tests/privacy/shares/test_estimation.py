@@ -35,7 +35,7 @@ def test_warner_s_numbers() -> None:
 
 
 @given(st.integers(0, 1000), st.integers(1, 1000))
-def test_two_coins_are_twice_the_share_less_a_half(yes: int, no: int) -> None:
+def test_two_coins_are_twice_the_share_minus_a_half(yes: int, no: int) -> None:
     n = yes + no
     share = estimate_shares(counts=[no, yes], mechanism=COINS).shares[1]
     assert share == pytest.approx(2 * yes / n - 0.5, abs=1e-12)
@@ -121,7 +121,7 @@ def test_estimates_may_leave_the_unit_interval() -> None:
     assert estimates.standard_errors[1] == pytest.approx(0.06, abs=1e-12)
 
 
-def test_1400_codes_inform_like_about_246_direct_answers() -> None:
+def test_1400_codes_carry_as_much_information_as_about_246_direct_answers() -> None:
     # true share 20 %: 35 % report yes
     estimates = estimate_shares(counts=[910, 490], mechanism=COINS)
     assert estimates.shares[1] == pytest.approx(0.2, abs=1e-12)
@@ -141,7 +141,7 @@ def test_at_the_boundary_the_effective_sample_size_is_zero() -> None:
         ([-1, 2], "must be whole and not negative"),
     ],
 )
-def test_counts_that_cannot_be_are_refused(counts: list[int], message: str) -> None:
+def test_impossible_counts_are_refused(counts: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         estimate_shares(counts=counts, mechanism=COINS)
 
@@ -166,7 +166,7 @@ def test_standard_errors_equal_the_spread_of_replicates(k: int, flips: int) -> N
     assert (bias < 5 * found.standard_errors.mean(axis=0) / np.sqrt(20_000)).all()
 
 
-def test_many_questions_at_once_are_the_same_as_one_by_one() -> None:
+def test_many_questions_at_once_give_the_same_as_one_by_one() -> None:
     mechanism = RandomizedResponse.from_flips(symbols=4, flips=20)
     counts = np.random.default_rng(3).integers(0, 60, size=(30, 4))
     joint = fit_joint_shares(
@@ -183,7 +183,7 @@ def test_many_questions_at_once_are_the_same_as_one_by_one() -> None:
     ("successes", "total", "message"),
     [([1], 0, "total"), ([-1], 5, "successes"), ([6], 5, "successes"), ([float("nan")], 5, "succ")],
 )
-def test_marginal_counts_that_cannot_be_are_refused(
+def test_impossible_marginal_counts_are_refused(
     successes: list[float], total: int, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):

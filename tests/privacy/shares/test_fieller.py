@@ -47,7 +47,7 @@ def cases(draw: st.DrawFn, *, most: int = 5000) -> dict[str, Any]:
 
 @st.composite
 def likely_cases(draw: st.DrawFn) -> dict[str, Any]:
-    """No code is reported less often than if it were nobody's true one."""
+    """No code is reported less often than if it were nobody's true code."""
     case = draw(cases(most=300))
     mechanism = case["mechanism"]
     idle = draw(st.booleans())  # hardly anybody was asked
@@ -109,7 +109,7 @@ def test_fieller_s_interval_is_the_hull_of_what_its_inequality_keeps(case: dict[
         ([227, 201, 572], 0.103531, 1),
     ],
 )
-def test_if_possibly_nobody_was_asked_the_kept_shares_lie_outside_the_roots(
+def test_if_perhaps_nobody_was_asked_the_kept_shares_lie_outside_the_roots(
     counts: list[int], low: float, high: float
 ) -> None:
     found = fieller_share(counts=counts, mechanism=REFUSAL, symbol=0, among=(0, 1))

@@ -70,7 +70,7 @@ def test_the_sequence_reproduces_published_values(
     assert (found.method, float(found.level)) == ("confidence_sequence", 0.95)
 
 
-def test_at_a_thousand_reports_wald_s_interval_is_the_published_one_and_ours_are_near() -> None:
+def test_at_a_thousand_reports_wald_s_interval_is_as_published_and_ours_are_near_it() -> None:
     wald = 0.3 + np.array([-1, 1]) * 1.959963984540054 * np.sqrt(0.4 * 0.6 / 1000) / 0.5
     assert wald == pytest.approx([0.239273, 0.360727], abs=5e-7)
     for find in (likelihood_ratio, clopper_pearson):
@@ -111,7 +111,7 @@ def test_the_guaranteed_interval_is_scipy_s_exact_one_mapped(
 
 
 @given(data())
-def test_at_the_ends_of_the_guaranteed_interval_a_tail_is_half_of_what_may_be_missed(
+def test_at_the_ends_of_the_guaranteed_interval_a_tail_is_half_the_allowed_error(
     case: dict[str, Any],
 ) -> None:
     found = clopper_pearson(**case)
@@ -266,7 +266,7 @@ def test_a_billion_reports_are_handled(find: Find) -> None:
 
 
 def test_an_impossible_share_of_codes_is_a_contradiction_not_an_exception() -> None:
-    # At two coins between 25 and 75 % of codes are yes; 5 or 95 % of 1,000 cannot come from it.
+    # With two coins, 25 to 75 % of codes are yes; 5 or 95 % of 1,000 cannot come from them.
     for find in (clopper_pearson, confidence_sequence):
         found = find(successes=[50, 400, 950], total=1000, **COINS)
         assert found.contradiction.tolist() == [True, False, True]
@@ -306,7 +306,7 @@ def test_at_that_level_all_five_intervals_of_a_question_hold_at_once() -> None:
         (0.95, 0, "shares must be at least 1, got 0"),
     ],
 )
-def test_a_simultaneous_level_of_nothing_is_refused(
+def test_a_simultaneous_level_for_no_intervals_is_refused(
     level: float, shares: int, message: str
 ) -> None:
     with pytest.raises(ValueError) as refused:

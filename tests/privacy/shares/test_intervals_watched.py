@@ -51,7 +51,7 @@ def test_watched_after_every_report_the_sequence_still_holds(truth: float) -> No
 
 
 @pytest.mark.parametrize(("last", "expected"), [(5000, 0.36), (2000, 0.28)])
-def test_closing_by_looking_at_every_batch_misses_as_often_as_published(
+def test_closing_after_a_look_at_every_batch_misses_as_often_as_published(
     last: int, expected: float
 ) -> None:
     runs, truth = 4000, 0.2
@@ -68,7 +68,7 @@ def test_closing_by_looking_at_every_batch_misses_as_often_as_published(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("truth", "expected"), [(0.2, 0.493), (0.02, 0.500), (0.5, 0.515)])
-def test_wald_s_interval_watched_after_every_report_misses_in_half_of_surveys(
+def test_wald_s_interval_watched_after_every_report_misses_in_half_of_all_surveys(
     truth: float, expected: float
 ) -> None:
     runs, k = 4000, 0

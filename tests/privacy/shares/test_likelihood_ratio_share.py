@@ -24,7 +24,7 @@ X = float(chi2.ppf(0.95, df=1))
 
 
 def most_log_likelihood(cells: Floats, floors: Floats) -> Floats:
-    """Of any shares that the mechanism can produce; cells in rows, samples in columns.
+    """The highest of any shares that the mechanism can produce; cells in rows, samples in columns.
 
     Lagrange's condition: each share is its cell's count over a common divisor, or its floor.
     """

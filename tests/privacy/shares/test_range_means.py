@@ -109,7 +109,7 @@ def test_where_every_report_is_a_bit_the_interval_is_that_of_a_share(
         ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
     ],
 )
-def test_a_range_that_cannot_be_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_an_impossible_range_is_refused(arguments: dict[str, Any], message: str) -> None:
     usual = {"counts": [5, 5], "mechanism": COINS, "minimum": 0, "maximum": 40, "fixed_end": True}
     with pytest.raises(ValueError) as refused:
         estimate_range_mean(**{**usual, **arguments})

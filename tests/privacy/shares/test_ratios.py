@@ -46,7 +46,7 @@ def test_if_both_intervals_hold_so_does_that_of_the_ratio(
         assert low - 1e-12 <= part / whole <= high + 1e-12
 
 
-def test_if_possibly_nobody_answered_the_interval_is_everything() -> None:
+def test_if_perhaps_nobody_answered_the_interval_is_everything() -> None:
     assert ratio_of_shares(part=(0.2, 0.3), whole=(0.0, 0.1)) == (0, 1)
     assert ratio_of_shares(part=(0.0, 0.0), whole=(0.0, 0.0)) == (0, 1)
     assert ratio_of_shares(part=(0.4, 0.5), whole=(0.1, 0.2)) == (1, 1)
@@ -54,7 +54,7 @@ def test_if_possibly_nobody_answered_the_interval_is_everything() -> None:
 
 
 @pytest.mark.parametrize(("chosen", "answered"), [(0.1, 0.3), (0.5, 0.6), (0.0, 0.9), (0.4, 0.4)])
-def test_the_interval_covers_and_more(chosen: float, answered: float) -> None:
+def test_the_interval_covers_at_more_than_its_level(chosen: float, answered: float) -> None:
     runs, people = 1000, 800
     items, gates = draw_surveys(
         np.random.default_rng(1961), chosen=chosen, answered=answered, shape=(runs, people)
@@ -162,7 +162,7 @@ def test_an_empty_whole_has_no_ratio_and_errors_are_never_negative(
         ({"whole": (0.5, 1.1)}, "whole end must lie in [0, 1], got 1.1"),
     ],
 )
-def test_ends_that_cannot_be_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_impossible_ends_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError) as refused:
         ratio_of_shares(**{"part": (0.1, 0.2), "whole": (0.5, 0.6), **arguments})
     assert str(refused.value) == message
@@ -176,7 +176,7 @@ def test_ends_that_cannot_be_are_refused(arguments: dict[str, Any], message: str
         ({"total": 0}, "total must be at least 1, got 0"),
     ],
 )
-def test_estimates_that_cannot_be_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_impossible_estimates_are_refused(arguments: dict[str, Any], message: str) -> None:
     usual = {"part": 0.2, "whole": 0.8, "part_error": 0.1, "whole_error": 0.1, "total": 10}
     with pytest.raises(ValueError) as refused:
         nested_ratio(**{**usual, **arguments})

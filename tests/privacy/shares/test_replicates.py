@@ -32,7 +32,7 @@ FOUR = RandomizedResponse.from_flips(symbols=4, flips=10)
 
 
 def accept(estimates: Sequence[Any], errors: Sequence[Any], *, truth: Any) -> None:
-    """Replicate SD over mean standard error within 10 %; the mean where the truth is."""
+    """Check that replicate SD and standard error agree within 10 %, and the mean with the truth."""
     found, claimed = np.asarray(estimates, np.float64), np.asarray(errors, np.float64)
     spread = found.std(axis=0, ddof=1)
     ratio = spread / claimed.mean(axis=0)
@@ -66,7 +66,7 @@ def related() -> list[NDArray[np.int64]]:
 
 @pytest.fixture(scope="module")
 def associations(related: list[NDArray[np.int64]]) -> list[Association]:
-    """Of the first surveys only: their intervals take long, and their errors differ little."""
+    """The first surveys only: their intervals take long, and their errors differ little."""
     return [
         associate(counts=counts, variables=RELATED, event=1, first=1, second=0)
         for counts in related[:60]
@@ -86,7 +86,7 @@ FIGURES: dict[str, Callable[[float, float, float, float], float]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("figure", FIGURES)
-def test_figures_of_a_table(
+def test_estimates_of_a_table(
     figure: str, related: list[NDArray[np.int64]], associations: list[Association]
 ) -> None:
     def compute(table: Floats) -> float:

@@ -164,7 +164,7 @@ def test_with_three_points_the_profile_falls_by_half_the_quantile_at_the_ends(
 @settings(deadline=None, max_examples=10)
 @given(cases(most=40))
 def test_a_general_search_over_the_table_finds_the_same_ends(case: dict[str, Any]) -> None:
-    # Of enough reports, so that no likely share is below 0.
+    # With enough reports that no likely share is below 0.
     points, people = np.array(case["points"]), np.array(case["counts"]) + 10
     answers, channel = len(points), case["mechanism"].channel()
     counts = expected_reports(case["mechanism"], people / people.sum(), 10**6)
@@ -182,7 +182,7 @@ def test_a_general_search_over_the_table_finds_the_same_ends(case: dict[str, Any
 
 
 def log_wealth(case: dict[str, Any], mean: float) -> float:
-    """By many more nodes than the polynomial needs, from the definition."""
+    """From the definition, with many more nodes than the polynomial needs."""
     points = np.array(case["points"], dtype=float)
     x = (points - points[0]) / (points[-1] - points[0])
     q = (mean - points[0]) / (points[-1] - points[0])
@@ -235,9 +235,7 @@ def test_every_mean_outside_the_interval_of_the_sequence_is_rejected(
 @both_ends
 @settings(deadline=None)
 @given(case=cases())
-def test_turning_the_scale_round_turns_the_interval_round(
-    case: dict[str, Any], fixed_end: bool
-) -> None:
+def test_reversing_the_scale_reverses_the_interval(case: dict[str, Any], fixed_end: bool) -> None:
     counts, points = case["counts"], case["points"]
     a = len(points)
     one = estimate_scale_mean(**case, fixed_end=fixed_end)
@@ -285,7 +283,7 @@ def test_without_a_positive_share_of_answers_there_is_no_mean(fixed_end: bool) -
 
 
 @both_ends
-def test_if_possibly_nobody_answered_every_mean_may_be_true(fixed_end: bool) -> None:
+def test_if_perhaps_nobody_answered_every_mean_may_be_true(fixed_end: bool) -> None:
     found = estimate_scale_mean(
         counts=[24, 24, 26, 27, 26, 72],
         mechanism=SIX,
@@ -298,7 +296,7 @@ def test_if_possibly_nobody_answered_every_mean_may_be_true(fixed_end: bool) -> 
 
 @both_ends
 @pytest.mark.parametrize("counts", [[1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0, 1]])
-def test_one_or_two_reports_tell_little_but_something(counts: list[int], fixed_end: bool) -> None:
+def test_one_or_two_reports_say_little_but_something(counts: list[int], fixed_end: bool) -> None:
     found = estimate_scale_mean(
         counts=counts, mechanism=FIVE, points=ONE_TO_FIVE, fixed_end=fixed_end
     )
@@ -308,7 +306,7 @@ def test_one_or_two_reports_tell_little_but_something(counts: list[int], fixed_e
 
 
 @both_ends
-def test_all_at_one_end_is_no_contradiction(fixed_end: bool) -> None:
+def test_all_reports_at_one_end_are_no_contradiction(fixed_end: bool) -> None:
     counts = expected_reports(FIVE, (0, 0, 0, 0, 1), 1000)
     found = estimate_scale_mean(
         counts=counts, mechanism=FIVE, points=ONE_TO_FIVE, fixed_end=fixed_end

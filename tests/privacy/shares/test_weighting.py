@@ -108,7 +108,7 @@ def test_post_stratification_corrects_a_skewed_sample_and_its_error_is_right() -
         ({"weights": [[0.5, 0.5]]}, "weights must be a list"),
     ],
 )
-def test_strata_that_cannot_be_are_refused(change: dict[str, Any], message: str) -> None:
+def test_impossible_strata_are_refused(change: dict[str, Any], message: str) -> None:
     good: dict[str, Any] = {
         "estimates": [0.1, 0.4],
         "variances": [0.01, 0.01],
@@ -193,9 +193,7 @@ def test_the_standard_error_is_the_spread_for_weights_unrelated_to_answers() -> 
         ({"reports": [[0, 1, 1]]}, "at least one report"),
     ],
 )
-def test_reports_and_weights_that_cannot_be_are_refused(
-    change: dict[str, Any], message: str
-) -> None:
+def test_impossible_reports_and_weights_are_refused(change: dict[str, Any], message: str) -> None:
     good: dict[str, Any] = {"reports": [0, 1, 1], "weights": [1, 1, 2], "mechanism": COINS}
     with pytest.raises(ValueError, match=message):
         weighted_share(**good | change)

@@ -128,7 +128,7 @@ def test_exact_expected_counts_return_the_truth_through_mixed_channels() -> None
     assert fit.coefficients == pytest.approx(TRUTH, abs=1e-9)
 
 
-def test_the_maximum_and_its_covariance_are_those_of_the_written_likelihood() -> None:
+def test_the_maximum_and_its_covariance_are_those_of_the_likelihood_written_out() -> None:
     totals = np.array([900, 800, 700, 850, 950, 750])
     shown = np.rint(totals * reported(TRUTH)).astype(int)
     shown += np.array([9, -12, 4, -3, 14, -8])
@@ -289,7 +289,7 @@ def replicate(
 @pytest.mark.slow
 def test_standard_errors_are_the_spread_of_replicated_surveys() -> None:
     estimates, errors, _ = replicate(TRUTH, size=1300, seed=11)
-    # The spread of 1,300 is known to 2 %: all but one in a million lie within 10 %.
+    # The spread of 1,300 is known to 2 %: all but one in a million of them lie within 10 %.
     assert estimates.std(ddof=1) / errors.mean() == pytest.approx(1, abs=0.1)
     assert abs(estimates.mean() - TRUTH[1]) < 4.9 * errors.mean() / np.sqrt(1300) + 0.01
 
@@ -332,7 +332,7 @@ def test_an_estimate_that_grows_without_bound_is_named(
     assert "Merge" in str(refusal.value)
 
 
-def test_a_very_small_share_is_not_mistaken_for_none() -> None:
+def test_a_very_small_share_is_not_mistaken_for_zero() -> None:
     fit = fit_logistic(design=[[1]], successes=[1], totals=[10**9], **DIRECT)
     assert fit.coefficients[0] == pytest.approx(logit(1e-9), abs=1e-9)
     assert fit.standard_errors[0] == pytest.approx(1, abs=1e-6)
@@ -366,7 +366,7 @@ def test_a_very_small_share_is_not_mistaken_for_none() -> None:
         ({"level": 1.0}, "level must lie in"),
     ],
 )
-def test_data_that_cannot_be_are_refused(change: dict[str, Any], message: str) -> None:
+def test_impossible_data_are_refused(change: dict[str, Any], message: str) -> None:
     good = {**GROUPS, "successes": [400, 500], "totals": [1000, 1000], **TWO_COINS}
     with pytest.raises(ValueError, match=message):
         fit_logistic(**good | change)
@@ -382,7 +382,7 @@ def test_predictors_that_do_not_fit_the_model_are_refused(design: Any, message: 
         fit.predict(design=design)
 
 
-def test_scoring_that_does_not_settle_is_no_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scoring_that_does_not_converge_gives_no_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regression_search, "_MAX_ITERATIONS", 1)
     with pytest.raises(NotSettledError, match="in 1 iterations"):
         fit_logistic(**GROUPS, successes=[300, 700], totals=[1000, 1000], **TWO_COINS)
