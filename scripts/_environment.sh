@@ -1,4 +1,4 @@
-# Sourced by the commands in this folder: installs what a requirements file pins into .venv.
+# Sourced by the commands in this folder: installs the packages that a requirements file pins in .venv.
 
 stop_with() {
     printf '%s\n' "$1" >&2
@@ -16,17 +16,17 @@ find_python() {
         stop_with "Python's venv module is missing. On Debian, install the package python3-venv."
 }
 
-# prepare FILE: installs FILE into .venv unless that has been done already.
+# prepare FILE: installs FILE into .venv unless this has already been done.
 prepare() {
     local file=$1 stamp wanted
-    [ -w . ] || stop_with "Murmur cannot write to its folder $PWD. Copy it to one that you own."
+    [ -w . ] || stop_with "Murmur cannot write to its folder $PWD. Copy Murmur to a folder that you own."
     find_python
     stamp=.venv/installed-${file%.txt}
     wanted=$(sha256sum "$file" | cut -d' ' -f1)
     [ -x .venv/bin/python ] || rm -rf .venv
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         printf 'Installing the packages of %s (once) …\n' "$file"
-        [ -d .venv ] || "$PYTHON" -m venv .venv || stop_with "The virtual environment could not be made in $PWD/.venv."
+        [ -d .venv ] || "$PYTHON" -m venv .venv || stop_with "The virtual environment could not be created in $PWD/.venv."
         .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$file" ||
             stop_with "Installing $file failed; the lines above say why. Nothing was started."
         # The other file's stamp may no longer describe what is installed.

@@ -1,4 +1,4 @@
-"""Respondents who keep sending, each a different report, while a test does harm."""
+"""Respondents who keep sending different reports while a test breaks things."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SENDERS = 6
 
 @dataclass
 class History:
-    """What was sent, and what came back; status 0 for connections that broke."""
+    """What was sent and what came back; status 0 means a broken connection."""
 
     target: Target
     first: int

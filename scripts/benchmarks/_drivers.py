@@ -1,7 +1,7 @@
-"""The raw limit: the two rows of a report, through the database's driver and nothing else.
+"""The raw limit: the two rows of a report, written by the database's driver alone.
 
-Every statement is one durable commit, of one report or of a group. PostgreSQL is asked by two
-processes, as many as take reports; SQLite has one writer.
+Every statement is one durable commit of one report or of a group. Two processes write to
+PostgreSQL, as many as accept reports; SQLite has one writer.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PRAGMAS = "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON; PRAGMA foreign_keys
 
 @dataclass(frozen=True, kw_only=True)
 class Inserting:
-    database: str  # an address of PostgreSQL or a file of SQLite
+    database: str  # a PostgreSQL address or an SQLite file
     wave: int
     questions: int
     clients: int
@@ -45,7 +45,7 @@ class Inserting:
 
 
 def insert_postgresql(plan: Inserting) -> float:
-    """Reports a second of all clients together."""
+    """Return the reports per second of all clients together."""
     share = replace(plan, clients=max(1, plan.clients // PROCESSES))
     processes = min(PROCESSES, plan.clients)
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
@@ -54,7 +54,7 @@ def insert_postgresql(plan: Inserting) -> float:
 
 def _insert_in_threads(plan: Inserting) -> float:
     done = [0] * plan.clients
-    # Clients that connect late must not shorten the time of those that are ready.
+    # Clients that connect late must not shorten the time of the others.
     ready = threading.Barrier(plan.clients)
 
     def insert(client: int) -> None:
@@ -79,7 +79,7 @@ def _insert_in_threads(plan: Inserting) -> float:
 
 
 def insert_sqlite(plan: Inserting) -> float:
-    """Reports a second of the only client."""
+    """Return the reports per second of the only client."""
     done = 0
     with closing(sqlite3.connect(Path(plan.database), isolation_level=None)) as connection:
         connection.executescript(PRAGMAS)

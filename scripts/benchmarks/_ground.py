@@ -28,7 +28,7 @@ from scripts.stack.stack import ROOT, Stack, free_port
 QUESTIONS = 10
 READY_SECONDS = 60.0
 REPORTS_PATH = "/api/reports"
-# Counting per address costs what it costs; refusing would only shorten the work.
+# Reports are counted per address as usual, but none is refused, which would save work.
 SETTINGS = {
     "MURMUR_BEHIND_PROXY": "true",
     "MURMUR_REPORTS_PER_MINUTE": "1000000",
@@ -44,15 +44,15 @@ TALLY = """
 
 @dataclass
 class Ground:
-    """`acknowledged` holds the ids of all reports that anybody acknowledged here."""
+    """`acknowledged` holds the ids of all reports that were acknowledged here."""
 
     name: str
     stack: Stack
     wave: int = 0
     manifest: str = ""
     acknowledged: list[bytes] = field(default_factory=list)
-    unanswered: int = 0  # may have been recorded or not
-    errors: int = 0  # of ours
+    unanswered: int = 0  # may or may not have been recorded
+    errors: int = 0  # in our own processes
 
     @property
     def database(self) -> str:
@@ -76,14 +76,14 @@ class Ground:
             return [file.execute(statement).fetchall() for statement in statements][-1]
 
     def tally(self) -> tuple[int, int, int]:
-        """Spent ids, raw reports and sealed reports, as of one moment."""
+        """Return the numbers of spent ids, raw reports and sealed reports at one moment."""
         spent, raw, sealed = self.execute(TALLY)[0]
         return int(spent), int(raw), int(sealed)
 
     def load(
         self, urls: Sequence[str], *, path: str = REPORTS_PATH, **options: Any
     ) -> dict[str, Any]:
-        """Send reports from a process of its own; without a path of another's, ours takes them."""
+        """Send reports from a separate process, to our own intake unless `path` names another."""
         file = self.stack.var / "acknowledged"
         before = self._cpu_seconds()
         printed = subprocess.run(
@@ -109,14 +109,14 @@ class Ground:
         return result
 
     def _cpu_seconds(self) -> float:
-        """Of our web processes, in user and system mode; less moody than time on a clock."""
+        """Return the CPU time of our web processes, which varies less than elapsed time."""
         pids = [self.stack.processes[name].pid for name in self.web]
         fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
         return sum(int(f[11]) + int(f[12]) for f in fields) / os.sysconf("SC_CLK_TCK")
 
     @contextmanager
     def watched_memory(self) -> Iterator[list[int]]:
-        """Resident memory of our web processes in kB, every quarter of a second."""
+        """Record the resident memory of our web processes in kB, every quarter of a second."""
         sizes: list[int] = []
         done = threading.Event()
         pids = [self.stack.processes[name].pid for name in self.web]
@@ -136,15 +136,15 @@ class Ground:
             thread.join()
 
     def check_books(self) -> tuple[int, int]:
-        """Reports acknowledged and not there, and reports there more often than once."""
+        """Check for acknowledged reports that are missing, and for reports stored twice."""
         acknowledged = set(self.acknowledged)
         spent, raw, sealed = self.tally()
         rows = self.execute("SELECT id FROM aggregator_spent_id")
         missing = acknowledged - {base64.urlsafe_b64encode(name)[:43] for (name,) in rows}
         unknown = spent - (len(acknowledged) - len(missing))
-        # What was cut off without an answer may be there or not; nothing else may.
+        # Only reports that were cut off without an answer may be missing or not.
         if unknown > self.unanswered:
-            raise SystemExit(f"{unknown} reports were recorded that nobody acknowledged.")
+            raise SystemExit(f"{unknown} reports were recorded but never acknowledged.")
         lost = len(missing) + max(0, spent - raw - sealed)
         doubled = len(self.acknowledged) - len(acknowledged) + max(0, raw + sealed - spent)
         print(
@@ -161,7 +161,7 @@ def _resident(pid: int) -> int:
 
 @contextmanager
 def open_ground(name: str, *, var: Path) -> Iterator[Ground]:
-    """SQLite with one web process or PostgreSQL with two, as in production; nothing runs yet."""
+    """Prepare SQLite with one web process, or PostgreSQL with two; nothing is running yet."""
     with ExitStack() as cleanup:
         database_url = ""
         if name == "postgresql":
@@ -174,7 +174,7 @@ def open_ground(name: str, *, var: Path) -> Iterator[Ground]:
             copies=2 if database_url else 1,
         )
         cleanup.callback(stack.stop)
-        (var / "static").mkdir(parents=True, exist_ok=True)  # no page is asked for
+        (var / "static").mkdir(parents=True, exist_ok=True)  # no page is requested
         stack.manage("migrate", "--no-input", "--verbosity", "0")
         [wave] = open_surveys(stack, [{}], questions=QUESTIONS)
         yield Ground(name=name, stack=stack, wave=wave.pk, manifest=wave.manifest)
@@ -182,7 +182,7 @@ def open_ground(name: str, *, var: Path) -> Iterator[Ground]:
 
 @contextmanager
 def running(command: Sequence[str], *, environment: Mapping[str, str], log: Path) -> Iterator[None]:
-    """A process with all its children, until the end of the block."""
+    """Run a process with all its children until the end of the block."""
     with log.open("ab") as output:
         process = subprocess.Popen(
             command,
@@ -205,7 +205,7 @@ def running(command: Sequence[str], *, environment: Mapping[str, str], log: Path
 
 
 def wait_for(condition: Callable[[], bool], *, seconds: float, what: str) -> float:
-    """Wait until it is so and return how long that took."""
+    """Wait until the condition is true; return how long that took."""
     start = time.monotonic()
     while not condition():
         if time.monotonic() - start > seconds:
@@ -215,7 +215,7 @@ def wait_for(condition: Callable[[], bool], *, seconds: float, what: str) -> flo
 
 
 def wait_until_answered(urls: Sequence[str], *, path: str = REPORTS_PATH) -> None:
-    """Until every process has loaded all that takes reports, and says that GET is not allowed."""
+    """Wait until every process has loaded the intake and says that GET is not allowed."""
     for url in urls:
         wait_for(lambda url=url: _status(url + path) == 405, seconds=READY_SECONDS, what=url)  # type: ignore[misc]
 
@@ -226,5 +226,5 @@ def _status(url: str) -> int | None:
             return int(reply.status)
     except urllib.error.HTTPError as error:
         return error.code
-    except OSError:  # nobody listens yet
+    except OSError:  # no process is listening yet
         return None

@@ -1,8 +1,8 @@
-"""What counting and estimating cost: beside the raw limit of memory and beside a peer.
+"""What counting and estimating cost, compared with the memory limit and another package.
 
-Counts ten yes/no questions over batches as sealing makes them, one by one and in all pairs,
-estimates fifty questions, and lets an LDP package, installed into a throw-away environment,
-estimate from the same reports as ours.
+Counts ten yes/no questions over batches as sealing makes them, singly and in all pairs, estimates
+fifty questions, and has an LDP package, installed in a temporary environment, estimate from the
+same reports.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from surveys.manifest.questions import ManifestQuestion, Option
 
 QUESTIONS = 10
 KS = [2] * QUESTIONS
-# The largest batch that sealing makes; a fifth of all batches has no more than the minimum.
+# The largest batch that sealing makes; a fifth of all batches have only the minimum.
 LARGE, SMALL = 65_536, 50
 BLOCK_WORDS = 256 * 1024 // 8
 ESTIMATED_QUESTIONS, ESTIMATED_REPORTS = 50, 1_000_000
 PEER_REPORTS, PEER_SYMBOLS, PEER_EPSILON = 1_000_000, 10, 1.0
 
-# A list of ints is what it documents, and faster for it than an array.
+# The package documents a list of ints, which is also faster than an array.
 MULTI_FREQ_LDPY = """
 import json, sys, time
 import numpy as np
@@ -78,7 +78,7 @@ PEERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Batches:
-    """Batches as stored, and the same words as one contiguous row a question."""
+    """Batches as stored, and the same words as one contiguous row per question."""
 
     packed: list[tuple[bytes, int]]
     words: NDArray[np.uint64]
@@ -146,7 +146,7 @@ def check_layout(packed: bytes, *, size: int) -> None:
 
 
 def best_of(ways: Mapping[str, Callable[[], Any]], *, rounds: int) -> dict[str, float]:
-    """Time every way once a round, so that a noisy moment meets all of them; keep the best."""
+    """Time every way once per round, so that noise affects all of them; keep the best."""
     seconds = dict.fromkeys(ways, float("inf"))
     for _ in range(rounds):
         for name, way in ways.items():
@@ -211,7 +211,7 @@ def measure_pairs(batches: Batches, *, rounds: int) -> dict[str, float]:
 
 
 def _unpacked(batches: Batches, count: Callable[[NDArray[np.uint8]], Any]) -> float:
-    """Time the naive way on the first few batches and scale up."""
+    """Time the naive way on the first few batches and extrapolate."""
     few = batches.packed[:20]
 
     def naively() -> None:
@@ -223,8 +223,8 @@ def _unpacked(batches: Batches, count: Callable[[NDArray[np.uint8]], Any]) -> fl
 
 
 def measure_estimates() -> float:
-    """Seconds for all estimates of a wave; the slower kind of interval, the median of several."""
-    # Nothing is stored or signed here, so nothing needs a folder or a key that lasts.
+    """Return the median seconds for all estimates of a wave, with the slower kind of interval."""
+    # Nothing is stored or signed here, so no permanent folder or key is needed.
     os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(64))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
@@ -274,7 +274,7 @@ def _yes_no_manifest(questions: int) -> Manifest:
 
 
 def measure_peer() -> tuple[float, float, str]:
-    """Our seconds, the peer's and its name, from the same reports."""
+    """Return our seconds, the other package's and its name, from the same reports."""
     mechanism = RandomizedResponse.from_epsilon(symbols=PEER_SYMBOLS, epsilon=PEER_EPSILON)
     column = _draw_reports(mechanism)
     packed = column.tobytes()
@@ -290,7 +290,7 @@ def measure_peer() -> tuple[float, float, str]:
         except subprocess.CalledProcessError as error:
             print(f"{name} cannot be measured here: {error.stderr[-300:].strip()}")
             continue
-        # Every true share is large enough that cutting at zero changes nothing.
+        # Every true share is so large that clipping at zero changes nothing.
         assert np.allclose(answer["shares"], ours(), atol=1e-6)
         return seconds, answer["seconds"], name
     raise SystemExit("No other package could be installed, so there is nothing to compare with.")

@@ -1,6 +1,6 @@
-"""A million spoiled requests against the real web process: what it answered, what it took.
+"""A million spoiled requests to the real web process: what it answered and how long it took.
 
-The same fuzzer as in the tests, by the same seed: its first 100,000 requests are theirs.
+It is the fuzzer from the tests with the same seed: the first 100,000 requests are the same.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How many reports a second the intake takes: beside the usual way and beside the raw limit.
+"""How many reports per second the intake accepts, compared with a plain view and the limit.
 
 For SQLite and PostgreSQL, in one run: rows inserted by the driver alone; a plain REST view at
 full load; the product's own web processes at full load and under reports at random moments,
-alone and while a worker seals and estimates. Then the books: every id that was acknowledged is
-looked up in the database.
+alone and while a worker seals and estimates. At the end, every acknowledged id is looked up in the
+database.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from scripts.stack.stack import ROOT, free_port
 
 TITLES = {"sqlite": "SQLite, one web process", "postgresql": "PostgreSQL, two web processes"}
 SLOW_RATE, RATE = 1000, 3000
-POOL = 64  # connections on which reports arrive at random moments
+POOL = 64  # connections over which reports arrive at random moments
 GROUP = 64  # reports in one commit of the driver, as when all of those wait
 SEALED_SECONDS = 120.0
-FEW_RAW = 200  # fewer than may wait for ever is never reached while reports arrive
+FEW_RAW = 200  # a limit below what may wait forever would never be reached
 KB_IN_MB = 1024
 
 
@@ -124,7 +124,7 @@ def measure(ground: Ground, extent: Extent) -> dict[str, Any]:
 
 
 def measure_generator(extent: Extent) -> None:
-    """What the generator itself can do: its reports answered by a server that does nothing."""
+    """Measure the generator itself, with a server that does nothing but answer."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     nothing = [sys.executable, "-m", "scripts.load.command", "--answer", str(port)]
@@ -143,7 +143,7 @@ def measure_generator(extent: Extent) -> None:
     tally = json.loads(printed)
     print_load("the generator against a server that does nothing", tally)
     cost = 1e6 * tally["generator_cpu_seconds"] / tally["sent"]
-    print(f"  It takes {cost:.0f} µs of a core for a report.")
+    print(f"  It takes {cost:.0f} µs of CPU time per report.")
 
 
 def is_open(port: int) -> bool:
@@ -152,11 +152,11 @@ def is_open(port: int) -> bool:
 
 
 def measure_driver(ground: Ground, extent: Extent) -> tuple[float, float]:
-    """Reports a second with one commit each, and with one commit for a group."""
+    """Measure reports per second with one commit each, and with one commit per group."""
     postgresql = ground.name == "postgresql"
     insert = insert_postgresql if postgresql else insert_sqlite
     best = {1: 0.0, GROUP: 0.0}
-    # More clients on SQLite would only starve one another.
+    # With SQLite, more clients would only block one another.
     ways = [(8, 1), (16, 1), (32, 1), (2, GROUP)] if postgresql else [(1, 1), (1, GROUP)]
     for clients, group in ways:
         plan = Inserting(
@@ -170,7 +170,7 @@ def measure_driver(ground: Ground, extent: Extent) -> tuple[float, float]:
         rate = insert(plan)
         best[group] = max(best[group], rate)
         what = "each report" if group == 1 else f"{group} reports"
-        print_rate(f"driver alone, clients: {clients}, a commit for {what}", rate)
+        print_rate(f"driver alone, clients: {clients}, one commit per {what}", rate)
     ground.execute("DELETE FROM aggregator_raw_report", "DELETE FROM aggregator_spent_id")
     if postgresql:
         ground.execute("VACUUM ANALYZE aggregator_raw_report", "VACUUM ANALYZE aggregator_spent_id")
@@ -178,7 +178,7 @@ def measure_driver(ground: Ground, extent: Extent) -> tuple[float, float]:
 
 
 def measure_saturated(ground: Ground, extent: Extent) -> tuple[float, float]:
-    """Reports a second of the plain view at its best and of ours, in turns; medians."""
+    """Compare reports per second of the plain view at its best and of ours; medians, in turns."""
     times = {"seconds": 1.2 * extent.saturated, "warm_up": 0.2 * extent.saturated}
     with naive_servers(ground) as servers:
         wait_until_answered(ground.urls)
@@ -204,7 +204,7 @@ def measure_saturated(ground: Ground, extent: Extent) -> tuple[float, float]:
 
 
 def measure_open_loop(ground: Ground, extent: Extent) -> dict[str, Any]:
-    """At the lower rate, then at the higher with an eye on the web processes' memory."""
+    """Measure at the lower rate, then at the higher while watching the web processes' memory."""
     tally = arrive(ground, rate=SLOW_RATE, seconds=extent.slow)
     print_load(f"ours, {SLOW_RATE:,}/s at random moments, {extent.slow:.0f} s", tally)
     with ground.watched_memory() as sizes:
@@ -216,7 +216,7 @@ def measure_open_loop(ground: Ground, extent: Extent) -> dict[str, Any]:
 
 
 def measure_while_sealing(ground: Ground, extent: Extent) -> dict[str, Any]:
-    """The same with a worker that seals and estimates what arrives."""
+    """Measure the same with a worker that seals and estimates what arrives."""
     for name in ("broker", "worker", "beat"):
         ground.stack.start(name)
     _, backlog, _ = ground.tally()
@@ -228,7 +228,7 @@ def measure_while_sealing(ground: Ground, extent: Extent) -> dict[str, Any]:
     what = f"ours, {RATE:,}/s, {extent.sealing:.0f} s, {after - before:,} sealed meanwhile"
     print_load(what, tally)
     wait_until_sealed(ground)
-    for name in ("worker", "beat"):  # from now on the books stand still
+    for name in ("worker", "beat"):  # from now on nothing changes in the database
         ground.stack.signal(name, signal.SIGTERM)
         ground.stack.processes.pop(name).wait(timeout=30)
     return tally
@@ -239,7 +239,7 @@ def wait_until_sealed(ground: Ground) -> float:
 
 
 def arrive(ground: Ground, *, rate: int, seconds: float) -> dict[str, Any]:
-    """Reports at random moments, after a warm-up that is not measured."""
+    """Send reports at random moments, after a warm-up that is not measured."""
     warm_up = 0.1 * seconds
     return ground.load(
         ground.urls, connections=POOL, rate=rate, seconds=seconds + warm_up, warm_up=warm_up
@@ -253,7 +253,7 @@ def print_rate(what: str, per_second: float) -> None:
 def print_load(what: str, tally: Mapping[str, Any]) -> None:
     names = {"p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99", "max_ms": "max"}
     times = ", ".join(f"{name} {tally[key]:.1f}" for key, name in names.items() if tally[key])
-    rest = f"; {tally['web_us']} µs of a core each" if "web_us" in tally else ""
+    rest = f"; {tally['web_us']} µs of CPU time each" if "web_us" in tally else ""
     rest += f"; {tally['errors']} ERRORS" if tally["errors"] else ""
     rest += f"; {tally['late']} sent late" if tally["late"] else ""
     print(f"  {what:<62}{tally['per_s']:>8,.0f}/s  {times} ms{rest}", flush=True)

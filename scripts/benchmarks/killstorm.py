@@ -1,8 +1,8 @@
-"""A thousand times kill -9 under load, on PostgreSQL with two of each process; and is it noticed?
+"""Runs kill -9 a thousand times under load, on PostgreSQL with two of each process.
 
 The storm of tests/system/attacks/test_storm.py, ten times as long, and the same broken builds,
-which the checker must catch; then the broker stays away for two minutes, longer than any test has
-time for. Takes about half an hour; `--quick` makes 30 kills and runs one broken build.
+which the checker must catch; then the broker is stopped for two minutes, longer than any test can
+wait. It takes about half an hour; `--quick` makes 30 kills and runs one broken build.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from scripts.attacks.storm.storm import Outcome, Plan, make_storm_world, run_sto
 from scripts.stack.postgres import running_postgres
 
 KILLS, QUICK_KILLS = 1000, 30
-# A worker waits longer after each try to reach the broker, half a minute at last: only real
-# minutes show that it comes back.
+# A worker waits longer after each attempt to reach the broker, up to half a minute, so only real
+# minutes show that it reconnects.
 BROKER_AWAY_SECONDS = 120.0
 MOST_SECONDS_AFTER_BROKER = 45.0
 
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="30 kills, one broken build")
     parser.add_argument("--seed", type=int, default=1, help="who is killed, in which order")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing it started is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves no processes behind
     outcome = blow(
         kills=QUICK_KILLS if options.quick else KILLS,
         seed=options.seed,
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def judge(outcome: Outcome, *, control_caught: object) -> list[str]:
-    """What the numbers of a run must not be."""
+    """List what is wrong with the numbers of a run."""
     faults = {
         "reports were lost, doubled or changed": not outcome.verdict.is_clean,
         "something happened that no kill explains": bool(outcome.surprises),
@@ -74,7 +74,7 @@ def judge(outcome: Outcome, *, control_caught: object) -> list[str]:
 
 
 def blow(*, kills: int, seed: int, broker_away: float) -> Outcome:
-    # A wave that closes by its cap early on, and one by its date in the middle.
+    # One wave closes early by its cap, and one in the middle by its date.
     plan = Plan(
         kills=kills,
         seed=seed,
@@ -91,7 +91,7 @@ def blow(*, kills: int, seed: int, broker_away: float) -> Outcome:
             outcome = run_storm(world, plan, postgres=server)
             print(outcome)
             for surprise in outcome.surprises[:10]:
-                print(f"not expected: {surprise}")
+                print(f"unexpected: {surprise}")
             print(world.stack.manage("verify"), flush=True)
         finally:
             world.stack.stop()

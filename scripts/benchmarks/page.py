@@ -1,4 +1,4 @@
-"""What a respondent's visit costs: every file of a ten-question survey, as it travels.
+"""What a respondent's visit costs: every file of a ten-question survey, as transferred.
 
 Starts the real web process on an empty database, answers and submits in Chromium, and
 counts the bytes of all bodies, the requests, the cookies and the foreign hosts.
@@ -49,12 +49,12 @@ class Visit:
     base: str
 
     def rows(self) -> list[tuple[str, int, int, int]]:
-        """Name, bytes as read, bytes as sent and bytes of headers, for each request."""
+        """Return the name, bytes as read, bytes as sent and bytes of headers of each request."""
         rows = []
         for request in self.requests:
             response = request.response()
             sizes = request.sizes()
-            # What came out of the browser's cache did not travel again.
+            # Files from the browser's cache were not transferred again.
             if response is None or sizes["responseBodySize"] < 0:
                 continue
             travelled = sizes["responseBodySize"] + sizes["requestBodySize"]
@@ -128,7 +128,7 @@ def print_table(rows: list[tuple[str, int, int, int]]) -> None:
     read, travelled = sum(row[1] for row in rows), sum(row[2] for row in rows)
     headers = sum(row[3] for row in rows)
     print(f"{'in all':<44}{read:>8,}{travelled:>13,}{headers:>9,}")
-    print(f"The limit for bodies on the wire is {LIMIT_KB} kB; headers are listed beside it.")
+    print(f"The limit for bodies on the wire is {LIMIT_KB} kB; headers are listed separately.")
 
 
 if __name__ == "__main__":

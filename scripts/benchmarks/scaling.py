@@ -1,8 +1,8 @@
-"""What a second worker brings: sealing, and counting all pairs of questions of 10⁸ reports.
+"""How much a second worker helps: sealing, and counting all question pairs in 10⁸ reports.
 
-Real Celery workers of one process each on one PostgreSQL, first one of them and then two, in
-the same run. What is timed begins when the work is committed and ends when the last row of its
-results is there, so messages, claims and estimates are in it.
+Real Celery workers with one process each use one PostgreSQL, first one worker and then two, in the
+same run. The time runs from the commit of the work to the last row of its results, so it includes
+messages, claims and estimates.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ QUESTIONS = 10
 KS = [2] * QUESTIONS
 LARGEST_BATCH, MINIMUM = 65_536, 50
 LIMIT_SECONDS = 900.0
-# Of the server's settings only these; the others are its own.
+# Only these server settings are changed; the others are the defaults.
 POSTGRESQL = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
-# Nothing may be shown, so no charts are drawn: what they cost depends on no number of reports.
+# Nothing may be shown, so no charts are rendered: their cost does not depend on the reports.
 SURVEY = {"minimum_batch": MINIMUM, "display_minimum": 2**31 - 1}
 
 
@@ -58,7 +58,7 @@ class Bench:
         self.fresh.extend(wave.pk for wave in opened)
 
     def take_waves(self) -> list[int]:
-        """New open waves without any report."""
+        """Return new open waves without any reports."""
         return [self.fresh.pop() for _ in range(WAVES)]
 
     def wait_until(self, holds: Callable[[], bool]) -> None:
@@ -70,7 +70,7 @@ class Bench:
 
     @contextmanager
     def workers(self, number: int) -> Iterator[None]:
-        """So many workers, idle and ready."""
+        """Run this many workers, idle and ready."""
         from config.celery import app
 
         names = ["worker", "worker-2"][:number]
@@ -82,11 +82,11 @@ class Bench:
             yield
         finally:
             for name in names:
-                self.stack.kill(name)  # all work is in rows
+                self.stack.kill(name)  # nothing is lost, because the rows show all work
 
     @staticmethod
     def look_for_work() -> None:
-        """As a sweep does, which would do nothing so soon after the last one."""
+        """Do what a sweep does; a sweep itself would do nothing so soon after the last one."""
         from aggregator.tasks import send_due_work
 
         send_due_work()
@@ -104,9 +104,9 @@ def main() -> None:
     quick = parser.parse_args().quick
     scale, rounds = (10, 1) if quick else (1, 2)
     generator = np.random.default_rng(23)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing it started is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves no processes behind
     with running_bench() as bench:
-        bench.open_waves(WAVES * (4 * rounds + 2))  # with warm-ups, and for two kinds of batches
+        bench.open_waves(WAVES * (4 * rounds + 2))  # including warm-ups, for two kinds of batches
         bench.stack.start("beat")
         sealing = measure(
             bench,
@@ -130,7 +130,7 @@ def main() -> None:
     print_table(
         f"all {QUESTIONS * (QUESTIONS - 1) // 2} pairs of {reports:,} sealed reports", pairs
     )
-    print(f"{total:,} batches take {stored / 1e6:.0f} MB, {stored / reports:.2f} bytes a report")
+    print(f"{total:,} batches take {stored / 1e6:.0f} MB, {stored / reports:.2f} bytes per report")
     print_result(sealing=sealing, pairs=pairs)
 
 
@@ -173,9 +173,9 @@ def measure(
     warm_up: Callable[[], object],
     once: Callable[[], tuple[int, float]],
 ) -> dict[int, float]:
-    """Reports a second with one worker and with two: the median of some rounds, in turn.
+    """Measure reports per second with one and two workers in turn: the median of some rounds.
 
-    What a new process does once, such as its imports, is done before the clock starts.
+    What a new process does only once, such as imports, happens before the time starts.
     """
     speeds: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(rounds):
@@ -191,7 +191,7 @@ def measure(
 
 
 def seal_once(bench: Bench, generator: np.random.Generator, *, reports: int) -> tuple[int, float]:
-    """Let raw reports appear in new waves all at once; time until they are sealed and estimated."""
+    """Insert raw reports into new waves at once; time their sealing and estimating."""
     waves = bench.take_waves()
     left = WAVES * MINIMUM  # a full batch stays behind in an open wave
     with psycopg.connect(bench.url) as connection:
@@ -223,9 +223,9 @@ def seal_once(bench: Bench, generator: np.random.Generator, *, reports: int) -> 
 def store_batches(
     bench: Bench, generator: np.random.Generator, *, reports: int
 ) -> list[tuple[int, int, int]]:
-    """Write batches as sealing packs them; (wave, newest batch, reports) for each wave.
+    """Write batches as sealing packs them; return (wave, newest batch, reports) for each wave.
 
-    Random words in the layout of `pack_reports`, whose sorting would take minutes.
+    The batches are random words in the layout of `pack_reports`, whose sorting would take minutes.
     """
     waves = []
     with psycopg.connect(bench.url) as connection:
@@ -253,7 +253,7 @@ def store_batches(
 
 
 def count_pairs_once(bench: Bench, *, waves: list[tuple[int, int, int]]) -> tuple[int, float]:
-    """Ask for all pairs of every wave; time until all of them are there."""
+    """Request all pairs of every wave; time how long they take to compute."""
     from aggregator.models import Comparison
     from aggregator.results.snapshots import METHOD_VERSION
 

@@ -21,7 +21,7 @@ DOCS = ROOT / "docs"
 
 
 def put_table(text: str, *, name: str, table: str) -> str:
-    """Replace what stands between a table's two marks."""
+    """Replace the text between a table's two marks."""
     begin, end = f"<!-- {name} table: begin -->", f"<!-- {name} table: end -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if not pattern.search(text):

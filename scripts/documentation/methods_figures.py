@@ -40,7 +40,7 @@ def _frame(specification: dict[str, Any]) -> dict[str, Any]:
 
 
 def picture_coverage() -> dict[str, Any]:
-    """Coverage by true share, at two coins and at ε = 4, n = 200."""
+    """Plot coverage by true share, for two coins and for ε = 4, n = 200."""
     labels = {"ε = ln 3": log(3), "ε = 4": 4.0}
     values = [
         value for label, epsilon in labels.items() for value in _cover_all_shares(label, epsilon)
@@ -95,7 +95,7 @@ def _shares() -> dict[str, Any]:
 
 
 def _rule(height: float) -> dict[str, Any]:
-    """A dashed line across the whole figure."""
+    """Draw a dashed line across the whole figure."""
     return {
         "mark": {"type": "rule", "color": MUTED, "strokeDash": [4, 3]},
         "encoding": {"y": {"datum": height}},
@@ -103,7 +103,7 @@ def _rule(height: float) -> dict[str, Any]:
 
 
 def picture_watching(run: Watching) -> dict[str, Any]:
-    """The share of all watched surveys that have missed the truth so far."""
+    """Plot the share of all watched surveys that have missed the truth so far."""
     names = {
         "wald": "Wald, looked at after every report",
         "batches": "likelihood ratio, looked at every batch of 50",

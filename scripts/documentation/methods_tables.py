@@ -52,7 +52,7 @@ class Coverage:
 
 
 def compute_coverage() -> list[Coverage]:
-    """Least coverage over true shares 0, .001, …, 1, by binomial sums."""
+    """Compute the least coverage over true shares 0, .001, …, 1, by binomial sums."""
     return [
         _cover(epsilon, label, symbols, total)
         for epsilon, label in EPSILONS
@@ -100,14 +100,14 @@ def write_coverage_table(rows: Sequence[Coverage]) -> str:
 
 
 def _floor(share: float) -> str:
-    """Four digits, rounded down: a coverage is never shown better than it is."""
+    """Write four digits, rounded down, so that coverage never looks better than it is."""
     return f".{int(share * 10_000):04d}"
 
 
 # --- watching ---------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Watching:
-    """For each number of people, the part of all runs that have missed at some look by then."""
+    """For each number of people, the share of all runs that have missed at some look by then."""
 
     share: float
     wald: NDArray[np.float64]  # looked at after every report from 50 on
@@ -125,7 +125,7 @@ def simulate_watching(share: float) -> Watching:
 
 
 def _run(generator: np.random.Generator, share: float) -> dict[str, NDArray[np.bool_]]:
-    """Whether each of some runs misses the truth at each look; two coins."""
+    """Return whether each of some runs with two coins misses the truth at each look."""
     c, d = 0.25, 0.5
     truth = c + d * share
     n = np.arange(1, PEOPLE + 1)
@@ -167,7 +167,7 @@ def write_watching_table(runs: Sequence[Watching]) -> str:
 # --- regression -------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
 class Regressed:
-    """How the intervals of a regression's coefficients covered in simulated surveys."""
+    """The coverage of the intervals of a regression's coefficients in simulated surveys."""
 
     predictors: int
     flips: int

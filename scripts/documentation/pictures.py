@@ -1,4 +1,4 @@
-"""Takes the pictures of README.md from a running demo: each page in light and in dark.
+"""Takes the pictures for README.md from a running demo: each page in light and dark mode.
 
 Starts Murmur in a temporary folder, fields the demo survey on published data with a seeded
 generator, and writes PNG files to docs/pictures/.
@@ -81,7 +81,7 @@ def take_picture(
 
 
 def show_question(page: Page, world: World, slug: str) -> None:
-    """The last look before Submit, in the researcher's preview: the demo itself is closed."""
+    """Show the check before Submit in the researcher's preview, because the demo is closed."""
     sign_in(page, world)
     page.goto(f"{world.stack.url}/surveys/{slug}/preview")
     page.get_by_role("button", name="Start").click()
@@ -95,7 +95,7 @@ def show_results(page: Page, world: World, slug: str) -> None:
 
 
 def show_comparison(page: Page, world: World, slug: str) -> None:
-    """The published table of affairs and unhappy marriages, estimated from scrambled answers."""
+    """Show the published table of affairs and unhappy marriages, estimated from reports."""
     sign_in(page, world)
     page.goto(f"{world.stack.url}/surveys/{slug}/compare")
     form = page.locator("form").filter(has=page.locator('[name="group"]'))

@@ -1,9 +1,9 @@
 """Sends reports to running web processes, at full speed or at random moments.
 
-Closed loop: every connection sends its next report once the last one was answered. Open loop
-(--rate): reports arrive at random moments whatever the server does, and a latency counts from
-the moment a report was due, so that a slow server cannot slow down its own examination.
-Prints one JSON object. Nothing is sent twice.
+Closed loop: every connection sends its next report once the last one has been answered. Open loop
+(--rate): reports arrive at random moments whatever the server does, and latency counts from the
+moment a report was due, so that a slow server cannot slow down its own test. Prints one JSON
+object. Nothing is sent twice.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ import uvloop
 from scripts.load.plan import Plan, Tally, split
 from scripts.load.run import Load
 
-# The reply of a server that does nothing: what this program itself can do.
+# The reply of a server that does nothing, to measure this program itself.
 NOTHING = b"HTTP/1.1 201 Created\r\ncontent-length: 21\r\n\r\n" + b'{"status":"recorded"}'
 
 
 def run_share(plan: Plan) -> Tally:
-    """Run in this process; the CPU time is of the sending alone."""
+    """Run in this process; the CPU time is that of sending alone."""
     before = _cpu_seconds()
     tally = uvloop.run(Load(plan).run())
     tally.cpu_seconds = _cpu_seconds() - before
@@ -72,13 +72,15 @@ def main() -> None:
     parser.add_argument("--rate", type=float, help="reports/s at random moments: open loop")
     parser.add_argument("--manifest", default="", help="hash as in reports, 43 characters")
     parser.add_argument("--questions", type=int, default=Plan.questions)
-    parser.add_argument("--bodies", type=Path, help="file with one body a line, sent once each")
+    parser.add_argument("--bodies", type=Path, help="file with one body per line, sent once each")
     parser.add_argument("--addresses", type=int, default=Plan.addresses, help="X-Forwarded-For")
     parser.add_argument("--timeout", type=float, default=Plan.timeout)
     parser.add_argument("--seed", type=int, default=Plan.seed)
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--acknowledged", type=Path, help="write one acknowledged id a line")
-    parser.add_argument("--answer", type=int, metavar="PORT", help="only answer, with nothing")
+    parser.add_argument("--acknowledged", type=Path, help="write one acknowledged id per line")
+    parser.add_argument(
+        "--answer", type=int, metavar="PORT", help="only answer, without doing anything"
+    )
     given = vars(parser.parse_args())
     port, processes, file = given.pop("answer"), given.pop("processes"), given.pop("acknowledged")
     if port is not None:
@@ -89,7 +91,7 @@ def main() -> None:
     try:
         tally = run(plan, processes=processes)
     except OSError as error:
-        raise SystemExit(f"Nobody answers at {' or '.join(plan.urls)}: {error}") from None
+        raise SystemExit(f"No server answers at {' or '.join(plan.urls)}: {error}") from None
     if file is not None:
         file.write_bytes(b"".join(name + b"\n" for name in tally.acknowledged))
     print(json.dumps(tally.describe(seconds=plan.seconds - plan.warm_up)))

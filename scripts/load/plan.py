@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-# Reports of one process that were due this long ago when it came to send them.
+# A report counts as late if it was due this long before its process sent it.
 LATE_SECONDS = 0.005
 QUANTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99, "max_ms": 1.0}
 
@@ -22,8 +22,8 @@ class Plan:
     path: str = "/api/reports"
     connections: int = 16
     seconds: float = 5.0
-    warm_up: float = 0.0  # of `seconds`; what happens in it is not measured
-    rate: float | None = None  # reports a second; without one, a closed loop
+    warm_up: float = 0.0  # a part of `seconds` that is not measured
+    rate: float | None = None  # reports per second; None for a closed loop
     manifest: str = ""
     questions: int = 10
     bodies: tuple[bytes, ...] = ()
@@ -34,7 +34,7 @@ class Plan:
 
 @dataclass
 class Tally:
-    """What happened, in a form that adds up over processes."""
+    """What happened, in a form that can be added up over processes."""
 
     sent: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
@@ -56,7 +56,7 @@ class Tally:
         self.cpu_seconds += other.cpu_seconds
 
     def describe(self, *, seconds: float) -> dict[str, Any]:
-        """`seconds` is the time measured, without the warm-up."""
+        """Summarize; `seconds` is the time measured, without the warm-up."""
         refused = sum(n for status, n in self.statuses.items() if not 200 <= status < 300)
         return {
             "sent": self.sent,
@@ -73,7 +73,7 @@ class Tally:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of all do not exceed."""
+    """Return the smallest value that at least this share of all values do not exceed."""
     return ordered[max(0, -(-len(ordered) * round(share * 1000) // 1000) - 1)]
 
 
@@ -86,7 +86,7 @@ def _milliseconds(seconds: Sequence[float]) -> dict[str, float | None]:
 
 
 def arrivals(*, rate: float, seconds: float, seed: int) -> Iterator[float]:
-    """Moments of a Poisson process, from 0 to `seconds`."""
+    """Draw the moments of a Poisson process from 0 to `seconds`."""
     draw = random.Random(seed).expovariate  # noqa: S311
     moment = draw(rate)
     while moment < seconds:
@@ -103,7 +103,7 @@ def make_bodies(plan: Plan) -> Iterator[bytes]:
 
 
 def make_heads(plan: Plan, *, netloc: str, length: int) -> list[bytes]:
-    """What a proxy passes on, from as many addresses as asked, in no order."""
+    """Make the heads that a proxy forwards, from many addresses in random order."""
     numbers = random.Random(plan.seed).sample(range(2**24), plan.addresses)  # noqa: S311
     return [
         (
@@ -116,7 +116,7 @@ def make_heads(plan: Plan, *, netloc: str, length: int) -> list[bytes]:
 
 
 def split(plan: Plan, processes: int) -> list[Plan]:
-    """Equal shares of the same load."""
+    """Divide the load into equal shares."""
     return [
         replace(
             plan,

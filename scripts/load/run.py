@@ -1,4 +1,4 @@
-"""One run of a load plan in one process: connections, and what becomes due on them."""
+"""One run of a load plan in one process: connections, and the reports that are due on them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ID = re.compile(rb'"id":"([A-Za-z0-9_-]{43})"')
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 CLOSE = re.compile(rb"\r\nconnection: *close\r\n", re.IGNORECASE)
 HEADERS_END = b"\r\n\r\n"
-# The event loop's timers have whole milliseconds.
+# The event loop's timers use whole milliseconds.
 TICK_SECONDS = 0.001
 
 
 class Connection(asyncio.Protocol):
-    """One connection with at most one report on its way."""
+    """One connection with at most one report in flight."""
 
     def __init__(self, load: Load, target: Target) -> None:
         self._load, self._target = load, target
@@ -53,11 +53,11 @@ class Connection(asyncio.Protocol):
             return
         self._received = b""
         report_id, self.report_id = self.report_id, None
-        if report_id is None:  # an answer to nothing, as 408 to a connection that was silent
+        if report_id is None:  # a reply to nothing, such as 408 on a silent connection
             self.abort()
             return
         self._load.on_answer(self, report_id, status=int(data[9:12]))
-        # A server without keep-alive ends the connection itself; a new one takes its place.
+        # A server without keep-alive closes the connection; a new one replaces it.
         if not CLOSE.search(data, 0, end + 2):
             self._load.on_free(self)
 
@@ -101,7 +101,7 @@ class Load:
         self.tally = Tally()
         self._targets = [Target(plan, url) for url in plan.urls]
         self._bodies = iter(plan.bodies or make_bodies(plan))
-        self._empty = asyncio.Event()  # every given body was sent
+        self._empty = asyncio.Event()  # every given body has been sent
         self._free: deque[Connection] = deque()
         self._all: set[Connection] = set()
         self._dialling: set[asyncio.Task[None]] = set()
@@ -195,7 +195,7 @@ class Load:
         tally.acknowledged.append(report_id)
         if self._measure_from <= now < self._end:
             tally.measured += 1
-        # Late answers count, too: the slow ones are those of interest.
+        # Late answers count too: the slow ones matter most.
         if self._measure_from <= connection.due < self._end:
             tally.latencies.append(now - connection.due)
 

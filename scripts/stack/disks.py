@@ -1,4 +1,4 @@
-"""A disk of a few megabytes that a test can fill: a tmpfs, where mounting is allowed."""
+"""A disk of a few megabytes that a test can fill: a tmpfs, if mounting is allowed."""
 
 from __future__ import annotations
 

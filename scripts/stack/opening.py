@@ -1,4 +1,4 @@
-"""Opens surveys in a Murmur that runs in other processes, and makes reports to them."""
+"""Opens surveys in a Murmur that runs in other processes, and makes reports for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OpenWave:
 
     @property
     def manifest(self) -> str:
-        """The hash in the form that reports carry."""
+        """Return the hash in the form that reports use."""
         return base64.urlsafe_b64encode(self.manifest_hash).rstrip(b"=").decode()
 
     def body(self, symbols: bytes, *, report_id: bytes = b"") -> bytes:
@@ -43,7 +43,7 @@ class OpenWave:
 def open_surveys(
     stack: Stack, surveys: Sequence[Mapping[str, Any]], *, questions: int, flips: int = 25
 ) -> list[OpenWave]:
-    """Open one survey of yes/no questions for each of the settings. Make the owner if needed."""
+    """Open one survey of yes/no questions for each settings; create the owner if needed."""
     code = _CALL.format(surveys=list(map(dict, surveys)), questions=questions, flips=flips)
     rows = [line.split() for line in stack.manage("shell", "-v", "0", "-c", code).splitlines()]
     return [OpenWave(int(pk), slug, bytes.fromhex(digest)) for pk, slug, digest in rows]

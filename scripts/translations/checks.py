@@ -1,4 +1,4 @@
-"""What can be wrong with translations, found without knowing the languages."""
+"""Finds faults in translations without knowing the languages."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from scripts.translations.catalogs import (
 )
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|\{\w+\}")
-# Of a form that stands for one number only, such as "one question", the number can be left out.
+# A form for one number only, such as "one question", need not contain the number.
 NUMBER = "%(count)s"
 NUMBERS_TRIED = 200
 
 
 def find_problems(folder: Path = FOLDER) -> list[str]:
-    """Return a line for each thing to do before the translations are whole."""
+    """Return a line for each thing to do before the translations are complete."""
     found = extract_messages()
     return [
         f"{locale}: {problem}"
@@ -55,7 +55,7 @@ def _find_problems(locale: str, found: Catalog, folder: Path) -> Iterator[str]:
         yield from (f"{problem}: {_quote(message)}" for problem in _find_faults(message, locale))
     path = mo_path(locale, folder)
     if not path.exists() or path.read_bytes() != compile_catalog(locale, folder):
-        yield "the .mo file is not that of the .po file"
+        yield "the .mo file does not match the .po file"
 
 
 def _by_key(catalog: Catalog) -> dict[tuple[str | None, object], Message]:
@@ -105,7 +105,7 @@ def _count_forms(locale: str) -> int:
 
 
 def _is_singular(form: int, locale: str) -> bool:
-    """Whether a form stands for one number only, or for 0 and 1 as in French."""
+    """Whether a form is for one number only, or for 0 and 1 as in French."""
     choose = gettext.c2py(PLURALS[locale].partition("plural=")[2].rstrip(";"))
     numbers = {number for number in range(NUMBERS_TRIED) if choose(number) == form}
     return len(numbers) == 1 or numbers <= {0, 1}

@@ -1,7 +1,7 @@
 """scripts/messages: brings the translations of respondents' pages in line with the code.
 
-Writes surveys/locale/<language>/LC_MESSAGES/django.po, in which people translate, and beside it
-the django.mo that runs. --check writes nothing and fails if anything is left to do.
+Writes surveys/locale/<language>/LC_MESSAGES/django.po, which people edit, and next to it the
+django.mo that the pages use. --check writes nothing and fails if anything is left to do.
 """
 
 from __future__ import annotations

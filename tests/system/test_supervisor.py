@@ -127,7 +127,7 @@ def test_a_dead_process_is_started_again(
     os.kill(beat, signal.SIGKILL)
     assert process.stdout is not None
     for line in process.stdout:
-        if line.startswith("beat died and is started again"):
+        if line.startswith("beat died and is being restarted"):
             break
     else:
         raise AssertionError("the supervisor did not notice")

@@ -1,4 +1,4 @@
-"""Replaces Murmur's sealer by a broken one after everything is loaded."""
+"""Replaces Murmur's sealer with a broken one after everything is loaded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DeleteFirst(AppConfig):
     def ready(self) -> None:
         from scripts.attacks.broken_builds.sealers import seal_delete_first
 
-        mock.patch(SEALER, seal_delete_first).start()  # fails if Murmur's has another name
+        mock.patch(SEALER, seal_delete_first).start()  # fails if Murmur's own has another name
 
 
 class InsertFirst(AppConfig):

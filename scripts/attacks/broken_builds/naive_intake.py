@@ -1,4 +1,4 @@
-"""An intake that acknowledges a report when it has sent a message to the broker."""
+"""An intake that acknowledges a report as soon as it has sent a message to the broker."""
 
 from __future__ import annotations
 

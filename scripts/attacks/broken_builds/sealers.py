@@ -1,4 +1,4 @@
-"""A sealer that commits its two halves one after the other.
+"""A sealer that commits its two halves separately.
 
 If it is killed in between, it loses a batch or seals its reports twice, depending on which half
 comes first. Everything else is Murmur's own code.

@@ -15,13 +15,13 @@ TAKEN, REFUSED = frozenset({201}), frozenset(range(400, 500))
 
 @dataclass(frozen=True)
 class Survey:
-    """What a sender must know about an open survey of yes/no questions."""
+    """What a sender needs to know about an open survey of yes/no questions."""
 
     manifest_hash: bytes
     questions: int
 
     def wants(self, body: bytes) -> bytes | None:
-        """The id of the report in this body if the intake should record it."""
+        """Return the id of the report in this body if the intake should record it."""
         sent = read_strictly(body)
         if sent is None or sent.manifest_hash != self.manifest_hash:
             return None
@@ -57,16 +57,16 @@ class Request:
         return self.lacking(name).having((name, value))
 
     def chunked(self, rest: bytes) -> Request:
-        """The request with these bytes in place of the length-prefixed pieces of the body."""
+        """Return the request with these bytes instead of the length-prefixed pieces of the body."""
         return replace(self.having((b"Transfer-Encoding", b"chunked")), body=rest, measured=False)
 
 
 @dataclass(frozen=True)
 class Case:
-    """Bytes to send, and which outcomes are right."""
+    """Bytes to send, and the correct outcomes."""
 
     request: bytes
-    # The reports in it that must be stored if the reply is 201, and those that never may be.
+    # The reports in it that must be stored if the reply is 201, and those that must never be.
     allowed: tuple[bytes, ...] = ()
     expected: frozenset[int] = REFUSED
     # Another request can follow on the same connection; the next reply belongs to it.
@@ -99,7 +99,7 @@ class Draw:
         return Request(body=write(self.sent()) if body is None else body)
 
     def with_body(self, body: bytes) -> Case:
-        """A request in which only the body can be wrong; it may be right by chance."""
+        """Return a request in which only the body can be wrong; it may be right by chance."""
         report_id = self.survey.wants(body)
         if report_id is not None:
             return Case(bytes(self.request(body)), (report_id,), TAKEN, framed=True)
@@ -109,5 +109,5 @@ class Draw:
         return Case(bytes(request), expected=frozenset(expected or REFUSED), framed=framed)
 
     def either(self, request: Request | bytes, *, framed: bool = False) -> Case:
-        """Unusual but not wrong, so accepting it and refusing it are both right."""
+        """Return an unusual but valid case, so both accepting and refusing it are right."""
         return Case(bytes(request), (self.new_id(),), TAKEN | REFUSED, framed=framed)

@@ -1,6 +1,6 @@
 """Sends many thousands of spoiled requests as raw bytes over many connections.
 
-The requests depend only on the seed, so a number repeats what was found:
+The requests depend only on the seed, so a number reproduces a finding:
 `make_case(survey, seed=1, number=4711, known=…)`. The fuzzer checks every status, the form of every
 reply and, at the end, every stored id.
 """
@@ -81,7 +81,7 @@ class Findings:
     def _check(self, case: Case, reply: Reply) -> None:
         if reply.status >= 500:
             right = reply.status == 503 and reply.retry_after
-        elif case.silent:  # how the server read it is not known
+        elif case.silent:  # it is not known how the server read it
             right = reply.status in DOCUMENTED
         else:
             right = reply.status in case.expected
@@ -94,7 +94,7 @@ class Findings:
         self.wrongly_taken += strangers
         lost = len(self.accepted - stored)
         if strangers or lost:
-            self.wrong.append(f"{strangers} stored without being right, {lost} accepted and lost")
+            self.wrong.append(f"{strangers} stored although wrong, {lost} accepted and lost")
 
 
 class Wire:
@@ -111,11 +111,11 @@ class Wire:
             self._read = b""
         _, writer = self._streams
         writer.write(payload)
-        with suppress(ConnectionError):  # what was answered before can still be read
+        with suppress(ConnectionError):  # earlier replies can still be read
             await writer.drain()
 
     async def reply(self, *, patience: float) -> Reply | None:
-        """The next reply; None if the connection ends or the time runs out."""
+        """Return the next reply; None if the connection ends or the time runs out."""
         try:
             async with asyncio.timeout(patience):
                 return await self._next_reply()
@@ -173,12 +173,12 @@ def fuzz(target: Target, *, requests: int, seed: int = 1) -> Findings:
     before = target.resident_megabytes()
     asyncio.run(_attack(target, range(warm, requests), findings, seed=seed, known=known))
     findings.grown_megabytes = target.resident_megabytes() - before
-    time.sleep(0.5)  # by then the last requests, which nothing waited for, are stored
+    time.sleep(0.5)  # the last requests, which nothing waited for, are stored by then
     findings.compare(target.stored())
     findings.wrong += ["a traceback in the log"] * target.log.count("Traceback")
     with target.client() as client:
         if client.get("/accounts/login/").status_code != 200:
-            findings.wrong.append("the sign-in page is away")
+            findings.wrong.append("the sign-in page is unavailable")
     return findings
 
 

@@ -1,4 +1,4 @@
-"""A model of what intake and sealing should do, in dictionaries: no SQL, no code of the product.
+"""A model of what intake and sealing should do, in dictionaries, without SQL or product code.
 
 It has its own reader of a report's bytes, which parses the JSON and writes it again, so that
 tests do not rely on the reader that they test.
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 K = 10
-# The last one marks a question that was not drawn; these surveys ask everyone every question.
+# The last letter marks a question that was not drawn; these surveys ask everyone everything.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~"
 KEYS = ["format", "manifest", "id", "symbols"]
 DATABASE_AWAY = 503
@@ -23,7 +23,7 @@ DATABASE_AWAY = 503
 
 @dataclass(frozen=True)
 class Sent:
-    """A report as its bytes say."""
+    """The content of a report."""
 
     manifest_hash: bytes
     report_id: bytes
@@ -31,7 +31,7 @@ class Sent:
 
 
 def read_strictly(body: bytes) -> Sent | None:
-    """Return what a well-formed report says; None for everything else."""
+    """Return the content of a well-formed report; None for anything else."""
     try:
         pairs = json.loads(body.decode("ascii"), object_pairs_hook=list)
         if [key for key, _ in pairs] != KEYS or pairs[0][1] != 1:
@@ -115,9 +115,9 @@ class Model:
         return next((w for w in self.waves if w.manifest_hash == manifest_hash), None)
 
     def take(self, bodies: Sequence[bytes], *, now: datetime) -> list[set[int]]:
-        """Return the right replies to reports that arrive together, the recorded ones first.
+        """Return the correct replies to reports that arrive together, recorded ones first.
 
-        If two reasons to refuse a report apply, both replies are right.
+        If two reasons to refuse a report apply, both replies are correct.
         """
         recorded = [self._record(body, now=now) for body in bodies]
         return [
@@ -150,7 +150,7 @@ class Model:
 
     @staticmethod
     def _refusal(sent: Sent, wave: ModelWave, *, now: datetime) -> set[int]:
-        """The statuses with which a new report may be refused; empty for a welcome one."""
+        """Return the statuses with which a new report may be refused; empty if it is accepted."""
         fits = len(sent.symbols) == wave.questions and max(sent.symbols) <= 1
         misfit = set() if fits else {422}
         if wave.ending or wave.is_past(now):

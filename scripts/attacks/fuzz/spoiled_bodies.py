@@ -48,7 +48,7 @@ def cut_or_extended(draw: Draw) -> Case:
 
 
 def spelled_otherwise(draw: Draw) -> Case:
-    """JSON with the same meaning, at least to some parsers."""
+    """Write JSON with the same meaning, at least to some parsers."""
     body = write(draw.sent())
     content = json.loads(body)
     changes: tuple[bytes, ...] = (
@@ -113,7 +113,7 @@ def other_encoding(draw: Draw) -> Case:
 
 
 def odd_base64(draw: Draw) -> Case:
-    """Ids of another length, with padding, in the other alphabet, or not canonical."""
+    """Use ids of another length, with padding, in the other alphabet, or not canonical."""
     sent = draw.sent()
     body = write(sent)
     spelled = base64.urlsafe_b64encode(sent.report_id).rstrip(b"=")
@@ -165,7 +165,7 @@ def noise(draw: Draw) -> Case:
 
 
 def known_with_other_symbols(draw: Draw) -> Case:
-    """409, and the recorded report stays."""
+    """Expect 409, and the recorded report to stay."""
     body = bytearray(draw.rng.choice(draw.known))
     body[-3] = b"BA"[body[-3] == ord("B")]
     return draw.refused(draw.request(bytes(body)), 409, framed=True)
@@ -179,13 +179,13 @@ def known(draw: Draw) -> Case:
 
 
 def valid(draw: Draw) -> Case:
-    """The control: without it a server that refuses everything would pass."""
+    """The control: without it, a server that refuses everything would pass."""
     sent = draw.sent()
     request = draw.request(write(sent))
     return Case(bytes(request), (sent.report_id,), frozenset({201}), framed=True)
 
 
-# Each with its weight in the draw.
+# Each function with its weight in the draw.
 BODIES: dict[Mutation, int] = {
     flipped_bits: 16,
     other_byte: 8,

@@ -17,7 +17,7 @@ CHUNKED = b"Transfer-Encoding"
 
 
 def foreign(draw: Draw) -> Case:
-    """From another site, for another host, of another type."""
+    """Send from another site, for another host, or with another type."""
     request = draw.request()
     name, value, status = draw.rng.choice(
         (
@@ -62,7 +62,7 @@ def lacking_a_header(draw: Draw) -> Case:
 
 
 def doubled_header(draw: Draw) -> Case:
-    """Two values, of which one would be right: it is unclear which one counts."""
+    """Send two values of which one is right: it is unclear which one counts."""
     name, right, wrong = draw.rng.choice(
         (
             (b"Host", b"localhost", b"evil.example"),
@@ -80,7 +80,7 @@ def doubled_header(draw: Draw) -> Case:
 
 
 def from_our_own_page(draw: Draw) -> Case:
-    """The other control: headers that browsers add must do no harm."""
+    """The other control: headers that browsers add must not do any harm."""
     request = draw.request().having(
         (b"Origin", b"http://localhost"),
         (b"Sec-Fetch-Site", b"same-origin"),
@@ -93,7 +93,7 @@ def from_our_own_page(draw: Draw) -> Case:
 
 
 def other_header(draw: Draw) -> Case:
-    """Headers without meaning here, of any size and with any bytes."""
+    """Send headers that mean nothing here, of any size and with any bytes."""
     rng = draw.rng
     name = rng.choice(
         (
@@ -198,7 +198,7 @@ def odd_chunks(draw: Draw) -> Case:
 
 
 def trailers(draw: Draw) -> Case:
-    """Bytes after a body must not make the request right."""
+    """Add bytes after a body, which must not make the request right."""
     request = draw.request()
     end = chunks_of(draw, request.body) + b"0\r\n"
     name, value = draw.rng.choice(((b"Content-Type", b"application/json"), (b"Host", b"localhost")))
@@ -211,7 +211,7 @@ def trailers(draw: Draw) -> Case:
 
 
 def smuggled(draw: Draw) -> Case:
-    """A request whose end can be read in two ways: the second way must never be taken."""
+    """Send a request whose end can be read in two ways; the second must never be accepted."""
     inner = bytes(draw.request(write(draw.sent(salt="inner"))))
     outer = replace(draw.request(), measured=False)
     chunk = b"%x\r\n%s\r\n0\r\n\r\n" % (len(outer.body), outer.body)
@@ -226,7 +226,7 @@ def smuggled(draw: Draw) -> Case:
     elif kind == 1:
         draw.rng.shuffle(twice)
         request = replace(outer.having(*twice), body=outer.body + inner)
-    else:  # the inner request is a body and stays one
+    else:  # the inner request is a body, and remains one
         return draw.refused(draw.request(inner), 422, framed=True)
     return replace(draw.either(request), silent=True)
 
@@ -306,7 +306,7 @@ def expecting(draw: Draw) -> Case:
 
 
 def shuffled_bytes(draw: Draw) -> Case:
-    """Cut, copied, flipped and spliced without regard to meaning."""
+    """Cut, copy, flip and splice bytes without regard to their meaning."""
     rng = draw.rng
     request = bytearray(bytes(draw.request()))
     for _ in range(rng.randrange(1, 4)):
@@ -349,7 +349,7 @@ def no_http(draw: Draw) -> Case:
     return Case(draw.rng.choice((*FIRST_BYTES, noise, noise)), silent=True)
 
 
-# Each with its weight in the draw.
+# Each function with its weight in the draw.
 REQUESTS: dict[Mutation, int] = {
     foreign: 12,
     lacking_a_header: 2,

@@ -20,7 +20,7 @@ from scripts.stack.world import OWNER, World
 
 QUESTIONS = 12
 JSON = {"content-type": "application/json"}
-# One round of what beat and a worker do.
+# What beat and a worker do in one round.
 SWEEP = """
 from aggregator.batches.closing import close_due_waves
 from aggregator.batches.sealing import find_waves_to_seal, seal_next_batch
@@ -49,7 +49,7 @@ class Target:
         return Survey(wave.manifest_hash, QUESTIONS)
 
     def body(self, number: int, *, survey: Survey | None = None) -> bytes:
-        """The report with this number, which its symbols spell."""
+        """Return the report with this number, which its symbols encode."""
         symbols = bytes(number >> bit & 1 for bit in range(QUESTIONS))
         manifest_hash = (survey or self.survey).manifest_hash
         return write(Sent(manifest_hash, number.to_bytes(32, "big"), symbols))

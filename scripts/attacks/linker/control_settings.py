@@ -1,7 +1,7 @@
 """The product's settings with three faults that the linker must find.
 
-This build logs addresses, seals rows in the order of arrival, which the raw table keeps in a
-serial number, and purges nothing.
+This build logs addresses, seals rows in the order of arrival (kept in the raw table as a serial
+number) and purges nothing.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Person:
 @dataclass
 class Crowd:
     people: list[Person]
-    # In the order of acknowledgements, which the linker tries to find.
+    # In the order of acknowledgement, which the linker tries to find.
     acknowledged: list[Person] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
 
@@ -84,7 +84,7 @@ async def _read_status(reader: asyncio.StreamReader) -> int:
 
 
 def make_crowd(*, manifests: list[bytes], each: int, seed: int, port: int) -> Crowd:
-    """Make `each` people for every wave, in mixed order."""
+    """Make `each` people for every wave, in random order."""
     generator = random.Random(seed)
     coins = RandomizedResponse.from_flips(symbols=2, flips=FLIPS)
     people = []

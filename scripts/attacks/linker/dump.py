@@ -1,6 +1,6 @@
 """Takes a full dump of a running or stopped Murmur, like an intruder with full access.
 
-FOLDER/files      every file: the database's own, logs, Redis, temporary ones, and pg_dump's
+FOLDER/files      every file: of the database, logs, Redis, temporary files and pg_dump
 FOLDER/tables     every table as CSV, in its physical order, with hidden columns
 FOLDER/redis      every key with its value, and the log of slow commands
 """
@@ -32,7 +32,7 @@ def copy_files(folder: Path, *, stack: Stack, server: Server | None) -> None:
 
 
 def copy_contents(folder: Path, *, stack: Stack, server: Server | None) -> None:
-    """Copy what the running servers answer."""
+    """Copy what the running servers return."""
     (folder / "tables").mkdir()
     if server is None:
         _write_sqlite_tables(stack.var / "murmur.sqlite3", folder / "tables")

@@ -1,14 +1,15 @@
-"""Searches a full dump of a Murmur for who sent which report and in which order.
+"""Searches a full dump of Murmur for who sent which report, and in which order.
 
     python -m scripts.attacks.linker.linker FOLDER
 
 FOLDER holds what an intruder with full access can copy (see dump.py). The only file from the
-senders is `canaries.json`: texts to look for, which they sent with their reports or never sent.
+senders is `canaries.json`, which lists texts to look for: some were sent with the reports, others
+were never sent.
 
 There are two attacks. The linker searches every file for canaries in many spellings. And it
-guesses when each sealed report arrived within its batch, by several strategies: by the place of
-its bytes in each file, by the order of rows in the batch, and by the order in which ids were
-spent, joined with the rows in the only possible way.
+guesses when each sealed report arrived within its batch, by several strategies: by the position of
+its bytes in each file, by the order of rows in the batch, and by the order in which ids were spent,
+joined to the rows in the only possible way.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ csv.field_size_limit(sys.maxsize)
 CHUNK_BYTES = 4_000_000
 ID_BYTES = 32
 BEGINNING = 9
-# Codes 0 and 1 as bytes, digits or letters of the wire, side by side or with others between.
+# Codes 0 and 1 as bytes, digits or wire letters, adjacent or with other bytes in between.
 ENCODINGS = {
     "bytes": (0, 1),
     "digits": (ord("0"), 1),
@@ -43,7 +44,7 @@ ENCODINGS = {
     "letters": (ord("A"), 1),
     "letters, every second": (ord("A"), 2),
 }
-# A window of almost only zeros is padding; no report of 40 or more weak coins looks like that.
+# A window of almost only zeros is padding; a report of 40 or more weak coins never looks so.
 FEWEST_ONES = 3
 # One guess for each row of a batch: a number that grows with the guessed moment, or NaN.
 Guess = NDArray[np.float64]
@@ -53,12 +54,12 @@ Guess = NDArray[np.float64]
 class SealedBatch:
     wave: int
     number: int
-    rows: list[bytes]  # one code a byte, in the order of storage
+    rows: list[bytes]  # one code per byte, in the order of storage
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """A canary that was found although it should be nowhere."""
+    """A canary that was found, although it should not exist anywhere."""
 
     canary: str
     spelling: str
@@ -172,7 +173,7 @@ class CanaryFinder:
         self._needles: dict[str, dict[tuple[str, str], bytes]] = {}
         for canary, text in canaries.items():
             needles = self._needles.setdefault(text[:BEGINNING], {})
-            if text.startswith("0x"):  # bytes, such as an address in network form
+            if text.startswith("0x"):  # bytes, such as an address in binary form
                 needles[canary, "bytes"] = bytes.fromhex(text[2:])
             else:
                 needles |= {(canary, spelling): needle for spelling, needle in spell(text).items()}
@@ -212,7 +213,7 @@ class Finder:
         return keys
 
     def find(self, content: bytes, *, base: int, stride: int) -> dict[bytes, int]:
-        """The first place of each report that occurs."""
+        """Return the first position of each report that occurs."""
         found: dict[bytes, int] = {}
         span = self._width * stride
         data = np.frombuffer(content, np.uint8)
@@ -229,7 +230,7 @@ class Finder:
         if len(codes) < width:
             return
         is_code = codes <= 1
-        # Every window covers one such piece, and in most files no piece is all codes.
+        # Every window covers one such piece, and in most files no piece consists only of codes.
         half = width // 2
         pieces = is_code[: len(codes) // half * half].reshape(-1, half)
         if not pieces.all(axis=1).any():
@@ -257,7 +258,7 @@ class IdFinder:
         self._is_head[self._heads & np.uint32(0xFFFF)] = True
 
     def find(self, content: bytes) -> dict[bytes, int]:
-        """The first place of each id that occurs."""
+        """Return the first position of each id that occurs."""
         found: dict[bytes, int] = {}
         data = np.frombuffer(content, np.uint8)
         for start in range(0, max(0, len(data) - 3), CHUNK_BYTES):
@@ -277,7 +278,7 @@ class IdFinder:
 
 
 def assign_ids(spent: list[dict[str, Any]], sizes: list[int], minimum: int) -> list[list[bytes]]:
-    """The sorted ids that each batch of a wave took, if sealing depended on the arrivals alone.
+    """Return the sorted ids in each batch of a wave, if sealing depended only on the arrivals.
 
     While a wave is open, a batch takes all but `minimum` of the waiting ids, the smallest first;
     the last batch takes the rest.
@@ -327,7 +328,7 @@ def link(dump: Dump) -> Findings:
 
 
 def _assign_all(dump: Dump) -> list[list[bytes]]:
-    """The sorted ids of every batch."""
+    """Return the sorted ids of every batch."""
     assigned = []
     for wave in sorted({batch.wave for batch in dump.batches}):
         sizes = [len(batch.rows) for batch in dump.batches if batch.wave == wave]

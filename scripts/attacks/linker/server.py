@@ -47,7 +47,7 @@ class Server:
                 superuser.execute(statement.encode())
 
     def files_with(self, reports: list[bytes]) -> set[str]:
-        """The parts of the data directory that contain any of these reports."""
+        """Return the parts of the data directory that contain any of these reports."""
         finder = Finder(reports)
         found = set()
         for path in self.postgres.data.rglob("*"):

@@ -1,7 +1,7 @@
-"""Checks that a storm left every acknowledged report counted once, and every other at most once.
+"""Checks that a storm left each acknowledged report counted once, each other at most once.
 
-`check` is a pure function over the history that the crowd wrote down and the batches that
-were sealed. Each report's symbols spell its number, so the batches show which reports they hold.
+`check` is a pure function of the history that the crowd recorded and the batches that were sealed.
+Each report's symbols encode its number, so the batches show which reports they hold.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ QUESTIONS = NUMBER_BITS + CHECK_BITS
 
 
 def spell(number: int) -> bytes:
-    """Write a number as codes of yes/no questions, with a checksum: no altered bit is another's."""
+    """Encode a number as yes/no codes with a checksum, so that altered bits are noticed."""
     content = number.to_bytes(NUMBER_BITS // 8, "big")
     content += binascii.crc_hqx(content, 0xFFFF).to_bytes(CHECK_BITS // 8, "big")
     return np.unpackbits(np.frombuffer(content, dtype=np.uint8)).tobytes()
 
 
 def read_number(symbols: bytes) -> int | None:
-    """Return the number that was spelled; None if nobody spelled this."""
+    """Return the encoded number; None if the codes encode no number."""
     content = np.packbits(np.frombuffer(symbols, dtype=np.uint8)).tobytes()
     number = int.from_bytes(content[: NUMBER_BITS // 8], "big")
     return number if spell(number) == symbols else None
 
 
 class Event(StrEnum):
-    ATTEMPTED = "attempted"  # from now on its bytes may reach a server
+    ATTEMPTED = "attempted"  # its bytes may reach a server from now on
     ACKNOWLEDGED = "acknowledged"
     ABANDONED = "abandoned"  # given up; it may or may not have been recorded
 
 
 @dataclass
 class History:
-    """What the crowd did, in memory and, if a path is given, in a file that survives the test."""
+    """What the crowd did, in memory and, if there is a path, in a file that outlives the test."""
 
     waves: dict[int, int] = field(default_factory=dict)  # the wave that each number was sent to
     acknowledged: set[int] = field(default_factory=set)
@@ -107,7 +107,7 @@ class Verdict:
     counted: int
     lost: tuple[int, ...]  # acknowledged, in no batch
     doubled: tuple[int, ...]  # in batches more than once, acknowledged or not
-    forged: tuple[str, ...]  # in a batch, but nobody sent it, or not to this wave
+    forged: tuple[str, ...]  # in a batch, but never sent, or not to this wave
     flaws: tuple[str, ...]  # batches that contradict themselves, and totals that disagree
 
     @property

@@ -1,4 +1,4 @@
-"""Broken builds under aimed kills: the checker must say what they did to the reports."""
+"""Aimed kills of broken builds: the checker must say what happened to the reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scripts.stack.world import World
 
 SETTINGS = "scripts.attacks.broken_builds.{name}_settings"
 AIM_SECONDS = 120.0
-# By then the database has done what the stopped process had sent.
+# By then the database has done what the stopped process asked for.
 REST_SECONDS = 0.03
 TASK = b"scripts.attacks.broken_builds.tasks.keep_report"
 
@@ -42,7 +42,7 @@ class Caught:
 
 
 def run_broken_sealer(name: str, *, var: Path, database_url: str) -> Caught:
-    """Kill the sealer between its two halves, as the rows show while it is stopped."""
+    """Kill the sealer between its two halves; the rows show this while it is stopped."""
     world = make_storm_world(
         var=var,
         database_url=database_url,
@@ -72,15 +72,17 @@ def run_naive_celery(*, var: Path, database_url: str) -> Caught:
     broker = redis.Redis.from_url(world.stack.redis_url)
 
     def look(query: Query, crowd: Crowd) -> str:
-        time.sleep(REST_SECONDS)  # the worker waits for a message and gets one
-        acknowledged = len(crowd.history.acknowledged)  # counted first: the rest only grows
+        time.sleep(REST_SECONDS)  # the worker waits for a message and receives one
+        acknowledged = len(
+            crowd.history.acknowledged
+        )  # counted first, because the others only grow
         waiting = [*broker.lrange("celery", 0, -1), *broker.hvals("unacked")]
         kept = int(query(KEPT)[0][0]) + sum(TASK in message for message in waiting)
         missing = acknowledged - kept
         return f"{missing} reports in no table and in no queue" if missing > 0 else ""
 
     try:
-        # Nothing is dropped or sent twice, so that all the damage is Celery's.
+        # Nothing is dropped or sent twice, so Celery causes all the damage.
         return _run(world, Plan(seed=1, rate=40, habits=FAITHFUL), look, ids_are_spent=False)
     finally:
         broker.close()

@@ -1,7 +1,7 @@
-"""Respondents on a bad network, who remember what they sent.
+"""Respondents on a bad network who remember what they sent.
 
-Each report spells its own number. Some requests are never sent or cut off, some replies
-are never read, some people give up, and some send an acknowledged report again much later.
+Each report encodes its own number. Some requests are never sent or are cut off, some replies are
+never read, some people give up, and some resend an acknowledged report much later.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ FAITHFUL = Habits(unsent=0, cut=0, deaf=0, give_up=0, replay=0)
 class Fate(Enum):
     HEARD = auto()
     UNSENT = auto()
-    CUT = auto()  # the connection closes after a part of the request
-    DEAF = auto()  # the whole request is sent, the reply never read
+    CUT = auto()  # the connection closes after part of the request
+    DEAF = auto()  # the whole request is sent, but the reply is never read
 
 
 @dataclass(eq=False, kw_only=True)
 class Attempt:
-    """A request that was sent as a whole and waits for its reply."""
+    """A request that was sent in full and waits for its reply."""
 
     web: str
     sent_at: float
@@ -111,7 +111,7 @@ class Line:
 
 @dataclass(kw_only=True)
 class Crowd:
-    """People who send about `rate` reports a second, spread evenly over all web processes."""
+    """People who send about `rate` reports per second, spread evenly over all web processes."""
 
     ports: Mapping[str, int]
     targets: list[Target]
@@ -121,7 +121,7 @@ class Crowd:
     people: int = 48
     habits: Habits = UNRELIABLE
 
-    # What the kills look at. Times are the event loop's.
+    # What the kills use. Times are those of the event loop.
     in_flight: set[Attempt] = field(default_factory=set)
     served: dict[str, float] = field(default_factory=dict)  # newest request that was acknowledged
     last_acknowledged: float = 0.0
@@ -139,7 +139,7 @@ class Crowd:
         self._known: deque[Envelope] = deque(maxlen=2000)
 
     async def run(self) -> None:
-        """Send until `stop` is called, then finish what was begun."""
+        """Send until `stop` is called, then finish what was started."""
         self._loop = asyncio.get_running_loop()
         self._next_turn = self._loop.time()
         self._deadline = float("inf")
@@ -152,7 +152,7 @@ class Crowd:
         self._deadline = self._loop.time() + FINISH_SECONDS
 
     def waiting_at(self, web: str | None) -> set[Attempt]:
-        """Requests that were sent and are not answered: by one web process, or by any."""
+        """Return requests that are sent but not answered, by one web process or by any."""
         return {attempt for attempt in self.in_flight if web in (None, attempt.web)}
 
     async def _live(self) -> None:
@@ -167,7 +167,7 @@ class Crowd:
 
     async def _take_turn(self) -> None:
         now = self._loop.time()
-        # After an outage people come a little faster, for at most a second's worth.
+        # After an outage people send a little faster, to make up for at most one second.
         self._next_turn = max(self._next_turn, now - 1) + self._random.expovariate(self.rate)
         await asyncio.sleep(max(0.0, self._next_turn - now))
 
@@ -208,7 +208,7 @@ class Crowd:
         self._note(Event.ABANDONED, envelope)
 
     async def _replay(self, envelope: Envelope, lines: dict[str, Line]) -> None:
-        """Send an acknowledged report again: the reply must say that it is known."""
+        """Resend an acknowledged report: the reply must say that it is known."""
         reply = await self._attempt(envelope, lines)
         if reply is None or reply.status in LATER:
             return
@@ -223,7 +223,7 @@ class Crowd:
         self.history.add(event, number=envelope.number, wave=envelope.target.wave)
 
     async def _attempt(self, envelope: Envelope, lines: dict[str, Line]) -> Reply | None:
-        """One try at one web process; None if no reply was read, for whatever reason."""
+        """Try once with one web process; return None if no reply was read for any reason."""
         fate, web = self._draw_fate(), self._random.choice(list(self.ports))
         self.fates[fate] += 1
         if fate is Fate.UNSENT:
@@ -282,5 +282,5 @@ class Crowd:
             if self.last_acknowledged:  # until the first one, everything is starting
                 self.longest_gap = max(self.longest_gap, now - self.last_acknowledged)
             self.last_acknowledged = now
-            # By the time of sending, because a reply that is read after a kill may be older.
+            # The time of sending, because a reply that is read after a kill may be older.
             self.served[attempt.web] = max(self.served.get(attempt.web, 0.0), attempt.sent_at)

@@ -1,7 +1,7 @@
-"""Kills any process at a moment when it has work, and times how long until work goes on.
+"""Kills any process while it has work, and measures how long work takes to resume.
 
 A victim is stopped first, so that its work can be inspected, and then killed or continued.
-Whatever dies is started again at once, as systemd would do.
+Any process that dies is restarted at once, as systemd would do.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from scripts.stack.world import World
 
 MOMENT_SECONDS = 5.0  # how long to wait for a moment with work in progress
 AIM_SECONDS = 3.0  # the same for the middle of a sealing transaction
-AIMED = 0.75  # share of the kills of workers that aim there
+AIMED = 0.75  # the share of worker kills that aim for it
 GIVE_UP_SECONDS = 60.0
 START_SECONDS = 60.0
 MAX_MISSED = 100
-# After a crash PostgreSQL syncs its whole folder first: a thousand files one by one take
-# seconds, the file system at once does not.
+# After a crash PostgreSQL first syncs its whole folder: a thousand files one by one take seconds,
+# syncing the whole file system does not.
 SYNC_AT_ONCE = {"recovery_init_sync_method": "syncfs"}
 
 
@@ -69,8 +69,8 @@ class Nemesis:
     pause: float  # seconds from one kill to the next, on average
 
     kills: list[Kill] = field(default_factory=list)
-    missed: Counter[str] = field(default_factory=Counter)  # no moment with work was found
-    deaths: Counter[str] = field(default_factory=Counter)  # ended by themselves
+    missed: Counter[str] = field(default_factory=Counter)  # how often no moment with work was found
+    deaths: Counter[str] = field(default_factory=Counter)  # processes that ended without a kill
     newest_batch: int = 0
     longest_gap: float = 0.0  # between two moments at which new batches were seen
 
@@ -79,14 +79,14 @@ class Nemesis:
         self._over = threading.Event()
         names = [*self.world.stack.names, *(["postgres"] if self.postgres else [])]
         self._victims = Victims(names=names, seed=self.seed)
-        self._recovering: set[str] = set()  # their work does not go on yet
-        self._starting: set[str] = set()  # not started again, even if others do their work
+        self._recovering: set[str] = set()  # their work has not resumed yet
+        self._starting: set[str] = set()  # not running again yet, even if others do their work
         self._broker_port = urlsplit(self.world.stack.redis_url).port or 0
         self._kept_up = set(self.world.stack.names)
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
-        """Follow the rows, and start again every process that ends without a kill."""
+        """Watch the rows, and restart every process that ends without a kill."""
         self._loop = asyncio.get_running_loop()
         self._over.clear()
         rows = asyncio.create_task(asyncio.to_thread(self._watch_rows))
@@ -99,7 +99,7 @@ class Nemesis:
             await asyncio.gather(rows, processes, return_exceptions=True)
 
     async def wait_until_all_work(self) -> float:
-        """Wait until every web process and the sealing work; return how long that took."""
+        """Wait until every web process and sealing work; return how long that took."""
         start = self._loop.time()
         deadline = start + START_SECONDS
         while self.crowd.served.keys() != self.crowd.ports.keys() or not self.newest_batch:
@@ -108,7 +108,7 @@ class Nemesis:
         return self._loop.time() - start
 
     async def kill_many(self, kills: int) -> None:
-        """Kill that many processes, and wait until the work of each goes on."""
+        """Kill that many processes, and wait until the work of each resumes."""
         recoveries: list[asyncio.Task[None]] = []
         while len(self.kills) < kills:
             await asyncio.sleep(self._random.uniform(0, 2 * self.pause))
@@ -119,7 +119,7 @@ class Nemesis:
         await asyncio.gather(*recoveries)
 
     async def keep_broker_away(self, seconds: float) -> float:
-        """Take it away for that long under load; return how long until the next batch."""
+        """Stop the broker for that long under load; return the time until the next batch."""
         self._kept_up.discard("broker")
         self._kill("broker")
         await asyncio.sleep(seconds)
@@ -158,7 +158,7 @@ class Nemesis:
         return [asyncio.create_task(self._recover(kill, batch_before)) for kill in killed]
 
     def _read_newest_batch(self) -> int:
-        """Ask after the kill, because the observer's last look may be older."""
+        """Query after the kill, because the watcher's last result may be older."""
         with suppress(*AWAY), open_rows(self.world) as query:
             return _newest_batch(query)
         return self.newest_batch
@@ -180,17 +180,17 @@ class Nemesis:
     # --- evidence of work in flight --------------------------------------------------------------
 
     async def _stop_with_requests(self, victim: str) -> str:
-        """Stop it while earlier requests stay unanswered; return how many."""
+        """Stop it while earlier requests are unanswered; return how many."""
         web = victim if victim.startswith("web") else None
         deadline = self._loop.time() + MOMENT_SECONDS
         while self._loop.time() < deadline:
             await asyncio.sleep(self._random.uniform(0.001, 0.01))
             if not self.crowd.waiting_at(web):
                 continue
-            if victim != "limiter":  # requests must go on without it, which is why it is killed
+            if victim != "limiter":  # it is killed because requests must continue without it
                 self._signal(victim, signal.SIGSTOP)
             sent = self.crowd.waiting_at(web)
-            await asyncio.sleep(0.005)  # all replies have been read by now
+            await asyncio.sleep(0.005)  # all replies have been read by then
             unanswered = sent & self.crowd.in_flight if victim != "limiter" else sent
             if unanswered:
                 return f"{len(unanswered)} requests sent and unanswered"
@@ -198,7 +198,7 @@ class Nemesis:
         return ""
 
     def _stop_with_due_work(self, victims: Sequence[str]) -> str:
-        """Stop them while work is due in the rows; if possible, in the middle of sealing."""
+        """Stop them while the rows show due work; if possible, in the middle of sealing."""
         stack = self.world.stack
         with suppress(*AWAY), open_rows(self.world) as query:
             may_aim = victims[0].startswith("worker") and self.world.database_url
@@ -221,7 +221,7 @@ class Nemesis:
                 for victim in victims:
                     stack.signal(victim, signal.SIGCONT)
                 time.sleep(0.02)
-        for victim in victims:  # the database went away in between
+        for victim in victims:  # the database has become unavailable in between
             stack.signal(victim, signal.SIGCONT)
         return ""
 
@@ -232,7 +232,7 @@ class Nemesis:
         assert self.postgres is not None
         assert self.postgres.process is not None
         server = self.postgres.process.pid
-        os.kill(server, number)  # first, so that it starts no more children
+        os.kill(server, number)  # first, so that it does not start more children
         children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
         for child in children:
             with suppress(ProcessLookupError):
@@ -241,7 +241,7 @@ class Nemesis:
     # --- recovery ------------------------------------------------------------------------------
 
     async def _recover(self, kill: Kill, batch_before: int) -> None:
-        """Wait until the part's own work goes on; a report or a batch from after the kill."""
+        """Wait until the part's own work resumes: a report or batch from after the kill."""
 
         def goes_on() -> bool:
             if kill.kind == "web":
@@ -270,7 +270,7 @@ class Nemesis:
         return process is not None and is_connected(process.pid, to=self._broker_port)
 
     async def _keep_up(self) -> None:
-        """Start processes again that ended without a kill, as `scripts/run` and systemd do."""
+        """Restart processes that ended without a kill, as `scripts/run` and systemd do."""
         while True:
             await asyncio.sleep(0.2)
             for name in list(self._kept_up):
@@ -279,7 +279,7 @@ class Nemesis:
                     self.world.stack.start(name)
 
     def _watch_rows(self) -> None:
-        """Follow the newest batch in a separate thread."""
+        """Watch the newest batch in a separate thread."""
         changed = time.monotonic()
         while not self._over.wait(0.05):
             with suppress(*AWAY), open_rows(self.world) as query:
@@ -306,7 +306,7 @@ def aim(victim: str, *, look: Callable[[int], str], stack: Stack, seconds: float
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         stack.signal(victim, signal.SIGSTOP)
-        time.sleep(0.001)  # what it sent before arrives
+        time.sleep(0.001)  # what it sent before this arrives
         with suppress(*AWAY):
             if seen := look(leader):
                 return seen

@@ -14,7 +14,7 @@ import psycopg
 from scripts.attacks.storm.checker import Sealed
 from scripts.stack.world import World
 
-# A refused connection, a server that was killed, a file that is locked.
+# A refused connection, a killed server or a locked file.
 AWAY = (psycopg.OperationalError, sqlite3.OperationalError)
 # The process under inspection may be stopped while it locks the table; then it must continue.
 IMPATIENT = "-c lock_timeout=200ms -c statement_timeout=5s"
@@ -37,14 +37,14 @@ KEPT = """
     SELECT (SELECT count(*) FROM aggregator_raw_report)
          + (SELECT coalesce(sum(size), 0) FROM aggregator_batch)
 """
-# One statement, so that it is 0 at every moment unless half of a sealing was committed.
+# One statement, so that the result is always 0 unless half of a sealing was committed.
 MISSING = """
     SELECT (SELECT count(*) FROM aggregator_spent_id)
          - (SELECT count(*) FROM aggregator_raw_report)
          - (SELECT coalesce(sum(size), 0) FROM aggregator_batch)
 """
-# Intake holds a lock on spent ids before it touches raw reports; who deletes raw reports and
-# spends no id is sealing and has not committed.
+# Intake holds a lock on spent ids before it touches raw reports; a transaction that deletes raw
+# reports without spending ids is sealing and has not committed.
 OPEN_SEALING = """
     SELECT a.client_port, a.state, left(a.query, 40)
     FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
@@ -66,7 +66,7 @@ BATCHES = "SELECT wave_id, number, size, packed, content_hash, counts FROM aggre
 
 @contextmanager
 def open_rows(world: World) -> Iterator[Query]:
-    """One connection for many queries. Raises one of AWAY when the database is away."""
+    """Open a connection for many queries. Raises one of AWAY if the database is unavailable."""
     if world.database_url:
         with psycopg.connect(
             world.database_url, autocommit=True, connect_timeout=5, options=IMPATIENT
@@ -83,7 +83,7 @@ def find_due_work(query: Query) -> str:
 
 
 def find_open_sealing(query: Query, *, leader: int) -> str:
-    """Return where in its transaction a worker's sealer is; empty if it is in none."""
+    """Return how far a worker's sealer is in its transaction; empty if it is not in one."""
     for port, state, statement in query(OPEN_SEALING):
         if port in {local for local, _ in _connections(leader)}:
             return f"{OPEN_SEALING_SEEN}, {state} after {' '.join(statement.split())}"
@@ -96,7 +96,7 @@ def is_connected(leader: int, *, to: int) -> bool:
 
 
 def _connections(leader: int) -> Iterator[tuple[int, int]]:
-    """The ports at both ends of all TCP connections of a process and its children."""
+    """Return the ports at both ends of all TCP connections of a process and its children."""
     children: list[str] = []
     with suppress(OSError):
         children = Path(f"/proc/{leader}/task/{leader}/children").read_text().split()
@@ -111,7 +111,7 @@ def _links(pid: int) -> Iterator[str]:
     try:
         for file in Path(f"/proc/{pid}/fd").iterdir():
             yield str(file.readlink())
-    except OSError:  # closed or ended meanwhile
+    except OSError:  # closed or ended in the meantime
         return
 
 

@@ -1,4 +1,4 @@
-"""A kill storm: runs a whole Murmur under load, kills its parts, and checks what is left."""
+"""A kill storm: runs all of Murmur under load, kills its parts, and checks the result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RECOVERY_SECONDS = 10.0
 SLOWEST_TOLD = 3
 TASK_ERROR = re.compile(r"Task (\S+?)\[\S+\] raised unexpected: (.*)")
 EXPECTED_ERRORS = ("OperationalError", "InterfaceError")
-# No charts: they would take most of the workers' time, and they hold no report.
+# No charts: they would take most of the workers' time, and they contain no reports.
 SURVEY = {"minimum_batch": MINIMUM_BATCH, "display_minimum": 10**6}
 QUESTIONS = 40
 CLOSE_WAVES = """
@@ -49,20 +49,20 @@ class Plan:
     owned: int = 3
     caps: Sequence[int] = ()
     dates: Sequence[int] = ()
-    broker_away: float = 0.0  # seconds without a broker, when all kills are over
+    broker_away: float = 0.0  # seconds without a broker, after all kills
     habits: Habits = UNRELIABLE
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    start: float  # seconds that everything took to start, undisturbed
-    seconds: float  # the storm: from then to the last recovery
+    start: float  # seconds that everything took to start without kills
+    seconds: float  # the length of the storm, from then to the last recovery
     acknowledged_meanwhile: int
     kills: Sequence[Kill]
     crowd: Crowd
     nemesis: Nemesis
     broker_away: float
-    after_broker: float  # seconds until the next batch once it was back
+    after_broker: float  # seconds from its return to the next batch
     task_errors: Sequence[str]
     verdict: Verdict
 
@@ -81,7 +81,7 @@ class Outcome:
 
     @property
     def usual_restart(self) -> float:
-        """The time of a plain restart: the median over the killed web processes."""
+        """Return the time of a plain restart: the median over the killed web processes."""
         return statistics.median(kill.recovery for kill in self.kills if kill.kind == "web")
 
     @property
@@ -144,7 +144,7 @@ def make_storm_world(
         settings={
             "MURMUR_SWEEP_SECONDS": "1",
             "MURMUR_PURGE_SECONDS": "5",
-            # So that intake asks the limiter about each report.
+            # This makes the intake ask the limiter about each report.
             "MURMUR_BEHIND_PROXY": "true",
             **(settings or {}),
         },
@@ -154,7 +154,7 @@ def make_storm_world(
 
 
 def open_waves(world: World, plan: Plan) -> list[Target]:
-    """Surveys that close when their owner, their cap or their date closes them."""
+    """Open surveys that are closed by their owner, their cap or their date."""
     now = datetime.now(UTC).replace(microsecond=0)
     endings: list[dict[str, Any]] = [
         *({} for _ in range(plan.owned)),
@@ -212,8 +212,10 @@ def run_storm(world: World, plan: Plan, *, postgres: Postgres | None = None) -> 
 
 
 async def _blow(crowd: Crowd, nemesis: Nemesis, plan: Plan) -> tuple[float, float, int, float]:
-    """Return how long start and storm took, how many were acknowledged in the storm, and how long
-    sealing took to go on after the broker was away.
+    """Kill processes, then stop the broker for a while; return what was measured.
+
+    The result is how long the start and the storm took, how many reports were acknowledged in the
+    storm, and how long sealing took to resume after the broker's return.
     """
     after_broker = 0.0
     sending = asyncio.create_task(crowd.run())
@@ -233,7 +235,7 @@ async def _blow(crowd: Crowd, nemesis: Nemesis, plan: Plan) -> tuple[float, floa
 
 
 def settle_and_check(world: World, history: History, *, ids_are_spent: bool = True) -> Verdict:
-    """Close all waves, wait until everything is sealed and estimated, and judge."""
+    """Close all waves, wait until everything is sealed and estimated, and check the result."""
     world.stack.manage("shell", "-v", "0", "-c", CLOSE_WAVES)
     wait_until_settled(world)
     with open_rows(world) as query:
@@ -248,7 +250,7 @@ def settle_and_check(world: World, history: History, *, ids_are_spent: bool = Tr
 
 
 def find_task_errors(world: World) -> list[str]:
-    """The exceptions of tasks, except for a database or broker that was away."""
+    """Find the exceptions in tasks, except those from an unavailable database or broker."""
     raised = [
         error
         for log in (world.stack.var / "log").glob("worker*.log")

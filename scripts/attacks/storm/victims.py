@@ -1,4 +1,4 @@
-"""Chooses who is killed next, in a seeded order in which no two recoveries can be confused."""
+"""Chooses what to kill next, in a seeded order that never confuses two recoveries."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 WEIGHTS = {"web": 10, "worker": 10, "beat": 6, "broker": 16, "limiter": 8, "postgres": 22}
-SEALING = ("worker", "beat", "broker")  # the next batch shows that work goes on
+SEALING = ("worker", "beat", "broker")  # the next batch shows that work has resumed
 STARTS_SLOWLY = ("web", "worker", "beat")
 MAX_STARTING = 2
-TOGETHER = 0.2  # share of the kills of workers and beats that take all copies at once
+TOGETHER = 0.2  # the share of worker and beat kills that take all copies at once
 LOOK_AHEAD = 10
 
 
@@ -20,7 +20,7 @@ def kind_of(name: str) -> str:
 
 @dataclass(kw_only=True)
 class Victims:
-    """Draws from all parts; the weights are of each copy."""
+    """Draws from all parts; each copy has its own weight."""
 
     names: Sequence[str]
     seed: int
@@ -30,10 +30,10 @@ class Victims:
         self._drawn = self._draw()
 
     def choose(self, *, recovering: Set[str], starting: Set[str]) -> list[str]:
-        """Take the next victim that may die now; None if none may.
+        """Choose the next victim that may die now; None if none may.
 
-        `recovering` are those whose work does not go on yet. `starting` are those that are not
-        back themselves, although their twins may do the work.
+        `recovering` lists the parts whose work has not resumed yet. `starting` lists the parts that
+        are not running again yet, although their twins may do the work.
         """
         while len(self._waiting) < LOOK_AHEAD:
             self._waiting.append(next(self._drawn))
@@ -59,6 +59,6 @@ class Victims:
             if any(kind_of(other) in SEALING for other in recovering):
                 return False  # the next batch could be the recovery of either
             if any(kind_of(other) == kind for other in starting):
-                return False  # the twin that is left does all the work
+                return False  # the remaining twin does all the work
         slow = [other for other in starting if kind_of(other) in STARTS_SLOWLY]
         return kind not in STARTS_SLOWLY or len(slow) < MAX_STARTING

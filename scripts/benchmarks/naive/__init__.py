@@ -1,1 +1,1 @@
-"""What the intake is measured against: the same report taken by a plain view."""
+"""What the intake is compared with: the same reports accepted by a plain view."""

@@ -1,4 +1,4 @@
-"""The plain view under the servers that are usual for it, all on the same database."""
+"""The plain view under its usual servers, all on the same database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SETTINGS = "scripts.benchmarks.naive.settings"
 
 @contextmanager
 def naive_servers(ground: Ground) -> Iterator[dict[str, list[str]]]:
-    """Names and addresses; a server that nobody asks meanwhile costs nothing."""
+    """Run the servers and return their addresses by name; an idle server costs nothing."""
     environment = {**ground.stack.environment, "DJANGO_SETTINGS_MODULE": SETTINGS}
     copies = len(ground.web)
     own = Stack(

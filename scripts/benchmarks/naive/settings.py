@@ -1,8 +1,8 @@
-"""The product's own settings with the plain view in place of all addresses."""
+"""The product's own settings, with the plain view instead of all addresses."""
 
 from config.settings import *  # noqa: F403
 from config.settings import DATABASES
 
 ROOT_URLCONF = "scripts.benchmarks.naive.urls"
-# One round trip less for each report: this view is to look as good as it can.
+# One round trip fewer per report, so that this view is as fast as it can be.
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = False

@@ -1,4 +1,4 @@
-"""One address. Not the intake's own, which the ASGI entry answers before Django sees it."""
+"""One address; not the intake's, which the ASGI entry answers before Django sees it."""
 
 from django.urls import path
 

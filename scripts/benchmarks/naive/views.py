@@ -1,7 +1,7 @@
 """The usual way to write it: a serializer that validates, the ORM in a transaction, 201.
 
-It checks what the intake checks of a report and refuses the same ones, but has no limit per
-address, no bound on what waits, and no rule about origins: it does less, not more.
+It makes the same checks as the intake and refuses the same reports, but has no limit per address,
+no limit on waiting requests and no rule about origins: it does less work, not more.
 """
 
 from __future__ import annotations

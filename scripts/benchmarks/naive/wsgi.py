@@ -1,4 +1,4 @@
-"""For gunicorn, which loads this once and forks its workers from there."""
+"""The entry point for gunicorn, which loads this once and then forks its workers."""
 
 from django.core.wsgi import get_wsgi_application
 

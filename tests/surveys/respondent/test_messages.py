@@ -204,8 +204,8 @@ def test_a_stale_or_missing_mo_file_is_reported(copy: Path) -> None:
     change(copy, "fr", translate("Not directly.", "Non"), compiled=False)
     mo_path("es", copy).unlink()
     assert find_problems(copy) == [
-        "es: the .mo file is not that of the .po file",
-        "fr: the .mo file is not that of the .po file",
+        "es: the .mo file does not match the .po file",
+        "fr: the .mo file does not match the .po file",
     ]
 
 
