@@ -18,7 +18,7 @@ from surveys.models import Survey
 
 
 def get_own_survey(user: AbstractBaseUser | AnonymousUser, slug: str) -> Survey:
-    """Return the user's survey. Pages, files and the API all ask here."""
+    """Return the user's survey. Pages, files and the API all call this function."""
     return get_object_or_404(Survey.objects.owned_by(user), slug=slug)
 
 
@@ -29,7 +29,7 @@ def for_owner(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespon
     def wrapper(request: HttpRequest, slug: str, **rest: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             # A panel that reloads after the session ended must not be filled with the sign-in form:
-            # the whole page goes there.
+            # the whole page is redirected.
             if "HX-Request" in request.headers:
                 return HttpResponseClientRefresh()
             return redirect_to_login(request.get_full_path())

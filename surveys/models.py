@@ -1,4 +1,4 @@
-"""Surveys under construction and the waves they were launched as.
+"""Survey drafts, and the waves that launch them.
 
 A survey is a draft until its first wave exists. A wave owns the frozen manifest and the
 state. After the launch only the wave's state and its ending change.

@@ -22,7 +22,7 @@ def test_an_unmarked_test_cannot_start_a_server() -> None:
 
 
 @pytest.mark.redis
-def test_a_marked_test_can() -> None:
+def test_a_marked_test_can_start_a_server() -> None:
     done = subprocess.run([redis_binary(), "--version"], capture_output=True, check=True)
     assert done.stdout.startswith(b"Redis server")
 
@@ -32,7 +32,7 @@ def named_after_redis() -> None:
     return
 
 
-def test_a_fixture_says_by_its_name_what_it_starts(
+def test_the_name_of_a_fixture_says_what_it_starts(
     named_after_redis: None, request: pytest.FixtureRequest
 ) -> None:
     assert markers_of(request) == {"redis"}

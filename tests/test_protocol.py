@@ -153,7 +153,7 @@ def test_trailers_do_not_become_headers() -> None:
     assert b"host,transfer-encoding 2" in reply
 
 
-def test_the_reply_to_a_request_is_not_that_to_garbage_after_it() -> None:
+def test_garbage_after_a_request_does_not_change_its_reply() -> None:
     (reply,) = converse(say(OK + b"\x00nonsense\r\n\r\n"))
     assert b" 400 " not in reply
 

@@ -13,7 +13,7 @@ from surveys.manifest.modes import Mode
 
 
 def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
-    """Derive the manifest for coins from the one for browsers; None if coins suit no question.
+    """Derive the manifest for coins from the one for browsers; None if no question suits coins.
 
     The number of people that ends the browsers' wave ends this wave too. There is no random
     subset: everyone is asked all questions.

@@ -90,7 +90,7 @@ def list_missing(manifest: Manifest, texts: Mapping[str, str]) -> list[SourceTex
 
 
 def write_words(manifest: Manifest, *, language: str, texts: Mapping[str, str]) -> str:
-    """Write another language's words as they are frozen: JSON, keyed by what they translate.
+    """Write another language's words as frozen JSON, keyed by the words they translate.
 
     These are the author's words that are still in use, and Murmur's own.
     """

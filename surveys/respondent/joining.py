@@ -79,7 +79,7 @@ def _find_modules(entry: str, *, read: ReadSource, apart: frozenset[str]) -> lis
         for imported in module.imports:
             follow(imported)
         if module.waits and name != entry:
-            raise UnsupportedScriptError(f"{name} awaits at its top")
+            raise UnsupportedScriptError(f"{name} awaits at its top level")
         found[waiting.pop()] = module
 
     follow(entry)
@@ -133,14 +133,14 @@ class _Parser:
         return self.module
 
     def _read_imports(self) -> int:
-        """Read the imports, which come first; return the number of the token after them."""
+        """Read the imports, which come first; return the index of the token after them."""
         start = 0
         while self.texts[start] == "import":
             end = start + (*self.texts[start:], ";").index(";") + 1
             found = _IMPORT.fullmatch(" ".join(self.texts[start:end]))
             if not found:
                 raise UnsupportedScriptError(
-                    "an import must name what it takes from a module of ours"
+                    "an import must name what it takes from one of our modules"
                 )
             path = posixpath.join(posixpath.dirname(self.module.name), found[2])
             names = self.module.imports.setdefault(posixpath.normpath(path), set())

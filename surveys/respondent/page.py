@@ -70,7 +70,7 @@ def render_questions(
     template: str = "surveys/respondent/respond.html",
     **context: Any,
 ) -> bytes:
-    """Make the page that asks. `mode` is `open`, `closed`, `preview` or `disk`.
+    """Make the page that asks the questions. `mode` is `open`, `closed`, `preview` or `disk`.
 
     `content` is the manifest as bytes. `words` are the words of the language; empty for the
     author's own language. `context` replaces or adds variables of the template.

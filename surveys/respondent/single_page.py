@@ -23,7 +23,7 @@ from surveys.respondent.page import render_check, render_questions
 def build_single_page(
     content: bytes, *, language: str, words: str, origin: str, **context: Any
 ) -> bytes:
-    """`content` is the manifest's bytes; `origin` is the server's, as in https://example.org/."""
+    """`content` is the manifest as bytes; `origin` is the server, such as https://example.org/."""
     slug = parse_manifest(content).survey
     script, style = join_page(), client_files()[STYLESHEET].content.decode()
     return render_questions(

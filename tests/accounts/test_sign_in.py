@@ -109,7 +109,7 @@ def test_an_inactive_account_gets_an_explanation_and_is_not_signed_in(client: Cl
 
 
 @pytest.mark.slow
-def test_the_sixth_failed_attempt_locks(client: Client, person: User) -> None:
+def test_the_sixth_failed_attempt_locks_sign_in(client: Client, person: User) -> None:
     assert guess_wrongly(client, 6) == [200, 200, 200, 200, 200, 429]
     locked = sign_in(client)  # even with the right password
     assert locked.status_code == 429

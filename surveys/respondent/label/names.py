@@ -51,7 +51,7 @@ def branches(manifest: Manifest) -> bool:
 
 
 def name_questions(manifest: Manifest, named: Sequence[ManifestQuestion]) -> str:
-    """Name questions by the numbers on the pages, or by their first words without numbers."""
+    """Name questions by the numbers on the pages, or by their first words if pages have none."""
     if branches(manifest):
         return _enumerate([_("“%(text)s”") % {"text": _quote(q.text)} for q in named])
     to_answer = [question for question in manifest.questions if question.is_answered]

@@ -1,4 +1,4 @@
-"""How well each answer is protected, and how well all answers are together.
+"""How well each answer is protected, and how well all answers are protected together.
 
 Every number comes from the question's real k and T, rounded so that it never promises more
 than what runs.
@@ -83,7 +83,7 @@ def _told_by_others(manifest: Manifest, question: ManifestQuestion) -> float:
 
 
 def _flips(manifest: Manifest, question: ManifestQuestion) -> int:
-    """Return how well an answer is protected, in flips of 100; for "select several", one row."""
+    """Return how well one answer (or one row of "select several") is protected, in flips of 100."""
     more = _told_by_others(manifest, question)
     if more:
         return _flips_of(question.mechanism.epsilon + more)

@@ -195,7 +195,7 @@ def test_a_survey_without_coins_does_not_mention_them(author: Client, wave: Wave
     assert "coins" not in author.get(at("share", wave.survey)).text
 
 
-def test_a_draft_is_shared_later(author: Client, owner: User) -> None:
+def test_a_draft_cannot_be_shared_yet(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner)
     page = author.get(at("share", survey)).text
     assert "once the survey is open" in page
@@ -298,7 +298,9 @@ def test_the_poster_uses_plain_words(author: Client, wave: Wave) -> None:
         assert len(sentence.split()) <= LONGEST_SENTENCE, sentence
 
 
-def test_a_long_introduction_is_cut_and_a_long_title_smaller(author: Client, owner: User) -> None:
+def test_a_long_introduction_is_cut_and_a_long_title_is_smaller(
+    author: Client, owner: User
+) -> None:
     wave = make_launched_survey(owner=owner, title="x" * 200, introduction="word " * 300)
     page = author.get(at("poster", wave.survey)).text
     assert '<h1 class="long">' in page

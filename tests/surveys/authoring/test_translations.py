@@ -142,7 +142,7 @@ def test_removing_a_language_requires_a_form_token(owner: User, survey: Survey) 
     assert survey.translations.count() == 1
 
 
-def test_the_draft_says_how_far_its_languages_are(author: Client, survey: Survey) -> None:
+def test_the_draft_says_how_complete_its_translations_are(author: Client, survey: Survey) -> None:
     assert "<p>English</p>" in author.get(at("edit", survey)).text
     translate(survey, **{"By bus": "", "By car": ""})
     page = author.get(at("edit", survey)).text

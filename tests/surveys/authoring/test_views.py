@@ -120,7 +120,7 @@ def test_a_question_is_edited_in_its_place(author: Client, survey: Survey) -> No
     assert first_question(survey).flips == 40
 
 
-def test_a_strength_made_elsewhere_survives_an_edit(author: Client, owner: User) -> None:
+def test_a_strength_set_elsewhere_survives_an_edit(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner, flips=17)
     question = first_question(survey)
     page = author.get(at("question_edit", survey, pk=question.pk)).text

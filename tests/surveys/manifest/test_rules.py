@@ -68,7 +68,7 @@ def test_a_missing_answer_matches_no_code(code: str | None) -> None:
 
 @pytest.mark.slow
 @given(all_rules())
-def test_renaming_there_and_back_changes_nothing(rule: Rule) -> None:
+def test_renaming_back_and_forth_changes_nothing(rule: Rule) -> None:
     there = rename(rule, lambda name: f"x{name}")
     assert {leaf["name"] for leaf in leaves(there)} == {f"x{leaf['name']}" for leaf in leaves(rule)}
     assert rename(there, lambda name: name[1:]) == rule
@@ -76,7 +76,7 @@ def test_renaming_there_and_back_changes_nothing(rule: Rule) -> None:
 
 @pytest.mark.slow
 @given(all_rules(), ANSWERS)
-def test_a_renamed_rule_says_the_same(rule: Rule, codes: Codes) -> None:
+def test_a_renamed_rule_means_the_same(rule: Rule, codes: Codes) -> None:
     renamed = {f"x{name}": code for name, code in codes.items()}
     assert holds(rename(rule, lambda name: f"x{name}"), renamed) == holds(rule, codes)
 

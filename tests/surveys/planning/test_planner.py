@@ -138,7 +138,7 @@ def test_the_plan_says_what_an_attacker_can_infer(client: Client) -> None:
     assert "10 % of people 25 %" in words
     assert "by a factor of at most 3" in words
     assert "75 % of the time" in words
-    # STATISTICS §10.12: one answer in batches of 50 gains from 1.099 to .87.
+    # STATISTICS §10.12: for one answer in batches of 50, ε improves from 1.099 to .87.
     assert "question has ε = 0.88, with" in words or "question has ε = 0.87, with" in words
 
 

@@ -32,7 +32,7 @@ def own(options: tuple[Option, ...]) -> tuple[Option, ...]:
 
 
 def manifests() -> Iterator[Manifest]:
-    """Every kind of sentence, in the language that is active."""
+    """Yield manifests that need every kind of sentence, in the active language."""
     for flips in (49, 25, 12, 5, 1):
         yes_no = make("yes_no", options=own(YES_NO), flips=flips, text="1")
         others: list[ManifestQuestion] = [
@@ -74,7 +74,7 @@ def labels(language: str) -> list[PrivacyLabel]:
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_nothing_stays_english(language: str) -> None:
+def test_nothing_stays_in_english(language: str) -> None:
     pairs = list(zip(labels("en"), labels(language), strict=True))
     assert len(pairs) == 45
     for english, translated in pairs:

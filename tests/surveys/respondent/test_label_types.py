@@ -131,7 +131,7 @@ def test_the_label_explains_a_subset_with_its_numbers() -> None:
         in tied.process
     )
     assert "Which questions were drawn for you." in tied.rows[4].answers
-    # The groups have two codes and one: how many a person sends is not the same for all.
+    # The groups have two codes and one: not everyone sends the same number.
     assert tied.together[0] == "Together, your codes say more than one alone."
     assert label(*four, drawn=2).together[0] == "Together, your 2 codes say more than one alone."
     assert label(*four, drawn=1).together == ()

@@ -264,7 +264,7 @@ def test_words_that_differ_from_the_frozen_ones_are_found() -> None:
         return replacing("", old, new)(path, response) if old in response.content else response
 
     found = [finding.what for finding in problems(address(wave), change)]
-    # In both languages with Accept-Language, under its address, and both files made of it.
+    # Found on the pages by Accept-Language and by address, and in the files made from them.
     assert len(found) == 8
     assert not any("English" in what for what in found)
 

@@ -97,7 +97,7 @@ def test_no_cookie_is_set_and_nothing_varies_on_one() -> None:
         assert response["Vary"] == "Accept-Encoding"
 
 
-def test_a_page_asks_the_database_once(django_assert_num_queries: object) -> None:
+def test_a_page_queries_the_database_once(django_assert_num_queries: object) -> None:
     wave = make_launched_survey()
     page_of(wave)
     with django_assert_num_queries(1):  # type: ignore[operator]
@@ -169,7 +169,7 @@ def test_html_in_texts_is_escaped() -> None:
     assert "<script>" not in text
 
 
-def test_the_manifest_travels_as_the_stored_bytes() -> None:
+def test_the_manifest_is_sent_as_the_stored_bytes() -> None:
     wave = make_launched_survey()
     path = reverse("surveys:manifest", args=[wave.manifest_hash_hex])
     response = get(path)
@@ -184,7 +184,7 @@ def test_the_manifest_travels_as_the_stored_bytes() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(client_files()))
-def test_files_are_served_by_name_and_may_be_kept_for_ever(name: str) -> None:
+def test_files_are_served_by_name_and_may_be_kept_forever(name: str) -> None:
     response = get(client_files()[name].url)
     assert response.content == client_files()[name].content
     assert response["Cache-Control"] == FOR_EVER

@@ -1,4 +1,4 @@
-/** Hashes, and how bytes are written as text. */
+/** Hashes bytes, and writes them as text. */
 
 /** @param {BufferSource} bytes */
 export const sha256 = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));

@@ -1,4 +1,4 @@
-/** Finds how the symbols of a question are scrambled, and what that discloses. */
+/** Works out how the symbols of a question are scrambled, and what that reveals. */
 import { checkChannel, checkWhole } from "../randomize.js";
 
 /**

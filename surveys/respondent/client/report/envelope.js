@@ -62,7 +62,7 @@ export function drawEnvelope(manifest, questions, pages, answers) {
 }
 
 /**
- * Writes the body that is sent. Every try sends the same bytes.
+ * Writes the body that is sent. Every attempt sends the same bytes.
  * @param {Envelope} envelope
  */
 export const encode = ({ manifest, id, symbols }) =>

@@ -1,4 +1,4 @@
-/** Sends the report. Every try sends the same bytes. */
+/** Sends the report. Every attempt sends the same bytes. */
 import { encode } from "./envelope.js";
 import { sleep } from "./timing.js";
 
@@ -12,7 +12,7 @@ import { sleep } from "./timing.js";
 const SECONDS_BETWEEN_TRIES = [1, 2, 4, 8, 16];
 const LONGEST_WAIT = 60;
 const LONGEST_PAUSE = 1800;
-const PATIENCE = 20_000; // milliseconds for one try
+const PATIENCE = 20_000; // milliseconds for one attempt
 
 /**
  * Sends the report that is kept. Returns the body if this call sent it.
@@ -66,7 +66,7 @@ function findChance(seconds) {
 
 /**
  * @typedef {{ outcome: string, seconds: number }} Result `seconds` is how long the server asks to
- *   wait before the next try.
+ *   wait before the next attempt.
  *
  * @param {Keeper} keeper
  * @param {string} url

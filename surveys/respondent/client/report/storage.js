@@ -36,7 +36,7 @@ export async function openStorage(survey) {
       try {
         if (database) await put(database, survey + part, value);
       } catch {
-        database = undefined; // continue with memory
+        database = undefined; // continue in memory
       }
     },
     /**

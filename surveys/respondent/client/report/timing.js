@@ -2,7 +2,7 @@
 import { cryptoUint32 } from "../randomize.js";
 
 /**
- * Adds up to half as long again at random, so that thousands of browsers do not return at once.
+ * Waits, plus up to half as long again, so that thousands of browsers do not return at once.
  * @param {number} seconds
  */
 export function sleep(seconds) {

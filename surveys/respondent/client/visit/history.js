@@ -69,7 +69,7 @@ function render(visit) {
 }
 
 /**
- * Returns "" where answers can change the number of questions.
+ * Returns "" if answers can change the number of questions.
  * @param {Page} page
  * @param {Page[]} asked
  * @param {Survey} survey

@@ -1,4 +1,4 @@
-/** What the server wrote into the page, and how other content replaces it. */
+/** Reads what the server wrote into the page, and replaces the content. */
 
 /**
  * @typedef {object} PageData
