@@ -21,7 +21,7 @@ Numbers = NDArray[np.int64] | Floats  # or any other kind of whole numbers and f
 Ends = Literal["[]", "[)", "(]", "()"]
 # Above this, floats cannot represent every whole number.
 MOST_REPORTS = 2**53
-_CLOSE = 1e-9  # to a sum of one
+_CLOSE = 1e-9  # tolerance for a sum of one
 
 
 def check_whole(

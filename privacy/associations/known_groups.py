@@ -1,6 +1,6 @@
 """Comparing and pooling groups that are known, such as declared strata or modes of answering.
 
-For groups that are themselves randomized answers see `privacy.associations.two_questions`.
+For groups that are themselves randomized answers, see `privacy.associations.two_questions`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def compare_groups(
     level = check_level(level)
     groups = _check(successes, totals, mechanisms)
     if len(groups) != 2:
-        raise ValueError(f"totals must be of two groups, got {list(totals)!r}")
+        raise ValueError(f"totals must hold two groups, got {list(totals)!r}")
     first, second = groups
     common = {
         "difference": first.share - second.share,
@@ -204,7 +204,7 @@ def pool_strata(
     level = check_level(level)
     strata = _check(successes, totals, mechanisms)
     if len(strata) < 2:
-        raise ValueError(f"totals must be of at least two strata, got {list(totals)!r}")
+        raise ValueError(f"totals must hold at least two strata, got {list(totals)!r}")
 
     def log_likelihood(share: float) -> float:
         return sum(stratum.log_likelihood(share) for stratum in strata)

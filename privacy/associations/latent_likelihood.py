@@ -17,8 +17,8 @@ from privacy.associations.maximum_likelihood import SeparationError, maximize_li
 from privacy.associations.tables import Variable
 from privacy.checks import Floats
 
-_ZERO = 1e-7  # a share of people below this counts as none: its cell leaves the information
-_FARTHEST = 12.0  # log odds: 6 in a million, which no randomized survey can tell from none
+_ZERO = 1e-7  # a share of people below this counts as zero: its cell leaves the information
+_FARTHEST = 12.0  # log odds: 6 in a million, which no randomized survey can tell from zero
 _NEWTON_ROUNDS = 50
 _CONVERGED = 1e-12
 

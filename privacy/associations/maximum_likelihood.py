@@ -17,7 +17,7 @@ _NEWTON_EVERY = 50
 _TINY = 1e-18
 _SUM_WEIGHT = 1e3
 _GAP = 1e-10  # distance of the log-likelihood from its maximum
-_ROUNDING = 1e-14  # relative, of its gradient
+_ROUNDING = 1e-14  # relative rounding error of its gradient
 _LAST_BITS = 1e-11
 
 
@@ -70,7 +70,7 @@ def maximize_likelihood(
     Parameters
     ----------
     counts : ndarray of int64, shape (reported,)
-        Reports in each reported cell, at least one in all.
+        Reports in each reported cell, at least one in total.
     channel : ndarray of float64, shape (reported, cells)
         Probabilities of the reported cell given the true one.
     start : ndarray of float64, shape (cells,), optional

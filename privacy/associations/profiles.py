@@ -22,10 +22,10 @@ from privacy.checks import Floats, check_distribution, check_level, check_not_ne
 # The smallest share: ratios stay defined, and the effect on results is invisible.
 _FLOOR = 1e-12
 _HAIR = 1e-9
-_STEP = 1e-30  # of the complex-step derivative: no difference is taken, so nothing cancels
-_SLACK = 1e-3  # of the drop in likelihood, which is of the order of 1 to 10
+_STEP = 1e-30  # for the complex-step derivative: no difference is taken, so nothing cancels
+_SLACK = 1e-3  # tolerance for the drop in likelihood, which is about 1 to 10
 _STARTS = (0.95,)
-_BEST_STARTS = 3  # of those that mix extreme points
+_BEST_STARTS = 3  # starts kept among those that mix extreme points
 _MIXES = 150
 _PULLS = 40
 
@@ -156,7 +156,7 @@ class LikelyShares:
     ) -> tuple[float, float]:
         """Least and greatest value of an estimand; arguments as for `profile_interval`."""
         if not limits[0] < limits[1]:
-            raise ValueError(f"limits must be a least and a greater value, got {limits!r}")
+            raise ValueError(f"limits must be a smaller and a larger value, got {limits!r}")
         low = self._extreme(estimand, sign=1.0)
         high = self._extreme(estimand, sign=-1.0)
         # The search stays slightly away from shares of 0.

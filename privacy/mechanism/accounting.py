@@ -72,7 +72,7 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
     ------
     ValueError
         If there are no entries, one is not an Entry, a name occurs twice, a parent is unknown,
-        parents form a circle, drawn is not from 1 to the number of blocks, or the sum is not
+        parents form a cycle, drawn is not from 1 to the number of blocks, or the sum is not
         finite.
 
     Notes
@@ -227,7 +227,7 @@ def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, frozenset[str
         order = list(sorter.static_order())
     except CycleError as error:
         circle = " behind ".join(map(repr, error.args[1]))
-        raise ValueError(f"parents must not form a circle, got {circle}") from None
+        raise ValueError(f"parents must not form a cycle, got {circle}") from None
     ancestors: dict[str, frozenset[str]] = {}
     for name in order:  # parents first
         parents = by_name[name].parents

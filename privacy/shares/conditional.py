@@ -21,7 +21,7 @@ from privacy.shares.conditional_cells import (
 )
 
 _HALVINGS = 50
-_SEQUENCE_PRIOR = 0.5  # of the Dirichlet mixture, each cell
+_SEQUENCE_PRIOR = 0.5  # parameter of the Dirichlet mixture for each cell
 
 
 def likelihood_ratio_share(

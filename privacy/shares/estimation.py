@@ -17,7 +17,7 @@ from privacy.checks import (
 )
 from privacy.mechanism.mechanisms import RandomizedResponse
 
-_CLOSE = 1e-9  # to a sum of one
+_CLOSE = 1e-9  # tolerance for a sum of one
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,7 +74,7 @@ def estimate_shares(*, counts: Sequence[int], mechanism: RandomizedResponse) -> 
     Parameters
     ----------
     counts : sequence of int, length k
-        Number of reports showing each symbol, each at least 0, at least one report in all.
+        Number of reports showing each symbol, each at least 0, at least one report in total.
     mechanism : RandomizedResponse
         The mechanism that produced the reports.
 

@@ -76,8 +76,8 @@ def _solve_fieller(
     l_j, l_a = cells.symbol / n, (cells.symbol + cells.others) / n
     z_j = l_j - cells.c
     z_a = l_a - (cells.other_codes + 1) * cells.c
-    # In an empty cell the raw shares would have no variance: the interval
-    # would be far too short and often lie outside of [0, 1].
+    # In an empty cell the raw shares would have no variance: the interval would be far too short
+    # and often lie outside [0, 1].
     v_j, v_others, v_rest = most_likely_reported(cells)
     v_a = v_j + v_others
     # Z**2 - x V, as a quadratic in q.

@@ -26,9 +26,9 @@ from privacy.checks import (
 )
 
 Method = Literal["likelihood_ratio", "clopper_pearson", "confidence_sequence"]
-_PRIOR = 0.5  # of the beta mixture: Beta(1/2, 1/2)
+_PRIOR = 0.5  # parameter of the beta mixture: Beta(1/2, 1/2)
 _MAX_STEPS = 100
-_SETTLED = 4e-16  # of a share: the last bits of a float near 1
+_SETTLED = 4e-16  # tolerance for a share: the last bits of a float near 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,9 +99,8 @@ def likelihood_ratio(
     level : array_like of float, optional
         Confidence level, in (0, 1). All five broadcast against each other.
     effective : bool, optional
-        Whether the counts are the effective ones of
-        `privacy.shares.weighting.weighted_share`, which
-        need not be whole; the interval is approximate then.
+        Whether the counts are the effective ones of `privacy.shares.weighting.weighted_share`,
+        which need not be whole; the interval is then approximate.
 
     Returns
     -------

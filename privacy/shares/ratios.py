@@ -64,7 +64,7 @@ def ratio_of_shares(
 def nested_ratio(
     *, part: float, whole: float, part_error: float, whole_error: float, total: int
 ) -> tuple[float, float] | None:
-    """Divide the estimate of a share by that of another one which contains it.
+    """Divide the estimate of a share by that of another share that contains it.
 
     Parameters
     ----------

@@ -17,16 +17,16 @@ from privacy.checks import Floats, check_level, check_number, check_whole_counts
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.range_means import RangeMean
 
-_CLOSE = 1e-13  # of a mean between 0 and 1
+_CLOSE = 1e-13  # tolerance for a mean between 0 and 1
 _ROUNDS = 60
 # Stands for the reports of a code that nobody sent, whose share may still be positive.
 _HARDLY = 1e-9
 _GONE = -1 + 1e-15  # a share that has shrunk to nothing
-_LEAST_STEP, _MOST_STEP = -100.0, 40.0  # logarithms
+_LEAST_STEP, _MOST_STEP = -100.0, 40.0  # as logarithms
 # Number of means that are tried where those that are kept may not form an interval.
 _TRIED = 33
 _NODES = 256
-_BELOW = 45.0  # the peak, as a logarithm: what is less does not count
+_BELOW = 45.0  # values further below the peak, as a logarithm, do not count
 
 
 def estimate_scale_mean(
@@ -332,9 +332,9 @@ def _log_wealth(scale: _Scale, mean: float) -> float:
 def _log_mean(log_values: Callable[[Floats], Floats]) -> float:
     """The logarithm of a mean over the angles of a half circle, where it has one peak.
 
-    Over the angle a Beta(1/2, 1/2) is even, and the midpoint rule for what is smooth and even
-    around the circle is Gauss and Chebyshev's. The peak may be very narrow: zoom in until it fills
-    the range.
+    Over the angle a Beta(1/2, 1/2) is even, and the midpoint rule for a function that is smooth and
+    even around the circle is Gauss and Chebyshev's. The peak may be very narrow: zoom in until it
+    fills the range.
     """
     low, high = 0.0, pi
     while True:

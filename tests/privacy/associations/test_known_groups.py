@@ -356,10 +356,10 @@ def test_impossible_groups_are_refused(  # type: ignore[no-untyped-def]
 
 
 def test_only_two_groups_can_be_compared() -> None:
-    with pytest.raises(ValueError, match="totals must be of two groups"):
+    with pytest.raises(ValueError, match="totals must hold two groups"):
         compare_groups(successes=[1, 2, 3], totals=[9, 9, 9], mechanisms=[COINS] * 3)
 
 
 def test_a_single_stratum_is_not_pooled() -> None:
-    with pytest.raises(ValueError, match="totals must be of at least two strata"):
+    with pytest.raises(ValueError, match="totals must hold at least two strata"):
         pool_strata(successes=[1], totals=[9], mechanisms=[COINS])

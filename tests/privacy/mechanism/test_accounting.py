@@ -214,10 +214,10 @@ def test_an_invalid_ledger_is_refused() -> None:
             [Entry(name="b", epsilon=1.0, parents=("c",))],
             "parents must be among the entries, got 'c'",
         ),
-        ([a, *cycle], "parents must not form a circle, got '[xy]' behind"),
+        ([a, *cycle], "parents must not form a cycle, got '[xy]' behind"),
         (
             [Entry(name="b", epsilon=1.0, parents=("b",))],
-            "parents must not form a circle, got 'b' behind",
+            "parents must not form a cycle, got 'b' behind",
         ),
     ):
         with pytest.raises(ValueError, match=message):
