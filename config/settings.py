@@ -1,7 +1,7 @@
 """All settings, read from the environment; each secret can also come from a file (NAME_FILE).
 
-Without any environment this starts on SQLite and a local Redis, with a secret key that is
-generated on first use. docs/development.md lists the variables.
+Without any environment variables, Murmur starts on SQLite and a local Redis, with a secret key that
+is generated on first use. docs/development.md lists the variables.
 """
 
 import secrets

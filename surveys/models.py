@@ -1,4 +1,4 @@
-"""Survey drafts, and the waves that launch them.
+"""Surveys, and the waves in which they run.
 
 A survey is a draft until its first wave exists. A wave owns the frozen manifest and the
 state. After the launch only the wave's state and its ending change.

@@ -183,7 +183,7 @@ def test_a_form_without_javascript_gets_no_scripts_and_may_send_its_origin() -> 
             "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
             "form-action 'self'; frame-ancestors 'none'"
         )
-        # Under no-referrer browsers send "Origin: null" with every form.
+        # Under no-referrer, browsers send "Origin: null" with every form.
         assert headers["Referrer-Policy"] == "same-origin"
     for path in ("/s/abcdefghijkm", "/surveys/abcdefghijkm/results/coins", "/coins"):
         assert "script-src 'self'" in headers_for(path)["Content-Security-Policy"]

@@ -37,7 +37,7 @@ def run(program: str, var: Path) -> str:
 
 
 @pytest.mark.slow
-def test_a_web_process_never_collects_what_it_loaded(tmp_path: Path) -> None:
+def test_a_web_process_never_garbage_collects_what_it_loaded(tmp_path: Path) -> None:
     """A full collection would stop all uploads for a tenth of a second."""
     assert run(WEB, tmp_path) == "True\n"
 

@@ -150,7 +150,7 @@ class Manifest:
         return basic_epsilon(coins) if coins else 0.0
 
     def coin_epsilon_of(self, question: ManifestQuestion) -> float:
-        """Return what one question reveals by coins; 0 if it is not asked that way."""
+        """Return what one question reveals with coins; 0 if it is not asked that way."""
         return next((one.epsilon for one in self.coin_questions if one.name == question.name), 0.0)
 
     def statement_epsilon(self, question: ManifestQuestion) -> float:

@@ -152,7 +152,7 @@ class _Parser:
         token = self.tokens[self.places[number]]
         before, after = self.texts[number - 1], self.texts[number + 1]
         if token.depth == 0 and token.text in _REFUSED_AT_TOP:
-            raise UnsupportedScriptError(f"{token.text} at its top")
+            raise UnsupportedScriptError(f"{token.text} at its top level")
         if token.kind is not Kind.WORD or before in (".", "?."):
             return
         if token.text in _REFUSED:
@@ -175,7 +175,7 @@ class _Parser:
     def _declare(self, number: int) -> None:
         name = self.tokens[self.places[number + 1]]
         if name.kind is not Kind.WORD:
-            raise UnsupportedScriptError(f"{name.text} after {self.texts[number]} at its top")
+            raise UnsupportedScriptError(f"{name.text} after {self.texts[number]} at its top level")
         self.module.declared.add(name.text)
         one, other = self.texts[number - 1], self.texts[number - 2]
         if one == "export" or (one == "async" and other == "export"):

@@ -31,7 +31,7 @@ def test_a_page_that_does_not_exist_has_a_way_back(client: Client) -> None:
     assert 'href="/"' in answer.text
 
 
-def test_an_address_of_another_host_is_refused_in_words(client: Client) -> None:
+def test_an_address_of_another_host_is_refused_with_an_explanation(client: Client) -> None:
     answer = client.get("/", headers={"host": "evil.example"})
     assert answer.status_code == 400
     assert "could not be read" in answer.text

@@ -172,7 +172,7 @@ def store_question(**content: object) -> Question:
 
 
 @pytest.mark.parametrize("content", GOOD_QUESTIONS)
-def test_the_database_takes_questions_of_all_types(content: dict[str, object]) -> None:
+def test_the_database_accepts_questions_of_all_types(content: dict[str, object]) -> None:
     question = store_question(**content)
     question.refresh_from_db()
     assert {name: getattr(question, name) for name in content} == content

@@ -77,7 +77,7 @@ def _swapped(question: ManifestQuestion) -> int:
 
 
 def _told_by_others(manifest: Manifest, question: ManifestQuestion) -> float:
-    """Say what the codes of dependent questions reveal about this one."""
+    """Return the ε that the codes of dependent questions add to this one."""
     more = manifest.statement_epsilon(question) - question.epsilon
     return more if more > _TINY else 0.0
 

@@ -226,7 +226,7 @@ def test_there_is_no_warning_if_there_are_enough_people(client: Client) -> None:
         (1500, "questions=3&amp;flips=40&amp;closing=fixed&amp;people=1500"),
     ],
 )
-def test_a_draft_hands_over_its_least_precise_question_and_its_end(
+def test_a_draft_passes_its_least_precise_question_and_its_end_to_the_planner(
     client: Client, cap: int | None, query: str
 ) -> None:
     survey = make_survey(owner=make_user("author@example.org"), flips=20, cap=cap)

@@ -41,7 +41,7 @@ def kinds(source: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_tokens_of_a_module_are_the_module(name: str) -> None:
+def test_the_tokens_of_a_module_make_up_the_module(name: str) -> None:
     source = (FOLDER / name).read_text()
     assert "".join(token.text for token in split_tokens(source)) == source
 

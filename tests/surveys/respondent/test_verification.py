@@ -264,7 +264,7 @@ def test_words_that_differ_from_the_frozen_ones_are_found() -> None:
         return replacing("", old, new)(path, response) if old in response.content else response
 
     found = [finding.what for finding in problems(address(wave), change)]
-    # Found on the pages by Accept-Language and by address, and in the files made from them.
+    # The change is found by Accept-Language, by address, and in the files made from the pages.
     assert len(found) == 8
     assert not any("English" in what for what in found)
 

@@ -2,7 +2,8 @@
 import { cryptoUint32 } from "../randomize.js";
 
 /**
- * Waits, plus up to half as long again, so that thousands of browsers do not return at once.
+ * Waits this long plus up to half as long again, so that thousands of browsers do not return at
+ * once.
  * @param {number} seconds
  */
 export function sleep(seconds) {
