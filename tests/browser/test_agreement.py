@@ -1,4 +1,4 @@
-"""Browser and Python decide alike: who is asked what, which codes are true, what is sent."""
+"""Browser and Python agree on who is asked what, which codes are true and what is sent."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ACCEPTS = """async (texts) => {
       return manifest.questions.map(({ block }) => block);
     });
 }"""
-# The page's own steps, with random words from outside.
+# The page's own steps, with random numbers that the test supplies.
 VISIT = """async (cases) => {
     const { checkManifest } = await import("/report/manifest.js");
     const { drawBlocks, randomizeReport } = await import("/randomize.js");
@@ -152,7 +152,7 @@ def draw_question(
 
 
 def draw_answer(rng: random.Random, question: ManifestQuestion) -> Answer:
-    """The answers that a person would give, in the form that Python's walk takes."""
+    """Draw the answers that a person might give, in the form that the Python version uses."""
     if question.refusal and rng.random() < 0.3:
         return None
     if question.is_rounded:
@@ -166,7 +166,7 @@ def draw_answer(rng: random.Random, question: ManifestQuestion) -> Answer:
 
 
 def as_typed(manifest: Manifest, answers: dict[str, Answer]) -> dict[str, Any]:
-    """The same, as it is entered on pages: a follow-up has two of them."""
+    """Return the same answers as entered on pages: a follow-up has two pages."""
     typed: dict[str, Any] = dict(answers)
     for question in manifest.questions:
         if question.type == "follow_up" and answers[question.name] is not None:
@@ -267,8 +267,8 @@ def test_blocks_and_the_limit_of_the_total_agree(page: Page) -> None:
     assert 20 < refused < 900
 
 
-def test_the_browser_counts_the_largest_total_that_can_be_drawn(page: Page) -> None:
-    """At the limit to a thousandth: this many questions at the smallest T that is refused."""
+def test_the_browser_computes_the_largest_total_that_can_be_drawn(page: Page) -> None:
+    """The limit is tested to a thousandth: this many questions with the smallest T refused."""
     coins = [yes_no(f"q{n}", flips=25) for n in range(1, 20)]
     rng = random.Random(SEED)
     base = draw_manifest(rng)
@@ -280,7 +280,7 @@ def test_the_browser_counts_the_largest_total_that_can_be_drawn(page: Page) -> N
 
 
 def raw_manifest() -> dict[str, Any]:
-    """Sound, with a question of every type, as JSON."""
+    """Return a valid manifest as JSON, with a question of every type."""
     rng = random.Random(7)
     base = draw_manifest(rng)
     options = tuple(Option(code=code, text=f"{code}") for code in range(3))
@@ -330,8 +330,8 @@ def refuses(page: Page, raw: dict[str, Any]) -> bool:
     ("number", "change"),
     [
         (1, {"type": "essay"}),
-        (1, {"rule": {"name": "q1", "is": [0]}, "k": 3, "threshold": 2**31}),  # its own answer
-        (1, {"rule": {"name": "q2", "is": [0]}, "k": 3, "threshold": 2**31}),  # a later one
+        (1, {"rule": {"name": "q1", "is": [0]}, "k": 3, "threshold": 2**31}),  # on itself
+        (1, {"rule": {"name": "q2", "is": [0]}, "k": 3, "threshold": 2**31}),  # on a later question
         (1, {"rule": {"name": "q99", "is": [0]}, "k": 3, "threshold": 2**31}),
         (3, {"rule": {}}),
         (2, {"k": 3}),
@@ -364,9 +364,7 @@ def refuses(page: Page, raw: dict[str, Any]) -> bool:
         (9, {"threshold": 2**32 - 1}),
     ],
 )
-def test_a_question_that_does_not_fit_is_refused(
-    page: Page, number: int, change: dict[str, Any]
-) -> None:
+def test_a_malformed_question_is_refused(page: Page, number: int, change: dict[str, Any]) -> None:
     raw = raw_manifest()
     assert not refuses(page, raw)
     raw["questions"][number - 1] |= change
@@ -376,7 +374,7 @@ def test_a_question_that_does_not_fit_is_refused(
 
 
 @pytest.mark.parametrize("drawn", [0, -1, 1.5, 6, 7, "2"])
-def test_a_subset_must_be_a_part_of_the_blocks(page: Page, drawn: object) -> None:
+def test_a_subset_must_be_smaller_than_all_blocks(page: Page, drawn: object) -> None:
     # q1 and q3 share a block; q2, q4, q5, q6 and q9 have one each.
     assert refuses(page, raw_manifest() | {"drawn": drawn})
     assert not refuses(page, raw_manifest() | {"drawn": 5})

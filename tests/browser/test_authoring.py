@@ -28,7 +28,7 @@ MANY_TABS = 60
 
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
-    """A page of a fresh profile; whatever the policy blocked there fails the test."""
+    """A page with a new profile; anything that the policy blocks fails the test."""
     blocked: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
@@ -53,7 +53,7 @@ def tab_to(page: Page, name: str) -> None:
 
 
 def press(page: Page, name: str, *, then: str) -> None:
-    """Go to a link or button by Tab, press Enter and wait for the page with this heading."""
+    """Tab to a link or button, press Enter and wait for the page with this heading."""
     tab_to(page, name)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text(then)
@@ -113,7 +113,7 @@ def test_a_survey_is_authored_and_opened_by_keyboard(
     ]
 
 
-def test_the_cost_of_each_switch_is_seen_while_editing(page: Page, live: LiveApplication) -> None:
+def test_the_cost_of_each_switch_is_shown_while_editing(page: Page, live: LiveApplication) -> None:
     sign_in(page, live)
     survey = make_survey(owner=User.objects.get(), questions=["Do you smoke?"])
     page.goto(f"{live.url}/surveys/{survey.slug}/questions/new?type=yes_no")

@@ -1,4 +1,4 @@
-"""Compare, Plan and Methods in real Chromium: they work, fit a phone and break no policy."""
+"""Compare, Plan and Methods in real Chromium: they work, fit a phone and obey the policy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.comparisons import make_answered_wave
 
 
 def compute_soon() -> threading.Thread:
-    """Do the worker's part a moment later, so that the page is seen waiting first."""
+    """Do the worker's part a moment later, so that the page has to wait first."""
 
     def work() -> None:
         try:
@@ -63,7 +63,7 @@ def test_two_questions_are_compared_from_the_results_page(
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 @pytest.mark.parametrize("kind", ["regression", "pairs"])
-def test_regression_and_pairs_fit(
+def test_regression_and_pairs_fit_a_phone(
     chromium: Browser, live: LiveApplication, survey: Survey, size: dict[str, int], kind: str
 ) -> None:
     context = make_context(chromium, live, survey, viewport=size, color_scheme="dark")
@@ -103,7 +103,7 @@ def test_without_javascript_reloading_shows_a_comparison(
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_planning_works_and_fits(
+def test_planning_works_and_fits_a_phone(
     chromium: Browser, live: LiveApplication, survey: Survey, size: dict[str, int]
 ) -> None:
     context = make_context(chromium, live, survey, viewport=size)
@@ -126,7 +126,7 @@ def test_planning_works_and_fits(
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_every_number_leads_to_its_method(
+def test_every_number_links_to_its_method(
     chromium: Browser, live: LiveApplication, survey: Survey, size: dict[str, int]
 ) -> None:
     context = make_context(chromium, live, survey, viewport=size)

@@ -20,7 +20,7 @@ from tests.support.fielding import field, process, send_codes
 
 @pytest.fixture
 def survey(live: LiveApplication) -> Survey:
-    """A closed survey of two questions, all of it final."""
+    """Make a closed survey of two questions with final results."""
     wave = make_launched_survey(cap=1400, title="Two questions")
     return field(wave, yes=[490, 700], total=1400, ending=Wave.Ending.CAP)
 
@@ -33,7 +33,7 @@ def reader(chromium: Browser, live: LiveApplication, survey: Survey) -> Iterator
 
 
 def live_chart(page: Page) -> str:
-    """Wait until the chart is drawn; return its words."""
+    """Wait until the chart is rendered; return its text."""
     expect(page.locator(".chart-live svg")).to_be_visible()
     expect(page.locator(".chart-picture")).to_be_hidden()
     return page.locator(".chart-live svg").text_content() or ""
@@ -50,7 +50,7 @@ def test_the_chart_is_drawn_without_a_single_violation(
     words = live_chart(page)
     assert "Q1" in words
     assert re.search(r"20\s%", words)
-    # Nothing sticks out sideways, on a phone either.
+    # Nothing overflows sideways, even on a phone.
     assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
     drawn = page.locator(".chart-live svg").bounding_box()
     assert drawn is not None
@@ -59,7 +59,7 @@ def test_the_chart_is_drawn_without_a_single_violation(
     context.close()
 
 
-def test_pointing_at_a_dot_tells_its_question(reader: Reader, survey: Survey) -> None:
+def test_pointing_at_a_dot_shows_its_question(reader: Reader, survey: Survey) -> None:
     page = reader.open(survey)
     live_chart(page)
     page.locator(".chart-live .mark-symbol path").first.hover()
@@ -77,7 +77,7 @@ def test_a_sealed_batch_reaches_the_open_page(chromium: Browser, live: LiveAppli
     context = make_context(chromium, live, wave.survey)
     reader = Reader(context.new_page(), live)
     page = reader.open(wave.survey)
-    # Which 10 of the 110 stay behind is chance: 40 to 50 of the 100 sealed codes show Yes.
+    # Chance decides which 10 of the 110 stay behind: 40 to 50 of the 100 sealed codes show Yes.
     assert re.search(r"[345]\d\s%", live_chart(page))
     expect(page.locator("#panel")).to_contain_text("cover the same 100 sealed reports")
 
@@ -96,7 +96,7 @@ def test_a_sealed_batch_reaches_the_open_page(chromium: Browser, live: LiveAppli
     process(wave)
     expect(page.locator("#state")).to_contain_text("Closed")
     expect(page.locator("#panel")).to_contain_text("cover the same 510 sealed reports")
-    assert page.locator("#panel").get_attribute("hx-get") is None  # and asks no more
+    assert page.locator("#panel").get_attribute("hx-get") is None  # and stops polling
     live_chart(page)
     reader.assert_nothing_went_wrong()
     context.close()
@@ -116,7 +116,9 @@ def test_the_first_batch_ends_the_waiting(chromium: Browser, live: LiveApplicati
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
-def test_pictures_download_whole(reader: Reader, survey: Survey, kind: str, tmp_path: Path) -> None:
+def test_pictures_are_downloaded_completely(
+    reader: Reader, survey: Survey, kind: str, tmp_path: Path
+) -> None:
     page = reader.open(survey)
     with page.expect_download() as started:
         page.locator(f"#download-{kind}").click()
@@ -138,7 +140,7 @@ def test_pictures_download_whole(reader: Reader, survey: Survey, kind: str, tmp_
         assert size[0] > 1000
 
 
-def test_files_download(reader: Reader, survey: Survey) -> None:
+def test_files_can_be_downloaded(reader: Reader, survey: Survey) -> None:
     page = reader.open(survey)
     for kind, first in (("reports", b"q1,q2\r\n"), ("estimates", b"survey,title,wave,")):
         with page.expect_download() as started:
@@ -170,7 +172,7 @@ def test_the_picture_stays_if_the_bundle_fails(reader: Reader, survey: Survey) -
     assert page.locator(".chart-picture img").evaluate("image => image.naturalWidth") > 0
 
 
-def test_every_own_page_obeys_its_policy(reader: Reader, survey: Survey) -> None:
+def test_every_page_of_ours_obeys_its_policy(reader: Reader, survey: Survey) -> None:
     for path in ("/", "/api", "/problems"):
         reader.page.goto(f"{reader.live.url}{path}")
         assert reader.page.locator("h1").count() == 1

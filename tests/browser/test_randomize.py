@@ -1,4 +1,4 @@
-"""The very module that respondents load, in real Chromium: vectors, many draws, mutants."""
+"""The module that respondents load, in real Chromium: vectors, many draws, mutants."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ TABLE = """async ({ k, scale, threshold }) => {
     }
     return found;
 }"""
-# The browser's own generator, asked for many numbers at once, so that ten million are quick.
+# The browser's own generator, used for many numbers at once, so that ten million are quick.
 DRAW_AHEAD = """() => {
     const original = Crypto.prototype.getRandomValues;
     const ahead = new Uint32Array(16384);
@@ -104,7 +104,7 @@ def load(chromium: Browser) -> Iterator[Load]:
 
 
 def p_value(page: Page, *, k: int, symbol: int, n: int) -> float:
-    """How likely counts this far from the channel are, drawn by the production source."""
+    """Return how likely counts this far from the channel are with the production source."""
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
     arguments = {"k": k, "threshold": mechanism.threshold, "symbol": symbol, "n": n}
     observed = np.array(page.evaluate(COUNT, arguments))
@@ -120,7 +120,7 @@ def test_every_vector_agrees(load: Load) -> None:
 
 @pytest.mark.parametrize(("k", "symbol"), [(2, 1), pytest.param(5, 0, marks=pytest.mark.long)])
 def test_ten_million_draws_follow_the_channel(load: Load, k: int, symbol: int) -> None:
-    """Each code exactly as often as its chance says; one in a million for all together."""
+    """Each code must be as frequent as its probability; one false alarm in a million in all."""
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
     page, n = load(SOURCE), 10_000_000
     page.evaluate(DRAW_AHEAD)
@@ -140,7 +140,7 @@ OTHER_K = [pytest.param(k, marks=pytest.mark.long) for k in (4, *range(6, 17))]
 
 @pytest.mark.parametrize("k", [*SMALL_K, *OTHER_K])
 def test_every_pair_of_small_draws_gives_what_python_gives(load: Load, k: int) -> None:
-    """All of u and v for denominators of 16 to 64, every threshold, every symbol."""
+    """It tests all u and v for denominators of 16 to 64, every threshold and every symbol."""
     found = {}
     for scale in (16, 32, 64) if k <= 5 else (32,):
         original = "const SCALE = 2 ** 32;"
@@ -207,7 +207,7 @@ def test_drawn_blocks_agree_with_python(load: Load) -> None:
         words: list[int] = []
 
         def draw(words: list[int] = words) -> int:
-            # At times a number that favours a block, which is drawn again.
+            # Sometimes a number would favour a block, so it is drawn again.
             words.append(rng.choice([rng.getrandbits(32), SCALE - 1]))
             return words[-1]
 
@@ -262,7 +262,7 @@ def test_every_set_of_blocks_is_equally_likely(load: Load) -> None:
         ("other >= symbol", "other > symbol"),
         # the true answer among its own replacements
         ("const replacement = other + Number(other >= symbol);", "const replacement = other;"),
-        # the second number drawn only where it is needed
+        # the second number drawn only if it is needed
         (
             "const other = drawBelow(k - 1, randomUint32);",
             "const other = u < threshold ? 0 : drawBelow(k - 1, randomUint32);",
@@ -281,7 +281,7 @@ def test_a_mutant_does_not_pass_the_vectors(load: Load, original: str, mutant: s
 @pytest.mark.parametrize(
     "source",
     [
-        "Math.floor(Math.random() * 2 ** 31)",  # never above the half
+        "Math.floor(Math.random() * 2 ** 31)",  # never above half
         "crypto.getRandomValues(new Uint16Array(1))[0] * 65536 * 0.99",
     ],
 )

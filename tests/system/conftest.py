@@ -19,7 +19,7 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture
 def own_postgres() -> Iterator[Postgres]:
-    """One that a test may stop without taking it from others."""
+    """A server that a test may stop without affecting other tests."""
     with running_postgres() as server:
         yield server
 

@@ -23,7 +23,7 @@ def server(world: World, request: pytest.FixtureRequest) -> Postgres | None:
 
 
 def back_up(world: World, target: Path, *arguments: str, server: Postgres | None) -> None:
-    """`manage.py backup`; with PostgreSQL the command that it prints."""
+    """Run `manage.py backup`; with PostgreSQL, run the command that it prints."""
     if server is None:
         world.stack.manage("backup", str(target), *arguments)
         return
@@ -45,7 +45,7 @@ def run(server: Postgres, program: str, *arguments: str) -> None:
 
 
 def restore(world: World, backup: Path, var: Path, *, server: Postgres | None) -> World:
-    """Put a backup into a new database and bring that up to date, with nothing running."""
+    """Restore a backup into a new database and migrate it, with nothing running."""
     var.mkdir()
     url = ""
     if server is None:
@@ -72,7 +72,7 @@ def restore(world: World, backup: Path, var: Path, *, server: Postgres | None) -
 @pytest.mark.parametrize(
     "world", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
 )
-def test_a_backup_taken_under_load_is_restored_verified_and_goes_on(
+def test_a_backup_taken_under_load_is_restored_verified_and_used(
     world: World, server: Postgres | None, tmp_path: Path
 ) -> None:
     demo = world.start_demo(connections=1)
@@ -107,7 +107,7 @@ def assert_what_was_left_out_is_named(restored: World, at_least: int) -> None:
     )
     assert restored.query("SELECT count(*) FROM aggregator_raw_report") == [(0,)]
     assert acknowledged >= at_least
-    # At least K are always left out, because K wait in an open wave once anything is sealed.
+    # At least K are always left out, because K stay behind in an open wave.
     missing = acknowledged - int(sealed)
     assert missing >= 50
     with pytest.raises(StackError) as found:
@@ -117,7 +117,7 @@ def assert_what_was_left_out_is_named(restored: World, at_least: int) -> None:
 
 
 def go_on_in(restored: World, old: World) -> None:
-    """The restored copy takes over: reports that it knows are known, the others counted."""
+    """Let the restored copy take over: it recognizes the reports it has and counts the others."""
     for folder in ("charts", "static"):
         shutil.copytree(old.stack.var / folder, restored.stack.var / folder)
     shutil.copy(old.envelopes, restored.envelopes)

@@ -1,4 +1,4 @@
-"""Clients that are slow, half dead or without measure, while others want to be served."""
+"""Clients that are slow, unresponsive or excessive, while others need to be served."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 PAGE = b"GET /accounts/login/ HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HALF_PAGE = PAGE.replace(b"GET", b"POST")[:-2]
 BODY_DEADLINE, HEADER_DEADLINE = 3.0, 10.0
-# On top of a deadline, for machines that have much else to do.
+# Added to each deadline, for busy machines.
 SLACK = 4.0
 PIECE = 1_000_000
-# One connection may cost so much for a moment, of the hundreds of megabytes poured into it.
+# One connection may briefly use this much of the hundreds of megabytes sent over it.
 MAX_GROWTH_MEGABYTES = 64
-TCP_REPAIR = 19  # lets a socket go without a word to the other side
+TCP_REPAIR = 19  # closes a socket without telling the other side
 numbers = itertools.count()
 
 
@@ -38,7 +38,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 
 class Crowd:
-    """Connects as often as it likes and closes everything in the end."""
+    """Opens any number of connections and closes all of them at the end."""
 
     def __init__(self, target: Target) -> None:
         self._address = ("127.0.0.1", target.stack.port)
@@ -123,7 +123,7 @@ def test_half_sent_requests_delay_no_one_and_are_cut_off_in_time(
     started = time.monotonic()
     headers = crowd.hang(HEAD[:-20], count=200) + crowd.hang(b"", count=50)
     bodies = crowd.hang(half_body, count=200) + crowd.hang(half_page, count=20)
-    # They do hang while others are served.
+    # They are indeed still hanging while others are served.
     wait_until(lambda: open_sockets(target) >= before + 400, seconds=BODY_DEADLINE)
     assert_others_are_served(target)
     served = time.monotonic() - started
@@ -161,7 +161,7 @@ def test_a_byte_a_second_does_not_extend_the_deadlines(target: Target, crowd: Cr
 
 
 def has_ended(connection: socket.socket) -> bool:
-    """Whether the other side closed it; what it said before is passed over."""
+    """Whether the other side closed it; anything it sent before is ignored."""
     connection.setblocking(False)
     try:
         while connection.recv(65_536):
@@ -176,7 +176,7 @@ def has_ended(connection: socket.socket) -> bool:
 
 
 def test_silently_dead_clients_are_dropped(target: Target, crowd: Crowd) -> None:
-    """Machines that lose their network: no FIN, no RST, nothing ever again."""
+    """This happens when machines lose their network: no FIN, no RST, nothing."""
     before = open_sockets(target)
     half_body = HEAD + b"Content-Length: 140\r\n\r\n{"
     for first in (b"", HEAD, half_body, PAGE, PAGE * 5) * 10:
@@ -205,17 +205,17 @@ def test_clients_that_never_read_delay_no_one(target: Target, crowd: Crowd) -> N
     readers += [crowd.connect(PAGE * 200, window=4096) for _ in range(8)]
     time.sleep(1)
     assert_others_are_served(target)
-    for one in readers:  # gone without having read: no thread may be lost with them
+    for one in readers:  # gone without reading: no thread may be lost with them
         one.close()
     time.sleep(0.5)
     assert_others_are_served(target)
     assert "Traceback" not in target.log
 
 
-def test_pipelined_requests_of_a_client_that_vanishes_leave_no_trace(
+def test_pipelined_requests_from_a_client_that_vanishes_leave_no_trace(
     target: Target, crowd: Crowd
 ) -> None:
-    """Nor do those followed by what is no HTTP: each report is taken or not, nothing breaks."""
+    """Nor do those followed by invalid HTTP: each report is accepted or not, and nothing breaks."""
     stored = len(target.stored())
     sent = 0
     for tail in (b"", b"GARBAGE\r\n\r\n", b"\0" * 9, PAGE * 3, HEAD):
@@ -231,11 +231,12 @@ def test_pipelined_requests_of_a_client_that_vanishes_leave_no_trace(
     assert "Traceback" not in target.log
 
 
-# --- those without measure -----------------------------------------------------------------------
+# --- clients that send too much
+# -----------------------------------------------------------------------
 
 
 def pour(connection: socket.socket, piece: bytes, *, seconds: float = 30) -> tuple[int, bytes]:
-    """Send for as long as the server lets us; return how much it was and what came back."""
+    """Send for as long as the server allows; return how much was sent and what came back."""
     sent, deadline = 0, time.monotonic() + seconds
     with suppress(ConnectionError):
         while time.monotonic() < deadline:
@@ -267,7 +268,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("kind", ENDLESS)
-def test_endless_requests_are_cut_off_and_fill_no_memory(
+def test_endless_requests_are_cut_off_and_do_not_fill_memory(
     target: Target, crowd: Crowd, kind: str
 ) -> None:
     first, piece = ENDLESS[kind]
@@ -281,7 +282,7 @@ def test_endless_requests_are_cut_off_and_fill_no_memory(
 
 
 @pytest.mark.parametrize("expect", [b"", b"Expect: 100-continue\r\n"])
-def test_a_gigantic_length_is_refused_before_anything_is_read(
+def test_a_huge_length_is_refused_before_anything_is_read(
     target: Target, crowd: Crowd, expect: bytes
 ) -> None:
     started = time.monotonic()
@@ -293,7 +294,7 @@ def test_a_gigantic_length_is_refused_before_anything_is_read(
     assert b"\r\nconnection: close\r\n" in reply.lower()
 
 
-def test_a_body_in_chunks_without_end_is_cut_off_at_the_cap(target: Target, crowd: Crowd) -> None:
+def test_an_endless_chunked_body_is_cut_off_at_the_cap(target: Target, crowd: Crowd) -> None:
     started = time.monotonic()
     reply = read_to_the_end(crowd.connect(CHUNKED + b"1001\r\n" + b"x" * 4097))
     assert status_of(reply) == 413

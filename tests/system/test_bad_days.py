@@ -1,4 +1,4 @@
-"""Disks that fill up, databases that go, clocks that jump: late perhaps, never lost."""
+"""Full disks, missing databases, jumping clocks: reports may be late but are never lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scripts.attacks.fuzz.target import SWEEP, Target, post, running_intake, wai
 from scripts.stack.disks import SmallDisk, small_disk
 from scripts.stack.postgres import Postgres
 
-# Numbers that no test sends twice.
+# Numbers of reports, which no test sends twice.
 blocks = itertools.count(0, 100_000)
 
 
@@ -60,7 +60,7 @@ def on_postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         disk = stack.enter_context(small_disk(server.data, megabytes=200, owner=nobody))
         server.initialize()
         server.start(settings=LIMITS)
-        stack.callback(server.stop)  # before its disk is taken away
+        stack.callback(server.stop)  # before its disk is removed
         url = server.create_database()
         target = stack.enter_context(
             running_intake(var=tmp_path_factory.mktemp("days"), database_url=url)
@@ -97,7 +97,7 @@ def assert_room_was_all_that_it_lacked(target: Target, history: History) -> None
 
 
 @pytest.mark.parametrize("place", ["on_sqlite", "on_postgresql"])
-def test_a_full_disk_is_answered_503_and_loses_nothing(
+def test_a_full_disk_gives_503_and_loses_nothing(
     place: str, request: pytest.FixtureRequest
 ) -> None:
     here: Place = request.getfixturevalue(place)
@@ -116,8 +116,8 @@ def test_a_full_disk_is_answered_503_and_loses_nothing(
     assert_room_was_all_that_it_lacked(here.target, history)
 
 
-def test_a_file_that_may_not_grow_is_answered_503_and_loses_nothing(on_sqlite: Place) -> None:
-    """As with a quota: no other error, and it strikes in the middle of the log file."""
+def test_a_file_that_may_not_grow_gives_503_and_loses_nothing(on_sqlite: Place) -> None:
+    """As with a quota, no other error occurs, and it can happen in the middle of the log file."""
     target = on_sqlite.target
     web = target.stack.processes["web"].pid
     (log,) = (target.stack.var / "disk").glob("*-wal")
@@ -146,7 +146,7 @@ def test_a_database_restarted_under_load_loses_nothing(on_postgresql: Place, how
         before = history.statuses[201]
         wait_for(lambda: history.statuses[201] > before + 100)
     print(how, dict(history.statuses))
-    assert history.statuses[0] == 0  # web went on, and answered every request
+    assert history.statuses[0] == 0  # web kept running and answered every request
     history.assert_refusals_say_when_to_come_back()
     history.assert_nothing_lost()
     history.retry_the_rest()
@@ -154,7 +154,7 @@ def test_a_database_restarted_under_load_loses_nothing(on_postgresql: Place, how
 
 @contextmanager
 def all_connections_taken(url: str) -> Iterator[None]:
-    """Take every free one, then cut those of the product and take these too."""
+    """Take every free connection, then cut those of the product and take these too."""
     mine: list[psycopg.Connection] = []
 
     def take() -> None:
@@ -193,10 +193,10 @@ def test_without_a_free_connection_reports_wait_and_are_accepted_later(
     history.retry_the_rest()
 
 
-# --- no sense of time, no time left --------------------------------------------------------------
+# --- wrong clocks, sudden stops --------------------------------------------------------------
 
 
-def test_jumping_clocks_give_named_refusals_and_lose_nothing(on_sqlite: Place) -> None:
+def test_jumping_clocks_lead_to_clear_refusals_and_lose_nothing(on_sqlite: Place) -> None:
     target = on_sqlite.target
     clock = target.stack.var / "clock"
     today = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""A wave that is closed while reports come and batches are sealed, on PostgreSQL."""
+"""A wave that is closed while reports arrive and batches are sealed, on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from surveys.authoring.services import close_wave
 wave = Wave.objects.get(manifest_hash=bytes.fromhex({manifest!r}))
 close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
 """
-# Between closing and its commit, until the file is there.
+# Waits between closing and its commit until the file exists.
 CLOSE_AND_WAIT = """
 import time
 from pathlib import Path
@@ -32,8 +32,8 @@ with transaction.atomic():
         time.sleep(0.01)
     transaction.set_rollback({rollback})
 """
-STARTING = 60  # what a process may need to begin, on a busy machine
-# Numbers that no test sends twice.
+STARTING = 60  # how long a process may need to start on a busy machine
+# Numbers of reports, which no test sends twice.
 blocks = itertools.count(0, 100)
 
 
@@ -136,7 +136,7 @@ def test_a_wave_closed_between_check_and_commit_counts_what_was_checked(
     sender = threading.Thread(target=lambda: replies.append(post(target, body).status_code))
     closer = threading.Thread(target=close, args=(target, survey))
     with psycopg.connect(target.world.database_url) as other:
-        # The report found its wave open and waits until it is known whether its id is new.
+        # The report found its wave open, and waits to find out whether its id is new.
         other.execute(
             "INSERT INTO aggregator_spent_id (id, wave_id) VALUES (%s, %s)",
             [first.to_bytes(32, "big"), wave],
@@ -144,7 +144,7 @@ def test_a_wave_closed_between_check_and_commit_counts_what_was_checked(
         sender.start()
         wait_for(lambda: waiting_for_locks(target) == 1)
         closer.start()
-        # And closing waits for the report.
+        # Closing waits for the report.
         wait_for(lambda: waiting_for_locks(target) == 2, seconds=STARTING)
         assert count(target, "aggregator_raw_report", wave) == 0
         other.rollback()

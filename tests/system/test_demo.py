@@ -1,4 +1,4 @@
-"""The main job on real processes: 6,366 people over HTTP, estimated, exported, checked."""
+"""The whole path with real processes: 6,366 people send, results are estimated and exported."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PEOPLE = 6366
 YES = {"affair": 2053, "unhappy": 1440, "religious": 3078, "children": 3952}  # as published
 
 
-# As scripts/run does it; on PostgreSQL the other demo survey runs (test_every_type.py).
+# As in scripts/run; with PostgreSQL, the other demo survey runs (test_every_type.py).
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
-def test_the_demo_from_the_first_report_to_the_csv(world: World) -> None:
+def test_the_demo_works_from_the_first_report_to_the_csv(world: World) -> None:
     demo = world.start_demo()
     while demo.poll() is None:
         world.wait_for(lambda _: True)  # every tally holds acknowledged = raw + sealed
@@ -57,7 +57,7 @@ def assert_true_shares_are_inside(world: World) -> None:
 
 
 def assert_affair_by_unhappiness_is_found(world: World) -> None:
-    """Asked on the page, counted by the workers: the published table of two questions.
+    """Request the published table of two questions on the page; the workers compute it.
 
     Neither 3,715, unhappy only 598, affair only 1,211, both 842.
     """
@@ -121,7 +121,7 @@ def assert_exports_reproduce_the_estimates(world: World) -> None:
         api_csv = client.get(f"/api/surveys/{slug}/reports.csv").text
     assert api_csv == reports_csv
 
-    # Ten lines of plain Python: from randomized codes to estimates.
+    # Ten lines of plain Python compute the estimates from the randomized codes.
     reports = list(csv.DictReader(io.StringIO(reports_csv, newline="")))
     n = len(reports)
     computed = {}

@@ -17,7 +17,7 @@ from scripts.stack.world import World
 from surveys.manifest.manifest import NOT_DRAWN
 
 
-# On SQLite the other demo survey runs (test_demo.py).
+# With SQLite, the other demo survey runs (test_demo.py).
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 def test_reports_to_a_survey_of_every_type_are_counted_and_estimated(
     world: World, monkeypatch: pytest.MonkeyPatch
@@ -34,7 +34,7 @@ def test_reports_to_a_survey_of_every_type_are_counted_and_estimated(
 
 
 def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At 99.99 %, where an interval says anything; most of them do."""
+    """Check this at 99.99 % for all intervals that exclude anything, which most do."""
     manifest, people = world.manifest(), STUDY.people()
     monkeypatch.setattr(estimates, "LEVEL", 0.9999)
     truth = compute_truth(manifest, people)
@@ -67,7 +67,7 @@ def assert_the_file_holds_what_was_sent(world: World) -> None:
     manifest = world.manifest()
     assert list(reports[0]) == [symbol.name for symbol in manifest.symbols]
     assert Counter(map(bytes, map(_read_row, reports))) == Counter(world.sent())
-    # Four of six blocks are drawn for each person, so of each question about two thirds.
+    # Four of six blocks are drawn for each person, so about two thirds answer each question.
     drawn = {question["name"]: question["n"] for question in plain["questions"]}
     assert all(1800 < n < 2200 for n in drawn.values()), drawn
     assert sum(group["n"] for group in plain["declared"][0]["groups"]) == len(reports)

@@ -1,4 +1,4 @@
-"""What is lost or away for a while makes a result late, never wrong. For kills see attacks/."""
+"""A temporary loss makes a result late, but never wrong. For kills, see attacks/."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_without_a_database_everything_answers_503_and_recovers(
         assert refused.status_code == 503
         assert refused.headers["content-type"] == "application/problem+json"
         assert int(refused.headers["retry-after"]) > 0
-        # A visitor's front page needs no database; every other page does and says so.
+        # A visitor's start page needs no database; every other page does, and says so.
         statuses = {path: client.get(path).status_code for path in pages}
         assert all(status in (200, 503) for status in statuses.values()), statuses
         assert statuses[respondent] == statuses["/surveys/new"] == 503
@@ -104,6 +104,6 @@ def test_one_report_sent_many_times_at_once_counts_once(world: World) -> None:
             return [reply.status_code for reply in await asyncio.gather(*posts)]
 
     statuses = Counter(asyncio.run(send_all()))
-    # Whichever came first was recorded; its copies are known, the other content is refused.
+    # The first to arrive was recorded; its copies are recognized, the other content is refused.
     assert statuses == {201: 1, 200: 31, 409: 32}
     assert world.tally() == Tally(acknowledged=1, raw=1, sealed=0)

@@ -1,6 +1,6 @@
-"""Two machines, each with web, worker, beat and its own folder, on one PostgreSQL.
+"""Two machines on one PostgreSQL, each with web, worker, beat and its own folder.
 
-They share the database, the two Redis servers and the key that signs sessions, nothing else.
+They share only the database, the two Redis servers and the key that signs sessions.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from scripts.stack.postgres import Postgres
 from scripts.stack.stack import Stack, free_port
 from scripts.stack.world import World
 
-# Forty codes make every report one of a kind.
+# Forty codes make every report unique.
 QUESTIONS = 40
 # The first wave seals nothing, so that its reports can be compared with later copies.
 MINIMUM_BATCHES = (1000, 10, 10, 10, 10)
-# No row says who sealed, so a trigger notes the application name of the connection.
+# No row says which worker sealed, so a trigger records the connection's application name.
 NOTE_WHO_SEALS = """
     CREATE TABLE sealed_by (wave_id bigint, machine text);
     CREATE FUNCTION note_who_seals() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -50,7 +50,7 @@ NOTE_WHO_SEALS = """
 
 @dataclass(frozen=True)
 class Machines:
-    """The first one's world answers questions about the database; both are the same."""
+    """The first machine's world is used to query the database, which is the same for both."""
 
     world: World
     first: Stack
@@ -62,7 +62,7 @@ class Machines:
         return self.first.url, self.second.url
 
     def close(self, wave: OpenWave, *, client: httpx.Client, url: str) -> float:
-        """Close it on a page, as its owner does; return how many seconds that took."""
+        """Close the wave on a page, as its owner does; return how many seconds that took."""
         address = f"{url}/surveys/{wave.slug}/close"
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', client.get(address).text)
         assert token is not None
@@ -83,7 +83,7 @@ class Machines:
         )
 
     def sealed(self, wave: OpenWave) -> Counter[bytes]:
-        """All sealed reports of a wave, read back out of its batches."""
+        """Return all sealed reports of a wave, read back from its batches."""
         found: Counter[bytes] = Counter()
         for packed, size in self.world.query(
             f"SELECT packed, size FROM aggregator_batch WHERE wave_id = {wave.pk}"
@@ -128,7 +128,7 @@ def machines(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> It
     world = World(stack=first, database_url=database_url)
     try:
         world.begin()
-        # The same build of static files lies on both, as out of one image.
+        # Both have the same build of static files, as if from one image.
         for folder in ("charts", "static"):
             shutil.copytree(first.var / folder, second.var / folder)
         surveys = [
@@ -176,7 +176,7 @@ def test_one_id_sent_to_both_machines_at_once_counts_once(machines: Machines) ->
         return Counter(outcomes)
 
     outcomes = asyncio.run(race_all())
-    # Same content: one is recorded, the other known. Other content: one of the two is refused.
+    # Same content: one is recorded, the other recognized. Different content: one is refused.
     assert outcomes == {(200, 201): 50, (201, 409): 50}
     assert machines.spent(wave) == set(ids)
 
@@ -189,7 +189,7 @@ def test_both_workers_seal_and_every_report_counts_once(machines: Machines) -> N
     assert len(set(rows)) == len(rows)
 
     def send(some: list[bytes]) -> None:
-        """Half to each machine, at the same time."""
+        """Send half to each machine at the same time."""
         with ThreadPoolExecutor(2) as pool:
             shares = [
                 pool.submit(
@@ -205,7 +205,7 @@ def test_both_workers_seal_and_every_report_counts_once(machines: Machines) -> N
             for share in shares:
                 share.result()
 
-    # Alone, each of them seals what both machines took; one beat is enough.
+    # Alone, each worker seals what both machines accepted; one beat is enough.
     machines.second.kill("beat")
     for number, (alive, dead) in enumerate((("first", "second"), ("second", "first"))):
         stack = getattr(machines, dead)
@@ -233,7 +233,7 @@ def test_a_wave_closed_through_one_machine_is_closed_for_the_other_at_once(
         for number, urls in ((2, machines.urls), (3, machines.urls[::-1])):
             closing_url, other_url = urls
             wave = machines.waves[number]
-            for _ in range(20):  # the other one knows the wave as open
+            for _ in range(20):  # the other machine considers the wave open
                 reply = client.post(
                     f"{other_url}/api/reports", content=wave.body(symbols), headers=headers
                 )
@@ -266,7 +266,7 @@ def test_closing_succeeds_while_both_machines_are_fully_loaded(machines: Machine
         tally: Tally = sending.result(timeout=60)
     print(f"closed after {seconds:.2f} s; {dict(tally.statuses)}, {dict(tally.failures)}")
     assert seconds < 5
-    # Reports of before and of after the closing, and nothing else happened to any.
+    # Reports were sent before and after the closing, and nothing else happened to any.
     assert set(tally.statuses) == {201, 410}
     assert not tally.failures
     assert min(tally.statuses.values()) > 1000

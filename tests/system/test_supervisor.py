@@ -1,4 +1,4 @@
-"""`scripts/run` as people use it: one clear sentence when it cannot, nothing left when it ends."""
+"""`scripts/run` as people use it: it fails with one clear sentence, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def start(var: Path, port: int) -> subprocess.Popen[str]:
 
 
 def read_until_ready(process: subprocess.Popen[str]) -> str:
-    """Read what is printed up to the line that says how to stop."""
+    """Read the output up to the line that says how to stop."""
     assert process.stdout is not None
     printed = ""
     for line in process.stdout:
@@ -53,14 +53,14 @@ def read_until_ready(process: subprocess.Popen[str]) -> str:
 
 
 def processes_of(var: Path) -> list[int]:
-    """Every process on this machine that was started for this folder."""
+    """Find every process on this machine that was started for this folder."""
     needle = f"MURMUR_VAR={var}".encode()
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
                 mine = needle in (folder / "environ").read_bytes().split(b"\0")
-                # Redis writes its title over its environment, but works in its folder.
+                # Redis overwrites its environment with its title, but runs in its folder.
                 if mine or (folder / "cwd").readlink().is_relative_to(var):
                     found.append(int(folder.name))
             except OSError:
@@ -99,7 +99,7 @@ def test_the_first_start_shows_a_password_once_and_ctrl_c_stops_everything(
     match = re.search(r"Sign in as (\S+) with the password (\S+)", printed)
     assert match is not None
     password = match[2].encode()
-    # The supervisor, two Redis, web, worker and its child, beat.
+    # The supervisor, two Redis servers, web, the worker and its child, and beat.
     wait_until(lambda: len(processes_of(var)) >= 7)
     interrupt(process)
     assert process.returncode == 0
@@ -164,7 +164,7 @@ def test_an_invalid_port_is_explained_in_one_sentence(tmp_path: Path, port: str)
     assert f"got '{port}'" in done.stderr
 
 
-def test_a_data_folder_that_cannot_be_made_is_explained_in_one_sentence(tmp_path: Path) -> None:
+def test_a_data_folder_that_cannot_be_created_is_explained_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     done = run_to_end(tmp_path / "file" / "var", free_port())
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)

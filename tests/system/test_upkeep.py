@@ -1,4 +1,4 @@
-"""Work heals itself: broker away or emptied, two beats, workers that race or stand still."""
+"""Work recovers: broker stopped or emptied, two beats, workers that race or hang."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from scripts.stack.postgres import Postgres
 from scripts.stack.stack import ROOT, Stack, free_port
 from scripts.stack.world import World, make_world
 
-# Fifteen weak yes/no questions give 32,768 patterns: enough for a report to be one of a kind.
+# Fifteen weak yes/no questions give 32,768 patterns: enough for every report to be unique.
 QUESTIONS = 15
-# As by a worker that died between looking and doing.
+# As left by a worker that died between finding the work and doing it.
 LOOK = """
 from django.utils import timezone
 from aggregator.upkeep.due import find_due_work, remember_due_work
@@ -44,7 +44,7 @@ with connection.cursor() as cursor:
     cursor.execute("SET lock_timeout = '2s'")
 print(seal_next_batch(wave_id={wave}))
 """
-# Seals waves in small batches until nothing is due, in a given order, once all are ready.
+# Seals waves in small batches, in a given order, until nothing is due; starts when all are ready.
 SEALER = """
 import sys, time
 from pathlib import Path
@@ -74,7 +74,7 @@ def launch(world: World, *, waves: int = 1, cap: int | None = None) -> list[int]
 
 
 def draw_reports(count: int, *, first: int = 0) -> list[bytes]:
-    """Each with a pattern of codes that no other has."""
+    """Draw reports, each with a unique pattern of codes."""
     return [
         bytes(number >> question & 1 for question in range(QUESTIONS))
         for number in range(first, first + count)
@@ -104,7 +104,7 @@ def put(world: World, wave: int, reports: Sequence[bytes]) -> None:
 
 
 def assert_each_counted_once(world: World, wave: int, reports: Sequence[bytes]) -> None:
-    """Batches are dense and large enough, and hold together exactly these reports."""
+    """Check that batches have no gaps, are large enough and contain exactly these reports."""
     batches = world.query(
         f"SELECT number, size, packed FROM aggregator_batch WHERE wave_id = {wave} ORDER BY number"
     )
@@ -154,8 +154,8 @@ def pids(world: World) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
-def test_work_continues_after_the_broker_was_away_and_emptied(world: World) -> None:
-    """Away for about ten seconds; `scripts/bench killstorm` leaves it away for two minutes."""
+def test_work_continues_after_the_broker_was_unavailable_and_emptied(world: World) -> None:
+    """It is down for about ten seconds; `scripts/bench killstorm` stops it for two minutes."""
     [wave] = launch(world)
     wait(lambda: ask(world, "?max_age=5")[0] == 200, seconds=60)
     before = pids(world)
@@ -167,7 +167,7 @@ def test_work_continues_after_the_broker_was_away_and_emptied(world: World) -> N
 
     def watch() -> bool:
         status, told = ask(world)
-        assert status == 200  # reports can be taken: the load balancer leaves this process in
+        assert status == 200  # reports can be accepted: the load balancer keeps this process
         ages.append(told["oldest_due_work_seconds"])
         return ask(world, "?max_age=8")[0] == 503
 
@@ -194,7 +194,7 @@ def test_work_continues_after_the_broker_was_away_and_emptied(world: World) -> N
 def verify_until_done(world: World, *, total: int) -> int:
     """Recompute everything again and again while it is being sealed; return how often."""
     for times in range(1, 30):
-        world.stack.manage("verify")  # raises at any difference
+        world.stack.manage("verify")  # raises if anything differs
         if sealed(world) == total:
             return times
     raise AssertionError("not sealed in time")
@@ -202,7 +202,7 @@ def verify_until_done(world: World, *, total: int) -> int:
 
 @pytest.fixture
 def twin(postgres: Postgres, tmp_path: Path) -> Iterator[World]:
-    """Two of everything on one PostgreSQL that soon throws out who holds locks and sleeps."""
+    """Run two of each process on a PostgreSQL that soon cuts off idle lock holders."""
     url = postgres.create_database() + "?options=-c%20idle_in_transaction_session_timeout%3D5s"
     stack = Stack(
         var=tmp_path,
@@ -242,13 +242,13 @@ def stand_still_in_the_middle_of_sealing(twin: World) -> None:
     with psycopg.connect(twin.database_url, autocommit=True) as gate:
         gate.execute("SET idle_in_transaction_session_timeout = 0")
         with gate.transaction():
-            # Nobody can insert a batch: the sealer stands with its reports deleted and the
-            # wave's row locked, until this transaction ends.
+            # No one can insert a batch: the sealer waits, with its reports deleted and the wave's
+            # row locked, until this transaction ends.
             gate.execute("LOCK TABLE aggregator_batch IN EXCLUSIVE MODE")
             put(twin, wave, reports[:40])
             wait(lambda: find_sealer(gate) == "waits", seconds=60)
             twin.stack.signal("worker", signal.SIGSTOP)
-        # The insert goes through on the server; the worker never hears of it, never commits.
+        # The insert succeeds on the server; the worker is never told, and never commits.
         wait(lambda: find_sealer(gate) == "idle in transaction", seconds=4)
     assert sealed(twin) == before
     twin.stack.start("worker-2")
@@ -258,15 +258,15 @@ def stand_still_in_the_middle_of_sealing(twin: World) -> None:
 
     twin.stack.signal("worker", signal.SIGCONT)
     twin.stack.kill("worker-2")
-    put(twin, wave, reports[40:])  # the one that stood still works again
+    put(twin, wave, reports[40:])  # the stopped worker works again
     wait(lambda: sealed(twin) == before + 80, seconds=60)
     assert_each_counted_once(twin, wave, reports)
     twin.stack.manage("verify")
 
 
 def find_sealer(gate: psycopg.Connection[tuple[Any, ...]]) -> str:
-    """The state of the server process whose last statement inserts a batch; empty for none."""
-    gate.execute("SELECT pg_stat_clear_snapshot()")  # inside a transaction the view stands still
+    """Return the state of the server process that last inserted a batch; empty if none did."""
+    gate.execute("SELECT pg_stat_clear_snapshot()")  # inside a transaction the view does not change
     row = gate.execute(
         "SELECT CASE WHEN wait_event_type = 'Lock' THEN 'waits' ELSE state END "
         "FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' "
@@ -293,7 +293,7 @@ def test_sealers_that_race_on_postgresql_take_every_report_once(
         code = SEAL_WITHOUT_WAITING.format(wave=waves[0])
         assert world.stack.manage("shell", "-v", "0", "-c", code) == "None\n"
     printed = race_sealers(world, folder=tmp_path, names=("a", "b", "c"))
-    # All had a share in it, or this was no race.
+    # If any had no part in it, this was not a race.
     assert all(printed), printed
     for wave in waves:
         assert_each_counted_once(world, wave, reports)
@@ -302,7 +302,7 @@ def test_sealers_that_race_on_postgresql_take_every_report_once(
 
 
 def race_sealers(world: World, *, folder: Path, names: Sequence[str]) -> list[int]:
-    """Start sealers that begin together, half of them at the other end; return their batches."""
+    """Start sealers at once, half of them from the other end; return their batches."""
     processes = [
         subprocess.Popen(
             [

@@ -24,7 +24,7 @@ from tests.support.browser.visit import NEXT, PHONE, SENT, Visitor, press, statu
 from tests.support.factories import make_launched_survey, make_survey
 
 Look = Callable[[str], None]
-# Elements that stick out of the window or their box, or are cut off. Tables may be scrolled.
+# Elements that overflow the window or their box, or are cut off. Tables may be scrolled.
 FIND_MISFITS = """() => {
     const root = document.scrollingElement;
     const misfits = root.scrollWidth > root.clientWidth ? [`page: ${root.scrollWidth} px`] : [];
@@ -96,7 +96,7 @@ MEASURE_ROWS = """() => [...document.querySelectorAll(".choice")].map((row) => {
     return { top, width, height, cursor, isMarkLeft, isMarkRight,
       isOnScale: row.parentElement.className === "scale" };
 })"""
-# Those that a click or a key brings about do not count.
+# Shifts caused by a click or a key do not count.
 COUNT_SHIFTS = """
     globalThis.shifts = [];
     new PerformanceObserver((list) => {
@@ -116,7 +116,7 @@ ANSWER_ALL = """() => {
       document.querySelector("main > .button").click();
     }
 }"""
-# All that the author writes, with its translation.
+# Everything that the author writes, with its translation.
 WORDS = {
     "Moving house": "الانتقال من منزل",
     "Five minutes about your last move.\nThank you.": "خمس دقائق عن انتقالك الأخير.\nشكرا لك.",
@@ -143,11 +143,11 @@ WORDS = {
     "Elsewhere": "في مكان آخر",
 }
 LONG_WORD = "Donaudampfschifffahrt" * 15
-TALL = 5000  # pixels, in which a whole page is seen at once
+TALL = 5000  # pixels: a window in which a whole page is visible at once
 
 
 def make_full_survey(*, tail: str = "", **settings: Any) -> Wave:
-    """All types of questions in English and Arabic, two coins for one; `tail` ends every text."""
+    """Make all types of questions in English and Arabic, one with coins; `tail` ends every text."""
     title, introduction, closing, *_ = (text + tail for text in WORDS)
     settings = {"introduction": introduction, "closing_message": closing, **settings}
     survey = make_survey(title=title[:200], questions=(), quick_exit=True, coins=True, **settings)
@@ -174,7 +174,7 @@ def make_full_survey(*, tail: str = "", **settings: Any) -> Wave:
 
 
 def walk(page: Page, look: Look) -> None:
-    """Answer every page with its first row; look at each empty, refused and filled in."""
+    """Answer every page with its first row; show each page empty, refused and filled in."""
     expect(page.locator("#start")).to_be_visible()
     look("start")
     page.locator("#demo button").first.click()
@@ -198,7 +198,7 @@ def walk(page: Page, look: Look) -> None:
 
 
 def tour(page: Page, live: LiveApplication, wave: Wave, *, language: str, look: Look) -> None:
-    """All other pages that a respondent can meet."""
+    """Show all other pages that a respondent can see."""
     slug, query = wave.survey.slug, f"?lang={language}"
 
     def go(path: str) -> None:
@@ -206,7 +206,7 @@ def tour(page: Page, live: LiveApplication, wave: Wave, *, language: str, look: 
         look(path)
 
     go(f"{slug}/check{query}")
-    # With one way to scramble, the test takes a moment.
+    # With only one way to scramble, the self-test takes a moment.
     short = make_launched_survey(language=language, questions=("Driven?",))
     page.goto(f"{live.url}/s/{short.survey.slug}/check")
     page.locator("#self-test button").click()
@@ -233,7 +233,7 @@ def tour(page: Page, live: LiveApplication, wave: Wave, *, language: str, look: 
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])
-def test_axe_finds_nothing_on_any_page(
+def test_axe_finds_no_violation_on_any_page(
     chromium: Browser, live: LiveApplication, language: str
 ) -> None:
     wave = make_full_survey()
@@ -245,7 +245,7 @@ def test_axe_finds_nothing_on_any_page(
             if not page.evaluate("'axe' in window"):
                 page.evaluate(AXE)
             faults[step] = page.evaluate(RUN_AXE, [])
-            # In the dark nothing but colours is different, and those are the same in all languages.
+            # In dark mode only the colours differ, and they are the same in all languages.
             if language != "en" and len(faults) > 3:
                 return
             page.emulate_media(color_scheme="dark")
@@ -259,7 +259,7 @@ def test_axe_finds_nothing_on_any_page(
 
 
 def focus(page: Page) -> str:
-    """The name of what has the focus, which must be seen."""
+    """Return the name of the element with the focus, which must be visible."""
     found = page.evaluate(LOOK_AT_FOCUS)
     assert found["outline"] >= 2, found
     assert found["isOnScreen"], found
@@ -279,7 +279,7 @@ def type_keys(page: Page, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-def test_a_whole_visit_by_keyboard_with_the_focus_always_visible(visitor: Visitor) -> None:
+def test_a_whole_visit_by_keyboard_keeps_the_focus_visible(visitor: Visitor) -> None:
     page = visitor.open(make_full_survey())
     title = page.get_by_role("heading", level=1)
     expect(page.get_by_role("button", name="Start")).to_be_visible()
@@ -338,7 +338,7 @@ def test_a_whole_visit_by_keyboard_with_the_focus_always_visible(visitor: Visito
     expect(page.locator("details code").first).to_be_visible()
 
 
-def test_two_coins_with_the_keyboard(visitor: Visitor) -> None:
+def test_two_coins_can_be_answered_by_keyboard(visitor: Visitor) -> None:
     wave = make_full_survey()
     page = visitor.context.new_page()
     page.goto(f"{visitor.url}/s/{wave.survey.slug}/coins")
@@ -358,7 +358,7 @@ def test_two_coins_with_the_keyboard(visitor: Visitor) -> None:
 
 
 def assert_rows_are_well_made(page: Page, *, from_right: bool) -> None:
-    """Each as high as a thumb, one below the other, its mark before its words."""
+    """Check that rows are as tall as a thumb, stacked, and have the mark before the words."""
     bottom = 0.0
     for row in page.evaluate(MEASURE_ROWS):
         assert row["height"] >= 44
@@ -405,7 +405,7 @@ def test_every_step_has_the_same_structure(
             for step, text in titles.items()
             if step not in ("demo", "receipt") and not step.endswith("filled in")
         }
-        # Start, check and end; nine pages, of which all but the text to read can be refused.
+        # Start, check and end; nine pages, all of which can be refused except the text to read.
         assert len(set(steps.values())) == len(steps) == 3 + 9 + 8
         tour(page, live, wave, language=language, look=look)
 
@@ -429,10 +429,10 @@ def test_a_survey_of_100_questions_shows_progress(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("language", ["ar"])
-def test_nothing_is_cut_off_or_sticks_out_at_400_percent(
+def test_nothing_is_cut_off_or_overflows_at_400_percent(
     chromium: Browser, live: LiveApplication, language: str
 ) -> None:
-    """A window of 1280 × 1024 pixels, of which 320 × 256 are left."""
+    """Of a window of 1280 × 1024 pixels, 320 × 256 are left."""
     wave = make_full_survey(tail=LONG_WORD)
     misfits: dict[str, list[str]] = {}
     size = {"width": 320, "height": 256}
@@ -515,6 +515,6 @@ def test_everything_can_be_read_before_any_script_and_nothing_moves_afterwards(
 
 
 def answer_late(route: Route) -> None:
-    """So late that the browser does not take what moves then for the work of the last click."""
+    """Answer so late that the browser does not attribute what moves then to the last click."""
     time.sleep(0.7)
     route.continue_()

@@ -25,7 +25,7 @@ MEND_RANDOMNESS = "() => { delete crypto.getRandomValues; }"
 
 
 def expect_outcome(page: Page, *, title: str, words: str) -> None:
-    """By the names of the sentences, which are the same in all languages."""
+    """Expect sentences by their names, which are the same in all languages."""
     expect(page.locator("h1")).to_have_text(page.evaluate(FIND_WORDS, title))
     expect(status(page)).to_contain_text(page.evaluate(FIND_WORDS, words))
 
@@ -63,7 +63,7 @@ def fail(page: Page) -> None:
     page.evaluate(BREAK_RANDOMNESS)
     page.locator(PROCEED).click()
     expect_outcome(page, title="failed-title", words="failed")
-    page.evaluate(MEND_RANDOMNESS)  # axe draws numbers, too
+    page.evaluate(MEND_RANDOMNESS)  # axe also draws random numbers
 
 
 def find_refused(code: int, title: str, words: str) -> Callable[[Page], None]:
@@ -141,7 +141,7 @@ def begin(visitor: Visitor, language: str) -> tuple[Wave, Page]:
 
 
 @pytest.mark.parametrize("language", ["ar"])
-def test_axe_finds_nothing_however_a_visit_ends(
+def test_axe_finds_no_violation_however_a_visit_ends(
     chromium: Browser, live: LiveApplication, language: str
 ) -> None:
     inspection = Inspection()
@@ -157,7 +157,7 @@ def test_axe_finds_nothing_however_a_visit_ends(
 
 
 @pytest.mark.parametrize("language", ["ar"])
-def test_axe_finds_nothing_in_the_page_as_one_file(
+def test_axe_finds_no_violation_in_the_single_file_page(
     chromium: Browser, live: LiveApplication, tmp_path: Path, language: str
 ) -> None:
     inspection = Inspection()

@@ -81,7 +81,7 @@ def test_a_whole_visit_by_keyboard(visitor: Visitor) -> None:
     assert focused(page) == "Children?"
     tab_to(page, "Yes")
     page.keyboard.press("Space")
-    page.keyboard.press("Enter")  # in the group, as in a form
+    page.keyboard.press("Enter")  # in the group, as it would in a form
     assert focused(page) == "Check your answers"
     tab_to(page, "Change")
     page.keyboard.press("Enter")
@@ -146,7 +146,7 @@ def test_every_step_has_its_own_title_and_one_heading_that_takes_the_focus(
     ]
 
 
-def test_the_way_back_by_link_and_by_browser_keeps_what_was_chosen(visitor: Visitor) -> None:
+def test_going_back_by_link_or_by_browser_keeps_the_answers(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey(questions=("Driven?", "Children?")))
     answer(page, ("Yes", "No"))
     page.go_back()
@@ -161,7 +161,7 @@ def test_the_way_back_by_link_and_by_browser_keeps_what_was_chosen(visitor: Visi
     expect(heading(page)).to_have_text("Driven?")
 
 
-def test_changing_one_answer_leads_back_to_the_check(visitor: Visitor) -> None:
+def test_changing_one_answer_returns_to_the_check(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey(questions=("Driven?", "Children?", "Car?")))
     answer(page, ("Yes", "Yes", "Yes"))
     page.get_by_role("link", name="Change the answer to: Children?").click()
@@ -171,7 +171,7 @@ def test_changing_one_answer_leads_back_to_the_check(visitor: Visitor) -> None:
     assert page.locator("dl.checks dd:nth-of-type(1)").all_inner_texts() == ["Yes", "No", "Yes"]
 
 
-def test_after_submit_going_back_shows_no_answers(visitor: Visitor) -> None:
+def test_going_back_after_submit_shows_no_answers(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey(questions=("Driven?", "Children?")))
     answer(page, ("Yes", "No"))
     press(page, "Submit")
@@ -184,7 +184,7 @@ def test_after_submit_going_back_shows_no_answers(visitor: Visitor) -> None:
     assert page.url == "about:blank"
 
 
-def test_the_whole_row_can_be_touched_and_is_high_enough(visitor: Visitor) -> None:
+def test_the_whole_row_can_be_tapped_and_is_tall_enough(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey())
     press(page, "Start")
     row = page.locator(".choice").last
@@ -240,7 +240,7 @@ def test_a_text_of_5000_characters_does_not_break_the_layout(
         assert_it_fits()
 
 
-def test_text_of_another_direction_keeps_its_direction(visitor: Visitor) -> None:
+def test_text_in_another_direction_keeps_its_direction(visitor: Visitor) -> None:
     wave = launch_unusual(
         question={
             "text": "هل لديك أطفال؟",
@@ -263,7 +263,7 @@ def test_text_of_another_direction_keeps_its_direction(visitor: Visitor) -> None
     assert radio["x"] > row["x"] + row["width"] / 2, "the radio stands before the word"
 
 
-def test_radios_are_built_from_any_number_of_options(visitor: Visitor) -> None:
+def test_radio_buttons_are_built_from_any_number_of_options(visitor: Visitor) -> None:
     options = tuple(Option(code=code, text=f"Row {code}") for code in (3, 0, 4, 1, 2))
     wave = launch_unusual(question={"options": options, "threshold": 2**31})
     page = visitor.open(wave)
@@ -355,7 +355,7 @@ def test_questions_that_cannot_be_loaded_are_explained(visitor: Visitor) -> None
     )
 
 
-def test_the_protection_can_be_read_again_at_every_question(visitor: Visitor) -> None:
+def test_the_explanation_of_the_protection_is_available_at_every_question(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey())
     press(page, "Start")
     sentence = page.get_by_text("25 send the same code as a Yes")

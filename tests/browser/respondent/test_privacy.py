@@ -34,7 +34,7 @@ THREE = ("Have you ever driven after drinking?", "Do you have children?", "Do yo
 
 @dataclass
 class Trace:
-    """Everything that an onlooker or a thief could have seen of one visit."""
+    """Everything that an observer or a thief could have seen of one visit."""
 
     sent_before: list[str]
     sent: list[dict[str, Any]]
@@ -43,7 +43,7 @@ class Trace:
 
 
 def without_favicon(requests: list[Request]) -> list[Request]:
-    """Leave out the browser's own look at the icon, which comes when it likes, from its cache."""
+    """Leave out the browser's own request for the icon, which comes at any time, from its cache."""
     return [
         request
         for request in requests
@@ -98,7 +98,7 @@ def test_visits_with_different_answers_differ_only_in_the_symbols(
         with visiting(chromium, live) as visitor:
             visitor.context.add_init_script(FIXED_RANDOMNESS % 7)
             traces.append(trace_visit(visitor, wave, choices))
-        # With randomness fixed all visits have one id, which only the first could use.
+        # With fixed randomness all visits have the same id, which only the first could use.
         RawReport.objects.all().delete()
         SpentId.objects.all().delete()
     first = traces[0]
@@ -116,7 +116,7 @@ def test_visits_with_different_answers_differ_only_in_the_symbols(
         assert after["databases"] == {"murmur/envelopes": [{"over": "sent"}]}
 
 
-def test_storage_history_and_address_hold_nothing_but_the_step(visitor: Visitor) -> None:
+def test_storage_history_and_address_contain_only_the_step(visitor: Visitor) -> None:
     wave = make_launched_survey(questions=THREE)
     page = visitor.open(wave)
     address = page.url
@@ -128,8 +128,8 @@ def test_storage_history_and_address_hold_nothing_but_the_step(visitor: Visitor)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_sent_code_is_what_the_shared_randomizer_draws(visitor: Visitor, seed: int) -> None:
-    """The page hands its answers and nothing else to the module under vector test."""
+def test_the_code_sent_is_what_the_shared_randomizer_draws(visitor: Visitor, seed: int) -> None:
+    """The page passes only its answers to the module that the vectors test."""
     wave = make_launched_survey(questions=THREE)
     visitor.context.add_init_script(FIXED_RANDOMNESS % seed)
     page = visitor.open(wave)

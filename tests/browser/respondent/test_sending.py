@@ -1,4 +1,4 @@
-"""One envelope, identical bytes at every try, one report: whatever happens to the line."""
+"""One envelope, identical bytes at every attempt, one report, whatever the network does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.browser.sending import REPORTS, TWO, kept, lose_acknowledgeme
 from tests.support.browser.visit import SENT, Visitor, answer, press, status
 from tests.support.factories import make_launched_survey
 
-# As every release has kept it: under the hash of the manifest.
+# Every release has kept it like this: under the hash of the manifest.
 KEEP = """(envelope) => new Promise((resolve, reject) => {
     const opening = indexedDB.open("murmur", 1);
     opening.onsuccess = () => {
@@ -28,7 +28,7 @@ KEEP = """(envelope) => new Promise((resolve, reject) => {
 NOT_SENT = "Not sent yet. Your code stays the same."
 
 
-def test_a_lost_acknowledgement_is_repeated_with_the_same_bytes(visitor: Visitor) -> None:
+def test_after_a_lost_acknowledgement_the_same_bytes_are_sent_again(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey())
     visitor.context.route(REPORTS, lose_acknowledgement, times=2)
     submit(page)
@@ -55,7 +55,7 @@ def test_a_reload_after_a_lost_acknowledgement_sends_the_same_bytes(visitor: Vis
     assert RawReport.objects.count() == 1
 
 
-def test_a_report_that_an_earlier_release_kept_is_sent_as_it_is(visitor: Visitor) -> None:
+def test_a_report_kept_by_an_earlier_release_is_sent_unchanged(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey())
     manifest = page.locator("main").get_attribute("data-hash")
     expect(page.get_by_role("button", name="Start")).to_be_visible()
@@ -95,7 +95,7 @@ def test_eight_tabs_send_one_report(visitor: Visitor) -> None:
     assert kept(pages[0]) == [{"over": "sent"}]
 
 
-def test_a_later_visit_learns_that_a_code_was_sent(visitor: Visitor) -> None:
+def test_a_later_visit_is_told_that_a_code_was_sent(visitor: Visitor) -> None:
     wave = make_launched_survey()
     submit(page := visitor.open(wave))
     expect(status(page)).to_have_text(SENT)
@@ -104,7 +104,7 @@ def test_a_later_visit_learns_that_a_code_was_sent(visitor: Visitor) -> None:
         "A code was already sent from this browser"
     )
     assert len(visitor.bodies()) == 1
-    # This does not hold for another survey.
+    # This does not apply to another survey.
     other = visitor.open(make_launched_survey(title="Another one"))
     expect(other.get_by_role("button", name="Start")).to_be_visible()
 
@@ -212,7 +212,7 @@ def test_a_refusal_is_final_and_explained(
     page.wait_for_timeout(1800)
     assert len(visitor.bodies()) == 1
     assert page.get_by_role("button").count() == 0
-    # A code that was refused for its circumstances is kept: it is never drawn again.
+    # A code that was refused because of its circumstances is kept: it is never drawn again.
     envelope = kept(page)[0]
     assert envelope == {"over": left} if left else envelope["symbols"]
 
@@ -225,10 +225,10 @@ def test_a_refusal_is_final_and_explained(
         (410, '{"type": "about:blank"}'),
     ],
 )
-def test_a_reply_that_is_not_the_intakes_own_means_nothing(
+def test_a_reply_that_is_not_from_the_intake_is_ignored(
     visitor: Visitor, code: int, body: str
 ) -> None:
-    """The first try arrives, and something in between answers in the intake's place."""
+    """The first attempt arrives, but something in between answers instead of the intake."""
 
     def answer_instead(route: Route) -> None:
         assert route.fetch().status in (200, 201)
@@ -253,12 +253,12 @@ def test_a_redirect_is_not_followed(visitor: Visitor) -> None:
     assert RawReport.objects.count() == 1
 
 
-def test_a_request_to_a_hanging_server_is_given_up_and_repeated(visitor: Visitor) -> None:
+def test_a_request_to_a_hanging_server_is_abandoned_and_repeated(visitor: Visitor) -> None:
     page = visitor.context.new_page()
     page.clock.install()
     page.goto(f"{visitor.url}/s/{make_launched_survey().survey.slug}")
     visitor.context.route(REPORTS, lambda route: None, times=1)
-    with page.expect_request(REPORTS):  # from then on its time runs
+    with page.expect_request(REPORTS):  # its time starts here
         submit(page)
     page.clock.run_for(21_000)
     expect(status(page)).to_contain_text(NOT_SENT)
@@ -269,13 +269,13 @@ def test_a_request_to_a_hanging_server_is_given_up_and_repeated(visitor: Visitor
     assert RawReport.objects.count() == 1
 
 
-def test_questions_that_do_not_load_are_given_up(visitor: Visitor) -> None:
+def test_loading_questions_is_abandoned_after_a_time_limit(visitor: Visitor) -> None:
     page = visitor.context.new_page()
     page.clock.install()
     visitor.context.route("**/m/*.json", lambda route: None)
     page.goto(f"{visitor.url}/s/{make_launched_survey().survey.slug}")
     expect(page.locator("#status")).to_contain_text("The questions are being loaded.")
-    for _ in range(10):  # whenever the page began to wait
+    for _ in range(10):  # whenever the page started to wait
         page.clock.run_for(21_000)
     expect(page.locator("#status")).to_have_text(
         "The questions could not be loaded. Check your connection and load the page again."
@@ -294,7 +294,7 @@ def test_hanging_storage_is_replaced_by_memory(visitor: Visitor) -> None:
     assert RawReport.objects.count() == 1
 
 
-def test_too_early_keeps_the_code_and_offers_to_try_again(visitor: Visitor) -> None:
+def test_a_report_sent_too_early_keeps_its_code_and_can_be_retried(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey())
     visitor.context.route(
         REPORTS,
@@ -321,7 +321,7 @@ def test_a_survey_that_has_closed_says_so(visitor: Visitor) -> None:
 
 
 def test_a_closed_survey_still_acknowledges_a_report_it_has(visitor: Visitor) -> None:
-    """The report was committed, the acknowledgement got lost, the survey closed."""
+    """The report was committed, the acknowledgement was lost, and the survey closed."""
     wave = make_launched_survey()
     page = visitor.open(wave)
     visitor.context.route(REPORTS, lose_acknowledgement, times=1)

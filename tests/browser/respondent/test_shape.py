@@ -1,4 +1,4 @@
-"""Constant shape: whatever is answered, and whichever way rules lead, visits look the same."""
+"""Constant shape: visits look the same, whatever the answers and wherever the rules lead."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from tests.support.browser.visit import (
 from tests.support.factories import make_survey
 
 SYMBOLS = re.compile(r'"symbols": ?"[A-Za-z0-9_~-]+"')
-# Counts what is asked of the browser's generator, with the size of every request.
+# Counts the calls of the browser's generator, with the size of each.
 COUNT_DRAWS = """
     const original = Crypto.prototype.getRandomValues;
     globalThis.drawn = [];
@@ -80,14 +80,14 @@ WAYS: dict[str, list[list[str]]] = {
 
 @dataclass
 class Trace:
-    before: list[str]  # addresses asked for before Submit
+    before: list[str]  # addresses requested before Submit
     after: list[dict[str, Any]]  # requests after it
-    kept: Any  # what the browser holds at the end
+    kept: Any  # what the browser stores at the end
     drawn: list[int]
     symbols: str
 
 
-# A small survey of all scrambled types, with every answer to each page. Two hang on the first.
+# A small survey of all scrambled types, with every answer to each page. Two depend on the first.
 SMALL: dict[str, list[list[str]]] = {
     MOVED: [["Yes"], ["No"], [REFUSED]],
     PAID: [["I"], ["Somebody else"]],
@@ -97,7 +97,7 @@ SMALL: dict[str, list[list[str]]] = {
     LONELY: [["Yes"], ["No"]],
     LONELY_STILL: [["Yes"], ["No"]],
 }
-# Answers page after page as a person would, but without the time that it takes from outside.
+# Answers page after page as a person would, but inside the page, which is faster.
 WALK = """(answers) => {
     const press = (name) =>
       [...document.querySelectorAll("button")].find(({ innerText }) => innerText === name).click();
@@ -130,7 +130,7 @@ def make_small_survey() -> Wave:
 
 
 def choose_all_answers() -> Iterator[dict[str, list[str]]]:
-    """The full product; pages that are not asked on a path are left out."""
+    """Return all combinations; pages that are not asked on a path are left out."""
     paths = (
         [MOVED, *([PAID, THINGS] if moved == ["Yes"] else []), TIRED, HOURS, LONELY]
         for moved in SMALL[MOVED]
@@ -146,7 +146,7 @@ def choose_all_answers() -> Iterator[dict[str, list[str]]]:
 
 
 def choose_ways() -> Iterator[dict[str, list[str]]]:
-    """Every answer of every question, on every path that leads to it."""
+    """Return every answer to every question, on every path that leads to it."""
     for moved, visits in zip(WAYS[MOVED], (len(WAYS[THINGS]), 7, 7), strict=True):
         for number in range(visits):
             way = {text: ways[number % len(ways)] for text, ways in WAYS.items()}
@@ -158,7 +158,7 @@ def choose_ways() -> Iterator[dict[str, list[str]]]:
 
 
 def without_icon(requests: list[Request]) -> list[Request]:
-    """Leave out the browser's own look at the icon, which comes when it likes."""
+    """Leave out the browser's own request for the icon, which comes at any time."""
     return [
         request
         for request in requests
@@ -210,10 +210,10 @@ def test_all_visits_to_a_branching_survey_look_the_same(
 def test_all_answers_to_a_branching_survey_look_the_same(
     chromium: Browser, live: LiveApplication
 ) -> None:
-    """The full product of the answers to six questions of all scrambled types."""
+    """This tests all combinations of the answers to six questions of all scrambled types."""
     wave = make_small_survey()
     vectors = list(choose_all_answers())
-    # Moved: 2 × 4 answers to the two pages that hang on it; then 2 × 2 × 3 to the others.
+    # Moved: 2 × 4 answers to the two pages that depend on it; then 2 × 2 × 3 to the others.
     assert len(vectors) == (8 + 1 + 1) * 12
     walks = [lambda page, answers=answers: page.evaluate(WALK, answers) for answers in vectors]
     traces = trace_visits(chromium, live, wave, walks)
@@ -226,10 +226,10 @@ def test_all_answers_to_a_branching_survey_look_the_same(
 def trace_visits(
     chromium: Browser, live: LiveApplication, wave: Wave, walks: Sequence[Callable[[Page], object]]
 ) -> list[Trace]:
-    """One after the other in a profile that remembers nothing but the files it fetched."""
+    """Make visits one after another in a profile that keeps only the files it fetched."""
     traces = []
     with visiting(chromium, live) as visitor:
-        # The fixed generator gives one id to all visits, so only symbols can differ.
+        # The fixed generator gives all visits the same id, so only symbols can differ.
         visitor.context.add_init_script(FIXED_RANDOMNESS % 7)
         visitor.context.add_init_script(COUNT_DRAWS)
         visitor.open(wave).close()
@@ -255,7 +255,7 @@ def assert_alike(traces: Sequence[Trace]) -> None:
         assert len(trace.symbols) == len(first.symbols)
 
 
-def test_every_answer_is_given_on_every_path() -> None:
+def test_every_answer_to_every_question_is_given_on_every_path() -> None:
     ways = list(choose_ways())
     yes, no, refused = WAYS[MOVED]
     with_friends = (WAYS[THINGS][0], *WAYS[THINGS][5:7])
@@ -287,7 +287,7 @@ def make_subset_survey() -> Wave:
 
 
 def questions_of(page: Page) -> list[str]:
-    """The questions that are asked, found by answering all of them with the first row."""
+    """Find the questions that are asked by answering each with the first row."""
     texts = (*(f"Number {number}?" for number in range(1, 5)), GROUP)
     return walk_through(page, dict.fromkeys(texts, choose_first))
 
@@ -327,7 +327,7 @@ def test_the_drawn_blocks_stay_the_same_and_the_others_are_sent_as_not_drawn(
     assert [place for place in range(4) if report[place] != 255] == blocks
 
 
-def test_a_page_of_a_subset_shows_the_number_that_the_label_uses(visitor: Visitor) -> None:
+def test_a_page_in_a_subset_shows_the_number_that_the_label_uses(visitor: Visitor) -> None:
     page = visitor.open(make_subset_survey())
     press(page, "Start")
     number = page.get_by_role("heading", level=1).inner_text()[len("Number ")]
@@ -335,7 +335,7 @@ def test_a_page_of_a_subset_shows_the_number_that_the_label_uses(visitor: Visito
 
 
 def test_every_pair_of_blocks_occurs(chromium: Browser, live: LiveApplication) -> None:
-    """By the browser's own generator; that all are equally likely is counted on the module."""
+    """It uses the browser's own generator; test_randomize.py checks that all are equally likely."""
     wave = make_subset_survey()
     with visiting(chromium, live) as visitor:
         page = visitor.open(wave)

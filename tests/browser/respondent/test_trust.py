@@ -26,7 +26,7 @@ AGREE = "Send it when I am online again"
 
 @pytest.fixture
 def leaving(visitor: Visitor) -> Visitor:
-    """Answers requests for the neutral page, without the network."""
+    """Answer requests for the neutral page without the network."""
     visitor.context.route(NEUTRAL, lambda route: route.fulfill(body="<h1>Weather</h1>"))
     return visitor
 
@@ -61,9 +61,9 @@ def test_leaving_while_answering_keeps_nothing(leaving: Visitor, way: str) -> No
     assert kept(page) == []
 
 
-def test_the_page_is_hidden_in_the_moment_of_leaving(leaving: Visitor) -> None:
+def test_the_page_is_hidden_at_the_moment_of_leaving(leaving: Visitor) -> None:
     page = leaving.open(make_launched_survey())
-    leaving.context.route(NEUTRAL, lambda route: None, times=1)  # slow: this page stays until then
+    leaving.context.route(NEUTRAL, lambda route: None, times=1)  # slow, so this page stays
     answer(page, TWO)
     hidden = page.evaluate("""() => {
         document.getElementById("exit").click();
@@ -81,7 +81,7 @@ def test_the_history_does_not_show_how_far_a_person_got(leaving: Visitor, steps:
         press(page, "Continue")
     page.get_by_role("link", name="Exit this page").click()
     page.wait_for_url(NEUTRAL)
-    assert page.evaluate("history.length") == 3  # what was before, this page, and one more
+    assert page.evaluate("history.length") == 3  # the previous page, this page, and one more
     page.go_forward()
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     assert page.locator(":checked").count() == 0
@@ -99,7 +99,7 @@ def test_leaving_during_sending_erases_the_code_and_draws_no_second_one(leaving:
     wave = make_launched_survey()
     page = leaving.open(wave)
     leaving.context.route(REPORTS, lambda route: route.abort(), times=1)
-    # The neutral page is slow. Until it loads, nothing of this page may go on.
+    # The neutral page is slow. Until it loads, this page must not continue anything.
     leaving.context.route(NEUTRAL, lambda route: None, times=1)
     submit(page)
     expect(status(page)).to_contain_text("Not sent yet.")
@@ -144,7 +144,7 @@ def test_a_code_can_be_held_and_sent_on_another_day(visitor: Visitor) -> None:
     assert (len(visitor.bodies()), RawReport.objects.count()) == (1, 1)
 
 
-def test_a_tab_that_finds_a_held_code_of_another_tab_says_that_its_answers_are_dropped(
+def test_a_tab_that_finds_another_tabs_held_code_says_that_its_answers_are_dropped(
     visitor: Visitor,
 ) -> None:
     wave = make_launched_survey(closing_message="Help: 116 123")
@@ -171,7 +171,7 @@ def test_a_tab_that_finds_a_held_code_of_another_tab_says_that_its_answers_are_d
     expect(second.get_by_text("Help: 116 123")).to_be_visible()
 
 
-def test_a_held_code_can_be_sent_at_once_after_all(visitor: Visitor) -> None:
+def test_a_held_code_can_still_be_sent_at_once(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey(closing_message="Help: {line} 116 123"))
     answer(page, TWO)
     page.get_by_role("link", name=HOLD).click()
@@ -196,7 +196,7 @@ def test_offline_the_page_continues_and_sends_if_the_person_agrees(visitor: Visi
     assert RawReport.objects.count() == 1
 
 
-def test_storage_wiped_before_the_acknowledgement_loses_and_doubles_nothing(
+def test_storage_wiped_before_the_acknowledgement_neither_loses_nor_duplicates_a_report(
     visitor: Visitor,
 ) -> None:
     page = visitor.open(make_launched_survey())
@@ -212,7 +212,7 @@ def test_storage_wiped_before_the_acknowledgement_loses_and_doubles_nothing(
 
 
 @pytest.mark.parametrize("years", [-40, 40])
-def test_a_clock_wrong_by_years_changes_nothing(visitor: Visitor, years: int) -> None:
+def test_a_clock_that_is_wrong_by_years_changes_nothing(visitor: Visitor, years: int) -> None:
     visitor.context.add_init_script(
         f"const now = Date.now; Date.now = () => now() + {years} * 365.25 * 864e5;"
     )
@@ -222,7 +222,7 @@ def test_a_clock_wrong_by_years_changes_nothing(visitor: Visitor, years: int) ->
     assert RawReport.objects.count() == 1
 
 
-def test_an_old_browser_without_new_conveniences_sends_too(visitor: Visitor) -> None:
+def test_an_old_browser_without_newer_features_can_send(visitor: Visitor) -> None:
     visitor.context.add_init_script("delete AbortSignal.timeout")
     page = visitor.open(make_launched_survey())
     submit(page)
@@ -240,7 +240,7 @@ def test_without_locks_a_tab_continues_alone(visitor: Visitor, lock: str) -> Non
     assert RawReport.objects.count() == 1
 
 
-def test_if_nothing_can_be_drawn_the_page_says_so_and_forgets(visitor: Visitor) -> None:
+def test_if_nothing_can_be_drawn_the_page_says_so_and_drops_the_answers(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey())
     answer(page, TWO)
     page.evaluate("() => { Crypto.prototype.getRandomValues = null; }")
@@ -253,7 +253,7 @@ def test_if_nothing_can_be_drawn_the_page_says_so_and_forgets(visitor: Visitor) 
 # --- seeing and testing --------------------------------------------------------------------------
 
 
-def test_the_receipt_is_what_was_sent_and_goes_with_the_page(visitor: Visitor) -> None:
+def test_the_receipt_shows_what_was_sent_and_disappears_with_the_page(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey())
     submit(page)
     expect(status(page)).to_have_text(SENT)
@@ -293,7 +293,7 @@ BIASED = "Crypto.prototype.getRandomValues = (array) => array.fill(0);"
 
 
 @pytest.mark.parametrize(("script", "verdict"), [("", "as chance brings"), (BIASED, "not as")])
-def test_the_self_test_distinguishes_a_right_generator_from_a_wrong_one(
+def test_the_self_test_distinguishes_a_correct_generator_from_a_faulty_one(
     visitor: Visitor, script: str, verdict: str
 ) -> None:
     if script:
@@ -317,7 +317,7 @@ def test_the_self_test_distinguishes_a_right_generator_from_a_wrong_one(
 # --- the page as one file ------------------------------------------------------------------------
 
 
-def test_the_page_as_one_file_draws_without_a_network_and_is_handed_in(
+def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_in(
     chromium: Browser, visitor: Visitor, tmp_path: Path
 ) -> None:
     wave = make_launched_survey()
@@ -387,7 +387,7 @@ def make_translated_survey() -> Wave:
     return launch_survey(survey=survey)
 
 
-def test_a_translation_is_the_same_survey_from_right_to_left(visitor: Visitor) -> None:
+def test_a_translation_read_from_right_to_left_is_the_same_survey(visitor: Visitor) -> None:
     wave = make_translated_survey()
     page = visitor.open(wave)
     assert page.locator("html").get_attribute("dir") == "ltr"
@@ -446,7 +446,7 @@ def test_texts_that_were_not_frozen_are_refused(visitor: Visitor, words: str) ->
 
 
 @pytest.mark.parametrize(("locale", "language"), [("ar-EG", "ar"), ("de-DE", "en")])
-def test_the_browsers_language_is_taken_if_the_survey_has_it(
+def test_the_browsers_language_is_used_if_the_survey_has_it(
     chromium: Browser, live: LiveApplication, locale: str, language: str
 ) -> None:
     wave = make_translated_survey()

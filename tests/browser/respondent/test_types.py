@@ -1,4 +1,4 @@
-"""Every type of question on the respondent's page, and the way through rules."""
+"""Every type of question on the respondent's page, and the path that rules determine."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def heading(page: Page) -> str:
 
 
 def checked_rows(page: Page) -> dict[str, str]:
-    """Question and answer of every row of the check."""
+    """Return the question and answer in every row of the check."""
     rows = page.locator("dl.checks > div")
     texts = [row.locator("dt, dd:nth-of-type(1)").all_inner_texts() for row in rows.all()]
     return {question: " ".join(answer.split()) for question, answer in texts}
@@ -73,7 +73,7 @@ def complain(page: Page) -> str:
         pytest.param(1280, "dark", marks=pytest.mark.long),
     ],
 )
-def test_a_visit_through_every_type(
+def test_a_visit_can_answer_every_type(
     chromium: Browser, live: LiveApplication, width: int, scheme: str
 ) -> None:
     wave = make_branching_survey()
@@ -128,7 +128,7 @@ def test_a_question_that_no_rule_asks_is_neither_shown_nor_listed(visitor: Visit
     assert len(json.loads(visitor.bodies()[0])["symbols"]) == 10
 
 
-def test_no_number_of_pages_is_promised_where_answers_decide_it(visitor: Visitor) -> None:
+def test_the_number_of_pages_is_not_shown_if_it_depends_on_answers(visitor: Visitor) -> None:
     page = visitor.open(make_branching_survey())
     press(page, "Start")
     assert "Question" not in page.locator("main").inner_text().split("How your")[0]
@@ -178,7 +178,7 @@ def test_the_history_after_submit_does_not_show_the_path(visitor: Visitor) -> No
     assert len(lengths) == 1
 
 
-def test_none_of_these_and_a_refusal_stand_alone(visitor: Visitor) -> None:
+def test_none_of_these_and_a_refusal_exclude_other_answers(visitor: Visitor) -> None:
     page = visitor.open(make_branching_survey())
     press(page, "Start")
     choose("Yes")(page)
@@ -208,7 +208,7 @@ def test_none_of_these_and_a_refusal_stand_alone(visitor: Visitor) -> None:
     assert ticked() == [NONE]
 
 
-def test_a_number_must_be_whole_and_in_its_range(visitor: Visitor) -> None:
+def test_a_number_must_be_whole_and_in_range(visitor: Visitor) -> None:
     survey = make_survey(title="Sleep", questions=())
     ask(survey, HOURS, type="number", minimum=-3, maximum=24, unit="hours", refusal=True)
     page = visitor.open(launch_survey(survey=survey))
@@ -274,13 +274,13 @@ def test_unscrambled_answers_are_marked_when_asked_and_before_sending(
     expect(page.locator("#hint")).to_be_visible()
 
 
-def test_every_type_by_keyboard_alone(visitor: Visitor) -> None:
+def test_every_type_can_be_answered_by_keyboard_alone(visitor: Visitor) -> None:
     page = visitor.open(make_branching_survey())
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     page.get_by_role("button", name="Start").focus()
     page.keyboard.press("Enter")
     keys = {
-        MOVED: ("Space", "Enter"),  # Yes, and on
+        MOVED: ("Space", "Enter"),  # Yes, then continue
         "Please read": ("Enter",),
         THINGS: ("Space", "Tab", "Space", "Enter"),
         LONELY: ("Space", "Enter"),

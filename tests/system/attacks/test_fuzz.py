@@ -26,7 +26,7 @@ from scripts.attacks.fuzz.fuzz import MUTATIONS, fuzz
 from scripts.attacks.fuzz.target import QUESTIONS, Target, running_intake
 from scripts.stack.postgres import Postgres
 
-# How much a warm process may grow; it must keep nothing that arrived.
+# How much a warm process may grow; it must not keep anything that arrived.
 MAX_GROWTH_MEGABYTES = 30
 CHECKS: Any = [
     not_a_server_error,
@@ -43,19 +43,19 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 
 def at_length(few: int, many: int) -> pytest.MarkDecorator:
-    """The same test with few examples, and with many under --long."""
+    """Run the same test with few examples, and with many under --long."""
     return pytest.mark.parametrize("examples", [few, pytest.param(many, marks=pytest.mark.long)])
 
 
 @at_length(2_000, 20_000)
-def test_no_spoiled_request_is_accepted_or_does_harm(examples: int, tmp_path: Path) -> None:
+def test_no_spoiled_request_is_accepted_or_does_any_harm(examples: int, tmp_path: Path) -> None:
     with running_intake(var=tmp_path) as target:  # a new one, because every stored id is compared
         found = fuzz(target, requests=examples)
     print(found.requests, dict(found.statuses), f"{found.grown_megabytes:.1f} MB")
     assert found.wrong == []
     assert (found.requests, found.server_errors) == (examples, 0)
     assert found.grown_megabytes < MAX_GROWTH_MEGABYTES
-    # Every mutation came about, every kind of refusal, and enough of what is right.
+    # Every mutation and every kind of refusal occurred, and enough correct requests.
     assert found.mutations.keys() == {mutation.__name__ for mutation in MUTATIONS}
     assert {200, 201, 400, 403, 404, 405, 409, 413, 415, 422} <= found.statuses.keys()
     assert found.statuses[201] > 0.02 * examples
@@ -102,7 +102,7 @@ def run_cases(strategy: st.SearchStrategy[Any], call: Any, *, examples: int) -> 
 
 @at_length(100, 800)
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
-def test_no_generated_report_is_taken_unless_it_is_right(
+def test_no_generated_report_is_accepted_unless_it_is_correct(
     target: Target, schema: Any, signed_in: requests.Session, mode: GenerationMode, examples: int
 ) -> None:
     seen: Counter[int] = Counter()
@@ -122,7 +122,7 @@ def test_no_generated_report_is_taken_unless_it_is_right(
 
 
 @at_length(100, 500)
-def test_generated_values_in_the_one_spelling_are_taken_only_if_all_are_right(
+def test_generated_values_in_the_only_accepted_format_are_accepted_only_if_all_are_correct(
     target: Target, schema: Any, examples: int
 ) -> None:
     """The fuzzer writes JSON with spaces, which is refused before its values are read."""
@@ -168,7 +168,7 @@ def test_generated_values_in_the_one_spelling_are_taken_only_if_all_are_right(
         "/api/surveys/{slug}/estimates.csv",
     ],
 )
-def test_the_researchers_addresses_keep_to_their_description(
+def test_the_researchers_addresses_match_their_description(
     target: Target, schema: Any, signed_in: requests.Session, path: str, examples: int
 ) -> None:
     ((slug,),) = target.world.query("SELECT slug FROM surveys_survey ORDER BY id LIMIT 1")

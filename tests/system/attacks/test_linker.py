@@ -1,9 +1,9 @@
-"""A full dump after 10,000 submissions links no one; a leaky build is detected.
+"""A full dump after 10,000 submissions links no one, but a leaky build is detected.
 
-Twenty runs are twenty waves of one Murmur with 500 people each, who arrive in mixed order. A batch
+Twenty runs are twenty waves of one Murmur with 500 people each, who arrive in random order. A batch
 is sealed from one wave alone, so the waves are twenty experiments. They share one dump, as in a
 real installation. Each guess of the linker is scored batch by batch against the order of
-acknowledgements. By the choice of ACCEPT, a clean build fails here once in a million runs of this
+acknowledgements. ACCEPT is chosen so that a clean build fails here once in a million runs of this
 test; the stated aim, p > .01 over 20 runs, is printed too.
 """
 
@@ -56,7 +56,7 @@ class Site:
     server: Server | None
 
     def query(self, statement: str) -> list[Any]:
-        """As the role that Murmur uses."""
+        """Run a query in the role that Murmur uses."""
         if self.server is not None:
             with psycopg.connect(self.server.application_url) as connection:
                 cursor = connection.execute(statement.encode())
@@ -65,7 +65,7 @@ class Site:
             return file.execute(statement).fetchall()
 
     def field(self, *, runs: int, each: int, per_second: int = PER_SECOND) -> Crowd:
-        """Open that many surveys and let the crowd send to all of them, mixed."""
+        """Open that many surveys and let the crowd send to all of them in random order."""
         surveys = [{"title": f"Run {run}", "cap": each} for run in range(runs)]
         waves = open_surveys(self.stack, surveys, questions=QUESTIONS, flips=FLIPS)
         manifests = [wave.manifest_hash for wave in waves]
@@ -89,7 +89,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def assets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Static files, the same for all sites."""
+    """Collect static files once for all sites."""
     var = tmp_path_factory.mktemp("assets")
     copy_static_files(var)
     return var
@@ -124,13 +124,13 @@ def running_site(vendor: str, var: Path, assets: Path, **settings: str) -> Itera
 
 
 def find_truths(batches: Sequence[SealedBatch], crowd: Crowd) -> list[Guess]:
-    """When each report of each batch was acknowledged."""
+    """Find when each report of each batch was acknowledged."""
     moments = {person.codes: moment for moment, person in enumerate(crowd.acknowledged)}
     return [np.array([float(moments[row]) for row in batch.rows]) for batch in batches]
 
 
 def judge(dump: Dump, findings: Findings, crowd: Crowd) -> dict[str, float]:
-    """Print how each strategy did and return its p."""
+    """Print how well each strategy did and return its p."""
     truths = find_truths(dump.batches, crowd)
     waves = [batch.wave for batch in dump.batches]
     print(f"{findings.files} files, {findings.size:,} bytes, {len(waves)} batches")
@@ -162,7 +162,7 @@ def _of(wave: int, values: Sequence[Guess], waves: Sequence[int]) -> list[Guess]
         pytest.param("postgresql", RUNS, EACH, PER_SECOND, marks=pytest.mark.long),
     ],
 )
-def test_a_full_dump_links_no_one_and_holds_no_canary(
+def test_a_full_dump_links_no_one_and_contains_no_canary(
     vendor: str, runs: int, each: int, per_second: int, tmp_path: Path, assets: Path
 ) -> None:
     running, stopped = tmp_path / "running", tmp_path / "stopped"
@@ -184,7 +184,7 @@ def test_a_full_dump_links_no_one_and_holds_no_canary(
         chances = judge(dump, findings, crowd)
         assert findings.hits == []
         assert [strategy for strategy in chances if not strategy.startswith("rows")] == []
-        # The search works: the ids, which stay, are found in the database's files.
+        # The search works: it finds the ids, which stay in the database's files.
         assert any("place in files/" in strategy for strategy in chances)
         assert len(dump.batches) > runs, "nothing was sealed before the waves closed"
         assert min(chances.values()) > ACCEPT / (2 * len(chances))

@@ -1,6 +1,6 @@
-"""kill -9 of anything, a hundred times under load: every acknowledged report is counted once.
+"""A hundred times kill -9 of any process under load: each acknowledged report counts once.
 
-The seed decides which process is killed; what is in flight decides when. test_storm_controls.py
+The seed decides which process is killed; the work in progress decides when. test_storm_controls.py
 shows that the same checker catches three builds that are broken on purpose.
 """
 
@@ -25,13 +25,13 @@ def assert_weathered(outcome: Outcome) -> None:
     # Only processes with work are killed; a storm that rarely finds any would be harmless.
     assert outcome.nemesis.missed.total() <= MISSED_SHARE * len(outcome.kills)
     assert not outcome.recovers_slowly
-    # The network really did everything that it can do to requests.
+    # The network really did everything to requests that it can do.
     assert min(outcome.crowd.fates.values()) > 0
     assert outcome.crowd.replays > 0
 
 
 @pytest.mark.long
-def test_a_hundred_kills_on_postgresql(own_postgres: Postgres, tmp_path: Path) -> None:
+def test_a_hundred_kills_on_postgresql_lose_nothing(own_postgres: Postgres, tmp_path: Path) -> None:
     world = make_storm_world(var=tmp_path, database_url=own_postgres.create_database(), copies=2)
     plan = Plan(kills=KILLS, seed=1, caps=[1000], dates=[60])
     try:
@@ -48,7 +48,7 @@ def test_a_hundred_kills_on_postgresql(own_postgres: Postgres, tmp_path: Path) -
     assert outcome.rate >= REPORTS_PER_SECOND
 
 
-def test_ten_kills_on_sqlite(tmp_path: Path) -> None:
+def test_ten_kills_on_sqlite_lose_nothing(tmp_path: Path) -> None:
     world = make_storm_world(var=tmp_path, database_url="")
     try:
         outcome = run_storm(world, Plan(kills=10, seed=2, rate=300, caps=[1000], owned=1))

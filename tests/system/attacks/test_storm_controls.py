@@ -1,4 +1,4 @@
-"""The checker of the kill storm catches builds that lose or double reports on purpose."""
+"""The kill storm's checker catches builds that lose or duplicate reports on purpose."""
 
 from __future__ import annotations
 
