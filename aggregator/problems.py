@@ -61,7 +61,7 @@ WAVE_CLOSED = Problem(
     "wave-closed", 410, "The survey is closed", "It accepts no more reports. Nothing was recorded."
 )
 TOO_LARGE = Problem(
-    "too-large", 413, "The request is too large", "A report has a few hundred bytes."
+    "too-large", 413, "The request is too large", "A report is only a few hundred bytes long."
 )
 WRONG_CONTENT_TYPE = Problem(
     "wrong-content-type", 415, "Only application/json is accepted", "Set the Content-Type header."

@@ -45,15 +45,15 @@ _PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
 )
 _DETAILS: dict[Problem, str] = {
     problems.NOT_SIGNED_IN: "Sign in, then send the session's cookie.",
-    problems.NOT_FOUND: "There is nothing at this address that you may see.",
+    problems.NOT_FOUND: "Nothing was found at this address, or you do not have access to it.",
     problems.TOO_FEW_RESPONSES: "Too few responses to show.",
     problems.UNAVAILABLE: "Try again in a few seconds.",
-    problems.SERVER_ERROR: "The failure was noted. Try again later.",
+    problems.SERVER_ERROR: "The error was logged. Try again later.",
 }
 
 
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse:
-    """Answer for an exception in an API view; free text of exceptions is never sent."""
+    """Turn an exception in an API view into a response, without the text of the exception."""
     problem = next((p for kind, p in _PROBLEMS if isinstance(exc, kind)), problems.SERVER_ERROR)
     if problem is problems.SERVER_ERROR:
         logger.error("an API view failed", exc_info=exc)

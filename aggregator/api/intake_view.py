@@ -1,6 +1,6 @@
 """POST /api/reports for everything that asks Django: schema, permission matrix, test client.
 
-In service the ASGI entry answers this address before Django sees it; both call the same core.
+In production the ASGI entry answers this address before Django sees it; both call the same core.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Intake(APIView):
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
-    http_method_names = ("post",)  # whatever else arrives, the core refuses
+    http_method_names = ("post",)  # the core refuses every other method
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check nothing here: the core decides everything, as it does behind the ASGI entry."""

@@ -1,4 +1,4 @@
-"""The shapes of the API's answers; the published schema is made from these."""
+"""The format of the API's responses; the published schema is generated from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aggregator.results.estimate import Estimate, Interval, QuestionResult, Stat
 from aggregator.results.sentences import INTERVALS, describe_estimate
 
 METHODS = tuple(INTERVALS)
-# The same words as the marks on the pages.
+# The same words as the tags on the pages.
 STATES = ("draft", "scheduled", "open", "closed")
 
 
@@ -75,8 +75,8 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
         source="method",
         choices=METHODS,
         help_text=(
-            "confidence_sequence and dirichlet_sequence hold at every look; the others because "
-            "the end was fixed in advance"
+            "confidence_sequence and dirichlet_sequence hold at every look; the others only "
+            "because the end was fixed in advance"
         ),
     )
     interval_low = serializers.FloatField(source="low")
@@ -131,7 +131,7 @@ class QuestionSerializer(serializers.Serializer[QuestionResult]):
         help_text="the design could not plausibly have produced these codes, at any look"
     )
     estimates = EstimateSerializer(
-        many=True, help_text="none while fewer were asked than the display minimum"
+        many=True, help_text="empty while fewer people were asked than the display minimum"
     )
 
     def get_statement_epsilon(self, result: QuestionResult) -> float:
@@ -163,7 +163,8 @@ class ResultsSerializer(serializers.Serializer[Results]):
     ending = serializers.CharField(source="wave.ending")
     manifest_sha256 = serializers.CharField(source="wave.manifest_hash_hex")
     epsilon = serializers.FloatField(
-        source="manifest.epsilon", help_text="largest sum that one person can be asked"
+        source="manifest.epsilon",
+        help_text="largest total of the questions that one person can be asked",
     )
     minimum_batch = serializers.IntegerField(source="wave.minimum_batch")
     display_minimum = serializers.IntegerField(source="wave.display_minimum")

@@ -1,4 +1,4 @@
-"""The API: a researcher's own surveys, their results and exports. It only reads."""
+"""The API: a researcher's own surveys, their results and exports. Read-only."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _problem(description: str) -> OpenApiResponse:
 
 
 NOT_SIGNED_IN = {(403, PROBLEM_TYPE): _problem("not signed in")}
-NOT_FOUND = {(404, PROBLEM_TYPE): _problem("no such survey of yours")}
+NOT_FOUND = {(404, PROBLEM_TYPE): _problem("you have no such survey")}
 TOO_FEW = {(409, PROBLEM_TYPE): _problem("below the display minimum: nothing is shown")}
 CSV = {(200, "text/csv"): OpenApiTypes.BINARY}
 

@@ -116,7 +116,7 @@ def analyse_pairs(
 ) -> PairsResult:
     """Test every pair of plain indicators, with p-values adjusted for the number of pairs.
 
-    A pair that fewer than `minimum` people were asked together is named, but not tested.
+    If fewer than `minimum` people were asked both questions, the pair is named but not tested.
     """
     tables = [
         ((first.name, second.name), (first, second), count_pair(counts, columns, first, second))

@@ -2,7 +2,7 @@
 
 A yes/no question is one indicator. Every option, every point of a scale and every item of a
 "select several" question is one too: Yes means that the person chose it. A gate records whether
-somebody answered "select several" at all; it is counted with the question's first indicator. Codes
+a person answered "select several" at all; it is counted with the question's first indicator. Codes
 are grouped into No, Yes and no answer. A number rounded to one bit can only be an outcome, because
 its bit says nothing about one person. A declared group is known: Yes means being in it.
 """
@@ -116,10 +116,10 @@ class Indicator:
 
 
 def _as_it_is(k: int) -> RandomizedResponse:
-    """The channel of an unscrambled answer, taken to be wrong once in four thousand million times.
+    """The channel of an unscrambled answer, treated as wrong one time in four billion.
 
-    The likelihoods then need no special case at zero, and no result changes in its first eight
-    digits.
+    The likelihoods then need no special case at zero, and the first eight digits of every result
+    stay the same.
     """
     return RandomizedResponse(symbols=k, threshold=2**32 - 1)
 

@@ -59,8 +59,8 @@ OLDER_METHOD = (
     "the current result."
 )
 HIDDEN_GROUP = (
-    "{label} is a group of too few people to show, or showing it would reveal the size of such a "
-    "group. Choose another group, or wait for more reports."
+    "The group {label} is too small to show, or showing it would reveal the size of a group that "
+    "is. Choose another group, or wait for more reports."
 )
 
 
@@ -91,7 +91,7 @@ def request_comparison(
 
 
 def _was_given_up(comparison: Comparison) -> bool:
-    """Whether it failed by our fault; a failure that the data explain is final."""
+    """Whether the failure was Murmur's; a failure that the data explain is final."""
     return comparison.state == Comparison.State.FAILED and comparison.attempts > MAX_ATTEMPTS
 
 
@@ -131,8 +131,8 @@ def describe_divergence(names: Sequence[str]) -> str:
     which = f" of {', '.join(numbers)}" if numbers else ""
     return (
         f"The reports do not determine the effect{which}: for some combination of answers, it is "
-        "possible that nobody, or everybody, has the outcome. Remove such a predictor, or wait for "
-        "more reports."
+        "possible that nobody, or everybody, has the outcome. Remove one of these "
+        "predictors, or wait for more reports."
     )
 
 

@@ -48,7 +48,7 @@ def is_of_survey(comparison: Comparison, manifest: Manifest) -> bool:
 
 
 def find_standing(comparison: Comparison) -> ComparisonStanding:
-    """Read the result, and the wave as it is now: an exploratory result may stand once it ends.
+    """Read the result, and the wave as it is now: once it ends, an exploratory result may be valid.
 
     A stored result that this version cannot read goes back to waiting, so that the sweep finds it.
     """

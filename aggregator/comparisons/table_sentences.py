@@ -36,7 +36,7 @@ ROWS = (YES, NO, NO_ANSWER)
 
 
 def describe_difference(result: TwoQuestionsResult, outcome: Indicator, group: Indicator) -> str:
-    """The main finding in one sentence or two."""
+    """The main finding in one or two sentences."""
     if result.share_first.estimate is None or result.share_second.estimate is None:
         return (
             f"There is not enough data yet to compare these groups: it is possible that nobody "
@@ -82,7 +82,7 @@ def _list_groups(
 
 
 def _defined(figure: AssociationEstimate) -> float:
-    assert figure.estimate is not None  # both groups have somebody in them
+    assert figure.estimate is not None  # neither group is empty
     return figure.estimate
 
 

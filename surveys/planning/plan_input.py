@@ -23,8 +23,8 @@ class PlanInput:
     refusing: float = REFUSING  # of those who are asked
     rule: bool = False
     asked: float = ASKED  # of all, where there is a rule
-    part: float = 1.0  # of the people who draw the question, where each gets a random part
-    mean: bool = False  # of a number, which is told as a share of its range
+    part: float = 1.0  # of the people who get the question, if each gets a random subset
+    mean: bool = False  # of a number, as a share of its range
     difference: float = DIFFERENCE
     watched: bool = False
 

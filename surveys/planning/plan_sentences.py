@@ -1,4 +1,4 @@
-"""A plan in words: what the survey could say, and what stands in its way."""
+"""A plan in words: what the survey could find out, and what could prevent it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HALF = 0.5  # an interval of ± 50 points says nothing
 
 
 def describe_assumption(plan: Plan) -> str:
-    """Which interval and closing rule the verdict means."""
+    """Say which interval and which way of ending the verdict assumes."""
     if plan.given.watched:
         return (
             "Assumes a 95 % interval that stays valid while you watch. You may look at any time "
@@ -78,10 +78,10 @@ def _remedy(plan: Plan) -> str:
             "(medium protection)"
         )
         if given.questions > 1:
-            text += ", or ask fewer questions per person, each with less protection"
+            text += ". Or ask fewer questions per person, each with less protection"
         if lighter > given.people:
             text += (
-                f". With {whole(given.people)} people, {MEDIUM_FROM} flips of 100 reach "
+                f". With {whole(given.people)} people, {MEDIUM_FROM} flips of 100 give "
                 f"±{points(plan.margin_at_medium, 1)} points"
             )
     return f"{text}."
@@ -133,7 +133,7 @@ def _warn_about_people(plan: Plan) -> Iterator[str]:
 
 
 def _about(people: int) -> str:
-    """1,399 as 1,400: two figures are as many as an expectation deserves."""
+    """Write 1,399 as 1,400: an expectation justifies no more than two significant digits."""
     if people < 100:
         return whole(people)
     step = 10 ** (len(str(people)) - 2)

@@ -50,14 +50,14 @@ SHOWN_FROM = 100  # the usual display minimum
 
 @dataclass(frozen=True, kw_only=True)
 class StrengthLine:
-    """One strength in the table of all: what it costs in people and what it leaves open."""
+    """One strength in the table: how many people it takes, and what an attacker can infer."""
 
     flips: int
     epsilon: float
     chosen: bool
     people: tuple[int, ...]  # for the margin at each of SHARES
     people_wanted: int  # for the margin at the expected share
-    margin: float  # at the expected share, with the people there are
+    margin: float  # at the expected share, with the expected number of people
     people_fine: int  # for FINE_MARGIN at the expected share
     design_effect: float
     posteriors: tuple[float, ...]  # at each of BASES
@@ -164,7 +164,7 @@ class Plan:
 
     @property
     def margin(self) -> float:
-        """For the way of closing that was chosen."""
+        """The margin for the chosen way of ending."""
         return self.margin_watched if self.given.watched else self.margin_at_end
 
     @property
@@ -222,7 +222,7 @@ class Plan:
 
     @cached_property
     def posteriors(self) -> list[tuple[str, float]]:
-        """By how common the answer is: the chance that a code for it is a true one."""
+        """How common the answer is, and the chance that a code for it is true."""
         return [
             (write_share(base), posterior(share=base, mechanism=self.mechanism))
             for base in sorted({*BASES, self.given.share})
@@ -230,7 +230,7 @@ class Plan:
 
     @property
     def attacker_success(self) -> float:
-        """Chance of guessing a person's answer from the code if all answers are as likely."""
+        """Chance of guessing a person's answer from the code if all answers are equally likely."""
         k = self.given.symbols
         return attacker_success(shares=[1 / k] * k, mechanism=self.mechanism)
 
@@ -267,7 +267,7 @@ class Plan:
     def budgets(self) -> list[BudgetLine]:
         """How several questions can share what one question costs."""
         if self.given.questions < 2 or self.given.outside or self.given.part < 1:
-            return []  # for conditional shares, and with a part drawn already, not worked out
+            return []  # not worked out for conditional shares and random subsets
         share, people, questions = self.given.share, self.given.people, self.given.questions
         mechanism = self.mechanism
         return [
@@ -275,7 +275,7 @@ class Plan:
                 name="Every question at this strength",
                 total_epsilon=self.total_epsilon,
                 margin=Z_95 * full_standard_error(share=share, people=people, mechanism=mechanism),
-                note="unless each person is asked only a part",
+                note="if each person is asked every question",
             ),
             BudgetLine(
                 name="The budget of one question, split over all questions",

@@ -1,7 +1,7 @@
 """What a question costs, in ε and in people, and what each of its switches adds.
 
 The number of people is how many must take part to know a share to ± 5 points, if the end is
-fixed beforehand. assumptions.py has the assumptions, and every sentence says which it makes.
+fixed beforehand. assumptions.py has the assumptions, and every sentence names those it makes.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from surveys.planning.assumptions import (
 NO_ROOM = (
     f"would add a code, but a question can have at most {MAX_SYMBOLS}. Offer fewer answers first."
 )
-LONG_SCALE = 6  # points from which on a longer scale's mean is clearly better known
+LONG_SCALE = 6  # from this many points on, a longer scale gives a clearly more precise mean
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionCost:
-    """`statement` is what all codes tell about the question: its own ε and its dependants'.
+    """`statement` is what all codes reveal about the question: its own ε and its dependants'.
 
-    Where people may toss coins instead, both are those of the dearer way to answer.
-    `lines` say where the ε comes from, `switches` what each switch adds that is on.
+    If people may toss coins instead, both are for the way of answering that reveals more.
+    `lines` say where the ε comes from, and `switches` what each active switch adds.
     """
 
     epsilon: float
@@ -131,7 +131,7 @@ def describe_ties(manifest: Manifest, question: ManifestQuestion) -> str:
         )
         if manifest.drawn >= blocks:
             said.append(
-                f"There is then nothing to draw {manifest.drawn} blocks from. Choose a smaller "
+                f"That is too few to draw {manifest.drawn} blocks from. Choose a smaller "
                 "subset in the settings before you open the survey."
             )
     return " ".join(said)
@@ -146,7 +146,7 @@ def _switched(question: ManifestQuestion, **changes: Any) -> ManifestQuestion:
 
 
 def _compare(without: ManifestQuestion, with_it: ManifestQuestion) -> str:
-    """Describe one more code by the people it takes."""
+    """Say how many people one more code costs."""
     own = " with a separate ε" if with_it.has_gate and not without.has_gate else ""
     return (
         f"adds a code{own}: you need about {whole(people_needed(with_it))} people for "
@@ -162,8 +162,8 @@ def _write_margin(question: ManifestQuestion) -> str:
 def people_needed(question: ManifestQuestion) -> int:
     """People who must take part, so that one share (of a range, its mean) is known to ± MARGIN.
 
-    With a rule the share is among those asked, with a refusal among those who answer. Of a
-    follow-up it is that of Yes to the first part, which is known as No is, by one code.
+    With a rule the share is among those asked, with a refusal among those who answer. For a
+    follow-up it is the share of Yes to the first part, computed from No, which has one code.
     """
     share = SHARE
     if question.is_rounded:
@@ -197,8 +197,8 @@ def _outside(question: ManifestQuestion) -> list[float]:
 def _gated_spread(question: ManifestQuestion, *, share: float, covered: float) -> float:
     """The spread of an item's share among those whose gate says "answered", from one report.
 
-    The delta method for item / gate; the two are randomized apart, but nobody has an item
-    without having answered.
+    The delta method for item / gate. The two are randomized separately, but only people who
+    answered can have an item.
     """
     item = one_report_spread(share=share * covered, mechanism=question.mechanism) ** 2
     answered = one_report_spread(share=covered, mechanism=question.gate_mechanism) ** 2
@@ -229,7 +229,7 @@ def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:
         return f"For each option: of every 100 people, {question.flips} send the other code."
     if question.is_rounded and question.k == 2:
         return (
-            "The number is rounded to an end of the range by chance. Then, of every 100 people, "
+            "The number is rounded at random to one end of the range. Then, of every 100 people, "
             f"{question.flips} send the other end’s code."
         )
     return strength.sentence
@@ -285,7 +285,7 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
 
 
 def _dependants(manifest: Manifest, question: ManifestQuestion) -> list[int]:
-    """Numbers of all questions that hang on this one, at any depth."""
+    """Numbers of all questions that depend on this one, at any depth."""
     tied = {question.name}
     numbers = []
     for other in manifest.questions:
@@ -305,8 +305,8 @@ def _describe_several(question: ManifestQuestion) -> str:
             f"With at most {question.limit} of {items} chosen, {2 * question.limit} can differ "
             f"between two people: {text}"
             if differing < items
-            else f"The limit does not make it cheaper, because {2 * question.limit} of {items} "
-            f"can differ: {text}"
+            else f"The limit does not make it cheaper, because all {items} can differ between two "
+            f"people: {text}"
         )
     if question.has_gate:
         text += "; plus ε once more for the code that says whether it was answered"
@@ -348,7 +348,7 @@ def _warn(question: ManifestQuestion) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class PackedOffer:
-    """The same two questions in one code: standard errors of the follow-up's share, in points."""
+    """The same two questions as one code: standard errors of the follow-up's share, in points."""
 
     parent: int  # its number
     flips: int
@@ -367,7 +367,7 @@ def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer
     if not plain or question.rule != {"name": parent.name, "is": [1]}:
         return None
     total = parent.epsilon + question.epsilon
-    # The fewest flips that cost no more; 1e-9 keeps an exact whole number what it is.
+    # The fewest flips that cost no more; 1e-6 keeps rounding errors from adding one.
     flips = max(1, math.ceil(100 / (1 + math.exp(total)) - 1e-6))
     packed = RandomizedResponse.from_flips(symbols=3, flips=flips)
     offer = PackedOffer(

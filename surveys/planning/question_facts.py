@@ -20,7 +20,7 @@ from surveys.planning.question_costs import (
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFacts:
-    """All that a page says about one question."""
+    """Everything that a page says about one question."""
 
     number: int
     question: ManifestQuestion

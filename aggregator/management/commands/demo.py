@@ -44,7 +44,7 @@ class Command(BaseCommand):
             help="keep the reports in this file (default: erase them once they are counted)",
         )
         parser.add_argument("--connections", type=int, default=8, help="number of connections")
-        parser.add_argument("--seconds", type=float, default=900, help="give up after this long")
+        parser.add_argument("--seconds", type=float, default=900, help="time limit")
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = self._find_owner(options["owner"])

@@ -14,8 +14,8 @@ from aggregator.upkeep.checks.registry import PRIVACY
 class Command(BaseCommand):
     help = (
         "Check the database, Redis and settings for anything that could reveal who sent which "
-        "report, or when. Run it in the environment of the web process. SQL remedies are for a "
-        "superuser, in Murmur's database. The exit code is 1 if anything fails."
+        "report, or when. Run it in the environment of the web process. Run SQL remedies as "
+        "a superuser in Murmur's database. The exit code is 1 if anything fails."
     )
     requires_system_checks: list[str] = []
 
@@ -29,5 +29,5 @@ class Command(BaseCommand):
             self.stdout.write(f"{verdict:<11}  {message.msg} ({message.id}) Remedy: {message.hint}")
         failed = sum(message.level >= checks.ERROR for message in messages)
         if failed:
-            raise CommandError(f"{failed} checks fail.")
+            raise CommandError(f"Failed checks: {failed}.")
         self.stdout.write("OK           nothing found that could reveal a report's sender or time")

@@ -35,7 +35,7 @@ class Command(BaseCommand):
     help = (
         "Copy a survey, open the copy, let synthetic respondents answer it over HTTP, and print "
         "each estimate next to the true value. Run it on the server itself: from elsewhere, "
-        "MURMUR_REPORTS_PER_MINUTE limits how many reports a network sends."
+        "MURMUR_REPORTS_PER_MINUTE limits how many reports a network can send."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -46,10 +46,10 @@ class Command(BaseCommand):
             type=Path,
             help="JSON file with the true answers (aggregator/simulation/rehearsal.py)",
         )
-        parser.add_argument("--seed", type=int, default=1, help="of the true answers")
+        parser.add_argument("--seed", type=int, default=1, help="seed for drawing the true answers")
         parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Murmur runs")
-        parser.add_argument("--connections", type=int, default=8, help="at the same time")
-        parser.add_argument("--seconds", type=float, default=900, help="give up after this long")
+        parser.add_argument("--connections", type=int, default=8, help="number of connections")
+        parser.add_argument("--seconds", type=float, default=900, help="time limit")
 
     def handle(self, *args: Any, **options: Any) -> None:
         deadline = time.monotonic() + options["seconds"]

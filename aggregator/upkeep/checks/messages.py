@@ -1,4 +1,4 @@
-"""How a check of this installation becomes a message of Django's system checks.
+"""Turn a check of this installation into a message of Django's system checks.
 
 Every kind of finding has one number. It is an error (`aggregator.E020`) where something is
 wrong, and a warning (`aggregator.W020`) where Murmur cannot find out.

@@ -1,4 +1,4 @@
-"""What a PostgreSQL server must be set to so that nothing reveals who sent which report when.
+"""The settings that keep a PostgreSQL server from revealing who sent which report, and when.
 
 The reasons are in docs/decisions/0013-erasing-traces.md. The functions that take values are
 pure; `check_postgresql` reads the values from the server.
@@ -30,7 +30,7 @@ class Setting:
 
 
 _LOST = "a crash loses acknowledged reports."
-_LOGGED = "the server's log shows when reports came, and may quote them."
+_LOGGED = "the server's log shows when reports arrived, and may quote them."
 _KEPT = "files of the write-ahead log outlive sealing and hold reports in order of arrival."
 POSTGRESQL_SETTINGS = (
     Setting(name="fsync", value="on", meaning=_LOST),
@@ -41,13 +41,11 @@ POSTGRESQL_SETTINGS = (
         accepted=("local", "remote_write", "remote_apply"),
         meaning=_LOST,
     ),
-    Setting(
-        name="autovacuum", value="on", meaning="tables grow until, in the end, the server stops."
-    ),
+    Setting(name="autovacuum", value="on", meaning="tables grow until the server stops."),
     Setting(
         name="track_commit_timestamp",
         value="off",
-        meaning="the server keeps the time of every commit, and so of every report.",
+        meaning="the server keeps the time of every commit, and therefore of every report.",
     ),
     Setting(name="log_statement", value="none", accepted=("ddl",), meaning=_LOGGED),
     Setting(name="log_duration", value="off", meaning=_LOGGED),
@@ -187,7 +185,7 @@ def judge_connection(*, server_address: str | None, is_encrypted: bool) -> list[
         + ("encrypted" if is_encrypted else "not encrypted"),
         good=good,
         meaning="anyone on the network path can read reports as they arrive.",
-        remedy="append ?sslmode=verify-full to DATABASE_URL, unless this network never leaves "
+        remedy="append ?sslmode=verify-full to DATABASE_URL, unless this network stays within "
         "one machine.",
     )
 

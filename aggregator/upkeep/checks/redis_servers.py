@@ -1,4 +1,4 @@
-"""What the two Redis servers, the broker and the limiter, must be set to."""
+"""The settings that the two Redis servers, the broker and the limiter, must have."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ PATIENCE_SECONDS = 5
 BROKER_SETTINGS = {"maxmemory-policy": "noeviction"}
 LIMITER_SETTINGS = {"save": "", "appendonly": "no"}
 _EVICTED = "when memory runs low, messages are lost and work waits for the next sweep."
-_PERSISTED = "counters per address are written to a disk, together with the key that makes them."
+_PERSISTED = (
+    "counters per address are written to a disk, together with the key that hides the addresses."
+)
 
 
 def check_redis() -> Iterator[CheckMessage]:
@@ -28,7 +30,7 @@ def check_redis() -> Iterator[CheckMessage]:
         "limiter", limiter.settings, wanted=LIMITER_SETTINGS, meaning=_PERSISTED
     )
     known = broker.identity is not None and limiter.identity is not None
-    which = "lead" if known else "may lead"
+    which = "point" if known else "may point"
     yield from judge(
         messages.REDIS_APART,
         f"REDIS_URL and LIMITER_URL {which} to the same Redis",
@@ -39,7 +41,7 @@ def check_redis() -> Iterator[CheckMessage]:
 
 
 class _Server:
-    """One Redis server: its settings and identity, None where it does not say."""
+    """One Redis server: its settings and identity, None if it does not say."""
 
     def __init__(self, url: str) -> None:
         client = redis.Redis.from_url(

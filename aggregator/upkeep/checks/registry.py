@@ -1,7 +1,8 @@
 """The checks that `manage.py check` knows, with their tags.
 
-Plain `manage.py check`, which every other command runs first, looks at settings only. Servers
-are asked by `manage.py check --deploy --tag privacy --database default`, or `privacy_check`.
+Plain `manage.py check`, which every other command runs first, looks at settings only. To
+check the servers too, run `manage.py check --deploy --tag privacy --database default` or
+`manage.py privacy_check`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def register_checks() -> None:
 
 
 def check_servers(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> list[CheckMessage]:
-    """Ask the database server and Redis how they are set."""
+    """Ask the database server and Redis for their settings."""
     if not databases:
         return []
     check_database = check_postgresql if connection.vendor == "postgresql" else check_sqlite
@@ -58,7 +59,7 @@ def check_migrations(
 
 
 def check_rows(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> list[CheckMessage]:
-    """Look at what is stored, unless the tables may not fit the code."""
+    """Look at what is stored, unless the tables may not match the code."""
     if not databases or describe_missing_migrations():
         return []
     return list(check_stored_rows())

@@ -51,15 +51,15 @@ def _check_transport() -> Iterator[CheckMessage]:
         f"MURMUR_HTTPS = {settings.HTTPS}",
         good=settings.HTTPS,
         meaning="anyone on the network path can read reports and cookies, and change pages.",
-        remedy="export MURMUR_HTTPS=true, behind a proxy that ends TLS.",
+        remedy="export MURMUR_HTTPS=true, behind a proxy that terminates TLS.",
     )
     yield from judge(
         messages.PROXY,
         f"MURMUR_BEHIND_PROXY = {settings.BEHIND_PROXY}",
-        # HTTPS usually ends in a proxy, and then all requests come from the proxy's address.
+        # A proxy usually terminates HTTPS, and then all requests come from the proxy's address.
         good=True if settings.BEHIND_PROXY or not settings.HTTPS else None,
         meaning="behind a proxy, all reports appear to come from the proxy's address.",
-        remedy="export MURMUR_BEHIND_PROXY=true, if a proxy ends TLS and appends to "
+        remedy="export MURMUR_BEHIND_PROXY=true, if a proxy terminates TLS and appends to "
         "X-Forwarded-For.",
     )
     yield from judge(
@@ -82,12 +82,12 @@ def _check_core_dumps() -> list[CheckMessage]:
     )
 
 
-# --- settings that cannot be meant ----------------------------------------------------------------
+# --- settings that cannot be intended ------------------------------------------------------------
 Rule = tuple[str, bool | None, str, str]  # subject, whether it is right, meaning, remedy
 
 
 def check_contradictions(**_kwargs: Any) -> list[CheckMessage]:
-    """Settings that no installation can mean; checked before every command."""
+    """Settings that make no sense in any installation; checked before every command."""
     return [
         message
         for subject, good, meaning, remedy in (*_number_rules(), _proxy_rule(), *_address_rules())
@@ -119,7 +119,7 @@ def _number_rules() -> Iterator[Rule]:
     yield (
         f"MURMUR_REPORTS_PER_SECOND = {settings.REPORTS_PER_SECOND}",
         settings.REPORTS_PER_SECOND > 0,
-        "no report could be accepted while the limiter is away.",
+        "no report could be accepted while the limiter is unavailable.",
         "export MURMUR_REPORTS_PER_SECOND=200",
     )
 

@@ -1,4 +1,4 @@
-"""What a SQLite database must be set to, and who can read its files."""
+"""The settings that a SQLite database must have, and who can read its files."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def judge_last_purge(
     when = "never" if seconds_ago is None else f"{seconds_ago:,.0f} seconds ago"
     return judge(
         messages.LAST_PURGE,
-        f"last purge: {when}, due",
+        f"purge is due; last purge: {when}",
         good=not is_due or (seconds_ago is not None and seconds_ago <= patience),
         meaning="the database's files still hold traces of sealed reports.",
         remedy="start beat and a worker; if they run, look for long transactions and backups in "

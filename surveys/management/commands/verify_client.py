@@ -13,15 +13,17 @@ from surveys.respondent.verification import check_client
 class Command(BaseCommand):
     help = (
         "Compare a respondent's page in all its languages, the page for checking it, the page as "
-        "one file, their files, headers and manifest with this release, to the byte; exit code 1 "
-        "if anything differs. Not compared are the pages of coins, on paper and for handing in. "
-        "It sees what the server sends to this machine now, not what it sends to others."
+        "one file, their files, headers and manifest with this release, byte for byte. The exit "
+        "code is 1 if anything differs. The pages for coins, for paper and for handing in are not "
+        "compared. It sees what the server sends to this machine now, not what it sends to others."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "url", help="what respondents open: https://HOST/s/SURVEY, with or without a language"
+            "url",
+            help="the address that respondents open: https://HOST/s/SURVEY, with or without a "
+            "language",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -33,5 +35,5 @@ class Command(BaseCommand):
         except Unreadable as error:
             raise CommandError(str(error)) from None
         if different:
-            raise CommandError(f"{different} found that this release would not send.")
+            raise CommandError(f"Differences from this release: {different}.")
         self.stdout.write("The server sends what this release would send.")

@@ -235,7 +235,7 @@ def test_one_redis_for_both_purposes_is_reported(good: Settings) -> None:
     good.LIMITER_URL = good.REDIS_URL
     failed = failures()
     assert any(
-        "REDIS_URL and LIMITER_URL lead to the same Redis" in line and "LIMITER_URL" in line
+        "REDIS_URL and LIMITER_URL point to the same Redis" in line and "LIMITER_URL" in line
         for line in failed
     )
 
@@ -264,7 +264,7 @@ def seal() -> None:
 
 def test_a_purge_that_never_ran_is_reported(good: Settings) -> None:
     seal()
-    assert_only_failure("last purge: never, due", "start beat and a worker")
+    assert_only_failure("purge is due; last purge: never", "start beat and a worker")
     purge_traces()
     assert failures() == []
 
@@ -276,7 +276,7 @@ def test_a_late_purge_is_reported(good: Settings) -> None:
     Upkeep.objects.update(ended_at=timezone.now() - timedelta(seconds=100))
     assert failures() == []
     Upkeep.objects.update(ended_at=timezone.now() - timedelta(hours=1))
-    assert_only_failure("last purge: 3,600 seconds ago, due", "pg_stat_activity")
+    assert_only_failure("purge is due; last purge: 3,600 seconds ago", "pg_stat_activity")
 
 
 def test_traces_left_by_the_last_purge_are_reported(good: Settings) -> None:

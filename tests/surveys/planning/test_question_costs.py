@@ -29,7 +29,7 @@ from surveys.planning.subsets import describe_subset, list_blocks, list_subsets
 
 YES = {"name": "q1", "is": [1]}
 ROUNDED = (
-    "The number is rounded to an end of the range by chance. Then, of every 100 people, 25 send "
+    "The number is rounded at random to one end of the range. Then, of every 100 people, 25 send "
     "the other end’s code."
 )
 
@@ -100,7 +100,7 @@ def test_a_rule_says_what_it_ties_together() -> None:
     third = make(name="q3")
     text = describe_ties(survey_of(first, second, third, drawn=2), second)
     assert "The random subset draws them together: 2 blocks instead of 3." in text
-    assert "nothing to draw 2 blocks from" in text
+    assert "too few to draw 2 blocks from" in text
 
 
 def test_both_parts_of_a_follow_up_have_their_cost() -> None:
@@ -174,7 +174,7 @@ def test_the_people_needed_reach_the_margin_in_drawn_reports(question: ManifestQ
         (
             make("several", options=5, limit=3),
             5,
-            "The limit does not make it cheaper, because 6 of 5",
+            "The limit does not make it cheaper, because all 5 can differ",
         ),
         (make("several", options=5, limit=2, refusal=True), 5, "plus ε once more for the code"),
     ],

@@ -536,7 +536,7 @@ def test_the_command_fails_if_something_differs(
     monkeypatch.setattr(
         "surveys.management.commands.verify_client.check_client", lambda url: iter([same, other])
     )
-    with pytest.raises(CommandError, match="1 found"):
+    with pytest.raises(CommandError, match="Differences from this release: 1"):
         call_command("verify_client", "http://localhost/s/abc")
 
 
