@@ -117,18 +117,18 @@ class QuestionSerializer(serializers.Serializer[QuestionResult]):
         source="question.threshold", help_text="keep threshold out of 2**32"
     )
     epsilon = serializers.FloatField(
-        source="question.epsilon", help_text="of the question alone, in nats, rounded up"
+        source="question.epsilon", help_text="ε of the question alone, in nats, rounded up"
     )
     statement_epsilon = serializers.SerializerMethodField(
-        help_text="with all questions that depend on its answer"
+        help_text="ε with all questions that depend on its answer"
     )
     n = serializers.IntegerField(source="total", help_text="reports in which it was asked")
-    level = serializers.FloatField(help_text="of each interval")
+    level = serializers.FloatField(help_text="confidence level of each interval")
     simultaneous_level = serializers.FloatField(
-        help_text="of each simultaneous interval, so that all hold at once"
+        help_text="level of each simultaneous interval, so that all hold at once"
     )
     alarm = serializers.BooleanField(
-        help_text="the design could not plausibly have produced these codes, at any look"
+        help_text="the design could hardly have produced these codes; valid at every look"
     )
     estimates = EstimateSerializer(
         many=True, help_text="empty while fewer people were asked than the display minimum"

@@ -47,7 +47,7 @@ class Indicator:
 
     @property
     def range(self) -> tuple[int, int] | None:
-        """The ends between which a number lies."""
+        """The smallest and the largest number that can be answered."""
         if not self.is_number:
             return None
         least, greatest = self.question.minimum, self.question.maximum

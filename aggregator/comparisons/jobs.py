@@ -131,8 +131,8 @@ def describe_divergence(names: Sequence[str]) -> str:
     which = f" of {', '.join(numbers)}" if numbers else ""
     return (
         f"The reports do not determine the effect{which}: for some combination of answers, it is "
-        "possible that nobody, or everybody, has the outcome. Remove one of these "
-        "predictors, or wait for more reports."
+        "possible that nobody, or everybody, has the outcome. Remove a predictor, or "
+        "wait for more reports."
     )
 
 

@@ -57,7 +57,7 @@ class TwoQuestionsResult:
         tables = (self.counts, self.shares, self.standard_errors, self.joint_shares)
         shapes = {tuple(len(row) for row in table) for table in tables}
         if len(shapes) != 1 or not all(2 <= length <= 3 for length in shapes.pop()):
-            raise ValueError(f"counts, shares and errors must have one shape, got {tables!r}")
+            raise ValueError(f"counts, shares and errors must have the same shape, got {tables!r}")
 
     @property
     def cells(self) -> Iterator[Cell]:

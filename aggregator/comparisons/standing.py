@@ -42,7 +42,7 @@ class ComparisonStanding:
 
 
 def is_of_survey(comparison: Comparison, manifest: Manifest) -> bool:
-    """Whether this version knows the kind, and the survey all the indicators."""
+    """Whether this version knows the kind, and the survey has all the indicators."""
     known = {indicator.name for indicator in list_indicators(manifest)}
     return comparison.kind in RESULT_CLASSES and set(comparison.names) <= known
 

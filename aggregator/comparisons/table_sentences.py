@@ -101,7 +101,7 @@ def _people_without(group: Indicator) -> str:
 
 
 def _scale_to_range(result: TwoQuestionsResult, figure: AssociationEstimate) -> AssociationEstimate:
-    """Turn an estimate on [0, 1] into one on the range of the number; its error stays as it is."""
+    """Turn an estimate on [0, 1] into one on the range of the number; keep its error."""
     assert result.outcome_range is not None
     least, greatest = result.outcome_range
     start = 0 if figure is result.difference else least

@@ -1,4 +1,4 @@
-"""What a researcher tells the planner."""
+"""What a researcher enters in the planner."""
 
 from __future__ import annotations
 

@@ -315,5 +315,5 @@ class Plan:
 
 
 def write_share(share: float) -> str:
-    """20 %, and 0.5 % where a whole number would not do."""
+    """Write 20 %, but 0.5 % if the percentage is not a whole number."""
     return percent(share, 0 if abs(100 * share - round(100 * share)) < 1e-9 else 1)

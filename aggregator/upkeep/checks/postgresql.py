@@ -222,7 +222,7 @@ def judge_unlogged_tables(tables: Sequence[str]) -> list[CheckMessage]:
 
 
 def judge_statistics(columns: Sequence[str]) -> list[CheckMessage]:
-    """`columns` of raw reports that the server took samples of."""
+    """`columns` of raw reports that the server has sampled."""
     table = "aggregator_raw_report"
     stop = [f"ALTER TABLE {table} ALTER {column} SET STATISTICS 0;" for column in columns]
     erase = f"DELETE FROM pg_statistic WHERE starelid = '{table}'::regclass;"  # noqa: S608

@@ -223,7 +223,7 @@ def _read_flips(value: Any) -> int:
 
 
 def _read(question: Question, questions: Sequence[Question]) -> dict[str, Any]:
-    """What the form of a stored question shows."""
+    """The values that the form of a stored question shows."""
     initial = {name: getattr(question, name) for name in Question.CONTENT}
     initial["options"] = "\n".join(question.options)
     initial["rule"] = (

@@ -93,7 +93,7 @@ class SettingsForm(SurveyTextForm):
     )
     opens_at = BrowserMoment(
         label="Opening date, in UTC (optional)",
-        help_text="Leave it empty to take reports as soon as you open the survey.",
+        help_text="Leave it empty to accept reports as soon as you open the survey.",
     )
     closes_at = BrowserMoment(label="Closing date, in UTC (optional)")
     cap = forms.IntegerField(
@@ -142,7 +142,7 @@ class SettingsForm(SurveyTextForm):
     def clean_opens_at(self) -> datetime | None:
         return self._in_future(
             "opens_at",
-            "The opening date has passed. Choose a later one, or leave it empty to take "
+            "The opening date has passed. Choose a later one, or leave it empty to accept "
             "reports as soon as you open the survey.",
         )
 

@@ -29,7 +29,7 @@ class LanguageForm(forms.Form):
     language = forms.ChoiceField(
         label="Add a language",
         error_messages=dict.fromkeys(
-            ("required", "invalid_choice"), "Choose one of the languages that are left."
+            ("required", "invalid_choice"), "Choose one of the languages in the list."
         ),
     )
 

@@ -35,7 +35,7 @@ class Link:
 
     @property
     def query(self) -> str:
-        """For the QR code and the poster of the same link."""
+        """The query for the QR code and the poster of the same link."""
         return f"?lang={self.language}" if self.language else ""
 
     @property

@@ -19,7 +19,7 @@ from surveys.authoring.views.draft_page import REFUSED, page_or_form, posted_to,
 from surveys.manifest.languages import NAMES, SourceText, list_missing, list_texts, name_language
 from surveys.models import Survey, Translation
 
-# The most fields on one page: Django limits how many a request may hold, and people tire.
+# The most fields on one page: Django limits them, and long pages are tiring.
 TEXTS_OF_A_PART = 100
 
 

@@ -120,7 +120,7 @@ def test_only_languages_that_are_left_can_be_added(
     add_translation(survey=survey, language="fr")
     answer = author.post(at("languages", survey), {"language": language})
     assert answer.status_code == 422
-    assert "Choose one of the languages that are left." in answer.text
+    assert "Choose one of the languages in the list." in answer.text
     assert survey.translations.count() == 1
 
 
