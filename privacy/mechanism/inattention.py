@@ -20,7 +20,7 @@ class AttentionCorrection:
     Attributes
     ----------
     attention : float
-        Estimated share of attentive people, as a fraction; above 0, and by chance possibly above 1.
+        Estimated share of attentive people, as a fraction; above 0, and it may exceed 1 by chance.
     share : float
         Estimated true share among the attentive, as a fraction; never clipped.
     standard_error : float

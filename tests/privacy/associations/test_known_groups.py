@@ -251,7 +251,7 @@ def test_with_different_channels_the_interval_covers_the_true_difference(
         ]
         found = compare_groups(successes=successes, totals=[people] * 2, mechanisms=pair)
         covered += found.low <= first - second <= found.high
-    # Nominal .95; in groups this small, slightly less is no fault.
+    # Nominal .95; in groups this small, slightly less is acceptable.
     assert covered >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
 
 

@@ -50,7 +50,7 @@ def likely_cases(draw: st.DrawFn) -> dict[str, Any]:
     """No code is reported less often than if it were nobody's true code."""
     case = draw(cases(most=300))
     mechanism = case["mechanism"]
-    idle = draw(st.booleans())  # hardly anybody was asked
+    idle = draw(st.booleans())  # almost nobody was asked
     extra = [
         count // (100 if idle and code in case["among"] else 1)
         for code, count in enumerate(case["counts"])
