@@ -108,7 +108,7 @@ def test_newcombe_s_published_example() -> None:
 
 @given(groups, groups, mechanisms, mechanisms)
 @settings(deadline=None, max_examples=60)
-def test_changing_places_changes_the_sign(
+def test_swapping_the_groups_changes_the_sign(
     first: tuple[int, int],
     second: tuple[int, int],
     one: RandomizedResponse,

@@ -187,7 +187,7 @@ def test_gathered_codes_gather_the_channel(k: int, flips: int, data: st.DataObje
     )
     variable = Variable(mechanism=mechanism, categories=categories, answered=1)
     lump = np.array([[code in category for code in range(k)] for category in categories])
-    # Whichever code of a category is true, the reported categories are as likely.
+    # Whichever code of a category is true, the reported categories are equally likely.
     lumped = lump @ mechanism.channel()
     for column, category in enumerate(categories):
         for code in category:

@@ -117,7 +117,7 @@ def test_the_attacker_s_success_lies_between_knowing_nothing_and_the_epsilon_bou
     assert success == pytest.approx(by_hand)
 
 
-def test_a_simulated_attacker_succeeds_as_often() -> None:
+def test_a_simulated_attacker_succeeds_as_often_as_computed() -> None:
     prior = np.array([0.5, 0.3, 0.2])
     people = 200_000
     generator = np.random.default_rng(5)

@@ -159,7 +159,7 @@ def test_exact_composition_lies_between_the_bounds_of_dp_accounting(count: int) 
     high = theirs(symbols=2, keep=0.75, pessimistic=True)
     print(f"m={count} low={low} ours={ours} high={high}")
     assert low <= ours <= high <= low + 2.1e-4 * count
-    # At three symbols and the same epsilon ours is an upper bound.
+    # With three symbols and the same epsilon, ours is an upper bound.
     assert theirs(symbols=3, keep=0.6, pessimistic=False) <= ours
 
 

@@ -145,7 +145,7 @@ def test_the_maximum_and_its_covariance_are_those_of_the_likelihood_written_out(
     weight = totals * (MIXED["slope"] * share * (1 - share)) ** 2 / (chance * (1 - chance))
     information = CELLS.T @ (weight[:, None] * CELLS)
     assert fit.covariance == pytest.approx(np.linalg.inv(information), abs=1e-12)
-    # At a profile end the best likelihood of the others lies lower by half the quantile.
+    # At a profile end the best likelihood of the others is lower by half the quantile.
     for j, ratio in enumerate(fit.odds_ratios):
         for end in (ratio.profile_low, ratio.profile_high):
             held = np.log(end)
