@@ -186,7 +186,7 @@ class Comparison(models.Model):
 class DueWork(models.Model):
     """Due work and when it was first seen; deleted by the first sweep that finds it done.
 
-    The tables of reports hold no times, so only this shows how late work is.
+    The report tables contain no times, so only this shows how late work is.
     """
 
     kind = models.CharField(max_length=16)

@@ -1,4 +1,4 @@
-"""Handing in a report from the single-file page, which was used without a connection.
+"""Handing in a report from the single-file page, which was filled in offline.
 
 The report is already scrambled, so any phone or computer may send it, without scripts.
 """

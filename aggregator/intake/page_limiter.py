@@ -46,7 +46,7 @@ class PageLimiter:
         self._one_at_a_time = threading.Lock()
 
     def admit(self, network: bytes) -> int:
-        """Return 0, or after how many seconds the page should be sent again."""
+        """Return 0, or the number of seconds after which to send the page again."""
         now = time.monotonic()
         if network != UNKNOWN and now >= self._away_until:
             try:

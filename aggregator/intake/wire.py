@@ -31,7 +31,7 @@ class Upload:
 
     manifest_hash: bytes
     report_id: bytes
-    symbols: bytes  # one code a byte, or NOT_DRAWN
+    symbols: bytes  # one code per byte, or NOT_DRAWN
 
 
 def parse_upload(body: bytes) -> Upload:

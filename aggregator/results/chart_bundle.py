@@ -17,7 +17,7 @@ def build_bundle(*, folder: Path) -> bool:
     wanted = f"vl-convert-python {version('vl-convert-python')} {SNIPPET}\n"
     if target.is_file() and stamp.is_file() and stamp.read_text() == wanted:
         return False
-    import vl_convert  # imported late: it starts threads, and a process must fork first
+    import vl_convert  # imported late because it starts threads, which forking breaks
 
     target.parent.mkdir(parents=True, exist_ok=True)
     # Written under another name, then renamed: an interrupted build leaves no partial bundle.

@@ -1,6 +1,6 @@
 """Estimates from counts: a pure function of manifest and counts.
 
-Which interval is honest depends on how the wave ended, never on what the reports say.
+Which interval is valid depends on how the wave ended, never on what the reports say.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Findings in sentences: what an estimate says, how sure it is, and why that may be trusted.
 
-Pages, charts and API use the same words. Shares are cut to 0–100 % here and nowhere before.
+Pages, charts and API use the same words. Shares are clipped to 0–100 % here and nowhere earlier.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class EstimateText:
     estimate: Estimate
     true_value: float | None
     is_first: bool  # of its question
-    says_method: bool  # its kind of interval is not that of the estimate after it
+    says_method: bool  # its kind of interval differs from that of the next estimate
 
     @property
     def name(self) -> str:

@@ -46,7 +46,7 @@ class Demo:
     key: str
     title: str
     introduction: str
-    note: str  # where the true values come from; empty if nobody knows them
+    note: str  # where the true values come from; empty if they are unknown
     add_questions: Callable[[Survey], None]
     people: Callable[[], Sequence[Answers]]  # none: real people answer, and it stays open
     settings: dict[str, Any]

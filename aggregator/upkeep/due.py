@@ -76,8 +76,7 @@ def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
     still_due = {(item.kind, item.subject) for item in due}
     done = [row for key, row in known.items() if key not in still_due]
     with transaction.atomic():
-        # First, because its row lock makes sweeps write one after the other, so they never
-        # deadlock.
+        # First, because its row lock makes sweeps write one after another, so they never deadlock.
         _note_sweep(now)
         DueWork.objects.bulk_create(
             (

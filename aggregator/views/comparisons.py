@@ -125,7 +125,7 @@ def _list_shown(results: Results) -> list[Indicator]:
 
 
 def _describe_drawn(manifest: Manifest) -> str:
-    """Say what a random subset means for comparisons; empty if everybody was asked everything."""
+    """Say what a random subset means for comparisons; empty if everyone was asked everything."""
     m, blocks = manifest.drawn, manifest.block_count
     if m is None:
         return ""

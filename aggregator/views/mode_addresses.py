@@ -17,7 +17,7 @@ _PAGES = ("results", "results_panel", "chart_svg", "chart_png", "reports_csv", "
 
 
 def view_of(survey: Survey, *, mode: str) -> View:
-    """Return what may be shown for one mode; 404 if coins were never offered."""
+    """Return what may be shown for one mode; raise 404 if coins were never offered."""
     view = find_view(survey, mode=mode)
     if mode == Mode.MANUAL and view.wave is None:
         raise Http404("This survey offers no coins.")

@@ -142,7 +142,7 @@ class Ground:
         rows = self.execute("SELECT id FROM aggregator_spent_id")
         missing = acknowledged - {base64.urlsafe_b64encode(name)[:43] for (name,) in rows}
         unknown = spent - (len(acknowledged) - len(missing))
-        # Only reports that were cut off without an answer may be missing or not.
+        # Reports that were cut off without an answer may or may not be stored; no others may be.
         if unknown > self.unanswered:
             raise SystemExit(f"{unknown} reports were recorded but never acknowledged.")
         lost = len(missing) + max(0, spent - raw - sealed)

@@ -41,7 +41,7 @@ SLOW_RATE, RATE = 1000, 3000
 POOL = 64  # connections over which reports arrive at random moments
 GROUP = 64  # reports in one commit of the driver, as when all of those wait
 SEALED_SECONDS = 120.0
-FEW_RAW = 200  # a limit below what may wait forever would never be reached
+FEW_RAW = 200  # some always wait while reports arrive, so fewer would never be reached
 KB_IN_MB = 1024
 
 

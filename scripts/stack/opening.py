@@ -43,7 +43,7 @@ class OpenWave:
 def open_surveys(
     stack: Stack, surveys: Sequence[Mapping[str, Any]], *, questions: int, flips: int = 25
 ) -> list[OpenWave]:
-    """Open one survey of yes/no questions for each settings; create the owner if needed."""
+    """Open one yes/no survey for each set of settings; create the owner if needed."""
     code = _CALL.format(surveys=list(map(dict, surveys)), questions=questions, flips=flips)
     rows = [line.split() for line in stack.manage("shell", "-v", "0", "-c", code).splitlines()]
     return [OpenWave(int(pk), slug, bytes.fromhex(digest)) for pk, slug, digest in rows]

@@ -213,7 +213,7 @@ class Stack:
         return done.stdout
 
     def prepare(self) -> None:
-        """Bring database and static files up to date."""
+        """Bring the database and static files up to date."""
         self.var.mkdir(parents=True, exist_ok=True)
         self.manage("migrate", "--no-input", "--verbosity", "0")
         self.manage("build_chart_bundle", "--verbosity", "0")

@@ -173,7 +173,7 @@ def test_signing_out_from_the_account_menu_works_by_keyboard(
     press(page, "Sign out", then="Sign in")
 
 
-def test_html_in_a_survey_runs_nowhere(page: Page, live: LiveApplication) -> None:
+def test_html_in_a_survey_never_runs(page: Page, live: LiveApplication) -> None:
     owner = sign_in(page, live)
     page.on("dialog", lambda dialog: pytest.fail(f"ran: {dialog.message}"))
     text = "<script>alert(1)</script><img src=x onerror=alert(2)>"

@@ -41,7 +41,7 @@ def live_chart(page: Page) -> str:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_the_chart_is_drawn_without_a_single_violation(
+def test_the_chart_is_rendered_without_a_single_violation(
     chromium: Browser, live: LiveApplication, survey: Survey, scheme: str, size: dict[str, int]
 ) -> None:
     context = make_context(chromium, live, survey, viewport=size, color_scheme=scheme)
@@ -102,7 +102,7 @@ def test_a_sealed_batch_reaches_the_open_page(chromium: Browser, live: LiveAppli
     context.close()
 
 
-def test_the_first_batch_ends_the_waiting(chromium: Browser, live: LiveApplication) -> None:
+def test_the_first_batch_ends_the_wait(chromium: Browser, live: LiveApplication) -> None:
     wave = make_launched_survey()
     context = make_context(chromium, live, wave.survey)
     reader = Reader(context.new_page(), live)

@@ -321,7 +321,7 @@ def test_an_impossible_channel_is_refused(load: Load, channel: dict[str, Any]) -
     assert refused
 
 
-def test_the_module_needs_nothing_but_numbers() -> None:
+def test_the_module_needs_only_numbers() -> None:
     lines = (line.strip() for line in SOURCE.splitlines())
     code = "\n".join(line for line in lines if not line.startswith(("*", "/")))
     for word in ("document", "window", "fetch", "Math.random", "localStorage", "import "):

@@ -1,4 +1,4 @@
-"""Backups of both databases taken while reports arrive, restored elsewhere, verified, run on."""
+"""Backups of both databases taken while reports arrive, restored elsewhere, verified and used."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_half_sent_requests_delay_no_one_and_are_cut_off_in_time(
     wait_until(lambda: open_sockets(target) <= before + 2, seconds=SLACK)
 
 
-def test_a_byte_a_second_does_not_extend_the_deadlines(target: Target, crowd: Crowd) -> None:
+def test_one_byte_per_second_does_not_extend_the_deadlines(target: Target, crowd: Crowd) -> None:
     trickles = {
         "headers": (b"", HEAD, HEADER_DEADLINE),
         "body": (HEAD + b"Content-Length: 60\r\n\r\n", b"x" * 60, BODY_DEADLINE),
@@ -231,8 +231,7 @@ def test_pipelined_requests_from_a_client_that_vanishes_leave_no_trace(
     assert "Traceback" not in target.log
 
 
-# --- clients that send too much
-# -----------------------------------------------------------------------
+# --- clients that send too much -------------------------------------------------------------------
 
 
 def pour(connection: socket.socket, piece: bytes, *, seconds: float = 30) -> tuple[int, bytes]:

@@ -193,7 +193,7 @@ def test_without_a_free_connection_reports_wait_and_are_accepted_later(
     history.retry_the_rest()
 
 
-# --- wrong clocks, sudden stops --------------------------------------------------------------
+# --- wrong clocks, sudden stops -------------------------------------------------------------------
 
 
 def test_jumping_clocks_lead_to_clear_refusals_and_lose_nothing(on_sqlite: Place) -> None:

@@ -144,7 +144,7 @@ def machines(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> It
         first.stop()
 
 
-def test_a_sign_in_on_one_machine_holds_on_the_other(machines: Machines) -> None:
+def test_a_sign_in_on_one_machine_is_valid_on_the_other(machines: Machines) -> None:
     assert machines.first.var != machines.second.var
     with machines.world.signed_in() as client:
         for url in machines.urls:

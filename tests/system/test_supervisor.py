@@ -117,7 +117,7 @@ def test_the_first_start_shows_a_password_once_and_ctrl_c_stops_everything(
     assert "Sign in as researcher@localhost." in second
 
 
-def test_a_dead_process_is_started_again(
+def test_a_dead_process_is_restarted(
     running: tuple[subprocess.Popen[str], str, Path, int],
 ) -> None:
     process, _, var, _ = running

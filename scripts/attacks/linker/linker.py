@@ -118,7 +118,7 @@ class Dump:
 
     @cached_property
     def spent_ids(self) -> dict[int, list[dict[str, Any]]]:
-        """The spent ids of each wave, in the physical order of the table."""
+        """Return the spent ids of each wave, in the physical order of the table."""
         rows = self.read_table("aggregator_spent_id")
         waves: dict[int, list[dict[str, Any]]] = {}
         if rows and "ctid" in rows[0]:
@@ -142,7 +142,7 @@ def _unhex(text: str) -> bytes:
 
 
 def spell(text: str) -> dict[str, bytes]:
-    """The spellings in which software stores a text."""
+    """Return the spellings in which software stores a text."""
     plain = text.encode()
     spellings = {
         "plain": plain,
@@ -194,7 +194,7 @@ class CanaryFinder:
                 yield Hit(canary=canary, spelling=spelling, file=name)
 
 
-# --- where in a file reports and ids lie ----------------------------------------------------------
+# --- where reports and ids are in a file ----------------------------------------------------------
 
 
 class Finder:

@@ -73,9 +73,8 @@ def run_naive_celery(*, var: Path, database_url: str) -> Caught:
 
     def look(query: Query, crowd: Crowd) -> str:
         time.sleep(REST_SECONDS)  # the worker waits for a message and receives one
-        acknowledged = len(
-            crowd.history.acknowledged
-        )  # counted first, because the others only grow
+        # Counted first, because the others only grow.
+        acknowledged = len(crowd.history.acknowledged)
         waiting = [*broker.lrange("celery", 0, -1), *broker.hvals("unacked")]
         kept = int(query(KEPT)[0][0]) + sum(TASK in message for message in waiting)
         missing = acknowledged - kept

@@ -88,7 +88,7 @@ class Envelope:
 
 
 class Line:
-    """One kept connection to one web process."""
+    """One persistent connection to one web process."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer

@@ -167,7 +167,7 @@ def test_an_unknown_survey_is_not_found_and_coins_are_not_mentioned() -> None:
         assert "coin" not in words.lower()
 
 
-def test_a_post_from_another_site_is_led_back_in_its_language() -> None:
+def test_the_reply_to_a_post_from_another_site_links_back_in_its_language() -> None:
     survey = make_survey()
     words = {"On the road": "Unterwegs"} | {question: f"{question} (de)" for question in QUESTIONS}
     survey.translations.create(language="de", texts=words)

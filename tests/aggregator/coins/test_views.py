@@ -370,7 +370,7 @@ class TestRefusing:
         assert {post(wave, tick(wave, q1=1, q2=0)).status_code for _ in range(5)} == {200}
 
 
-def test_the_paper_has_boxes_and_the_address_and_its_qr_code() -> None:
+def test_the_paper_has_boxes_the_address_and_a_qr_code() -> None:
     wave = make_coins()
     response = Client(headers={"host": "localhost"}).get(address(wave, "paper"))
     text = response.content.decode()
@@ -440,7 +440,7 @@ class TestStratum:
         assert "Too few responses to show." in words_of(self.read(wave.survey, "coin_results"))
         assert "Too few" not in words_of(self.read(wave.survey, "results"))
 
-    def test_two_coins_give_back_a_quarter_of_swaps(self) -> None:
+    def test_two_coins_recover_the_truth_although_a_quarter_is_swapped(self) -> None:
         """Synthetic people follow the rule; what the form stores is estimated."""
         generator = random.Random(20261121)
         people, yes = 400, (120, 300)

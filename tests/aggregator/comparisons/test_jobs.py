@@ -176,7 +176,7 @@ def test_a_comparison_is_retried_after_a_temporary_failure_and_a_pause(
     assert compute(found).state == Comparison.State.DONE
 
 
-def test_a_comparison_that_keeps_failing_is_given_up_until_it_is_requested_again(
+def test_a_comparison_that_keeps_failing_is_abandoned_until_it_is_requested_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wave = make_answered_wave()
@@ -292,7 +292,7 @@ def test_reports_that_do_not_determine_an_effect_say_so() -> None:
     assert found.problem == describe_divergence(["intercept"])
 
 
-def test_a_comparison_stands_only_after_a_frozen_end() -> None:
+def test_a_comparison_is_reliable_only_after_a_fixed_end() -> None:
     early = make_answered_wave()
     assert not find_standing(ask(early, Kind.TABLE, "q1", "q2")).fixed_end
     frozen = make_answered_wave(people=600, cap=600, ending=Wave.Ending.CAP)

@@ -104,7 +104,7 @@ def test_a_result_survives_json(kind: str, result: ComparisonResult) -> None:
     assert read_result(kind, json.loads(text), indicators=NAMES) == result
 
 
-def test_the_keys_of_older_rows_stay() -> None:
+def test_the_keys_of_older_rows_are_kept() -> None:
     stored = write_result(TABLE)
     assert stored["range"] == [1, 7]
     assert stored["difference"] == {

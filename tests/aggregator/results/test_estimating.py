@@ -115,7 +115,7 @@ def test_few_reports_with_little_noise_get_the_guaranteed_interval() -> None:
 def test_an_alarm_needs_more_than_a_contradiction() -> None:
     manifest = make_manifest(*(make_question(number) for number in range(1, 6)))
     fine = [[700, 300]] * 4
-    # Two coins show Yes at least 250 times of 1,000 in the long run.
+    # Two coins show Yes at least 250 times in 1,000 in the long run.
     seen = set()
     for yes in range(150, 251, 5):
         found = compute_estimates(
@@ -125,7 +125,7 @@ def test_an_alarm_needs_more_than_a_contradiction() -> None:
         contradicts = {row.contradiction for row in found[0].estimates}
         assert len(contradicts) == 1
         seen.add((contradicts.pop(), found[0].alarm))
-    # First it contradicts at 95 %, and only further out is there an alarm.
+    # At first there is a contradiction at 95 %; an alarm occurs only further out.
     assert seen == {(False, False), (True, False), (True, True)}
 
 

@@ -96,7 +96,7 @@ def mechanisms(survey: Survey) -> list[Any]:
     return [results.questions[0] for results in found if results]
 
 
-def test_shares_that_differ_are_not_to_be_pooled() -> None:
+def test_the_page_warns_against_pooling_shares_that_differ() -> None:
     survey = make_answered(browser=[60, 100], coins=[70, 50], flips=25)
     page = text_of(read(survey, query="?pooled=yes"))
     assert page.count("so one share describes neither. Do not pool them here.") == 1
@@ -115,7 +115,7 @@ def test_shares_that_differ_are_not_to_be_pooled() -> None:
     assert 0 < expected.low < 0.8 < expected.high
 
 
-def test_a_line_with_an_alarm_is_not_to_be_used() -> None:
+def test_the_page_warns_against_a_line_with_an_alarm() -> None:
     survey = make_answered(browser=[100, 100], coins=[0, 50])
     page = text_of(read(survey, query="?pooled=yes"))
     assert "are the likely cause of the codes of coins." in page
@@ -130,7 +130,7 @@ def test_the_page_says_whether_the_intervals_are_for_one_look(cap: int | None, w
 
 
 @pytest.mark.parametrize("few", ["manual", "electronic"])
-def test_below_the_display_minimum_of_either_nothing_is_shown(few: str) -> None:
+def test_nothing_is_shown_below_the_display_minimum_of_either_mode(few: str) -> None:
     wave = make_launched_survey(coins=True, minimum_batch=10, display_minimum=50)
     survey = wave.survey
     for one in (wave, survey.waves.manual().newest()):
@@ -173,7 +173,7 @@ def test_without_coins_the_page_does_not_exist() -> None:
     )
 
 
-def test_both_results_pages_link_to_it() -> None:
+def test_both_results_pages_link_to_the_comparison() -> None:
     survey = make_answered(browser=[100, 88], coins=[55, 35])
     path = reverse("aggregator:mode_comparison", args=[survey.slug])
     for name in ("results", "coin_results"):

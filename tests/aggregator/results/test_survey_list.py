@@ -1,4 +1,4 @@
-"""The first page, the list of problems and the guide to the API."""
+"""The start page, the list of problems and the guide to the API."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_new_researcher_is_invited_to_create_a_survey() -> None:
 
 
 @pytest.mark.slow
-def test_own_surveys_are_listed_with_state_and_sealed_reports() -> None:
+def test_a_researchers_surveys_are_listed_with_state_and_sealed_reports() -> None:
     owner = make_user()
     make_survey(owner=owner, title="A draft")
     make_launched_survey(
@@ -61,7 +61,7 @@ def test_a_long_list_is_divided_into_pages() -> None:
 
 
 @pytest.mark.parametrize("surveys", [1, 6])
-def test_the_list_takes_the_same_queries_for_any_number_of_surveys(
+def test_the_number_of_queries_does_not_grow_with_the_surveys(
     surveys: int, django_assert_num_queries: Any
 ) -> None:
     owner = make_user()

@@ -78,7 +78,7 @@ def test_raw_reports_can_be_left_out_and_leave_nothing_in_the_file(tmp_path: Pat
     assert "are left out" in back_up(without, "--without-raw-reports")
     assert rows(without, "SELECT count(*) FROM aggregator_raw_report") == [(0,)]
     assert rows(without, "SELECT count(*) FROM aggregator_spent_id") == [(20,)]
-    # Each table holds an id twice, once in its index by wave; a spent id stays for good.
+    # Each table holds an id twice, once in its index by wave; a spent id stays permanently.
     assert [with_raw.read_bytes().count(pk) for pk in waiting] == [4] * 10
     assert [without.read_bytes().count(pk) for pk in waiting] == [2] * 10
     assert session.encode() not in with_raw.read_bytes() + without.read_bytes()

@@ -507,7 +507,7 @@ def test_an_unencrypted_connection_to_another_machine_fails(
     assert all("sslmode=verify-full" in str(message.hint) for message in found)
 
 
-def test_pgaudit_fails() -> None:
+def test_pgaudit_is_reported_as_a_failure() -> None:
     (message,) = judge_preloaded_libraries("pg_cron,pgaudit")
     assert message.id == "aggregator.E021"
 

@@ -68,7 +68,7 @@ def test_readyz_answers_200_as_soon_as_the_database_is_migrated(half_applied: st
     assert Client().get("/readyz").status_code == 200
 
 
-def test_long_lists_are_cut() -> None:
+def test_long_lists_are_shortened() -> None:
     MigrationRecorder.Migration.objects.all().delete()
     assert " and " in describe_missing_migrations()
     assert len(describe_missing_migrations()) < 250

@@ -443,7 +443,7 @@ def test_the_command_prints_each_difference_and_fails(
     assert Upkeep.objects.get(job=Upkeep.Job.VERIFY).found["count"] == 2
 
 
-def test_one_survey_can_be_chosen(wave: Wave, finished: Wave) -> None:
+def test_a_single_survey_can_be_verified(wave: Wave, finished: Wave) -> None:
     lose_a_waiting_report()
     call_command("verify", finished.survey.slug, "--quiet")
     assert not Upkeep.objects.exists()  # that was not everything

@@ -286,7 +286,7 @@ def test_the_label_says_what_would_make_the_figures_valid(
     assert plain(advice) in text_of(client.get(address(wave.survey)))
 
 
-def test_while_the_survey_runs_the_label_waits_for_its_end() -> None:
+def test_the_label_refers_to_the_end_while_the_survey_runs() -> None:
     wave = make_wave(cap=1000)
     send_many(wave, [bytes([i % 2, i % 3 == 0, 1]) for i in range(60)])
     process(wave, rendered=False)

@@ -65,7 +65,7 @@ def tab_to(page: Page, name: str) -> None:
     raise AssertionError(f"no way to {name!r} with Tab")
 
 
-def test_a_whole_visit_by_keyboard(visitor: Visitor) -> None:
+def test_a_whole_visit_works_by_keyboard(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey(questions=("Driven?", "Children?")))
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     tab_to(page, "Start")
@@ -94,7 +94,7 @@ def test_a_whole_visit_by_keyboard(visitor: Visitor) -> None:
     assert RawReport.objects.count() == 1
 
 
-def test_nothing_is_preselected_and_no_answer_is_an_error_that_takes_the_focus(
+def test_nothing_is_preselected_and_a_missing_answer_is_an_error_that_takes_the_focus(
     visitor: Visitor,
 ) -> None:
     page = visitor.open(make_launched_survey(title="On the road"))

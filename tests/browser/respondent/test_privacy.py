@@ -38,7 +38,7 @@ class Trace:
 
     sent_before: list[str]
     sent: list[dict[str, Any]]
-    stored: list[dict[str, Any]]  # before, during and after the sending
+    stored: list[dict[str, Any]]  # before, during and after sending
     symbols: str
 
 

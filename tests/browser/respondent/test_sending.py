@@ -173,7 +173,7 @@ def test_an_unreachable_database_does_no_harm(
     assert RawReport.objects.count() == 1
 
 
-def test_after_a_bounded_number_of_tries_the_person_decides(visitor: Visitor) -> None:
+def test_after_a_limited_number_of_attempts_the_person_decides(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey())
     visitor.context.route(REPORTS, lambda route: route.abort())
     page.clock.install()

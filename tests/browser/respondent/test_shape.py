@@ -150,7 +150,7 @@ def choose_ways() -> Iterator[dict[str, list[str]]]:
     for moved, visits in zip(WAYS[MOVED], (len(WAYS[THINGS]), 7, 7), strict=True):
         for number in range(visits):
             way = {text: ways[number % len(ways)] for text, ways in WAYS.items()}
-            # It is asked in every third of these visits.
+            # It is asked in a third of these visits.
             still = WAYS[LONELY_STILL][number // 3]
             yield {**way, MOVED: moved, LONELY_STILL: still}
     first = {text: ways[0] for text, ways in WAYS.items()}
