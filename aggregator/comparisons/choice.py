@@ -18,7 +18,7 @@ from privacy.associations.tables import MAX_CELLS
 from surveys.manifest.manifest import Manifest
 
 OUTCOME, GROUP, PREDICTORS = "outcome", "group", "predictors"
-UNKNOWN_QUESTION = "Choose questions of this survey."
+UNKNOWN_QUESTION = "Choose questions from this survey."
 NO_PAIR_ASKED = (
     "Each person was asked one block of questions, so nobody was asked two of the plain yes/no "
     "questions. There are no pairs to test."

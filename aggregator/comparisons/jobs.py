@@ -1,4 +1,4 @@
-"""Comparisons as work: requested on a page, computed from batches by a worker, then stored.
+"""Comparisons as background jobs: requested on a page, computed by a worker from batches, stored.
 
 Each choice is computed once for each snapshot. The rows are the queue: the sweep finds every
 comparison that waits, and every one whose worker let its lease expire.

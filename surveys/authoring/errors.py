@@ -5,7 +5,7 @@ SurveyError
 ├── NotOpen             only an open wave can be closed
 ├── TooManyQuestions    the author must remove one first
 ├── BrokenRules         a change would break a rule; `problems` lists them
-├── RuleError           what an author wrote as a rule cannot be read
+├── RuleError           the text of a rule cannot be read
 ├── ChangedMeanwhile    the survey is not what the author was shown
 └── NotLaunchable       something is missing; `problems` lists all of it
 """

@@ -95,7 +95,7 @@ def delete_question(*, question: Question) -> None:
 
 @transaction.atomic
 def move_question(*, question: Question, step: int) -> bool:
-    """Trade places with the question one above (step -1) or below (step 1)."""
+    """Swap places with the question above (step -1) or below (step 1)."""
     lock_draft(survey=question.survey)
     question.refresh_from_db()
     here = question.position

@@ -75,7 +75,7 @@ def _read_identity(client: Any, url: str) -> str | None:
 
 
 def _read_settings(client: Any) -> dict[str, str] | None:
-    """Return all settings; None if it cannot be reached or its access list forbids CONFIG."""
+    """Return all settings; None if the server is down or its access list forbids CONFIG."""
     try:
         shown = client.config_get("*")
     except redis.RedisError:

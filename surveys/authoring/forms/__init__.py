@@ -1,4 +1,4 @@
-"""What authors type: shape and range of each input, with errors that say what to do."""
+"""The forms that authors fill in: the range of each input, and errors that say what to do."""
 
 from surveys.authoring.forms.actions import LaunchForm, MoveForm
 from surveys.authoring.forms.planning import PlanForm

@@ -1,4 +1,4 @@
-"""Buttons that send more than a click: opening a survey, moving a question."""
+"""The forms of single buttons that send data: opening a survey, moving a question."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class PlanForm(forms.Form):
         label="What do you want to know?",
         choices=[
             ("share", "The share of people who give an answer"),
-            ("mean", "The mean of a number, in per cent of its range"),
+            ("mean", "The mean of a number, as a percentage of its range"),
         ],
         error_messages={
             "required": "Choose what you want to know.",
