@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from aggregator.batches.packing import WORD_BYTES, split_columns
 
-MAX_CELLS = 65_536  # a cell's index fits into 16 bits
+MAX_CELLS = 65_536  # a cell's index fits in 16 bits
 # With this size, a block, its combinations and its counts stay in a core's level-2 cache.
 BLOCK_BYTES = 512 * 1024
 

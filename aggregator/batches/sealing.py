@@ -20,7 +20,7 @@ MAX_BATCH = 65_536
 
 
 class SealingError(Exception):
-    """Fewer rows were taken than counted; the transaction is rolled back, nothing is lost."""
+    """Fewer rows were taken than counted; the transaction is rolled back, so nothing is lost."""
 
 
 def choose_batch_size(*, waiting: int, minimum: int, closed: bool) -> int:

@@ -116,7 +116,7 @@ def write_codes(codes: NDArray[np.uint8]) -> bytes:
 
 
 def _end_rows(lines: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Replace each row's last comma by CRLF."""
+    """Replace each row's last comma with CRLF."""
     ended = np.empty((lines.shape[0], lines.shape[1] + 1), dtype=np.uint8)
     ended[:, :-2] = lines[:, :-1]
     ended[:, -2] = _CR

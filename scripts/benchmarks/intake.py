@@ -81,7 +81,7 @@ FULL = Extent(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few seconds for each part")
-    parser.add_argument("--only", choices=tuple(TITLES), help="one database alone")
+    parser.add_argument("--only", choices=tuple(TITLES), help="measure only this database")
     arguments = parser.parse_args()
     extent = QUICK if arguments.quick else FULL
     measure_generator(extent)

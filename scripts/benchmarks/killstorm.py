@@ -1,8 +1,8 @@
 """Runs kill -9 a thousand times under load, on PostgreSQL with two of each process.
 
-The storm of tests/system/attacks/test_storm.py, ten times as long, and the same broken builds,
-which the checker must catch; then the broker is stopped for two minutes, longer than any test can
-wait. It takes about half an hour; `--quick` makes 30 kills and runs one broken build.
+This runs the storm of tests/system/attacks/test_storm.py ten times as long, and the same broken
+builds, which the checker must catch; then the broker is stopped for two minutes, longer than any
+test can wait. It takes about half an hour; `--quick` makes 30 kills and runs one broken build.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ MOST_SECONDS_AFTER_BROKER = 45.0
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="30 kills, one broken build")
-    parser.add_argument("--seed", type=int, default=1, help="who is killed, in which order")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="decides what is killed, and in which order"
+    )
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves no processes behind
     outcome = blow(

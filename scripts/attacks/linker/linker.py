@@ -6,7 +6,7 @@ FOLDER holds what an intruder with full access can copy (see dump.py). The only 
 senders is `canaries.json`, which lists texts to look for: some were sent with the reports, others
 were never sent.
 
-There are two attacks. The linker searches every file for canaries in many spellings. And it
+There are two attacks. The linker searches every file for canaries in many spellings. It also
 guesses when each sealed report arrived within its batch, by several strategies: by the position of
 its bytes in each file, by the order of rows in the batch, and by the order in which ids were spent,
 joined to the rows in the only possible way.

@@ -23,7 +23,7 @@ def score(guesses: Sequence[NDArray[np.float64]], truths: Sequence[NDArray[np.fl
     """Compare guessed and true order, batch by batch.
 
     If a guess knows nothing, every order of the truth is equally likely, and Spearman's ρ of m
-    reports has mean 0 and variance 1/(m − 1), also with ties. Two tests use that: the sum over
+    reports has mean 0 and variance 1/(m − 1), even with ties. Two tests use that: the sum over
     batches finds a leak that always points the same way, and the sum of squares finds one that
     does not. The result is twice the smaller p.
     """

@@ -114,7 +114,7 @@ class Outcome:
             f"everything started in {self.start:.1f} s; {len(self.kills)} kills in "
             f"{self.seconds:.0f} s; in an open sealing transaction: "
             f"{self.in_open_sealing}; no moment with work found: {dict(self.nemesis.missed)}; "
-            f"ended by themselves: {dict(self.nemesis.deaths)}"
+            f"ended without a kill: {dict(self.nemesis.deaths)}"
         )
 
     def _tell_gaps(self) -> str:
