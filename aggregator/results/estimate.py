@@ -174,7 +174,7 @@ class Estimate:
     def fake_band(self) -> Band | None:
         """The interval if FAKE_SHARE of the reports were invented, whatever these say.
 
-        It exists only for shares of everyone who was asked: a ratio would change differently.
+        It exists only for shares of everyone who was asked: a ratio changes in other ways.
         """
         estimand, question = self.estimand, self.estimand.question
         if self.is_mean or estimand.gate or estimand.among is not None:

@@ -40,7 +40,7 @@ class SymbolCounts:
 
 
 def find_alarm_level(symbols: Sequence[Symbol]) -> float:
-    """Return the level at which each code is watched; a symbol's two codes count as one."""
+    """Return the level at which each code is watched; two codes of one symbol count once."""
     codes = sum(1 if symbol.k == 2 else symbol.k for symbol in symbols)
     return simultaneous_level(ALARM_LEVEL, shares=codes)
 

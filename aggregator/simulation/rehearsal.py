@@ -72,7 +72,7 @@ def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
 def draw_people(
     groups: Sequence[Group], *, manifest: Manifest, people: int, seed: int
 ) -> list[Answers]:
-    """Draw true answers: group sizes are as exact as whole numbers allow, the rest is random."""
+    """Draw true answers: group sizes are as exact as whole numbers allow; the rest is random."""
     generator = random.Random(seed)  # noqa: S311  invented people, no secrets
     asked = [question for question in manifest.questions if question.is_answered]
     return [

@@ -19,7 +19,7 @@ from django.utils import timezone
 from aggregator.models import Batch, Discard, Upkeep
 
 logger = logging.getLogger(__name__)
-# Uploads queue behind a process that waits to lock the table, so purging waits no longer.
+# Uploads queue behind a process that waits to lock the table, so purging waits at most this long.
 LOCK_MS = 100
 LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code for this error
 # Rewriting more rows would delay uploads for longer than a second.
@@ -72,7 +72,7 @@ def _newest() -> dict[str, int]:
 def purge_traces() -> None:
     """Erase what can be erased; store how far it got, and sentences about what is left.
 
-    Must not run in a transaction. If it cannot run now, it stays due.
+    It must not run in a transaction. If it cannot run now, it stays due.
     """
     purge = _purge_postgresql if connection.vendor == "postgresql" else _purge_sqlite
     try:

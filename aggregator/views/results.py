@@ -65,7 +65,7 @@ def _context(view: View) -> dict[str, Any]:
 def _group(
     results: Results, texts: list[EstimateText]
 ) -> list[tuple[QuestionResult, list[EstimateText]]]:
-    """List every question, even if too few were asked it, with what is said about it."""
+    """List every question, including those that too few were asked, with its sentences."""
     return [
         (question, [text for text in texts if text.question is question])
         for question in results.questions
