@@ -84,7 +84,7 @@ class TwoQuestionsResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One coefficient of a regression; `name` is "intercept", or such as "q2=1"."""
+    """One coefficient of a regression; `name` is "intercept", or for example "q2=1"."""
 
     name: str
     coefficient: float

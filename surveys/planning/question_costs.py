@@ -1,7 +1,7 @@
 """What a question costs, in ε and in people, and what each of its switches adds.
 
 The number of people is how many must take part to know a share to ± 5 points, if the end is
-fixed beforehand. assumptions.py has the assumptions, and every sentence names those it makes.
+fixed beforehand. assumptions.py has the assumptions, and every sentence says which of them it makes.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def _outside(question: ManifestQuestion) -> list[float]:
 def _gated_spread(question: ManifestQuestion, *, share: float, covered: float) -> float:
     """The spread of an item's share among those whose gate says "answered", from one report.
 
-    The delta method for item / gate. The two are randomized separately, but only people who
+    It uses the delta method for item / gate. The two are randomized separately, but only people who
     answered can have an item.
     """
     item = one_report_spread(share=share * covered, mechanism=question.mechanism) ** 2

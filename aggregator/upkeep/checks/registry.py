@@ -1,4 +1,4 @@
-"""The checks that `manage.py check` knows, with their tags.
+"""The checks that `manage.py check` runs, with their tags.
 
 Plain `manage.py check`, which every other command runs first, looks at settings only. To
 check the servers too, run `manage.py check --deploy --tag privacy --database default` or

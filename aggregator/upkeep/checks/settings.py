@@ -31,7 +31,7 @@ def _check_exposure() -> Iterator[CheckMessage]:
         messages.HOSTS,
         f"ALLOWED_HOSTS = {','.join(settings.ALLOWED_HOSTS)}",
         good="*" not in settings.ALLOWED_HOSTS,
-        meaning="Murmur answers under any host name that a request gives.",
+        meaning="Murmur answers to any host name that a request gives.",
         remedy="export ALLOWED_HOSTS=the.name.that.people.type",
     )
     loggers = (logging.getLogger(), logging.getLogger("django.db.backends"))
