@@ -1,7 +1,7 @@
 """What a question costs, in ε and in people, and what each of its switches adds.
 
 The number of people is how many must take part to know a share to ± 5 points, if the end is
-fixed beforehand. assumptions.py has the assumptions, and every sentence says which of them it makes.
+fixed beforehand. assumptions.py has the assumptions, and every sentence says which it makes.
 """
 
 from __future__ import annotations
