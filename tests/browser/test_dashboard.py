@@ -172,7 +172,7 @@ def test_the_picture_stays_if_the_bundle_fails(reader: Reader, survey: Survey) -
     assert page.locator(".chart-picture img").evaluate("image => image.naturalWidth") > 0
 
 
-def test_every_page_of_ours_obeys_its_policy(reader: Reader, survey: Survey) -> None:
+def test_each_of_our_pages_obeys_its_policy(reader: Reader, survey: Survey) -> None:
     for path in ("/", "/api", "/problems"):
         reader.page.goto(f"{reader.live.url}{path}")
         assert reader.page.locator("h1").count() == 1

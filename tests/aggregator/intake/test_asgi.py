@@ -110,7 +110,7 @@ def test_django_and_the_asgi_entry_give_the_same_reply(method: str, content: byt
     assert response["Content-Type"] == headers["content-type"]
 
 
-def test_a_report_is_stored_alike_through_either_entry() -> None:
+def test_a_report_is_stored_in_the_same_way_through_either_entry() -> None:
     wave = make_wave()
     client = Client(headers={"host": "localhost"})
     first = client.post("/api/reports", report(wave), content_type="application/json")

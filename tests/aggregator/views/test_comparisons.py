@@ -261,7 +261,7 @@ def test_an_interval_without_a_limit_says_so() -> None:
     assert rows["difference", "estimate"]["method"] == "profile_likelihood"
 
 
-def test_a_page_that_waits_for_a_deleted_comparison_is_told() -> None:
+def test_a_page_that_waits_for_a_deleted_comparison_is_reloaded() -> None:
     wave = make_answered_wave(people=60)
     client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
     panel = address(wave.survey, "comparison_panel", pk=comparison.pk)

@@ -89,7 +89,7 @@ def test_readyz_says_how_late_work_is() -> None:
 
 
 @pytest.mark.usefixtures("worked")
-def test_a_clock_that_runs_ahead_makes_no_negative_age() -> None:
+def test_a_clock_that_runs_ahead_gives_no_negative_age() -> None:
     remember(-5)
     assert ask()[1]["oldest_due_work_seconds"] == 0
 
