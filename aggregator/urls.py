@@ -2,8 +2,7 @@
 
 from django.urls import URLPattern, include, path
 
-from aggregator.coins import hand_in
-from aggregator.coins import views as coins
+from aggregator.coins import coin_form, offline_code
 from aggregator.views import comparisons as compare
 from aggregator.views import downloads as exports
 from aggregator.views import health, home, methods, results
@@ -41,9 +40,9 @@ urlpatterns = [
         mode_views.mode_comparison_csv,
         name="mode_comparison_csv",
     ),
-    path("s/<slug:slug>/coins", coins.coins, name="coins"),
-    path("s/<slug:slug>/paper", coins.paper, name="paper"),
-    path("s/<slug:slug>/send", hand_in.hand_in, name="hand_in"),
+    path("s/<slug:slug>/coins", coin_form.coins, name="coins"),
+    path("s/<slug:slug>/paper", coin_form.paper, name="paper"),
+    path("s/<slug:slug>/send", offline_code.hand_in, name="hand_in"),
     path("surveys/<slug:slug>/compare", compare.compare, name="compare"),
     path("surveys/<slug:slug>/compare/<int:pk>/result", compare.comparison, name="comparison"),
     path(

@@ -1,7 +1,7 @@
 """The privacy loss of a whole survey: a ledger of its questions and their basic sum.
 
-The basic sum is what surveys state; `privacy.mechanism.composition` has the weaker statements that
-need a delta.
+The basic sum is what surveys state; `privacy.mechanism.composition_with_delta` has
+the weaker statements that need a delta.
 """
 
 from __future__ import annotations

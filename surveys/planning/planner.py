@@ -12,7 +12,7 @@ from math import ceil, sqrt
 from privacy.distributions import Z_95
 from privacy.mechanism.accounting import Entry, basic_epsilon
 from privacy.mechanism.attacks import attacker_success, posterior
-from privacy.mechanism.composition import exact_composition
+from privacy.mechanism.composition_with_delta import exact_composition
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_epsilon
 from privacy.planning.answerer_precision import (

@@ -30,7 +30,7 @@ from privacy.associations.tables import Variable
 from privacy.mechanism import (
     accounting,
     attacks,
-    composition,
+    composition_with_delta,
     drawing,
     fake_reports,
     inattention,
@@ -480,16 +480,16 @@ ROWS: list[Row] = [
     (drawn, {"drawn": 1}, {"drawn": [x for x in (*NUMBER, 4) if x is not None]}),
     (cumulative, {"per_wave": [1.0, 1.0]}, {"per_wave": EPSILONS}),
     (group, {"epsilon": 1.0, "people": 2}, {"epsilon": POSITIVE, "people": NUMBER}),
-    (composition.exact_delta, {"epsilons": [1.0], "epsilon": 0.5}, {
+    (composition_with_delta.exact_delta, {"epsilons": [1.0], "epsilon": 0.5}, {
         "epsilons": EPSILONS, "epsilon": [*ENDLESS, -1, True],
     }),
-    (composition.exact_composition, {"epsilons": [1.0], "delta": 0.1}, {
+    (composition_with_delta.exact_composition, {"epsilons": [1.0], "delta": 0.1}, {
         "epsilons": EPSILONS, "delta": OPEN,
     }),
-    (composition.advanced_composition, {"epsilon": 1.0, "count": 2, "delta": 0.1}, {
+    (composition_with_delta.advanced_composition, {"epsilon": 1.0, "count": 2, "delta": 0.1}, {
         "epsilon": POSITIVE, "count": NUMBER, "delta": OPEN,
     }),
-    (composition.zcdp_composition, {"epsilons": [1.0], "delta": 0.1}, {
+    (composition_with_delta.zcdp_composition, {"epsilons": [1.0], "delta": 0.1}, {
         "epsilons": EPSILONS, "delta": OPEN,
     }),
     (subsampling.subsampled_epsilon, {"epsilon": 1.0, "fraction": 0.5}, {

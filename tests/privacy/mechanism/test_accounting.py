@@ -18,7 +18,7 @@ from privacy.mechanism.accounting import (
     group_epsilon,
     statement_epsilon,
 )
-from privacy.mechanism.composition import (
+from privacy.mechanism.composition_with_delta import (
     advanced_composition,
     exact_composition,
     exact_delta,

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy.mechanism import composition
+from privacy.mechanism import composition_with_delta as composition
 from privacy.mechanism.accounting import (
     Entry,
     basic_epsilon,
     cumulative_epsilon,
 )
-from privacy.mechanism.composition import (
+from privacy.mechanism.composition_with_delta import (
     advanced_composition,
     exact_composition,
     exact_delta,

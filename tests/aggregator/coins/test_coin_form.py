@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, override
 
-from aggregator.coins import views as coin_views
+from aggregator.coins import coin_form
 from aggregator.coins.sheets import new_sheet
 from aggregator.intake import page_limiter
 from aggregator.models import RawReport, SpentId
@@ -336,7 +336,7 @@ class TestRefusing:
 
         wave = make_coins()
         fields = tick(wave, q1=1, q2=0)
-        monkeypatch.setattr(coin_views, "record_report", fail)
+        monkeypatch.setattr(coin_form, "record_report", fail)
         response = post(wave, fields)
         text = response.content.decode()
         assert (response.status_code, response["Retry-After"]) == (503, "5")

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from aggregator.coins.hand_in import MAX_FORM_BYTES
+from aggregator.coins.offline_code import MAX_FORM_BYTES
 from aggregator.intake.wire import MAX_BODY_BYTES, encode_report
 from aggregator.models import RawReport
 from surveys.authoring.errors import NotLaunchable
