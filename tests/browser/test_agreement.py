@@ -46,7 +46,7 @@ VISIT = """async (cases) => {
     const { checkManifest } = await import("/report/manifest.js");
     const { drawBlocks, randomizeReport } = await import("/randomize.js");
     const { findLatents } = await import("/report/envelope.js");
-    const { listPages, markDrawn, walk } = await import("/report/pages.js");
+    const { listPages, markDrawn, walk } = await import("/report/rules.js");
     return cases.map(({ text, answers, words }) => {
       const manifest = JSON.parse(text);
       checkManifest(manifest);

@@ -112,7 +112,7 @@ def test_a_server_with_this_release_matches_in_everything(language: str) -> None
         ("check?lang=en", b"</head>", b"<script src='/evil.js'></script></head>", "the page for"),
         ("self-test.js", b"100_000", b"1_000", "self-test.js"),
         ("source/self-test.js", b"100_000", b"1_000", "source/self-test.js"),
-        ("source/report/pages.js", b"!isDrawn", b"isDrawn", "source/report/pages.js"),
+        ("source/report/rules.js", b"!isDrawn", b"isDrawn", "source/report/rules.js"),
     ],
 )
 def test_whatever_a_host_changes_is_found(where: str, old: bytes, new: bytes, found: str) -> None:

@@ -3,13 +3,12 @@
  */
 import { cryptoUint32, randomizeReport } from "../randomize.js";
 import { toBase64url } from "./bytes.js";
-import { walk } from "./pages.js";
+import { walk } from "./rules.js";
 
 /**
  * @import { Latent } from "../randomize.js"
  * @import { Question } from "./manifest.js"
- * @import { Codes } from "./rules.js"
- * @import { Answers, Page } from "./pages.js"
+ * @import { Answers, Codes, Page } from "./rules.js"
  *
  * @typedef {object} Envelope
  * @property {string} manifest The hash of the manifest.

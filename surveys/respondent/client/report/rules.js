@@ -1,5 +1,6 @@
 /**
- * Rules that decide whether a question is asked. In Python: surveys/manifest/rules.py.
+ * Decides which questions a person is asked, and finds the code of each answer.
+ * In Python: surveys/manifest/rules.py and aggregator/simulation/respondents.py.
  *
  * @typedef {object} Rule A leaf has `name` and `is`; any other rule has one of the others.
  * @property {Rule[]} [all]
@@ -29,4 +30,71 @@ export function holds({ all, any, not, name, is }, codes) {
 export function leaves(rule) {
   const parts = rule.all ?? rule.any ?? (rule.not && [rule.not]);
   return parts ? parts.flatMap(leaves) : [rule];
+}
+
+/**
+ * @import { Option, Question } from "./manifest.js"
+ *
+ * @typedef {Question & { follows?: string }} Page One question on the screen. A question with
+ *   a follow-up has two pages; the second one `follows` the first.
+ * @typedef {number | number[] | null} Answer null is "prefer not to say".
+ * @typedef {Record<string, Answer>} Answers By the name of the page.
+ */
+
+/**
+ * Marks the questions that this person is asked. A text goes with the questions its rule names.
+ * @param {Question[]} questions
+ * @param {number[]} [mine] The drawn blocks; without them everything is asked.
+ */
+export function markDrawn(questions, mine) {
+  /** @type {Set<string>} */
+  const out = new Set();
+  for (const one of questions) {
+    const { name, rule, block } = one;
+    const hangs = rule && leaves(rule).some((leaf) => out.has(leaf.name?.split("_")[0]));
+    one.isDrawn = !mine || (block < 0 ? !hangs : mine.includes(block));
+    if (!one.isDrawn) out.add(name);
+  }
+}
+
+/**
+ * @param {Question[]} questions
+ * @param {string[]} words No and Yes.
+ * @returns {Page[]}
+ */
+export function listPages(questions, words) {
+  return questions.flatMap((question) => {
+    const { name, type, follow_up: text = "" } = question;
+    if (type !== "follow_up") return [question];
+    const options = words.map((text, code) => ({ code, text })).reverse();
+    const rule = { name, is: [1] };
+    const then = { ...question, options, name: `${name}+`, text, rule, follows: name };
+    return [{ ...question, options }, then];
+  });
+}
+
+/**
+ * Finds the open pages and their codes. Drops the answers on all other pages.
+ * @param {Page[]} pages
+ * @param {Answers} answers
+ */
+export function walk(pages, answers) {
+  /** @type {Codes} */
+  const codes = {};
+  const open = pages.filter(({ name, options = [], rule, isDrawn, follows }) => {
+    if (!isDrawn || (rule && !holds(rule, codes))) {
+      delete answers[name];
+      return false;
+    }
+    const answer = answers[name];
+    const code = typeof answer === "number" ? answer : undefined;
+    // A question with a follow-up has the codes 0 No, 1 Yes then Yes, 2 Yes then No.
+    if (follows) codes[follows] = code === undefined ? code : 2 - code;
+    else codes[name] = code;
+    if (Array.isArray(answer)) {
+      for (const { code } of options) codes[`${name}_${code}`] = Number(answer.includes(code));
+    }
+    return true;
+  });
+  return { open, codes };
 }

@@ -4,7 +4,7 @@ import { pageData } from "./screen.js";
 import { say } from "./words.js";
 
 /**
- * @import { Answers, Page } from "../report/pages.js"
+ * @import { Answers, Page } from "../report/rules.js"
  * @import { Survey } from "./survey.js"
  */
 

@@ -3,7 +3,7 @@ import { make } from "./elements.js";
 import { say } from "./words.js";
 
 /**
- * @import { Answer, Page } from "../report/pages.js"
+ * @import { Answer, Page } from "../report/rules.js"
  * @import { Survey } from "./survey.js"
  *
  * @typedef {object} Choice

@@ -1,5 +1,5 @@
 /** Moves between the steps of a visit. The browser's history contains only their numbers. */
-import { walk } from "../report/pages.js";
+import { walk } from "../report/rules.js";
 import { makeCheck } from "./check.js";
 import { makeDetails } from "./elements.js";
 import { makeQuestion } from "./question.js";
@@ -8,7 +8,7 @@ import { submit } from "./submitting.js";
 import { say } from "./words.js";
 
 /**
- * @import { Page } from "../report/pages.js"
+ * @import { Page } from "../report/rules.js"
  * @import { Survey } from "./survey.js"
  * @import { Visit } from "./visit.js"
  */

@@ -4,7 +4,7 @@ import { makeFields } from "./fields.js";
 import { say } from "./words.js";
 
 /**
- * @import { Answer, Page } from "../report/pages.js"
+ * @import { Answer, Page } from "../report/rules.js"
  * @import { Survey } from "./survey.js"
  */
 

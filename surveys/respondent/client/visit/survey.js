@@ -1,14 +1,14 @@
 /** Loads the survey as this person sees it: checked, with their questions and in their language. */
 import { cryptoUint32, drawBlocks } from "../randomize.js";
 import { loadManifest, readWhole } from "../report/manifest.js";
-import { listPages, markDrawn } from "../report/pages.js";
+import { listPages, markDrawn } from "../report/rules.js";
 import { pageData } from "./screen.js";
 import { findWords, say } from "./words.js";
 
 /**
  * @import { Keeper } from "../report/keeper.js"
  * @import { Question } from "../report/manifest.js"
- * @import { Page } from "../report/pages.js"
+ * @import { Page } from "../report/rules.js"
  *
  * @typedef {object} Survey
  * @property {Question[]} questions

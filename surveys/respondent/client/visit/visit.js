@@ -2,7 +2,7 @@
  * The state of a visit: everything that changes while the page is open.
  *
  * @import { Keeper } from "../report/keeper.js"
- * @import { Answers } from "../report/pages.js"
+ * @import { Answers } from "../report/rules.js"
  * @import { Survey } from "./survey.js"
  *
  * @typedef {object} Visit
