@@ -113,7 +113,7 @@ def assert_what_was_left_out_is_named(restored: World, at_least: int) -> None:
     with pytest.raises(StackError) as found:
         restored.stack.manage("verify")
     assert re.search(rf"\b{missing:,} (are )?missing", str(found.value))
-    assert re.search(r"^CommandError: 1 found", str(found.value), re.MULTILINE)
+    assert re.search(r"^CommandError: Differences found: 1\.$", str(found.value), re.MULTILINE)
 
 
 def go_on_in(restored: World, old: World) -> None:

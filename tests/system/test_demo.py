@@ -85,8 +85,10 @@ def assert_affair_by_unhappiness_is_found(world: World) -> None:
     counts = [[0, 0], [0, 0]]
     for row in table:
         assert (row["n"], row["standing"]) == (str(PEOPLE), "fixed_end")
-        if row["figure"] == "cell":
-            counts[int(row["outcome_code"])][int(row["group_code"])] = int(row["count"])
+        if (row["section"], row["quantity"]) == ("cells", "count"):
+            outcome, group = map(int, row["row"].split(";"))
+            counts[outcome][group] = int(row["value"])
+    assert sum(map(sum, counts)) == PEOPLE
     coins = Variable.plain(RandomizedResponse(symbols=2, threshold=3 * 2**30))
     found = associate(
         counts=counts, variables=[coins, coins], event=1, first=1, second=0, level=0.9999
