@@ -3,10 +3,7 @@
 from django.urls import URLPattern, include, path
 
 from aggregator.coins import coin_form, offline_code
-from aggregator.views import comparisons as compare
-from aggregator.views import downloads as exports
-from aggregator.views import health, home, methods, results
-from aggregator.views import mode_comparison as mode_views
+from aggregator.views import comparisons, downloads, health, home, methods, mode_comparison, results
 from surveys.manifest.modes import Mode
 
 
@@ -17,8 +14,8 @@ def _mode_pages(folder: str, *, prefix: str = "", mode: Mode = Mode.ELECTRONIC) 
         "results_panel": ("/panel", results.results_panel),
         "chart_svg": ("/chart.svg", results.chart_svg),
         "chart_png": ("/chart.png", results.chart_png),
-        "reports_csv": ("/reports.csv", exports.reports_csv),
-        "estimates_csv": ("/estimates.csv", exports.estimates_csv),
+        "reports_csv": ("/reports.csv", downloads.reports_csv),
+        "estimates_csv": ("/estimates.csv", downloads.estimates_csv),
     }
     return [
         path(root + page, view, {"mode": mode}, name=prefix + name)
@@ -34,25 +31,27 @@ urlpatterns = [
     *_mode_pages("results"),
     # Answers from coins: the same pages and files for this mode.
     *_mode_pages("results/coins", prefix="coin_", mode=Mode.MANUAL),
-    path("surveys/<slug:slug>/results/both", mode_views.mode_comparison, name="mode_comparison"),
+    path(
+        "surveys/<slug:slug>/results/both", mode_comparison.mode_comparison, name="mode_comparison"
+    ),
     path(
         "surveys/<slug:slug>/results/both.csv",
-        mode_views.mode_comparison_csv,
+        mode_comparison.mode_comparison_csv,
         name="mode_comparison_csv",
     ),
     path("s/<slug:slug>/coins", coin_form.coins, name="coins"),
     path("s/<slug:slug>/paper", coin_form.paper, name="paper"),
     path("s/<slug:slug>/send", offline_code.hand_in, name="hand_in"),
-    path("surveys/<slug:slug>/compare", compare.compare, name="compare"),
-    path("surveys/<slug:slug>/compare/<int:pk>/result", compare.comparison, name="comparison"),
+    path("surveys/<slug:slug>/compare", comparisons.compare, name="compare"),
+    path("surveys/<slug:slug>/compare/<int:pk>/result", comparisons.comparison, name="comparison"),
     path(
         "surveys/<slug:slug>/compare/<int:pk>/result/panel",
-        compare.comparison_panel,
+        comparisons.comparison_panel,
         name="comparison_panel",
     ),
     path(
         "surveys/<slug:slug>/compare/<int:pk>/result.csv",
-        compare.comparison_csv,
+        comparisons.comparison_csv,
         name="comparison_csv",
     ),
     path("methods", methods.methods, name="methods"),

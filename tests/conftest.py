@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from scripts.stack.postgres import Postgres, running_postgres
 from scripts.stack.prepared import copy_empty_database, copy_static_files
-from tests.support import markers as kinds
+from tests.support import markers
 
 # The same examples in every run: a failure means a fault, not bad luck, and a slow machine is
 # none. To look for new ones: HYPOTHESIS_PROFILE=search scripts/test tests/privacy
@@ -21,20 +21,20 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 
 def pytest_configure() -> None:
-    kinds.watch_programs()
+    markers.watch_programs()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    kinds.add_markers(item)
+    markers.add_markers(item)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    kinds.note_running(item)
+    markers.note_running(item)
     try:
         return (yield)
     finally:
-        kinds.note_running(None)
+        markers.note_running(None)
 
 
 @pytest.fixture(autouse=True)

@@ -91,8 +91,8 @@ class ComparisonForm(forms.Form):
             self.names = names
 
     def read_names(self) -> list[str]:
-        """The chosen indicators, the outcome first."""
-        raise NotImplementedError
+        """The chosen indicators, the outcome first; none for all pairs."""
+        return []
 
     def _find_field(self, name: str) -> str | None:
         """The field that an error belongs to: an outcome that is missing comes first."""
@@ -150,9 +150,6 @@ class RegressionForm(ComparisonForm):
 
 class PairsForm(ComparisonForm):
     kind = Kind.PAIRS
-
-    def read_names(self) -> list[str]:
-        return []
 
 
 FORMS: Mapping[str, type[ComparisonForm]] = {

@@ -156,13 +156,13 @@ def describe_fakes(estimate: Estimate) -> str:
 
 
 def describe_information(estimate: Estimate) -> str:
-    """1,400 codes inform like about 246 direct answers."""
+    """Compare the reports with direct answers that would be as precise."""
     if estimate.contradiction or estimate.effective_sample_size is None:
         return ""
     if estimate.effective_sample_size < SMALLEST_SAMPLE_SHOWN:
         return ""  # near 0 and 1 a direct question is almost exact: no fair comparison
     codes, direct = whole(estimate.total), whole(round(estimate.effective_sample_size))
-    return f"{codes} codes inform like about {direct} direct answers."
+    return f"{codes} scrambled answers carry as much information as about {direct} direct ones."
 
 
 def describe_clipping(estimate: Estimate) -> str:

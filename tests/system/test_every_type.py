@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from aggregator.results import estimating as estimates
+from aggregator.results import estimating
 from aggregator.results.estimands import Among, list_estimands
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.truth import compute_truth
@@ -36,11 +36,11 @@ def test_reports_to_a_survey_of_every_type_are_counted_and_estimated(
 def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check this at 99.99 % for all intervals that exclude anything, which most do."""
     manifest, people = world.manifest(), STUDY.people()
-    monkeypatch.setattr(estimates, "LEVEL", 0.9999)
+    monkeypatch.setattr(estimating, "LEVEL", 0.9999)
     truth = compute_truth(manifest, people)
     found = {
         estimate.estimand.key: estimate
-        for result in estimates.compute_estimates(
+        for result in estimating.compute_estimates(
             manifest=manifest, counts=world.final_snapshot()["counts"], fixed_end=True
         )
         for estimate in result.estimates

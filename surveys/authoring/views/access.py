@@ -16,7 +16,7 @@ from surveys.authoring.errors import SurveyError
 from surveys.authoring.forms.translations import PREFIX
 from surveys.models import Question
 
-# Typed texts that a refusal shows again, so that nobody loses them.
+# The conflict page shows these fields again, so that authors do not lose what they typed.
 TYPED_FIELDS = (
     "title",
     "introduction",

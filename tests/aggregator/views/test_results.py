@@ -32,7 +32,7 @@ def test_every_estimate_comes_with_its_interval_and_effective_sample_size() -> N
     words = text_of(read(survey))
     # 2 · 490/1400 − ½ = 20 %, and .2 · .8 / Var gives the number of direct answers: 246.
     assert re.search(r"20 % \(95 %: \d+ to \d+ %\)\. ", words)
-    assert "1,400 codes inform like about 246 direct answers." in words
+    assert "1,400 scrambled answers carry as much information as about 246 direct ones." in words
     assert "Raw share of Yes codes 35.0 %" in words
     assert "valid while you watch" in words
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, chi2
 
-from privacy.associations import known_groups as comparison
+from privacy.associations import known_groups
 from privacy.associations.known_groups import compare_groups, pool_strata
 from privacy.associations.significance import homogeneity_test
 from privacy.mechanism.mechanisms import RandomizedResponse
@@ -38,8 +38,8 @@ def newcombe_ends(mechanism: RandomizedResponse, *, people: int) -> NDArray[np.f
     """Ends for all pairs of counts; shape (2, people + 1, people + 1)."""
     counts = range(people + 1)
     c, d = mechanism.other_probability, mechanism.slope
-    sides = [comparison._Group(successes=count, total=people, c=c, d=d) for count in counts]
-    ends = [[comparison._newcombe(first, second, 0.95) for second in sides] for first in sides]
+    sides = [known_groups._Group(successes=count, total=people, c=c, d=d) for count in counts]
+    ends = [[known_groups._newcombe(first, second, 0.95) for second in sides] for first in sides]
     return np.moveaxis(np.array(ends), 2, 0)
 
 
@@ -70,10 +70,10 @@ def test_the_published_interval_is_the_one_whose_coverage_was_computed(
         successes=[first[0], second[0]], totals=[first[1], second[1]], mechanisms=[COINS, COINS]
     )
     one, other = (
-        comparison._Group(successes=count, total=total, c=0.25, d=0.5)
+        known_groups._Group(successes=count, total=total, c=0.25, d=0.5)
         for count, total in (first, second)
     )
-    low, high = comparison._newcombe(one, other, 0.95)
+    low, high = known_groups._newcombe(one, other, 0.95)
     assert found.method == "newcombe"
     assert (found.low, found.high) == (
         min(1, max(-1, low)),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy.mechanism import composition_with_delta as composition
+from privacy.mechanism import composition_with_delta
 from privacy.mechanism.accounting import (
     Entry,
     basic_epsilon,
@@ -79,7 +79,7 @@ def test_mixed_agrees_with_binomial_where_epsilons_are_equal(epsilon: float, cou
 def test_the_grid_is_close_and_never_below(epsilons: list[float]) -> None:
     exact = exact_composition(epsilons=epsilons, delta=1e-6)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(composition, "_LISTED", 1)
+        patch.setattr(composition_with_delta, "_LISTED", 1)
         gridded = exact_composition(epsilons=epsilons, delta=1e-6)
     assert exact - 1e-12 <= gridded <= exact + 1e-3
 
@@ -88,7 +88,7 @@ def test_a_hundred_different_epsilons_are_bounded_closely() -> None:
     epsilons = [0.1 + i / 99 for i in range(100)]
     bound = exact_composition(epsilons=epsilons, delta=1e-6)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(composition, "_GRID", 2**19)
+        patch.setattr(composition_with_delta, "_GRID", 2**19)
         finer = exact_composition(epsilons=epsilons, delta=1e-6)
     assert finer <= bound <= finer + 1e-5
     assert bound < sum(epsilons) - 10

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from scipy.stats import binom, chi2
 
-from privacy.associations.known_predictors import search as regression_search
+from privacy.associations.known_predictors import search
 from privacy.associations.known_predictors.intervals import FittedModel
 from privacy.associations.known_predictors.regression import LogisticFit, fit_logistic
 from privacy.associations.known_predictors.rows import ReportRows, rest_probability
@@ -383,6 +383,6 @@ def test_predictors_that_do_not_fit_the_model_are_refused(design: Any, message: 
 
 
 def test_scoring_that_does_not_converge_gives_no_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regression_search, "_MAX_ITERATIONS", 1)
+    monkeypatch.setattr(search, "_MAX_ITERATIONS", 1)
     with pytest.raises(NotSettledError, match="in 1 iterations"):
         fit_logistic(**GROUPS, successes=[300, 700], totals=[1000, 1000], **TWO_COINS)
