@@ -203,6 +203,8 @@ def tour(page: Page, live: LiveApplication, wave: Wave, *, language: str, look: 
 
     def go(path: str) -> None:
         page.goto(f"{live.url}/s/{path}")
+        # The scripts write the heading of a survey's page once the manifest has arrived.
+        expect(page.locator("h1")).not_to_be_empty()
         look(path)
 
     go(f"{slug}/check{query}")
