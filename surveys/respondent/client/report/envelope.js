@@ -2,7 +2,7 @@
  * Draws the report: one scrambled code for each symbol, and a random id that identifies retries.
  */
 import { cryptoUint32, randomizeReport } from "../randomize.js";
-import { toBase64url } from "./bytes.js";
+import { toBase64url } from "./hashing.js";
 import { walk } from "./rules.js";
 
 /**

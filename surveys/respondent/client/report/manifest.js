@@ -4,7 +4,7 @@
  */
 import { checkWhole } from "../randomize.js";
 import { findBlocks } from "./blocks.js";
-import { sha256, toBase64url } from "./bytes.js";
+import { sha256, toBase64url } from "./hashing.js";
 import { demand, findChannels, measure } from "./channels.js";
 import { within } from "./timing.js";
 

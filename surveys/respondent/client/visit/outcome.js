@@ -1,5 +1,5 @@
 /** Shows what happened to the report, and the report itself. */
-import { sha256 } from "../report/bytes.js";
+import { sha256 } from "../report/hashing.js";
 import { make, makeButton, makeDetails } from "./elements.js";
 import { label, pageData, show } from "./screen.js";
 import { findWords, say } from "./words.js";
