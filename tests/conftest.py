@@ -1,4 +1,4 @@
-"""Fixtures of all tests, their markers, and static files as the product serves them."""
+"""Fixtures and markers for all tests, and static files as the product serves them."""
 
 import os
 from collections.abc import Iterator
@@ -13,8 +13,9 @@ from scripts.stack.postgres import Postgres, running_postgres
 from scripts.stack.prepared import copy_empty_database, copy_static_files
 from tests.support import markers
 
-# The same examples in every run: a failure means a fault, not bad luck, and a slow machine is
-# none. To look for new ones: HYPOTHESIS_PROFILE=search scripts/test tests/privacy
+# Every run uses the same examples, so a failure means a fault rather than bad luck. There is no
+# deadline, so a slow machine causes no failure. To search for new examples:
+# HYPOTHESIS_PROFILE=search scripts/test tests/privacy
 settings.register_profile("suite", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
@@ -39,14 +40,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def forgetful_cache() -> Iterator[None]:
-    """Sign-in attempts of one test must not lock out the next."""
+    """Clear the cache: sign-in attempts in one test must not lock out the next."""
     yield
     cache.clear()
 
 
 @pytest.fixture(scope="session")
 def static_files() -> None:
-    """Chart bundle and collected static files in the tests' own folder."""
+    """Put the chart bundle and the collected static files in the tests' own folder."""
     copy_static_files(django_settings.VAR_DIR)
 
 
@@ -58,12 +59,12 @@ def django_db_keepdb() -> bool:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """Copy a migrated database, which is faster than to migrate in every process."""
+    """Copy a migrated database, which is faster than migrating in every process."""
     copy_empty_database(Path(django_settings.DATABASES["default"]["TEST"]["NAME"]))
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    """One PostgreSQL for all tests of a process; each makes its own database in it."""
+    """One PostgreSQL server for all tests of a process; each test creates its own database."""
     with running_postgres() as server:
         yield server

@@ -10,7 +10,7 @@ os.environ["MURMUR_VAR"] = tempfile.mkdtemp(prefix="murmur-test-")
 atexit.register(shutil.rmtree, os.environ["MURMUR_VAR"], ignore_errors=True)
 os.environ["MURMUR_HTTPS"] = "false"
 os.environ.pop("DATABASE_URL", None)
-# Chart bundle and static files land here; settings and WhiteNoise look when they load.
+# The chart bundle and static files go here. Settings and WhiteNoise look for them when they load.
 for folder in ("charts", "static"):
     Path(os.environ["MURMUR_VAR"], folder).mkdir()
 
@@ -20,7 +20,7 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"
 # Nothing may reach a broker from a unit test; system tests start a real one.
 CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-# WhiteNoise lists its folder when it starts; here files are put there later.
+# WhiteNoise lists its folder when it starts, but the tests put files there later.
 WHITENOISE_AUTOREFRESH = True
 # Tests sweep as often as they like.
 SWEEP_SECONDS = 0

@@ -43,7 +43,7 @@ def test_no_package_has_too_many_modules_side_by_side(package: str) -> None:
 
 
 def test_no_test_module_imports_another() -> None:
-    """Code that tests share is in tests/support."""
+    """Code that several tests use belongs in tests/support."""
     shared = sorted((ROOT / "tests" / "support").glob("*.py"))
     found = {
         str(path.relative_to(ROOT)): imported

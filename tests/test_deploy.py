@@ -152,7 +152,7 @@ def test_every_secret_is_generated_once_and_unreadable_to_others(secrets: Path) 
     assert {path: path.read_text() for path in secrets.iterdir()} == before
 
 
-def test_secrets_come_from_files_and_settings_know_their_names() -> None:
+def test_secrets_come_from_files_that_the_settings_name() -> None:
     example = dict(re.findall(r"^([A-Z_]+)=(.*)$", read("env.example"), re.MULTILINE))
     inside = COMPOSE["services"]["web-1"]["environment"]
     known = (ROOT / "config" / "settings.py").read_text()
@@ -298,7 +298,7 @@ def test_connections_are_counted_as_the_code_opens_them() -> None:
 
 def test_the_proxy_stores_no_addresses() -> None:
     levels = re.findall(r"error_log \S+ (\w+);", NGINX)
-    assert levels == ["alert", "emerg"]  # of the program itself, then of requests
+    assert levels == ["alert", "emerg"]  # first for the program itself, then for requests
     logs = re.findall(r"access_log ([^;]+);", NGINX)
     assert logs == ["off", "/dev/stdout short"]
     [log_format] = re.findall(r"log_format short ([^;]+);", NGINX)

@@ -1,4 +1,4 @@
-"""Markers come from folders and fixtures, and a test that starts a server without one fails."""
+"""Markers come from folders and fixtures; a test that starts a server without a marker fails."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def named_after_redis() -> None:
     return
 
 
-def test_the_name_of_a_fixture_says_what_it_starts(
+def test_the_name_of_a_fixture_shows_what_it_starts(
     named_after_redis: None, request: pytest.FixtureRequest
 ) -> None:
     assert markers_of(request) == {"redis"}
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_a_parameter_names_what_it_starts_too(
+def test_a_parameter_also_shows_what_it_starts(
     database: str, request: pytest.FixtureRequest
 ) -> None:
     assert markers_of(request) - {"parametrize"} == (

@@ -15,7 +15,7 @@ from config import protocol
 from config.headers import headers_for
 from config.protocol import Protocol
 
-# Each test starts a server of its own.
+# Each test starts its own server.
 pytestmark = pytest.mark.slow
 
 OK = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
@@ -36,7 +36,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 
 def converse(*talks: Talk) -> list[bytes]:
-    """Serve while each conversation runs on its own connection; return their results."""
+    """Run each conversation on its own connection to a server, and return the results."""
 
     async def run() -> list[bytes]:
         listener = socket.create_server(("127.0.0.1", 0))
@@ -66,7 +66,7 @@ def converse(*talks: Talk) -> list[bytes]:
 
 
 def say(*parts: bytes, pause: float = 0) -> Talk:
-    """Send the parts, then read until the server hangs up or falls silent after a reply."""
+    """Send the parts, then read until the server closes the connection or sends nothing more."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         try:
@@ -139,7 +139,7 @@ def test_endless_chunks_and_trailers_are_cut_off(framing: bytes) -> None:
     assert reply in (b"<reset>", b"<end>")
 
 
-def test_a_large_body_is_not_taken_for_headers() -> None:
+def test_a_large_body_is_not_mistaken_for_headers() -> None:
     size = 900_000
     head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size
     chunked = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -43,5 +43,5 @@ def test_a_web_process_never_garbage_collects_what_it_loaded(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_no_process_imports_the_slowest_modules_at_its_start(tmp_path: Path) -> None:
+def test_no_process_imports_the_slowest_modules_when_it_starts(tmp_path: Path) -> None:
     assert run(PROGRAM, tmp_path) == "[]\n"

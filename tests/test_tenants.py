@@ -34,7 +34,7 @@ CAST = ("owner", "stranger", "visitor")
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """The replies to the three people; `other` applies to every method that is not named."""
+    """Statuses for the three people; `other` applies to every method without its own field."""
 
     get: Statuses
     post: Statuses | None = None
@@ -65,7 +65,7 @@ SHARED = Row(get=own(200), other=everyone(405), survey="launched")
 API = Row(get=(200, 404, 403), other=(405, 405, 403), survey="launched")
 
 TABLE: dict[str, Row] = {
-    # accounts: the same for owner and stranger, both of whom are signed in
+    # accounts: the same for owner and stranger, who are both signed in
     "account_login": Row(get=(302, 302, 200), post=(302, 302, 200), other=everyone(405)),
     "account_logout": Row(get=(200, 200, 302), post=everyone(302), other=everyone(405)),
     "account_inactive": Row(get=everyone(200), other=everyone(405)),

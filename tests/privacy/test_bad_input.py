@@ -1,4 +1,4 @@
-"""Every public function refuses bad arguments by name, at once, and never returns a number."""
+"""Every public function rejects a bad argument at once, names it, and returns no number."""
 
 from __future__ import annotations
 
@@ -504,7 +504,7 @@ ROWS: list[Row] = [
     }),
 ]  # fmt: skip
 
-# Called through a function above, or without an argument that could be wrong on its own.
+# These are called by a function above, or have no argument that could be wrong on its own.
 ELSEWHERE = {
     "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_design", "check_names",
     "check_pair", "check_rank", "check_rows", "collect_cells", "cumulative_epsilon",
@@ -521,7 +521,7 @@ NOTHING_TO_REFUSE = {
 
 @pytest.fixture(autouse=True)
 def _at_once() -> Iterator[None]:
-    """Fail a test that does not return, instead of waiting for it."""
+    """Fail a test that does not return instead of waiting for it."""
 
     def give_up(number: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"no answer within {SECONDS} seconds")
@@ -553,7 +553,7 @@ def test_good_arguments_are_accepted(row: Row) -> None:
         for value in values
     ],
 )
-def test_a_bad_argument_is_refused_by_name(
+def test_an_error_names_the_bad_argument(
     function: Callable[..., Any], good: dict[str, Any], argument: str, value: Any
 ) -> None:
     integers_only = getattr(function, "__module__", "").startswith(

@@ -1,4 +1,4 @@
-"""Known groups: the interval covers as promised, and agrees with direct questions in the limit."""
+"""Known groups: intervals cover as promised and agree with direct questions in the limit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from privacy.shares.intervals import likelihood_ratio
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 LIGHT = RandomizedResponse.from_flips(symbols=2, flips=5)
-# Reports the truth except for one answer in four thousand million.
+# Reports the truth for all but one in four billion answers.
 DIRECT = RandomizedResponse(symbols=2, threshold=2**32 - 1)
 ONE_IN_A_MILLION = 1e-6
 
@@ -35,7 +35,7 @@ mechanisms = st.builds(
 
 
 def newcombe_ends(mechanism: RandomizedResponse, *, people: int) -> NDArray[np.float64]:
-    """Ends for all pairs of counts; shape (2, people + 1, people + 1)."""
+    """Both ends for all pairs of counts; shape (2, people + 1, people + 1)."""
     counts = range(people + 1)
     c, d = mechanism.other_probability, mechanism.slope
     sides = [known_groups._Group(successes=count, total=people, c=c, d=d) for count in counts]
@@ -57,13 +57,14 @@ def least_coverage(mechanism: RandomizedResponse, *, people: int) -> float:
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(log(3), 0.939), (4.0, 0.902)])
-def test_the_lowest_coverage_in_the_reference_table(epsilon: float, least: float) -> None:
+def test_the_lowest_coverage_with_fifty_people_in_each_group(epsilon: float, least: float) -> None:
+    # docs/methods.md, "Declared groups"
     mechanism = RandomizedResponse.from_epsilon(symbols=2, epsilon=epsilon)
     assert round(least_coverage(mechanism, people=50), 3) == least
 
 
 @given(groups, groups)
-def test_the_published_interval_is_the_one_whose_coverage_was_computed(
+def test_the_interval_returned_is_the_one_whose_coverage_was_computed(
     first: tuple[int, int], second: tuple[int, int]
 ) -> None:
     found = compare_groups(
@@ -82,10 +83,10 @@ def test_the_published_interval_is_the_one_whose_coverage_was_computed(
     assert found.contradiction == (high < -1 or low > 1)
 
 
-def test_direct_questions_give_newcombe_s_interval_as_in_statsmodels() -> None:
+def test_direct_questions_give_the_same_newcombe_interval_as_statsmodels() -> None:
     from statsmodels.stats import proportion
 
-    # Newcombe's own examples (56/70 and 48/80, 9/10 and 3/10), and a share of 0
+    # Two examples of Newcombe 1998 (56/70 and 48/80, 9/10 and 3/10), and shares of 0 and 1
     for (x1, n1), (x2, n2) in [
         ((56, 70), (48, 80)),
         ((9, 10), (3, 10)),
@@ -149,7 +150,7 @@ def test_the_interval_of_a_difference_far_from_zero_excludes_zero(
     assert alike.low < 0 < alike.high
 
 
-def test_one_channel_is_tested_on_the_reports_as_they_are() -> None:
+def test_groups_with_the_same_channel_are_tested_directly_on_their_reports() -> None:
     found = compare_groups(successes=[240, 200], totals=[500, 500], mechanisms=[COINS, COINS])
     assert found.test == homogeneity_test(counts=[[240, 260], [200, 300]])
 
@@ -162,8 +163,8 @@ def test_identical_reports_do_not_tell_groups_apart(successes: list[int]) -> Non
 
 
 def test_reports_that_no_difference_explains_are_a_contradiction() -> None:
-    # Two coins say yes in at least a quarter of cases; nobody in the first group did, all in the
-    # second.
+    # With two coins, from 25 to 75 % of codes are yes. Here none in the first group are, and all
+    # in the second.
     found = compare_groups(successes=[0, 500], totals=[500, 500], mechanisms=[COINS, COINS])
     assert found.contradiction
     assert (found.low, found.high) == (-1, -1)
@@ -291,13 +292,13 @@ def test_pooled_strata_are_also_shown_separately() -> None:
         alone = estimate_shares(counts=[total - count, count], mechanism=mechanism)
         assert found.shares[place] == pytest.approx(alone.shares[1], abs=1e-14)
         assert found.standard_errors[place] == pytest.approx(alone.standard_errors[1], abs=1e-14)
-    # The sharper stratum weighs more than its number of reports.
+    # The more precise stratum weighs more than its share of the reports.
     weights = 1 / np.array(found.standard_errors) ** 2
     assert found.share == pytest.approx(weights @ found.shares / weights.sum(), abs=2e-3)
 
 
 def test_strata_with_exactly_the_same_share_are_not_heterogeneous() -> None:
-    # 30 % yes: 40 of 100 under two coins, 32 of 100 at five flips of 100
+    # 30 % yes: 40 of 100 codes with two coins, 32 of 100 at five flips of 100
     found = pool_strata(successes=[400, 320], totals=[1000, 1000], mechanisms=[COINS, LIGHT])
     assert found.share == pytest.approx(0.3, abs=1e-8)
     assert found.heterogeneity.statistic == pytest.approx(0, abs=1e-9)
@@ -348,7 +349,7 @@ BAD_INPUT = [
 
 @pytest.mark.parametrize(("successes", "totals", "pair", "level", "message"), BAD_INPUT)
 @pytest.mark.parametrize("function", [compare_groups, pool_strata])
-def test_impossible_groups_are_refused(  # type: ignore[no-untyped-def]
+def test_impossible_groups_are_rejected(  # type: ignore[no-untyped-def]
     function, successes, totals, pair, level, message
 ) -> None:
     with pytest.raises(ValueError, match=message):

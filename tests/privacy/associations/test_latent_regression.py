@@ -1,4 +1,4 @@
-"""Regression on latent answers: exact where it can be, honest where the reports say too little."""
+"""Regression on latent answers: exact where possible, an error where reports say too little."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 PLAIN = Variable.plain(COINS)
 LIGHT = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=10))
-# Reports the truth except for one answer in four thousand million.
+# Reports the truth for all but one in four billion answers.
 DIRECT = Variable.plain(RandomizedResponse(symbols=2, threshold=2**32 - 1))
 THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
 CHOICE = Variable.plain(THREE)
@@ -90,13 +90,13 @@ def test_one_yes_no_predictor_gives_the_log_odds_of_the_table(
     assert fit.coefficients == pytest.approx([log_odds[0], log_odds[1] - log_odds[0]], abs=1e-6)
     related = associate(counts=counts, variables=variables, event=1, first=1, second=0)
     assert related.log_odds_ratio.raw == pytest.approx(fit.coefficients[1], abs=1e-6)
-    # In a saturated model the observed information is the delta method.
+    # In a saturated model the observed information gives the same error as the delta method.
     assert related.log_odds_ratio.standard_error == pytest.approx(fit.standard_errors[1], rel=1e-6)
     assert fit.answered_share == pytest.approx(1)
     assert (fit.total, fit.cells) == (np.sum(counts), 4)
 
 
-def test_the_reference_table_gives_ln_6() -> None:
+def test_an_odds_ratio_of_6_gives_a_coefficient_of_ln_6() -> None:
     # reports (11, 10, 01, 00) = (300, 200, 250, 250)
     fit = fit_latent_logistic(counts=[[250, 250], [200, 300]], variables=[PLAIN, PLAIN])
     assert fit.coefficients[1] == pytest.approx(1.7917594692, abs=1e-8)
@@ -108,7 +108,7 @@ def test_an_intercept_alone_is_the_log_odds_of_the_outcome() -> None:
     fit = fit_latent_logistic(
         counts=counts, variables=[PLAIN, PLAIN], design=[[1.0], [1.0]], names=["all"]
     )
-    # 34 of 100 report the event: a share of .18
+    # 34 of 100 reports show the event, which means a share of .18.
     assert fit.names == ("all",)
     assert fit.coefficients == pytest.approx([np.log(0.18 / 0.82)], abs=0.2)
     assert fit.tests[0].p_value < 1e-6
@@ -189,7 +189,7 @@ def test_standard_errors_and_wald_intervals_hold_in_repeated_surveys(
     fits = [fit_latent_logistic(counts=table, variables=variables) for table in tables]
     found = np.array([fit.coefficients for fit in fits])
     claimed = np.median([fit.standard_errors for fit in fits], axis=0)
-    # A standard deviation from 250 surveys is itself uncertain by 4.5 in 100.
+    # A standard deviation from 250 surveys is itself uncertain by 4.5 %.
     assert found.std(axis=0).mean() / claimed.mean() == pytest.approx(1, abs=0.1)
     assert found.std(axis=0) / claimed == pytest.approx(1, abs=5 / np.sqrt(2 * surveys))
     covered = sum(((fit.low <= coefficients) & (coefficients <= fit.high)) for fit in fits)
@@ -220,7 +220,7 @@ def test_reported_predictors_taken_as_true_would_weaken_every_coefficient() -> N
 
 
 def test_a_score_as_predictor_is_one_column() -> None:
-    # log odds rise by .5 for each step of a rating from 0 to 2
+    # The log odds rise by .5 for each step of a rating from 0 to 2.
     event = expit(-0.7 + 0.5 * np.arange(3))
     truth = np.stack([(1 - event) / 3, event / 3])
     counts = expected_counts(truth, [PLAIN, CHOICE], people=10**12)
@@ -260,11 +260,11 @@ def test_a_smaller_model_is_less_likely_by_the_amount_its_test_says() -> None:
 # Refusals
 
 
-def test_refusals_are_left_out_of_the_model_but_not_of_the_people() -> None:
+def test_people_who_refuse_are_left_out_of_the_model_but_counted() -> None:
     answering = true_table([-0.5, 0.9], sizes=[2])
     truth = np.zeros((3, 3))
     truth[:2, :2] = 0.7 * answering
-    # People with the event refuse more often: nothing is assumed about them.
+    # People with the event refuse more often. The model assumes nothing about who refuses.
     truth[2] = [0.02, 0.15, 0.05]
     truth[:2, 2] = [0.03, 0.05]
     counts = expected_counts(truth, [REFUSABLE, REFUSABLE], people=10**12)
@@ -296,7 +296,7 @@ def test_a_way_to_refuse_costs_precision_even_if_nobody_uses_it() -> None:
 @pytest.mark.parametrize(
     ("event_share", "other_share"), [(0.0, 0.3), (1.0, 0.3)], ids=["nobody", "everybody"]
 )
-def test_a_coefficient_that_grows_without_bound_is_named(
+def test_the_error_names_a_coefficient_that_grows_without_bound(
     event_share: float, other_share: float
 ) -> None:
     truth = np.array([[1 - other_share, 1 - event_share], [other_share, event_share]]) / 2
@@ -319,8 +319,8 @@ def test_an_answer_that_nobody_gave_cannot_be_a_predictor() -> None:
 
 
 def test_a_rare_event_can_be_regressed_on_a_predictor() -> None:
-    # An intercept of zero, half of one group, would need an impossible share in the other; that
-    # must not prevent the fit.
+    # To have an intercept of 0, half of one group must have the event. The other group would then
+    # need an impossible share. That must not prevent the fit.
     truth = true_table([-2.2, 0.5], sizes=[2])
     counts = expected_counts(truth, [PLAIN, PLAIN], people=5000)
     fit = fit_latent_logistic(counts=counts, variables=[PLAIN, PLAIN])
@@ -359,13 +359,13 @@ TWO = np.full((2, 2), 100)
         ({"design": [[1.0], [1.0]], "names": ["a", "b"]}, "names must have 1 entries"),
     ],
 )
-def test_models_that_cannot_be_fitted_are_refused(where: dict[str, object], message: str) -> None:
+def test_models_that_cannot_be_fitted_are_rejected(where: dict[str, object], message: str) -> None:
     usual: dict[str, object] = {"counts": TWO, "variables": [PLAIN, PLAIN]}
     with pytest.raises(ValueError, match=message):
         fit_latent_logistic(**(usual | where))  # type: ignore[arg-type]
 
 
-def test_models_of_too_many_cells_are_refused() -> None:
+def test_models_with_too_many_cells_are_rejected() -> None:
     counts = np.ones((2,) * 11, dtype=np.int64)
     with pytest.raises(ValueError, match="at most 1024 cells, got 2048"):
         fit_latent_logistic(counts=counts, variables=[PLAIN] * 11)

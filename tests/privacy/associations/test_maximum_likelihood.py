@@ -1,4 +1,4 @@
-"""The most likely shares: closed forms, random rivals, and tables of many questions."""
+"""The most likely shares: closed forms, random alternatives, and tables of many questions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def test_no_other_table_is_more_likely(case: tuple[list[Variable], NDArray[np.in
     gathered, channel = prepare_table(counts=counts, variables=variables)
     reported = gathered.ravel() / found.total
     best = found.joint_shares.ravel()
-    # Concavity: the maximum is where no direction towards a corner of the simplex leads up.
+    # The likelihood is concave, so at its maximum no direction towards a corner of the simplex
+    # leads up.
     slopes = channel.T @ (reported / (channel @ best))
     assert found.total * (slopes.max() - 1) < 1e-9 + found.total * 1e-11
     assert found.log_likelihood == pytest.approx(

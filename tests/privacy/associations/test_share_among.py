@@ -54,7 +54,8 @@ def share_of_yes(
 
 
 def test_excluding_impossible_cells_makes_a_follow_up_more_precise() -> None:
-    # 2,000 people, 30 in 100 asked, each question at ln 3: standard error .070 to .059
+    # 2,000 people, 30 in 100 asked, each question at ln 3: the standard error falls from .070 to
+    # .059.
     counts = follow_up(share=0.3, asked=0.3, people=2000)
     child = share_of_yes(counts.sum(axis=0), [REFUSABLE])
     free = share_of_yes(counts, [PLAIN, REFUSABLE])
@@ -81,7 +82,7 @@ def test_a_conditional_share_covers_the_truth() -> None:
     assert covered >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
 
 
-def test_if_perhaps_nobody_was_asked_the_share_may_be_anything() -> None:
+def test_where_nobody_may_have_been_asked_the_share_can_be_anything() -> None:
     counts = follow_up(share=0.3, asked=0.02, people=500)
     found = share_of_yes(counts, [PLAIN, REFUSABLE], possible=is_possible)
     assert (found.low, found.high) == (0, 1)
@@ -98,7 +99,7 @@ def test_if_perhaps_nobody_was_asked_the_share_may_be_anything() -> None:
         ({"counts": np.ones((2, 2))}, r"counts must have the shape \(2, 3\)"),
     ],
 )
-def test_impossible_shares_are_refused(where: dict[str, object], message: str) -> None:
+def test_impossible_shares_are_rejected(where: dict[str, object], message: str) -> None:
     usual = {
         "counts": np.ones((2, 3)),
         "variables": [PLAIN, REFUSABLE],

@@ -59,7 +59,7 @@ def fewest_rejections(surveys: int, *, power: float) -> int:
 # Independence and homogeneity
 
 
-def test_the_reference_table_gives_its_statistic() -> None:
+def test_a_two_by_two_table_gives_its_statistic() -> None:
     found = independence_test(counts=[[250, 250], [200, 300]], variables=[PLAIN, PLAIN])
     assert found.method == "pearson"
     assert found.degrees_of_freedom == 1
@@ -68,7 +68,7 @@ def test_the_reference_table_gives_its_statistic() -> None:
 
 
 @given(st.lists(st.integers(1, 400), min_size=12, max_size=12))
-def test_pearson_s_test_is_that_of_scipy(cells: list[int]) -> None:
+def test_pearson_s_test_matches_scipy(cells: list[int]) -> None:
     table = np.array(cells).reshape(3, 4)
     found = homogeneity_test(counts=table)
     theirs = chi2_contingency(table, correction=False)
@@ -122,13 +122,14 @@ def test_independence_of_answers_is_rejected_no_more_often_than_promised(
     rejected = sum(
         independence_test(counts=table, variables=variables).p_value <= 0.05 for table in tables
     )
-    # Pearson's level is .05 up to a few thousandths for the finite number of people.
+    # With a finite number of people, Pearson's level is within a few thousandths of .05.
     assert fewest_rejections(surveys, power=0.047) <= rejected
     assert rejected <= most_rejections(surveys, level=0.053)
 
 
-def test_dependence_is_found_where_there_is_enough_of_it() -> None:
-    # Answers that agree in 80 of 100: noncentrality 2000 (.5 · .5 · .6)² = 45, almost certain.
+def test_strong_dependence_is_found() -> None:
+    # The answers of 80 in 100 people agree: the noncentrality is 2000 (.5 · .5 · .6)² = 45, so
+    # rejection is almost certain.
     truth = [[0.4, 0.1], [0.1, 0.4]]
     tables = simulate(truth, [PLAIN, PLAIN], people=2000, surveys=200, seed=6)
     rejected = sum(
@@ -158,7 +159,8 @@ def test_people_who_refuse_both_do_not_make_their_answers_dependent(
         ("latent_likelihood_ratio", 1)
     }
     assert sum(test.p_value <= 0.05 for test in latent) <= most_rejections(surveys)
-    # Pearson on the same reports rejects: the refusals depend on each other for trivial reasons.
+    # Pearson's test rejects on the same reports: refusals depend on each other for trivial
+    # reasons.
     naive = sum(homogeneity_test(counts=table).p_value <= 0.05 for table in tables)
     assert naive > most_rejections(surveys, level=0.5)
 
@@ -179,7 +181,7 @@ def test_dependent_answers_are_found_among_those_who_answer() -> None:
 def test_one_question_with_refusals_is_enough_for_the_latent_test() -> None:
     found = independence_test(counts=[[200, 150, 90], [160, 210, 80]], variables=[PLAIN, REFUSABLE])
     assert found.method == "latent_likelihood_ratio"
-    # Only the answers count: three of them in the whole table would give two degrees.
+    # Only answers count. The whole table, with its three columns, would give two degrees.
     assert found.degrees_of_freedom == 1
 
 
@@ -196,7 +198,7 @@ def test_expected_counts_of_independent_answers_fit_perfectly() -> None:
 
 
 @given(st.lists(st.integers(1, 300), min_size=3, max_size=3), st.integers(1, 45))
-def test_goodness_of_fit_is_scipy_s_test_of_the_shares_behind_the_channel(
+def test_goodness_of_fit_matches_scipy_s_test_against_the_expected_reports(
     counts: list[int], flips: int
 ) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=3, flips=flips)
@@ -225,7 +227,7 @@ def test_goodness_of_fit_keeps_its_level() -> None:
 @pytest.mark.slow
 @settings(deadline=None)  # the first example imports statsmodels
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_adjusted_p_values_are_those_of_statsmodels(p_values: list[float]) -> None:
+def test_adjusted_p_values_match_statsmodels(p_values: list[float]) -> None:
     from statsmodels.stats import multitest
 
     theirs = multitest.multipletests(p_values, method="holm")[1]
@@ -254,7 +256,7 @@ def test_an_empty_list_of_tests_needs_no_adjustment() -> None:
         ),
     ],
 )
-def test_questions_that_cannot_be_tested_are_refused(
+def test_questions_that_cannot_be_tested_are_rejected(
     variables: list[Variable], counts: ArrayLike, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -272,7 +274,7 @@ def test_questions_that_cannot_be_tested_are_refused(
         ([[1, 0], [2, 0]], "at least two rows and two columns"),
     ],
 )
-def test_groups_that_cannot_be_compared_are_refused(counts: ArrayLike, message: str) -> None:
+def test_groups_that_cannot_be_compared_are_rejected(counts: ArrayLike, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         homogeneity_test(counts=counts)
 
@@ -290,7 +292,7 @@ def test_groups_that_cannot_be_compared_are_refused(counts: ArrayLike, message: 
         ([1, 2], [float("nan"), 0.5], r"shares must lie in \[0, 1\] and sum to one"),
     ],
 )
-def test_hypotheses_that_cannot_be_tested_are_refused(
+def test_hypotheses_that_cannot_be_tested_are_rejected(
     counts: list[int], shares: list[float], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -298,6 +300,6 @@ def test_hypotheses_that_cannot_be_tested_are_refused(
 
 
 @pytest.mark.parametrize("p_value", [-0.1, 1.1, float("nan")])
-def test_p_values_outside_the_unit_interval_are_refused(p_value: float) -> None:
+def test_p_values_outside_the_unit_interval_are_rejected(p_value: float) -> None:
     with pytest.raises(ValueError, match=r"p_values must lie in \[0, 1\]"):
         adjust_for_multiplicity([0.5, p_value])

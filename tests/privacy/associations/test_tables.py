@@ -1,4 +1,4 @@
-"""Tables of true answers: the reference values, the exact inverse, and the constrained maximum."""
+"""Tables of true answers: known values, the exact inverse, and the constrained maximum."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def tables(draw: st.DrawFn) -> tuple[list[Variable], NDArray[np.int64]]:
     return variables, np.array(counts).reshape(shape)
 
 
-# Reference values
+# Known values
 
 
 def two_by_two() -> TableEstimates:
@@ -53,11 +53,11 @@ def two_by_two() -> TableEstimates:
     return estimate_table(counts=[[250, 250], [200, 300]], variables=[PLAIN, PLAIN])
 
 
-def test_the_reference_table_gives_its_shares() -> None:
+def test_a_two_by_two_table_gives_its_shares() -> None:
     assert two_by_two().shares.ravel()[::-1] == pytest.approx([0.4, 0.1, 0.2, 0.3], abs=1e-13)
 
 
-def test_the_reference_table_gives_its_standard_errors() -> None:
+def test_a_two_by_two_table_gives_its_standard_errors() -> None:
     errors = two_by_two().standard_errors.ravel()[::-1]
     assert errors == pytest.approx([0.04034229, 0.03643487, 0.03933828, 0.03804602], abs=5e-9)
 
@@ -89,8 +89,8 @@ def test_exact_expected_counts_return_the_truth(data: st.DataObject) -> None:
     found = estimate_table(counts=counts.reshape(shape), variables=variables)
     truth = people.reshape(shape) / people.sum()
     assert found.shares == pytest.approx(truth, abs=1e-9)
-    # Where a share is 0, the unbiased one may be below it by a rounding error, and EM stops within
-    # 1e-10 of the maximum.
+    # Where a share is 0, the unbiased estimate may be below 0 by a rounding error. Then EM runs,
+    # and stops within 1e-10 of the maximum.
     assert found.joint_shares == pytest.approx(truth, abs=1e-4 if truth.min() == 0 else 1e-9)
 
 
@@ -107,7 +107,7 @@ def test_shares_sum_to_one_and_their_sum_does_not_vary(
     assert found.joint_shares.min() >= 0
     size = float(np.abs(found.covariance).max())
     assert found.covariance.sum() == pytest.approx(0, abs=1e-9 + 1e-9 * size)
-    # A variance of 0 may come out below 0 by a few of the last bits.
+    # Rounding may make a variance of 0 slightly negative.
     assert np.sqrt(np.maximum(np.diag(found.covariance), 0)) == pytest.approx(
         found.standard_errors.ravel(), abs=1e-12 + 1e-7 * size
     )
@@ -115,7 +115,7 @@ def test_shares_sum_to_one_and_their_sum_does_not_vary(
 
 @settings(deadline=None, max_examples=50)
 @given(tables())
-def test_margins_of_a_table_are_the_estimates_of_its_questions(
+def test_margins_of_a_table_equal_the_estimates_of_its_questions(
     case: tuple[list[Variable], NDArray[np.int64]],
 ) -> None:
     variables, counts = case
@@ -152,7 +152,7 @@ def test_relabelling_answers_or_questions_relabels_the_table(case, random) -> No
     assert after.log_likelihood == pytest.approx(before.log_likelihood, abs=1e-7, rel=1e-12)
 
 
-def test_the_covariance_is_that_of_repeated_surveys() -> None:
+def test_the_covariance_matches_that_of_repeated_surveys() -> None:
     variables = [of(3, 25), of(2, 10)]
     truth = np.array([0.1, 0.3, 0.25, 0.05, 0.2, 0.1])
     n, surveys = 800, 20_000
@@ -179,7 +179,9 @@ def test_the_covariance_is_that_of_repeated_surveys() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(3, 8), st.integers(1, 45), st.data())
-def test_gathered_codes_gather_the_channel(k: int, flips: int, data: st.DataObject) -> None:
+def test_gathering_codes_adds_up_rows_of_the_channel(
+    k: int, flips: int, data: st.DataObject
+) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=flips)
     names = data.draw(st.lists(st.integers(0, 2), min_size=k, max_size=k))
     categories = tuple(
@@ -187,7 +189,7 @@ def test_gathered_codes_gather_the_channel(k: int, flips: int, data: st.DataObje
     )
     variable = Variable(mechanism=mechanism, categories=categories, answered=1)
     lump = np.array([[code in category for code in range(k)] for category in categories])
-    # Whichever code of a category is true, the reported categories are equally likely.
+    # Each reported category is equally likely for every true code of the same category.
     lumped = lump @ mechanism.channel()
     for column, category in enumerate(categories):
         for code in category:
@@ -197,7 +199,7 @@ def test_gathered_codes_gather_the_channel(k: int, flips: int, data: st.DataObje
 @pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(0, 300), min_size=20, max_size=20).filter(any))
-def test_gathering_first_is_adding_up_estimates_afterwards(counts: list[int]) -> None:
+def test_gathering_codes_first_equals_adding_up_estimates_afterwards(counts: list[int]) -> None:
     five = RandomizedResponse.from_flips(symbols=5, flips=20)
     four = RandomizedResponse.from_flips(symbols=4, flips=30)
     table = np.array(counts).reshape(5, 4)
@@ -238,7 +240,7 @@ def test_gathering_makes_room_for_large_questions() -> None:
         (((0,), (1,), (2,)), 4, "answered must lie from 1 to 3, got 4"),
     ],
 )
-def test_categories_that_are_not_a_partition_are_refused(
+def test_categories_that_are_not_a_partition_are_rejected(
     categories: tuple[tuple[int, ...], ...], answered: int, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -260,14 +262,14 @@ def test_categories_that_are_not_a_partition_are_refused(
         ([[0, 0], [0, 0]], [PLAIN, PLAIN], "counts must hold at least one report"),
     ],
 )
-def test_impossible_tables_are_refused(
+def test_impossible_tables_are_rejected(
     counts: ArrayLike, variables: list[Variable], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         estimate_table(counts=counts, variables=variables)
 
 
-def test_tables_of_too_many_cells_are_refused() -> None:
+def test_tables_with_too_many_cells_are_rejected() -> None:
     variables = [of(33, 25), of(32, 25)]
     with pytest.raises(ValueError, match=f"at most {MAX_CELLS} cells, got 1056"):
         estimate_table(counts=np.ones((33, 32), dtype=np.int64), variables=variables)

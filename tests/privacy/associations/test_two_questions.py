@@ -1,4 +1,4 @@
-"""Estimates for two randomized questions: reference values, classical limits, and true coverage."""
+"""Estimates for two randomized questions: known values, classical limits, and true coverage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from privacy.shares.intervals import likelihood_ratio
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 PLAIN = Variable.plain(COINS)
 LIGHT = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=5))
-# Reports the truth except for one answer in four thousand million.
+# Reports the truth for all but one in four billion answers.
 DIRECT = Variable.plain(RandomizedResponse(symbols=2, threshold=2**32 - 1))
 THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
 REFUSABLE = Variable(mechanism=THREE, categories=((0,), (1,), (2,)), answered=2)
@@ -48,7 +48,7 @@ def known(value: float | None) -> float:
     return value
 
 
-# Reference values
+# Known values
 
 
 @cache
@@ -57,7 +57,7 @@ def reference() -> Association:
     return relate([[250, 250], [200, 300]], [PLAIN, PLAIN])
 
 
-def test_the_reference_table_gives_its_published_estimates() -> None:
+def test_a_two_by_two_table_gives_its_estimates() -> None:
     found = reference()
     assert found.phi.raw == pytest.approx(0.408248290464, abs=5e-13)
     assert found.odds_ratio.raw == pytest.approx(6, abs=1e-11)
@@ -117,7 +117,7 @@ def test_two_coins_on_the_demo_data_cover_all_estimates() -> None:
     truth = figures(relate(AFFAIRS, [DIRECT, DIRECT]))
     for name, figure in figures(relate(counts, [PLAIN, PLAIN], level=0.9999)).items():
         assert figure.low < known(truth[name].estimate) < figure.high, name
-    # and the interval of an ordinary level leaves out "no difference"
+    # The 95 % interval of the difference excludes 0.
     assert relate(counts, [PLAIN, PLAIN]).difference.low > 0
 
 
@@ -164,7 +164,7 @@ def classical_interval(
     around: float,
     reach: float,
 ) -> tuple[float, float]:
-    """Profile-likelihood interval of a figure of two shares that were asked for directly.
+    """Profile-likelihood interval of an estimand of two shares that were asked directly.
 
     `move` gives the first share from the second and the estimand.
     """
@@ -219,7 +219,8 @@ def test_direct_questions_give_the_odds_ratio_of_statsmodels() -> None:
     found = relate(table, [DIRECT, DIRECT])
     assert found.log_odds_ratio.raw == pytest.approx(theirs.log_oddsratio, abs=1e-7)
     assert found.log_odds_ratio.standard_error == pytest.approx(theirs.log_oddsratio_se, abs=1e-7)
-    # Theirs is Wald's interval. It is not the profile interval, but near it in such a full table.
+    # statsmodels gives Wald's interval. With counts as large as these, the profile interval is
+    # close to it.
     assert (found.log_odds_ratio.low, found.log_odds_ratio.high) == pytest.approx(
         theirs.log_oddsratio_confint(), abs=0.05
     )
@@ -228,10 +229,10 @@ def test_direct_questions_give_the_odds_ratio_of_statsmodels() -> None:
 def likeliest_ends(
     counts: NDArray[np.int64], channel: NDArray[np.float64], random: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Widest differences seen among random tables that are likely enough: from inside."""
+    """Return the smallest and largest difference among random tables that are likely enough."""
     weights = random.dirichlet(np.full(4, 0.5), size=400_000)
     best = estimate_table(counts=counts, variables=[PLAIN, PLAIN])
-    # Half of them near the estimate, where the region is small.
+    # Half of the tables lie near the estimate, because the region may be small.
     weights[::2] = best.joint_shares.ravel() + (weights[::2] - best.joint_shares.ravel()) * 0.3
     heights = np.log(weights @ channel.T) @ counts.ravel()
     kept = weights[2 * (best.log_likelihood - heights) <= LIMIT]
@@ -245,7 +246,7 @@ def likeliest_ends(
     "counts",
     [
         [[120, 90], [60, 130]],
-        [[50, 10], [40, 5]],  # perhaps nobody in the first group
+        [[50, 10], [40, 5]],  # the first group may be empty
         [[9, 7], [22, 2]],
         [[12, 37], [19, 82]],
         [[150, 40], [45, 15]],  # all cells near the edge
@@ -296,7 +297,7 @@ def test_the_difference_is_covered(truth: ArrayLike, people: int) -> None:
     assert covered >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
 
 
-# Where perhaps nobody is in a group
+# Groups that may be empty
 
 
 def test_a_group_that_may_be_empty_leaves_its_share_open() -> None:
@@ -314,7 +315,7 @@ def test_a_group_that_may_be_empty_leaves_its_share_open() -> None:
 
 
 def test_an_empty_cell_makes_an_infinite_odds_ratio() -> None:
-    # Everybody in the first group has the event, half of the second.
+    # Everybody in the first group has the event, and half of the second group does.
     truth = np.array([[0.25, 0.0], [0.25, 0.5]])
     counts = np.round(np.kron(LIGHT.channel(), LIGHT.channel()) @ truth.ravel() * 4000)
     counts[1] -= 60  # fewer than the channel alone would produce
@@ -355,7 +356,7 @@ def test_refusals_belong_to_no_group_and_do_not_count_as_the_event() -> None:
 
 
 def test_refusals_widen_every_interval() -> None:
-    # The same people, asked with and without a way to refuse, which nobody takes.
+    # The same people are asked with and without a way to refuse, which nobody uses.
     truth = np.array([[0.4, 0.2], [0.1, 0.3]])
     plain = np.round(np.kron(PLAIN.channel(), PLAIN.channel()) @ truth.ravel() * 4000)
     padded = np.zeros((3, 3))
@@ -401,7 +402,7 @@ def test_any_of_several_answers_can_be_the_event_and_any_two_the_groups() -> Non
         ({"level": 1.0}, r"level must lie in \(0, 1\), got 1.0"),
     ],
 )
-def test_questions_that_cannot_be_related_are_refused(
+def test_questions_that_cannot_be_related_are_rejected(
     where: dict[str, object], message: str
 ) -> None:
     usual = {

@@ -57,7 +57,7 @@ def ledgers(draw: st.DrawFn) -> list[Entry]:
 
 
 def block_sums(entries: list[Entry]) -> list[Fraction]:
-    """Written another way: the smallest name of a block spreads until nothing changes."""
+    """Add up blocks in another way: the smallest name in a block spreads to all of it."""
     block = {entry.name: entry.name for entry in entries}
     for _ in entries:
         for entry in entries:
@@ -128,7 +128,7 @@ def test_one_more_question_costs_more(entries: list[Entry], epsilon: float) -> N
 
 
 def test_blocks_closer_than_a_float_are_distinguished() -> None:
-    # 1 + 2**-53 rounds to 1, and only the exact sum knows that this block is the larger.
+    # 1 + 2**-53 rounds to 1, so only the exact sum shows that this block is the larger one.
     tail = Entry(name="b", epsilon=2.0**-53, parents=("a",))
     entries = [Entry(name="a", epsilon=1.0), tail, Entry(name="c", epsilon=1.0)]
     assert Fraction(basic_epsilon(entries, 1)) >= 1 + Fraction(2.0**-53)
@@ -158,7 +158,7 @@ def test_waves_and_groups_add_up_and_round_up(per_wave: list[float], people: int
     assert group_epsilon(per_wave[0], people) == pytest.approx(per_wave[0] * people, rel=1e-15)
 
 
-# --- other people's software -------------------------------------------------------------------
+# --- other software ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("flips", [5, 25, 40])
@@ -182,11 +182,11 @@ def test_very_large_epsilons_neither_overflow_nor_vanish() -> None:
     assert exact_composition(epsilons=[800.0, 1.0], delta=1e-6) == pytest.approx(801.0)
 
 
-# --- refusals ----------------------------------------------------------------------------------
+# --- bad input ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, inf, nan])
-def test_an_epsilon_out_of_range_is_refused(epsilon: float) -> None:
+def test_an_epsilon_out_of_range_is_rejected(epsilon: float) -> None:
     calls: list[tuple[str, Any]] = [
         ("epsilon of 'a'", lambda: Entry(name="a", epsilon=epsilon)),
         ("per_wave", lambda: cumulative_epsilon([1.0, epsilon])),
@@ -202,7 +202,7 @@ def test_an_epsilon_out_of_range_is_refused(epsilon: float) -> None:
             call()
 
 
-def test_an_invalid_ledger_is_refused() -> None:
+def test_an_invalid_ledger_is_rejected() -> None:
     a = Entry(name="a", epsilon=1.0)
     foreign: Any = {"name": "b", "epsilon": 1.0}
     cycle = [Entry(name=n, epsilon=1.0, parents=(p,)) for n, p in (("x", "y"), ("y", "x"))]
@@ -229,7 +229,7 @@ def test_an_invalid_ledger_is_refused() -> None:
 
 
 @pytest.mark.parametrize("drawn", [0, -1, 4])
-def test_drawing_more_or_fewer_blocks_than_exist_is_refused(drawn: int) -> None:
+def test_drawing_more_or_fewer_blocks_than_exist_is_rejected(drawn: int) -> None:
     with pytest.raises(ValueError, match=f"drawn must lie from 1 to 3, got {drawn}"):
         basic_epsilon(SURVEY, drawn)
 
@@ -244,7 +244,7 @@ def test_only_integers_are_accepted(value: Any) -> None:
         advanced_composition(epsilon=1.0, count=value, delta=0.1)
 
 
-def test_other_values_out_of_range_are_refused() -> None:
+def test_other_values_out_of_range_are_rejected() -> None:
     refused: list[tuple[str, Any]] = [
         ("people must be at least 1, got 0", lambda: group_epsilon(1.0, 0)),
         ("people times epsilon must be finite", lambda: group_epsilon(1e308, 10)),

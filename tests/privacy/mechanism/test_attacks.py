@@ -1,4 +1,4 @@
-"""What attackers learn: published values, laws, and a simulated attacker."""
+"""What attackers learn: known values, properties, and a simulated attacker."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_posterior_by_epsilon(epsilon: float, expected: float) -> None:
 
 
 @given(mechanisms_and_shares())
-def test_one_symbol_s_posterior_is_its_entry_of_all_and_follows_bayes(
+def test_posteriors_follow_bayes_for_one_symbol_and_for_all_at_once(
     case: tuple[RandomizedResponse, NDArray[np.float64]],
 ) -> None:
     mechanism, prior = case
@@ -94,7 +94,7 @@ def test_odds_of_one_of_many_answers_move_by_at_most_e_to_the_epsilon(
 
 
 @given(mechanisms)
-def test_with_equal_shares_the_attacker_is_right_as_often_as_the_truth_is_kept(
+def test_with_equal_shares_the_attacker_is_right_as_often_as_the_true_code_is_kept(
     mechanism: RandomizedResponse,
 ) -> None:
     equal = np.full(mechanism.symbols, 1 / mechanism.symbols)
@@ -130,7 +130,7 @@ def test_a_simulated_attacker_succeeds_as_often_as_computed() -> None:
     assert right == pytest.approx(success, abs=4.9 * sqrt(0.25 / people))
 
 
-# Five reports: exactly 918/1024 = .896484, which the reference prints as .897.
+# For five reports the exact value is 918/1024 = .896484.
 @pytest.mark.parametrize(
     ("reports", "expected"), [(1, 0.75), (3, 0.844), (5, 0.896), (11, 0.966), (21, 0.994)]
 )
@@ -139,7 +139,7 @@ def test_averaging_fresh_reports_finds_the_truth(reports: int, expected: float) 
 
 
 @given(st.integers(1, 200), st.integers(1, 49))
-def test_an_even_report_adds_nothing_to_the_odd_number_before(half: int, flips: int) -> None:
+def test_one_more_than_an_odd_number_of_reports_adds_nothing(half: int, flips: int) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
     odd, even, next_odd = (
         attacks.majority_success(mechanism=mechanism, reports=2 * half + extra)
@@ -177,7 +177,7 @@ def test_an_even_report_adds_nothing_to_the_odd_number_before(half: int, flips: 
         (attacks.majority_success, {"mechanism": COINS, "reports": 3}, "mechanism", THREE),
     ],
 )
-def test_bad_input_is_refused_by_name(
+def test_errors_name_the_bad_argument(
     function: Callable[..., object], good: dict[str, object], argument: str, value: object
 ) -> None:
     function(**good)

@@ -1,4 +1,4 @@
-"""Composition with a delta: published values, enumeration, and the bounds of other software."""
+"""Composition with a delta: known values, enumeration, and the bounds of other software."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EPSILONS = st.floats(0.01, 5)
 
 
 def delta_by_enumeration(epsilons: list[float], epsilon: float) -> float:
-    """Every pattern of kept and flipped answers, under both hypotheses."""
+    """Add up every pattern of kept and flipped answers, under both hypotheses."""
     total = 0.0
     for signs in product((1, -1), repeat=len(epsilons)):
         chances = [1 / (1 + exp(-s * e)) for s, e in zip(signs, epsilons, strict=True)]
@@ -44,7 +44,7 @@ def delta_by_enumeration(epsilons: list[float], epsilon: float) -> float:
         (log(3), 10, "10.986123", "40.234018", "24.296517", "10.986105129"),
     ],
 )
-def test_composition_reproduces_published_values(
+def test_composition_gives_known_values(
     epsilon: float, count: int, basic: str, advanced: str, zcdp: str, exact: str
 ) -> None:
     entries = [Entry(name=str(i), epsilon=epsilon) for i in range(count)]
@@ -67,7 +67,7 @@ def test_mixed_epsilons_agree_with_enumerating_every_pattern(
 
 @given(st.floats(0.01, 2), st.integers(2, 12))
 def test_mixed_agrees_with_binomial_where_epsilons_are_equal(epsilon: float, count: int) -> None:
-    # A difference in the last digit keeps them from being merged.
+    # A difference in the last digit keeps equal epsilons from being merged.
     nearly = [epsilon, *[nextafter(epsilon, inf)] * (count - 1)]
     assert exact_composition(epsilons=nearly, delta=1e-6) == pytest.approx(
         exact_composition(epsilons=[epsilon] * count, delta=1e-6), rel=1e-9
@@ -92,14 +92,14 @@ def test_a_hundred_different_epsilons_are_bounded_closely() -> None:
         finer = exact_composition(epsilons=epsilons, delta=1e-6)
     assert finer <= bound <= finer + 1e-5
     assert bound < sum(epsilons) - 10
-    # Between composing the smallest and the largest a hundred times.
+    # Composing the smallest epsilon a hundred times gives less, and the largest gives more.
     assert exact_composition(epsilons=[0.1] * 100, delta=1e-6) < bound
     assert bound < exact_composition(epsilons=[1.1] * 100, delta=1e-6)
 
 
 @pytest.mark.slow
 @given(st.lists(EPSILONS, min_size=1, max_size=8), st.floats(1e-12, 0.5), st.randoms())
-def test_exact_is_at_most_basic_whatever_the_order(
+def test_exact_is_at_most_basic_in_any_order(
     epsilons: list[float], delta: float, random: Any
 ) -> None:
     exact = exact_composition(epsilons=epsilons, delta=delta)
@@ -134,7 +134,7 @@ def test_advanced_beats_basic_only_from_224_questions_at_one_half() -> None:
 
 
 def test_a_large_delta_needs_no_epsilon_and_the_sum_needs_no_delta() -> None:
-    # Total variation of two coins: 3/4 - 1/4.
+    # The total variation of two coins is 3/4 - 1/4.
     assert exact_delta(epsilons=[log(3)], epsilon=0.0) == pytest.approx(0.5, rel=1e-10)
     assert exact_composition(epsilons=[log(3)], delta=0.51) == 0.0
     assert exact_delta(epsilons=[0.5, 0.25], epsilon=0.75 + 1e-12) == 0.0
@@ -145,7 +145,7 @@ def test_exact_composition_lies_between_the_bounds_of_dp_accounting(count: int) 
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     def theirs(*, symbols: int, keep: float, pessimistic: bool) -> float:
-        # Their parameter is the probability of a uniform draw, which may hit the truth.
+        # Their parameter is the probability of a uniform draw, which may also draw the true symbol.
         distribution = pld.from_randomized_response(
             (1 - keep) * symbols / (symbols - 1),
             symbols,
@@ -164,7 +164,7 @@ def test_exact_composition_lies_between_the_bounds_of_dp_accounting(count: int) 
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, nan])
-def test_a_delta_out_of_range_is_refused(delta: float) -> None:
+def test_a_delta_out_of_range_is_rejected(delta: float) -> None:
     calls: list[Any] = [
         lambda: exact_composition(epsilons=[1.0], delta=delta),
         lambda: advanced_composition(epsilon=1.0, count=2, delta=delta),

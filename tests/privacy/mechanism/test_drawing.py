@@ -20,7 +20,7 @@ from tests.vectors import make_randomize
 VECTORS: list[dict[str, Any]] = json.loads(make_randomize.PATH.read_text())
 
 
-def test_the_vector_file_is_what_its_generator_makes() -> None:
+def test_the_vector_file_matches_its_generator() -> None:
     assert make_randomize.cases() == VECTORS
 
 

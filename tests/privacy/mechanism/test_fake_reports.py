@@ -1,4 +1,4 @@
-"""What fake reports do to an estimate: published formulas, laws, and the widened interval."""
+"""What fake reports do to an estimate: published formulas, properties, and the widened interval."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_poisoning_shift_agrees_with_the_estimator_at_expected_counts(
 
 
 @given(mechanisms, st.floats(0, 1), st.floats(0, 0.99), st.floats(0, 1), st.floats(0, 1))
-def test_the_robustness_band_contains_the_truth_whatever_that_many_fakes_or_fewer_send(
+def test_the_robustness_band_contains_the_truth_whatever_up_to_that_many_fakes_send(
     mechanism: RandomizedResponse, share: float, allowed: float, part: float, sent: float
 ) -> None:
     c, d = mechanism.other_probability, mechanism.slope
@@ -99,7 +99,7 @@ def test_the_band_of_a_real_estimate() -> None:
     assert band.high == pytest.approx((0.35 / 0.95 - 0.25) / 0.5)
 
 
-def test_the_band_of_estimates_outside_the_unit_interval_is_cut() -> None:
+def test_the_band_of_estimates_outside_the_unit_interval_is_clipped() -> None:
     band = fake_reports.robustness_band(low=-0.5, high=-0.5, fake_share=0.1, mechanism=COINS)
     assert (band.low, band.high) == (0, 0)
     band = fake_reports.robustness_band(low=1.5, high=1.5, fake_share=0.1, mechanism=COINS)
@@ -135,7 +135,7 @@ BAND: dict[str, object] = {"low": 0.1, "high": 0.2, "fake_share": 0.1, "mechanis
         (fake_reports.robustness_band, BAND, "high", float("nan")),
     ],
 )
-def test_bad_input_is_refused_by_name(
+def test_errors_name_the_bad_argument(
     function: Callable[..., object], good: dict[str, object], argument: str, value: object
 ) -> None:
     function(**good)

@@ -59,7 +59,7 @@ def test_full_attention_leaves_the_estimate_unchanged(successes: int) -> None:
     ("flips", "attention", "share", "anchor_share"),
     [(25, 0.8, 0.2, 0.0), (5, 0.7, 0.05, 0.0), (5, 0.7, 0.9, 0.1), (12, 0.95, 0.5, 1.0)],
 )
-def test_the_standard_error_of_the_attention_correction_is_the_spread_of_surveys(
+def test_the_standard_error_of_the_attention_correction_matches_simulated_surveys(
     flips: int, attention: float, share: float, anchor_share: float, same_people: bool
 ) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
@@ -96,7 +96,7 @@ def test_the_standard_error_of_the_attention_correction_is_the_spread_of_surveys
     assert covered == pytest.approx(0.95, abs=0.02)
 
 
-def test_ignoring_that_the_same_people_answered_both_is_cautious() -> None:
+def test_ignoring_that_the_same_people_answered_both_is_conservative() -> None:
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=5)
     without, including = (
         inattention.correct_for_attention(
@@ -147,7 +147,7 @@ BAND: dict[str, object] = {"low": 0.1, "high": 0.2, "fake_share": 0.1, "mechanis
         (inattention.correct_for_attention, ATTENTION, "shared_people", 1001),
     ],
 )
-def test_bad_input_is_refused_by_name(
+def test_errors_name_the_bad_argument(
     function: Callable[..., object], good: dict[str, object], argument: str, value: object
 ) -> None:
     function(**good)

@@ -59,7 +59,7 @@ def test_the_same_flips_mean_the_same_epsilon_for_every_k(k: int, flips: int) ->
 
 
 @given(mechanisms())
-def test_epsilon_is_never_below_the_true_value_and_tight(mechanism: RandomizedResponse) -> None:
+def test_epsilon_is_tight_and_never_below_the_true_value(mechanism: RandomizedResponse) -> None:
     exact = exact_epsilon(mechanism)
     assert Decimal(mechanism.epsilon) >= exact
     two_lower = nextafter(nextafter(mechanism.epsilon, -inf), -inf)
@@ -99,19 +99,19 @@ def test_every_column_of_the_channel_sums_to_one(mechanism: RandomizedResponse) 
         (3, 2**32 // 3, "threshold must lie between"),
     ],
 )
-def test_a_mechanism_out_of_range_is_refused(k: int, threshold: int, message: str) -> None:
+def test_a_mechanism_out_of_range_is_rejected(k: int, threshold: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         RandomizedResponse(symbols=k, threshold=threshold)
 
 
 @pytest.mark.parametrize("flips", [0, 50, -1, 100])
-def test_flips_out_of_range_are_refused(flips: int) -> None:
+def test_flips_out_of_range_are_rejected(flips: int) -> None:
     with pytest.raises(ValueError, match=f"flips must lie from 1 to 49 of 100, got {flips}"):
         RandomizedResponse.from_flips(symbols=2, flips=flips)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, inf, float("nan"), 1e-12])
-def test_an_impossible_epsilon_is_refused(epsilon: float) -> None:
+def test_an_impossible_epsilon_is_rejected(epsilon: float) -> None:
     with pytest.raises(ValueError, match="epsilon"):
         RandomizedResponse.from_epsilon(symbols=2, epsilon=epsilon)
 
@@ -125,7 +125,7 @@ def test_only_integers_are_accepted(value: Any) -> None:
 
 
 @pytest.mark.parametrize("symbol", [-1, 2])
-def test_a_symbol_out_of_range_is_refused(symbol: int) -> None:
+def test_a_symbol_out_of_range_is_rejected(symbol: int) -> None:
     with pytest.raises(ValueError, match=f"symbol must lie from 0 to 1, got {symbol}"):
         RandomizedResponse.from_flips(symbols=2, flips=25).randomize(symbol)
 

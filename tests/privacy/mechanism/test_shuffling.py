@@ -1,4 +1,4 @@
-"""Shuffling: published values, every neighbouring crowd counted out, and never too small."""
+"""Shuffling: known values, every pair of neighbouring crowds, and a bound never too small."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def histograms(mechanism: RandomizedResponse, crowd: Sequence[int]) -> dict[Hist
 
 
 def true_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> float:
-    """The worst case over all true symbols of the others; symbols are interchangeable."""
+    """Return the worst case over all true symbols of the others; symbols are interchangeable."""
     worst = 0.0
     for others in combinations_with_replacement(range(mechanism.symbols), people - 1):
         first = histograms(mechanism, [0, *others])
@@ -56,7 +56,7 @@ def true_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> fl
 
 
 def pair_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> float:
-    """Only the counts of the two symbols among those who draw one of them blindly."""
+    """Compare only the counts of the two symbols, among those who draw one of them blindly."""
     t, c = mechanism.keep_probability, mechanism.other_probability
     first: dict[Histogram, float] = defaultdict(float)
     second: dict[Histogram, float] = defaultdict(float)
@@ -77,7 +77,7 @@ def pair_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> fl
 
 
 @pytest.mark.parametrize(("people", "epsilon"), [(1000, 0.1682828), (10_000, 0.0489149)])
-def test_two_coins_reproduce_published_values(people: int, epsilon: float) -> None:
+def test_two_coins_give_known_values(people: int, epsilon: float) -> None:
     bound = shuffle_epsilon(mechanism=COINS, people=people, delta=1e-6)
     assert bound == pytest.approx(epsilon, abs=1e-6)
 
@@ -86,7 +86,7 @@ def test_two_coins_reproduce_published_values(people: int, epsilon: float) -> No
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.3, 0.6, 1.0])
 @pytest.mark.parametrize("people", [1, 2, 5, 40])
 @pytest.mark.parametrize("flips", [10, 25, 40])
-def test_yes_and_no_agree_with_the_comparison_of_pairs(
+def test_with_two_symbols_the_bound_equals_the_comparison_of_their_counts(
     people: int, flips: int, epsilon: float
 ) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
@@ -118,7 +118,7 @@ def test_two_symbols_out_of_three_must_not_be_compared_alone() -> None:
 
 @pytest.mark.slow
 def test_a_simulation_of_the_blanket_agrees() -> None:
-    # Direct simulation of the expectation in the notes, n = 300, k = 4; 10**6 draws.
+    # Simulate the expectation in the docstring of `shuffle_delta`: n = 300, k = 4, 10**6 draws.
     mechanism = RandomizedResponse.from_flips(symbols=4, flips=25)
     people, epsilon, draws = 300, 0.1, 10**6
     t, c = mechanism.keep_probability, mechanism.other_probability
@@ -132,7 +132,7 @@ def test_a_simulation_of_the_blanket_agrees() -> None:
 
 
 @pytest.mark.parametrize("symbols", [3, 5, 64])
-def test_few_points_raise_the_bound_by_little(symbols: int) -> None:
+def test_using_few_points_raises_the_bound_only_slightly(symbols: int) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=25)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shuffling, "_CELLS", 2**20)
@@ -149,13 +149,13 @@ def test_a_million_people_take_seconds(mechanism: RandomizedResponse) -> None:
     bound = shuffle_epsilon(mechanism=mechanism, people=10**6, delta=1e-6)
     spent = time.process_time() - started
     print(f"k={mechanism.symbols} epsilon={bound} seconds={spent:.2f}")
-    # Falls with the square root of n (and a little faster at the same delta).
+    # The bound falls with the square root of n (and a little faster at the same delta).
     thousand = shuffle_epsilon(mechanism=mechanism, people=1000, delta=1e-6)
     assert thousand / 50 < bound < thousand / sqrt(1000)
     assert spent < 30
 
 
-# --- laws --------------------------------------------------------------------------------------
+# --- properties --------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -174,7 +174,7 @@ def test_shuffling_never_costs_more_and_meets_delta(
 
 @given(mechanisms(), st.integers(1, 1000), st.integers(1, 1000), st.floats(0, 3))
 @settings(deadline=None, max_examples=50)
-def test_more_people_hide_better(
+def test_more_people_mean_less_delta(
     mechanism: RandomizedResponse, people: int, more: int, epsilon: float
 ) -> None:
     few = shuffle_delta(mechanism=mechanism, people=people, epsilon=epsilon)
@@ -232,8 +232,9 @@ def test_the_weakest_and_the_strongest_mechanism_are_computed(threshold: int) ->
 # --- the closed form ---------------------------------------------------------------------------
 
 
-def test_the_closed_form_is_the_published_formula() -> None:
-    # e**epsilon = 3, n = 10**4: ln(1 + 1/2 (8 sqrt(3 ln(4e6) / 10**4) + 24 / 10**4))
+def test_the_closed_form_matches_the_published_formula() -> None:
+    # Feldman, McMillan and Talwar 2021, theorem 3.1, with e**epsilon = 3 and n = 10**4:
+    # ln(1 + 1/2 (8 sqrt(3 ln(4e6) / 10**4) + 24 / 10**4))
     expected = log(1 + (8 * sqrt(3 * log(4e6) / 10**4) + 24 / 10**4) / 2)
     bound = shuffle_epsilon_closed_form(mechanism=COINS, people=10**4, delta=1e-6)
     assert bound == pytest.approx(expected, rel=1e-12)
@@ -250,30 +251,30 @@ def test_the_closed_form_is_never_below_the_numeric_bound(
         assert loose >= shuffle_epsilon(mechanism=mechanism, people=people, delta=1e-6)
 
 
-def test_the_closed_form_is_refused_outside_its_condition() -> None:
+def test_the_closed_form_rejects_values_outside_its_condition() -> None:
     # ln 3 <= ln(n / (16 ln(2e6))) from n = 48 ln(2e6) = 696.4 on
     assert shuffle_epsilon_closed_form(mechanism=COINS, people=697, delta=1e-6) < COINS.epsilon
     with pytest.raises(ValueError, match=r"mechanism must have an epsilon of at most 1\.098"):
         shuffle_epsilon_closed_form(mechanism=COINS, people=696, delta=1e-6)
 
 
-# --- refusals ----------------------------------------------------------------------------------
+# --- bad input ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1e-6, inf, nan])
-def test_a_delta_out_of_range_is_refused(delta: float) -> None:
+def test_a_delta_out_of_range_is_rejected(delta: float) -> None:
     for bound in (shuffle_epsilon, shuffle_epsilon_closed_form):
         with pytest.raises(ValueError, match=r"delta must lie in \(0, 1\), got"):
             bound(mechanism=COINS, people=10_000, delta=delta)
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, inf, nan])
-def test_an_epsilon_out_of_range_is_refused(epsilon: float) -> None:
+def test_an_epsilon_out_of_range_is_rejected(epsilon: float) -> None:
     with pytest.raises(ValueError, match="epsilon must be at least 0 and finite, got"):
         shuffle_delta(mechanism=COINS, people=10, epsilon=epsilon)
 
 
-def test_an_impossible_number_of_people_is_refused() -> None:
+def test_an_impossible_number_of_people_is_rejected() -> None:
     calls: list[Any] = [
         lambda people: shuffle_delta(mechanism=COINS, people=people, epsilon=0.1),
         lambda people: shuffle_epsilon(mechanism=COINS, people=people, delta=0.1),

@@ -1,4 +1,4 @@
-"""Subsampling: its formula, and that it never costs more."""
+"""Subsampling: its formula, which never gives a larger epsilon."""
 
 from __future__ import annotations
 

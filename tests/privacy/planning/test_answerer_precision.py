@@ -1,4 +1,4 @@
-"""Precision among those who answer: the reference example, laws, and bad input."""
+"""Precision among those who answer: a worked example, properties, and bad input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ mechanisms = st.builds(
 shares = st.floats(0, 1)
 
 
-def test_refusals_raise_1399_people_to_1941() -> None:
+def test_refusals_raise_the_people_needed_from_1399_to_1941() -> None:
+    # docs/methods.md, "Refusals"
     three = RandomizedResponse.from_flips(symbols=3, flips=25)
     assert three.threshold == SCALE * 3 // 5
     assert three.other_probability == pytest.approx(0.2)
@@ -84,7 +85,7 @@ OPTIONAL = {"level": [function for function in GOOD if "half_width" in function.
         for value in values
     ],
 )
-def test_bad_input_is_refused_by_name(
+def test_errors_name_the_bad_argument(
     function: Callable[..., object], argument: str, value: object
 ) -> None:
     function(**GOOD[function])

@@ -1,4 +1,4 @@
-"""Many questions on one budget: the reference table, laws, and simulated surveys."""
+"""Many questions on one budget: the table in docs/methods.md, and properties."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_with_one_question_all_ways_of_sharing_a_budget_are_equal(
 def test_drawing_one_question_beats_splitting_the_budget(
     share: float, questions: int, mechanism: RandomizedResponse
 ) -> None:
-    # Only while the budget is small: with plenty of it, everybody may answer everything.
+    # This holds only for a small budget. With a large one, splitting it costs little.
     assume(mechanism.epsilon < LN3 + 1e-6)
     split, subset = (
         function(share=share, people=1000, questions=questions, mechanism=mechanism)
@@ -94,7 +94,7 @@ OPTIONAL = {"drawn": ["subset_standard_error"]}
         for value in values
     ],
 )
-def test_bad_input_is_refused_by_name(function: str, argument: str, value: object) -> None:
+def test_errors_name_the_bad_argument(function: str, argument: str, value: object) -> None:
     call = getattr(budgets, function)
     call(**GOOD[function])
     with pytest.raises(ValueError, match=argument):

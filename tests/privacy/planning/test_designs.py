@@ -1,4 +1,4 @@
-"""Design effects and two ways to ask a scale: published values, laws, and bad input."""
+"""Design effects and two ways to ask a scale: known values, properties, and bad input."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def test_the_binary_design_effect_is_sampling_plus_noise(share: float, flips: in
 
 @pytest.mark.parametrize(("symbols", "ratio"), [(5, 1.3), (7, 2.0), (11, 3.8)])
 def test_one_bit_gives_the_mean_of_a_long_scale_more_precisely(symbols: int, ratio: float) -> None:
-    # Bell-shaped around 60 % of the scale.
+    # The answers are bell-shaped around 60 % of the scale.
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=25)
     truth = binom.pmf(np.arange(symbols), symbols - 1, 0.6)
     assert round(designs.mean_variance_ratio(shares=truth, mechanism=mechanism), 1) == ratio
 
 
 @given(st.floats(0, 1), st.integers(1, 45))
-def test_two_options_are_one_bit(share: float, flips: int) -> None:
+def test_two_options_are_as_precise_as_one_bit(share: float, flips: int) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
     ratio = designs.mean_variance_ratio(shares=[1 - share, share], mechanism=mechanism)
     assert ratio == pytest.approx(1, abs=1e-6)
@@ -82,7 +82,7 @@ BAD: dict[str, list[object]] = {
         for value in values
     ],
 )
-def test_bad_input_is_refused_by_name(
+def test_errors_name_the_bad_argument(
     function: Callable[..., object], argument: str, value: object
 ) -> None:
     function(**GOOD[function])

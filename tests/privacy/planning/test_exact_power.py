@@ -52,7 +52,7 @@ def test_exact_power_agrees_with_simulated_surveys() -> None:
     ("null", "alternative", "sides", "power"),
     [(0.0, 0.1, 1, 0.8), (0.2, 0.35, 2, 0.9), (0.5, 0.3, 2, 0.8), (0.2, 0.6, 1, 0.05)],
 )
-def test_exact_power_stays_above_its_target_from_the_number_found_on(
+def test_exact_power_never_falls_below_its_target_from_the_number_found_on(
     null: float, alternative: float, sides: Sides, power: float
 ) -> None:
     people = people_for_exact_power_one_sample(
@@ -69,7 +69,8 @@ def test_exact_power_stays_above_its_target_from_the_number_found_on(
 
 
 def test_the_sawtooth_costs_more_people_than_the_formula_says() -> None:
-    # The formula says 483; the exact test first has the power at 494, drops, and keeps it from 522.
+    # The formula says 483. The exact test first reaches the power at 494, then drops below it, and
+    # keeps it from 522 on.
     exact = people_for_exact_power_one_sample(null=0.0, alternative=0.1, mechanism=COINS, sides=1)
     powers = [
         exact_power_one_sample(null=0.0, alternative=0.1, people=people, mechanism=COINS, sides=1)
@@ -110,7 +111,7 @@ OPTIONAL: dict[str, list[Callable[..., object]]] = {
         for value in values
     ],
 )
-def test_bad_input_is_refused_by_name(
+def test_errors_name_the_bad_argument(
     function: Callable[..., object], argument: str, value: object
 ) -> None:
     function(**GOOD[function])
@@ -118,6 +119,6 @@ def test_bad_input_is_refused_by_name(
         function(**{**GOOD[function], argument: value})
 
 
-def test_shares_too_close_for_an_exact_search_are_refused() -> None:
+def test_shares_too_close_for_an_exact_search_are_rejected() -> None:
     with pytest.raises(ValueError, match="alternative"):
         people_for_exact_power_one_sample(null=0.2, alternative=0.2001, mechanism=COINS)

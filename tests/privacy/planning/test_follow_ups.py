@@ -1,4 +1,4 @@
-"""Follow-up questions: the reference values, laws, and simulated surveys."""
+"""Follow-up questions: the values in docs/methods.md, properties, and simulated surveys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_packed_follow_up_is_much_more_accurate_at_the_same_total() -> None:
         share=0.2, asked=0.3, people=2000, mechanism=packed
     )
     assert round(alone, 3) == 0.070
-    # The reference rounds to .059; the information bound at these shares is .0585.
+    # docs/methods.md, "Follow-ups", gives .0585.
     assert joint == pytest.approx(0.059, abs=0.0006)
     assert round(together, 3) == 0.031
 
@@ -55,7 +55,7 @@ def test_a_follow_up_asked_of_everybody_is_an_ordinary_question_with_one_idle_sy
 
 
 @given(st.floats(0, 1), st.floats(0.05, 1), st.integers(1, 45), st.integers(1, 45))
-def test_the_parent_s_code_never_hurts(
+def test_using_the_parent_s_code_never_loses_precision(
     share: float, asked: float, parent_flips: int, child_flips: int
 ) -> None:
     child = RandomizedResponse.from_flips(symbols=3, flips=child_flips)
@@ -73,10 +73,10 @@ def test_the_parent_s_code_never_hurts(
 
 
 @pytest.mark.parametrize(("asked", "flips", "symbols"), [(0.3, 10, 3), (0.7, 25, 4), (0.5, 5, 6)])
-def test_the_conditional_standard_error_is_the_spread_of_simulated_surveys(
+def test_the_conditional_standard_error_matches_the_spread_of_simulated_surveys(
     asked: float, flips: int, symbols: int
 ) -> None:
-    # Symbols: not asked, yes, and other answers of which only the first is ever true.
+    # The symbols are "not asked", "yes" and other answers. Of these, only the first is ever true.
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)
     truth = np.zeros(symbols)
     truth[:3] = 1 - asked, asked * 0.2, asked * 0.8
@@ -133,7 +133,7 @@ OPTIONAL = {"refusing": ["nested_follow_up_standard_error"]}
         for value in values
     ],
 )
-def test_bad_input_is_refused_by_name(function: str, argument: str, value: object) -> None:
+def test_errors_name_the_bad_argument(function: str, argument: str, value: object) -> None:
     call = getattr(follow_ups, function)
     call(**GOOD[function])
     with pytest.raises(ValueError, match=argument):

@@ -36,8 +36,8 @@ shares = st.floats(0, 1)
 # Normal approximation
 
 
-def test_the_forced_response_power_published_with_rr() -> None:
-    # Truth 2/3, forced yes 1/6, forced no 1/6.
+def test_forced_response_gives_the_power_published_by_the_r_package_rr() -> None:
+    # The design asks for the truth with probability 2/3, and forces yes and no with 1/6 each.
     power = _one_sample_power(
         0.0, 0.2, 200, c=1 / 6, d=2 / 3, quantile=_tail_quantile(0.01, 1), sides=1
     )
@@ -79,7 +79,8 @@ def test_the_formula_s_number_of_people_is_the_smallest(
 
     assert reached(people)
     assert people == 1 or not reached(people - 1)
-    if sides == 1 and power > 0.5:  # the closed form, where its square hides no sign
+    # The closed form squares a sum, so compare it only where that sum cannot be negative.
+    if sides == 1 and power > 0.5:
         c, d = mechanism.other_probability, mechanism.slope
         before, after = (sqrt(x * (1 - x)) / d for x in (c + d * null, c + d * alternative))
         quantiles = -ndtri(0.05), ndtri(power)
@@ -130,11 +131,11 @@ def test_two_sample_power_agrees_with_simulated_surveys() -> None:
     pooled = (first + second) / (2 * people)
     z = (second - first) / people / np.sqrt(2 * pooled * (1 - pooled) / people)
     found = float((np.abs(z) > 1.959964).mean())
-    # One in a million is 4.9 standard errors; the approximation itself is good to .005.
+    # One in a million is 4.9 standard errors; the approximation itself is accurate to .005.
     assert found == pytest.approx(0.8, abs=4.9 * sqrt(0.16 / surveys) + 0.005)
 
 
-def test_two_samples_need_the_smallest_number_whichever_comes_first() -> None:
+def test_the_number_for_two_samples_is_the_smallest_and_the_same_in_either_order() -> None:
     for sides in (1, 2):
         needed = [
             people_for_power_two_samples(
@@ -189,7 +190,7 @@ OPTIONAL: dict[str, list[Callable[..., object]]] = {
         for value in values
     ],
 )
-def test_bad_input_is_refused_by_name(
+def test_errors_name_the_bad_argument(
     function: Callable[..., object], argument: str, value: object
 ) -> None:
     function(**GOOD[function])

@@ -1,4 +1,4 @@
-"""Precision agrees with the reference tables, the intervals shown later, and simulation."""
+"""Precision agrees with the planner's tables and with the intervals shown later."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_planner_s_table_by_epsilon(
     assert round(designs.design_effect(share=0.05, mechanism=mechanism), 1) == effect_5
 
 
-def test_400_people_can_only_say_between_11_and_29_percent() -> None:
+def test_400_people_place_the_share_only_between_11_and_29_percent() -> None:
     half = precision.half_width(share=0.2, people=400, mechanism=COINS)
     assert (round(100 * (0.2 - half)), round(100 * (0.2 + half))) == (11, 29)
 
@@ -110,14 +110,15 @@ def test_a_watched_survey_needs_about_5500_people() -> None:
 
 
 @pytest.mark.parametrize(("people", "ratio"), [(100, 1.65), (1000, 1.86), (10_000, 2.02)])
-def test_watching_widens_the_interval_by_the_published_factors(people: int, ratio: float) -> None:
+def test_watching_widens_the_interval_by_the_documented_factors(people: int, ratio: float) -> None:
     watched = precision.watched_half_width(share=0.2, people=people, mechanism=COINS)
     fixed = precision.half_width(share=0.2, people=people, mechanism=COINS)
     assert round(watched / fixed, 2) == ratio
 
 
-def test_the_watched_interval_is_that_of_the_reference_stream() -> None:
-    # S = 400 of n = 1000, two coins: [.188930, .414617], and π̂ = .3 makes 400 the expectation.
+def test_the_watched_half_width_is_half_the_length_of_the_sequence() -> None:
+    # For S = 400 of n = 1000 with two coins the sequence is [.188930, .414617]. At a share of .3
+    # the expected count is 400.
     half = precision.watched_half_width(share=0.3, people=1000, mechanism=COINS)
     assert half == pytest.approx((0.414617 - 0.188930) / 2, abs=1e-6)
 
@@ -148,7 +149,8 @@ def test_the_watched_number_of_people_is_the_smallest_and_never_below_the_fixed_
     if people > 1:
         one_less = precision.watched_half_width(share=share, people=people - 1, mechanism=mechanism)
         assert one_less > wanted
-    # Below some twenty reports the normal formula promises more than any valid interval can.
+    # Below about twenty reports the normal formula promises more precision than any valid
+    # interval can have.
     if people >= 20:
         assert people >= precision.people_for_half_width(
             share=share, half_width=wanted, mechanism=mechanism
@@ -183,7 +185,7 @@ OPTIONAL = {"level": [function for function in GOOD if "half_width" in function.
         for value in values
     ],
 )
-def test_bad_input_is_refused_by_name(
+def test_errors_name_the_bad_argument(
     function: Callable[..., object], argument: str, value: object
 ) -> None:
     function(**GOOD[function])

@@ -1,4 +1,4 @@
-"""Shares among those who answered: exact sums, laws, and the sequence while watching."""
+"""Shares among those who answered: exact sums, properties, and the sequence while watching."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def cases(draw: st.DrawFn, *, most: int = 5000) -> dict[str, Any]:
 
 
 def three_cells(case: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Reported shares of the symbol, the other answers, the rest; and the least they can be."""
+    """Reported shares of the symbol, the other answers and the rest, and their lower limits."""
     counts = np.array(case["counts"]) / sum(case["counts"])
     k, among, c = len(counts), list(case["among"]), case["mechanism"].other_probability
     symbol, answers = counts[case["symbol"]], counts[among].sum()
@@ -77,7 +77,7 @@ def test_exact_expected_counts_return_the_true_share_among_answers(case: dict[st
 
 
 @pytest.mark.slow
-def test_the_standard_error_is_the_spread_of_repeated_surveys() -> None:
+def test_the_standard_error_matches_the_spread_of_repeated_surveys() -> None:
     for truth in ((0.2, 0.4, 0.1, 0.3), (0.02, 0.5, 0.4, 0.08), (0.5, 0.0, 0.0, 0.5)):
         question: dict[str, Any] = {"mechanism": FOUR, "symbol": 0, "among": (0, 1, 2)}
         drawn = np.random.default_rng(1954).multinomial(
@@ -104,7 +104,7 @@ def test_without_a_positive_share_of_answers_there_is_no_ratio() -> None:
 
 
 def best_log_likelihood(case: dict[str, Any], ratio: float) -> float:
-    """Over all shares of people who answered, by a general-purpose optimizer."""
+    """Use a general-purpose optimizer to maximize over the share of people who answered."""
     reported, floors = three_cells(case)
     n, d = sum(case["counts"]), case["mechanism"].slope
     directions = d * np.array([ratio, 1 - ratio, -1])
@@ -153,9 +153,9 @@ def test_watched_after_every_report_the_sequence_still_holds(
     evidence = gammaln(counts + 0.5).sum(axis=0) - gammaln(counts.sum(axis=0) + 1.5)
     evidence -= 3 * gammaln(0.5) - gammaln(1.5) + np.tensordot(np.log(cells), counts, axes=1)
     rejected = evidence >= np.log(20)
-    # The interval is the projection of the cells that are not rejected: it can only miss at a look
-    # at which the true cells are rejected. Compute it where the true cells come closest, in every
-    # fifth run.
+    # The interval is the projection of all cells that are not rejected, so it can miss only at a
+    # look at which the true cells are rejected. In every fifth run, compute it at the look at which
+    # the true cells come closest to being rejected.
     for run in range(0, runs, 5):
         look = int(evidence[run].argmax())
         symbol, others, rest = counts[:, run, look].tolist()
@@ -186,7 +186,7 @@ def test_over_twenty_looks_fieller_s_interval_fails_but_the_sequence_holds() -> 
     assert fieller > binom.isf(1e-6, runs, 0.05) >= sequence
 
 
-# Laws of all
+# Properties of all methods
 
 
 @pytest.mark.slow
@@ -237,7 +237,7 @@ def test_a_higher_level_gives_a_wider_interval(find: Find, case: dict[str, Any])
     assert narrow.contradiction or not wide.contradiction
 
 
-# Refusals
+# Bad input
 
 
 @every_method
@@ -259,7 +259,7 @@ def test_a_higher_level_gives_a_wider_interval(find: Find, case: dict[str, Any])
         ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
     ],
 )
-def test_impossible_arguments_are_refused(
+def test_impossible_arguments_are_rejected(
     find: Find, arguments: dict[str, Any], message: str
 ) -> None:
     usual = {"counts": [5, 5, 5], "mechanism": REFUSAL, "symbol": 0, "among": [0, 1]}

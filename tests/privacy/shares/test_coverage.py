@@ -1,4 +1,4 @@
-"""Coverage by exact sums: the published tables, and the choice of method that depends on it."""
+"""Coverage by exact sums: known values, and the choice of method that depends on it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def channel(epsilon: float, symbols: int = 2) -> dict[str, float]:
     return {"other_probability": mechanism.other_probability, "slope": mechanism.slope}
 
 
-# The sums as a reader would compute them: every count, its interval, its probability.
+# Sums as a reader would compute them, from every count, its interval and its probability.
 
 
 def find_ends(
@@ -95,7 +95,6 @@ def sum_coverage(
 @pytest.mark.parametrize(
     ("epsilon", "total", "wald", "wilson", "exact", "jeffreys", "ratio"),
     [
-        # Wald: .934 in the reference table, where t was rounded to .622.
         (0.5, 50, 0.933, 0.935, 0.953, 0.935, 0.935),
         (LN3, 1000, 0.946, 0.946, 0.950, 0.946, 0.946),
         (2.0, 50, 0.883, 0.931, 0.953, 0.917, 0.927),
@@ -103,7 +102,7 @@ def sum_coverage(
         (4.0, 200, 0.870, 0.934, 0.950, 0.928, 0.929),
     ],
 )
-def test_the_lowest_coverage_of_five_methods_is_as_published(
+def test_the_lowest_coverage_of_five_methods(
     grid: str,
     epsilon: float,
     total: int,
@@ -158,7 +157,7 @@ def test_the_lowest_coverage_of_five_methods_is_as_published(
         ),
     ],
 )
-def test_with_two_coins_coverage_and_intervals_of_zero_width_are_as_published(
+def test_coverage_and_intervals_of_zero_width_with_two_coins(
     grid: str, total: int, published: dict[str, tuple[float, float]]
 ) -> None:
     weights = weigh_counts(total, epsilon=LN3, symbols=2, grid=grid)
@@ -191,8 +190,8 @@ def test_the_coverage_is_the_sum_over_the_counts_whose_interval_holds(
 
 def test_shares_may_have_any_shape_and_a_million_reports_are_handled() -> None:
     shares = np.array([[0.0, 0.2], [0.5, 1.0]])
-    # At a share of 0 or 1 an interval of shares misses on one side only; the guaranteed one
-    # calls the other side a contradiction.
+    # At a share of 0 or 1 the likelihood-ratio interval can miss on one side only. The
+    # guaranteed interval misses on the other side too, where it is a contradiction.
     for method, at_the_edge in zip(BOTH, (0.975, 0.95), strict=True):
         found = exact_coverage(
             shares=shares, total=10**6, level=0.95, method=method, **channel(LN3)
@@ -203,7 +202,7 @@ def test_shares_may_have_any_shape_and_a_million_reports_are_handled() -> None:
         )
 
 
-def test_inner_intervals_of_80_and_50_percent_are_as_unreliable_as_published() -> None:
+def test_inner_intervals_of_80_and_50_percent_are_as_unreliable_as_documented() -> None:
     for level, least in ((0.8, 0.745), (0.5, 0.428)):
         found = exact_coverage(
             shares=GRIDS["all"], total=50, level=level, method="likelihood_ratio", **channel(LN3)
@@ -217,9 +216,9 @@ def test_inner_intervals_of_80_and_50_percent_are_as_unreliable_as_published() -
 def least_coverage(
     method: FixedEndMethod, total: int, *, epsilon: float, symbols: int, level: float = 0.95
 ) -> float:
-    """The infimum over all shares: between the ends of intervals coverage has no minimum.
+    """Return the infimum over all shares: between the ends of intervals coverage has no minimum.
 
-    There the same counts hold, and the probability of a range of counts rises, then falls.
+    There the same counts cover the share, and their probability rises, then falls.
     """
     low, high = find_ends(method, total, epsilon=epsilon, symbols=symbols, level=level)
     ends = np.concatenate([low, high])
@@ -231,7 +230,7 @@ def least_coverage(
 
 
 @pytest.mark.parametrize(("epsilon", "total", "symbols"), CELLS)
-def test_the_guaranteed_method_covers_everywhere_and_the_chosen_one_with_93_percent(
+def test_the_guaranteed_method_keeps_its_level_and_the_chosen_one_covers_93_percent(
     epsilon: float, total: int, symbols: int
 ) -> None:
     where: dict[str, Any] = {"epsilon": epsilon, "symbols": symbols}
@@ -275,7 +274,9 @@ def test_a_dip_between_the_points_of_a_grid_is_not_overlooked() -> None:
         ({"level": 0.99}, "clopper_pearson"),
     ],
 )
-def test_reports_channel_and_level_each_decide(changed: dict[str, Any], chosen: str) -> None:
+def test_the_choice_depends_on_total_channel_and_level(
+    changed: dict[str, Any], chosen: str
+) -> None:
     usual = {"total": 50, "other_probability": 0.25, "slope": 0.5, "level": 0.95}
     assert choose_fixed_end_method(**{**usual, **changed}) == chosen
 
@@ -311,7 +312,7 @@ def test_without_reports_the_guaranteed_method_is_chosen() -> None:
         ),
     ],
 )
-def test_coverage_of_impossible_arguments_is_refused(
+def test_coverage_of_impossible_arguments_is_rejected(
     arguments: dict[str, Any], message: str
 ) -> None:
     usual = {"shares": 0.5, "total": 50, "level": 0.95, "method": "likelihood_ratio"}
@@ -329,7 +330,7 @@ def test_coverage_of_impossible_arguments_is_refused(
         ({"slope": 0.0}, "slope must be positive, with c + d below 1, got 0.0"),
     ],
 )
-def test_a_choice_for_impossible_arguments_is_refused(
+def test_a_choice_for_impossible_arguments_is_rejected(
     arguments: dict[str, Any], message: str
 ) -> None:
     usual = {"total": 50, "level": 0.95, **channel(LN3), **arguments}

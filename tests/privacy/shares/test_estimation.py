@@ -27,15 +27,15 @@ def mechanisms_and_counts(draw: st.DrawFn) -> tuple[RandomizedResponse, list[int
     return RandomizedResponse.from_flips(symbols=k, flips=flips), counts
 
 
-def test_warner_s_numbers() -> None:
-    # 400 of 1,000 yes: 2·400/1000 − 1/2 = .3; √(.4·.6/1000)/.5 = .0309838667697
+def test_400_of_1000_codes_with_two_coins_mean_30_percent() -> None:
+    # The estimate is 2·400/1000 − 1/2 = .3, its error √(.4·.6/1000)/.5 = .0309838667697.
     estimates = estimate_shares(counts=[600, 400], mechanism=COINS)
     assert estimates.shares[1] == pytest.approx(0.3, abs=1e-14)
     assert estimates.standard_errors[1] == pytest.approx(0.0309838667697, abs=1e-13)
 
 
 @given(st.integers(0, 1000), st.integers(1, 1000))
-def test_two_coins_are_twice_the_share_minus_a_half(yes: int, no: int) -> None:
+def test_the_estimate_with_two_coins_is_twice_the_raw_share_minus_a_half(yes: int, no: int) -> None:
     n = yes + no
     share = estimate_shares(counts=[no, yes], mechanism=COINS).shares[1]
     assert share == pytest.approx(2 * yes / n - 0.5, abs=1e-12)
@@ -43,8 +43,7 @@ def test_two_coins_are_twice_the_share_minus_a_half(yes: int, no: int) -> None:
 
 @given(st.integers(2, 12), st.data())
 def test_exact_expected_counts_return_the_truth(k: int, data: st.DataObject) -> None:
-    # Thresholds with a small denominator, and people in multiples of it: every expected
-    # count is an integer.
+    # With 10**12 people, rounding hardly changes the expected counts.
     denominator = 16 * (k - 1)
     kept = data.draw(st.integers(denominator // k + 1, denominator - 1))
     mechanism = RandomizedResponse(symbols=k, threshold=-(-SCALE * kept // denominator))
@@ -100,7 +99,7 @@ def fit_by_em(counts: list[int], mechanism: RandomizedResponse) -> NDArray[np.fl
     ("flips", "counts"),
     [
         (25, [600, 400]),
-        (25, [900, 100]),  # raw share of the second: −.3
+        (25, [900, 100]),  # the second estimate is −.3
         (25, [500, 300, 200]),
         (25, [800, 150, 50]),  # two cells end at their floor
         (10, [700, 20, 30, 250]),
@@ -117,12 +116,12 @@ def test_the_joint_fit_equals_the_limit_of_em(flips: int, counts: list[int]) -> 
 def test_estimates_may_leave_the_unit_interval() -> None:
     estimates = estimate_shares(counts=[90, 10], mechanism=COINS)
     assert estimates.shares[1] == pytest.approx(-0.3, abs=1e-12)
-    # the standard error is that of the raw share: √(.1·.9/100)/.5
+    # The standard error comes from the raw share: √(.1·.9/100)/.5.
     assert estimates.standard_errors[1] == pytest.approx(0.06, abs=1e-12)
 
 
 def test_1400_codes_carry_as_much_information_as_about_246_direct_answers() -> None:
-    # true share 20 %: 35 % report yes
+    # With a true share of 20 %, 35 % report yes.
     estimates = estimate_shares(counts=[910, 490], mechanism=COINS)
     assert estimates.shares[1] == pytest.approx(0.2, abs=1e-12)
     assert round(estimates.effective_sample_sizes[1]) == 246
@@ -141,7 +140,7 @@ def test_at_the_boundary_the_effective_sample_size_is_zero() -> None:
         ([-1, 2], "must be whole and not negative"),
     ],
 )
-def test_impossible_counts_are_refused(counts: list[int], message: str) -> None:
+def test_impossible_counts_are_rejected(counts: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         estimate_shares(counts=counts, mechanism=COINS)
 
@@ -161,7 +160,7 @@ def test_standard_errors_equal_the_spread_of_replicates(k: int, flips: int) -> N
     ratio = found.shares.std(axis=0) / found.standard_errors.mean(axis=0)
     print(f"n=500 k={k} flips={flips}: replicate SD / SE {ratio}")
     assert (np.abs(ratio - 1) < 0.1).all()
-    # And they are unbiased: within five standard errors of the mean of 20,000.
+    # The estimates are unbiased: their mean is within five of its standard errors.
     bias = np.abs(found.shares.mean(axis=0) - truth)
     assert (bias < 5 * found.standard_errors.mean(axis=0) / np.sqrt(20_000)).all()
 
@@ -183,7 +182,7 @@ def test_many_questions_at_once_give_the_same_as_one_by_one() -> None:
     ("successes", "total", "message"),
     [([1], 0, "total"), ([-1], 5, "successes"), ([6], 5, "successes"), ([float("nan")], 5, "succ")],
 )
-def test_impossible_marginal_counts_are_refused(
+def test_impossible_marginal_counts_are_rejected(
     successes: list[float], total: int, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):

@@ -47,7 +47,7 @@ def cases(draw: st.DrawFn, *, most: int = 5000) -> dict[str, Any]:
 
 @st.composite
 def likely_cases(draw: st.DrawFn) -> dict[str, Any]:
-    """No code is reported less often than if it were nobody's true code."""
+    """Cases in which no code is reported less often than if it were nobody's true code."""
     case = draw(cases(most=300))
     mechanism = case["mechanism"]
     idle = draw(st.booleans())  # almost nobody was asked
@@ -60,7 +60,7 @@ def likely_cases(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def three_cells(case: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Reported shares of the symbol, the other answers, the rest; and the least they can be."""
+    """Reported shares of the symbol, the other answers and the rest, and their lower limits."""
     counts = np.array(case["counts"]) / sum(case["counts"])
     k, among, c = len(counts), list(case["among"]), case["mechanism"].other_probability
     symbol, answers = counts[case["symbol"]], counts[among].sum()
@@ -77,7 +77,7 @@ def expected_reports(mechanism: RandomizedResponse, truth: ArrayLike, total: int
 
 
 def hull_of_kept(case: dict[str, Any], grid: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Z squared at most x V, point by point, each from the definition."""
+    """Points of the grid with Z² ≤ x V, each computed from the definition."""
     reported, floors = three_cells(case)
     n = sum(case["counts"])
     scores = np.stack([1 - grid, -grid, 0 * grid])  # 1{j} - q 1{A} in the three cells
@@ -90,11 +90,11 @@ def hull_of_kept(case: dict[str, Any], grid: NDArray[np.float64]) -> NDArray[np.
 @given(likely_cases())
 def test_fieller_s_interval_is_the_hull_of_what_its_inequality_keeps(case: dict[str, Any]) -> None:
     reported, floors = three_cells(case)
-    assert (reported >= floors).all()  # so the most likely shares are the reported ones
+    assert (reported >= floors).all()  # so the reported shares are the most likely ones
     found = fieller_share(**case)
     grid = np.linspace(0, 1, 2001)
     kept = hull_of_kept(case, grid)
-    if len(kept) == 0:  # between two points of the grid
+    if len(kept) == 0:  # everything kept lies between two points of the grid
         assert found.high - found.low <= 1 / 2000
     elif found.share is not None:
         assert found.low <= kept[0] + 1e-12 <= found.low + 1 / 2000 + 2e-12
@@ -105,11 +105,11 @@ def test_fieller_s_interval_is_the_hull_of_what_its_inequality_keeps(case: dict[
     ("counts", "low", "high"),
     [
         ([44, 47, 109], 0, 1),  # everything is kept
-        ([201, 227, 572], 0, 0.896469),  # everything but a piece
+        ([201, 227, 572], 0, 0.896469),  # everything but one end
         ([227, 201, 572], 0.103531, 1),
     ],
 )
-def test_if_perhaps_nobody_was_asked_the_kept_shares_lie_outside_the_roots(
+def test_where_nobody_may_have_been_asked_the_kept_shares_lie_outside_the_roots(
     counts: list[int], low: float, high: float
 ) -> None:
     found = fieller_share(counts=counts, mechanism=REFUSAL, symbol=0, among=(0, 1))
@@ -123,7 +123,7 @@ def test_if_perhaps_nobody_was_asked_the_kept_shares_lie_outside_the_roots(
 def fieller_by_cells(
     total: int, epsilon: float, k: int, answers: int, symbol: int, others: int
 ) -> ConditionalShare:
-    """By the three cells that matter, their reports put on one code each."""
+    """Put the reports of each of the three cells that matter on one code."""
     counts = [
         symbol,
         others,
@@ -221,8 +221,8 @@ def test_an_empty_cell_is_no_contradiction_where_few_reports_are_swapped() -> No
 @pytest.mark.parametrize(
     "counts",
     [
-        [50, 1000, 950],  # 2.5 % of a code that is sent by at least 20 %
-        [1500, 300, 200],  # 75 % of one that is sent by at most 60 %
+        [50, 1000, 950],  # 2.5 % send a code that at least 20 % must send
+        [1500, 300, 200],  # 75 % send a code that at most 60 % can send
         [100, 100, 1800],  # fewer answers than if nobody had answered
     ],
 )

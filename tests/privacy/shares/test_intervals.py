@@ -1,4 +1,4 @@
-"""Intervals: published values, agreement with independent computations, laws, and refusals."""
+"""Intervals: known values, independent computations, properties, and bad input."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def raw_share(case: dict[str, Any]) -> float:
     return float((case["successes"] / case["total"] - case["other_probability"]) / case["slope"])
 
 
-# Published values
+# Known values
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def raw_share(case: dict[str, Any]) -> float:
         (400, 1000, 0.188930, 0.414617),
     ],
 )
-def test_the_sequence_reproduces_published_values(
+def test_the_sequence_gives_known_values(
     successes: int, total: int, low: float, high: float
 ) -> None:
     # z_i = 1 iff (7919 i mod 1000) < 400, i = 1..1000
@@ -70,7 +70,7 @@ def test_the_sequence_reproduces_published_values(
     assert (found.method, float(found.level)) == ("confidence_sequence", 0.95)
 
 
-def test_at_a_thousand_reports_wald_s_interval_is_as_published_and_ours_are_near_it() -> None:
+def test_at_a_thousand_reports_our_intervals_are_close_to_wald_s() -> None:
     wald = 0.3 + np.array([-1, 1]) * 1.959963984540054 * np.sqrt(0.4 * 0.6 / 1000) / 0.5
     assert wald == pytest.approx([0.239273, 0.360727], abs=5e-7)
     for find in (likelihood_ratio, clopper_pearson):
@@ -79,7 +79,7 @@ def test_at_a_thousand_reports_wald_s_interval_is_as_published_and_ours_are_near
 
 
 @pytest.mark.parametrize(("n", "times"), [(100, 1.65), (1000, 1.86), (10_000, 2.02)])
-def test_the_sequence_is_as_many_times_wider_than_wald_s_as_published(n: int, times: float) -> None:
+def test_the_sequence_is_wider_than_wald_s_by_the_documented_factors(n: int, times: float) -> None:
     found = confidence_sequence(successes=n // 2, total=n, **COINS)
     wald = 2 * 1.959963984540054 * np.sqrt(0.25 / n) / 0.5
     assert (found.high - found.low) / wald == pytest.approx(times, abs=0.005)
@@ -100,7 +100,7 @@ def test_the_sequence_is_as_many_times_wider_than_wald_s_as_published(n: int, ti
     ],
 )
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_guaranteed_interval_is_scipy_s_exact_one_mapped(
+def test_the_guaranteed_interval_is_scipy_s_exact_interval_mapped_to_shares(
     successes: int, total: int, mechanism: RandomizedResponse, level: float
 ) -> None:
     exact = binomtest(successes, total).proportion_ci(confidence_level=level, method="exact")
@@ -111,7 +111,7 @@ def test_the_guaranteed_interval_is_scipy_s_exact_one_mapped(
 
 
 @given(data())
-def test_at_the_ends_of_the_guaranteed_interval_a_tail_is_half_the_allowed_error(
+def test_at_each_end_of_the_guaranteed_interval_a_tail_is_half_the_allowed_error(
     case: dict[str, Any],
 ) -> None:
     found = clopper_pearson(**case)
@@ -124,7 +124,7 @@ def test_at_the_ends_of_the_guaranteed_interval_a_tail_is_half_the_allowed_error
 
 
 def test_effective_counts_need_not_be_whole() -> None:
-    # Weighted reports have them; below one the beta quantile is as well defined as above.
+    # Weights give fractional counts. The beta quantile is defined below one as well.
     direct = {"other_probability": 1e-9, "slope": 1 - 2e-9}
     few = clopper_pearson(successes=0.4, total=20.5, effective=True, **direct)
     assert few.low == pytest.approx(beta.ppf(0.025, 0.4, 21.1), abs=1e-8)
@@ -173,11 +173,11 @@ def test_the_sequence_ends_where_the_mixture_is_twenty_times_as_likely() -> None
         assert evidence == pytest.approx([log(20)] * 2, abs=1e-9)
 
 
-# Laws
+# Properties
 
 
 @given(data())
-def test_the_likelihood_ratio_interval_is_never_empty_nor_of_zero_width(
+def test_the_likelihood_ratio_interval_is_never_empty_and_never_has_zero_width(
     case: dict[str, Any],
 ) -> None:
     found = likelihood_ratio(**case)
@@ -266,7 +266,7 @@ def test_a_billion_reports_are_handled(find: Find) -> None:
 
 
 def test_an_impossible_share_of_codes_is_a_contradiction_not_an_exception() -> None:
-    # With two coins, 25 to 75 % of codes are yes; 5 or 95 % of 1,000 cannot come from them.
+    # With two coins, about 25 to 75 % of codes are yes; 5 or 95 % of 1,000 is not plausible.
     for find in (clopper_pearson, confidence_sequence):
         found = find(successes=[50, 400, 950], total=1000, **COINS)
         assert found.contradiction.tolist() == [True, False, True]
@@ -274,10 +274,10 @@ def test_an_impossible_share_of_codes_is_a_contradiction_not_an_exception() -> N
     assert not likelihood_ratio(successes=[50, 950], total=1000, **COINS).contradiction.any()
 
 
-# Several at once
+# Several intervals at once
 
 
-def test_the_level_of_each_interval_is_bonferroni_s() -> None:
+def test_the_level_of_each_interval_follows_bonferroni() -> None:
     assert simultaneous_level(0.95, shares=5) == pytest.approx(0.99, abs=1e-15)
     assert simultaneous_level(0.95, shares=1) == pytest.approx(0.95, abs=1e-15)
     for shares in (2, 10, 64):
@@ -285,7 +285,7 @@ def test_the_level_of_each_interval_is_bonferroni_s() -> None:
         assert simultaneous_level(0.9, shares=shares) > 0.9 ** (1 / shares)  # Šidák's is lower
 
 
-def test_at_that_level_all_five_intervals_of_a_question_hold_at_once() -> None:
+def test_at_that_level_all_five_intervals_of_a_question_hold_simultaneously() -> None:
     runs, truth = 20_000, np.array([0.4, 0.3, 0.2, 0.1, 0.0])
     five = RandomizedResponse.from_flips(symbols=5, flips=25)
     counts = np.random.default_rng(31).multinomial(200, five.channel() @ truth, size=runs)
@@ -306,7 +306,7 @@ def test_at_that_level_all_five_intervals_of_a_question_hold_at_once() -> None:
         (0.95, 0, "shares must be at least 1, got 0"),
     ],
 )
-def test_a_simultaneous_level_for_no_intervals_is_refused(
+def test_a_simultaneous_level_for_no_intervals_is_rejected(
     level: float, shares: int, message: str
 ) -> None:
     with pytest.raises(ValueError) as refused:
@@ -314,7 +314,7 @@ def test_a_simultaneous_level_for_no_intervals_is_refused(
     assert str(refused.value) == message
 
 
-# Refusals
+# Bad input
 
 
 @every_method
@@ -335,7 +335,7 @@ def test_a_simultaneous_level_for_no_intervals_is_refused(
         ({"level": [0.5, 1.0]}, "level must lie in (0, 1), got [0.5, 1.0]"),
     ],
 )
-def test_impossible_arguments_are_refused(
+def test_impossible_arguments_are_rejected(
     find: Find, arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError) as refused:

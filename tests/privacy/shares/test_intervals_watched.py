@@ -23,7 +23,7 @@ Find = Callable[..., Intervals]
 def misses_at_any_look(
     find: Find, *, counts: Any, looks: Any, truth: float
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which runs (rows) miss the truth at some look; each pair of S and n is computed once."""
+    """Return which runs (rows) miss the truth at some look; compute each pair of S and n once."""
     pairs, places = np.unique(counts * 10_000 + looks, return_inverse=True)
     found = find(successes=pairs // 10_000, total=pairs % 10_000, **COINS)
     missed = (truth < found.low) | (truth > found.high) | found.contradiction
@@ -51,9 +51,7 @@ def test_watched_after_every_report_the_sequence_still_holds(truth: float) -> No
 
 
 @pytest.mark.parametrize(("last", "expected"), [(5000, 0.36), (2000, 0.28)])
-def test_closing_after_a_look_at_every_batch_misses_as_often_as_published(
-    last: int, expected: float
-) -> None:
+def test_looking_at_every_batch_misses_as_often_as_expected(last: int, expected: float) -> None:
     runs, truth = 4000, 0.2
     looks = np.arange(100, last + 1, 50)
     batches = np.random.default_rng(36).binomial(

@@ -24,9 +24,9 @@ X = float(chi2.ppf(0.95, df=1))
 
 
 def most_log_likelihood(cells: Floats, floors: Floats) -> Floats:
-    """The highest of any shares that the mechanism can produce; cells in rows, samples in columns.
+    """Maximize over shares that the mechanism can produce; cells in rows, samples in columns.
 
-    Lagrange's condition: each share is its cell's count over a common divisor, or its floor.
+    By Lagrange's condition, each share is its cell's count over a common divisor, or its floor.
     """
     low, high = np.zeros(cells.shape[1]), cells.sum(axis=0) * 1e9
     for _ in range(200):
@@ -38,7 +38,7 @@ def most_log_likelihood(cells: Floats, floors: Floats) -> Floats:
 
 
 def profile_log_likelihood(cells: Floats, floors: Floats, d: float, ratio: float) -> Floats:
-    """The highest with this share among answers: its slope in their number is a quadratic."""
+    """Maximize given this share among answers: the numerator of the derivative is quadratic."""
     start = floors + np.array([0, 0, d])
     slope = d * np.array([ratio, 1 - ratio, -1])
     a = sum(n * slope.prod() for n in cells)
@@ -49,7 +49,7 @@ def profile_log_likelihood(cells: Floats, floors: Floats, d: float, ratio: float
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.sqrt(np.maximum(b * b - 4 * a * g, 0))
         roots = [(-b + root) / (2 * a), (-b - root) / (2 * a), -g / b]
-    # Nobody, everybody, or where the slope is 0: the highest of what is possible.
+    # The maximum is where nobody or everybody answered, or where the derivative is 0.
     answered = [np.clip(np.nan_to_num(x), 0, 1) for x in (*roots, 0 * b, 0 * b + 1)]
     heights = [
         xlogy(cells, start[:, None] + slope[:, None] * share).sum(axis=0) for share in answered
@@ -60,7 +60,7 @@ def profile_log_likelihood(cells: Floats, floors: Floats, d: float, ratio: float
 def find_by_cells(
     cells: Floats, mechanism: RandomizedResponse, answers: int, **more: Any
 ) -> ConditionalShare:
-    """The three cells' reports put on one code each."""
+    """Put the reports of each of the three cells on one code."""
     symbol, others, rest = (int(count) for count in cells)
     counts = [0] * mechanism.symbols
     counts[0], counts[1], counts[answers] = symbol, others, rest
@@ -122,7 +122,7 @@ def test_the_interval_covers_at_two_hundred_reports(epsilon: float, k: int, answ
     asked_for = np.random.default_rng([int(100 * epsilon), k]).choice(cells.shape[1], size=20)
     intervals = [find_by_cells(cells[:, place], mechanism, answers) for place in asked_for]
     for truth in (0.0, 0.02, 0.1, 0.5, 1.0):
-        # The interval holds a share if and only if the test does not reject it.
+        # The interval contains a share if and only if the test does not reject it.
         statistic = 2 * (most - profile_log_likelihood(cells, floors, d, truth))
         for found, at_truth in zip(intervals, statistic[asked_for], strict=True):
             assert (found.low <= truth <= found.high) == (at_truth <= X) or abs(at_truth - X) < 1e-6

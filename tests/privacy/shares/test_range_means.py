@@ -1,4 +1,4 @@
-"""The mean of a number sent as one bit: simulated surveys, and an interval in its own unit."""
+"""The mean of a number sent as one bit: expected reports, and an interval in its own unit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def expected_reports(mechanism: RandomizedResponse, truth: ArrayLike, total: int
     st.lists(st.integers(0, 50), min_size=3, max_size=4).filter(lambda people: people[1] > 0),
     st.integers(2, 45),
 )
-def test_the_mean_is_found_behind_refusals_and_people_not_asked(
+def test_the_mean_leaves_out_people_who_refuse_or_are_not_asked(
     people: list[int], flips: int
 ) -> None:
     # Latent symbols: 0, 1, refused, not asked.
@@ -74,7 +74,7 @@ def test_the_interval_of_the_mean_is_that_of_the_share_in_the_unit_of_the_questi
         assert mean.standard_error == pytest.approx(width * share.standard_error, rel=1e-6)
 
 
-def test_rounding_does_not_carry_the_interval_above_the_maximum() -> None:
+def test_rounding_does_not_push_the_interval_above_the_maximum() -> None:
     assert -19.9 + (22.8 - -19.9) > 22.8
     found = estimate_range_mean(
         counts=[10, 40], mechanism=COINS, minimum=-19.9, maximum=22.8, fixed_end=True
@@ -109,7 +109,7 @@ def test_where_every_report_is_a_bit_the_interval_is_that_of_a_share(
         ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
     ],
 )
-def test_an_impossible_range_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_an_impossible_range_is_rejected(arguments: dict[str, Any], message: str) -> None:
     usual = {"counts": [5, 5], "mechanism": COINS, "minimum": 0, "maximum": 40, "fixed_end": True}
     with pytest.raises(ValueError) as refused:
         estimate_range_mean(**{**usual, **arguments})

@@ -1,4 +1,4 @@
-"""The ratio of two shares, one part of the other: coverage, laws and the standard error."""
+"""The ratio of a share to one that includes it: coverage, properties and standard error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def channel(mechanism: RandomizedResponse) -> dict[str, Any]:
 def draw_surveys(
     generator: np.random.Generator, *, chosen: float, answered: float, shape: tuple[int, ...]
 ) -> tuple[Any, Any]:
-    """Reports of the item and of the gate's "answered", person by person."""
+    """Draw each person's reports of the item and of the gate's "answered"."""
     truth = generator.random(shape)
     items = generator.random(shape) < ITEM.other_probability + ITEM.slope * (truth < chosen)
     gates = generator.random(shape) < GATE.other_probability + GATE.slope * (truth < answered)
@@ -46,7 +46,7 @@ def test_if_both_intervals_hold_so_does_that_of_the_ratio(
         assert low - 1e-12 <= part / whole <= high + 1e-12
 
 
-def test_if_perhaps_nobody_answered_the_interval_is_everything() -> None:
+def test_where_nobody_may_have_answered_the_interval_is_0_to_1() -> None:
     assert ratio_of_shares(part=(0.2, 0.3), whole=(0.0, 0.1)) == (0, 1)
     assert ratio_of_shares(part=(0.0, 0.0), whole=(0.0, 0.0)) == (0, 1)
     assert ratio_of_shares(part=(0.4, 0.5), whole=(0.1, 0.2)) == (1, 1)
@@ -54,7 +54,7 @@ def test_if_perhaps_nobody_answered_the_interval_is_everything() -> None:
 
 
 @pytest.mark.parametrize(("chosen", "answered"), [(0.1, 0.3), (0.5, 0.6), (0.0, 0.9), (0.4, 0.4)])
-def test_the_interval_covers_at_more_than_its_level(chosen: float, answered: float) -> None:
+def test_the_interval_covers_at_least_as_often_as_its_level(chosen: float, answered: float) -> None:
     runs, people = 1000, 800
     items, gates = draw_surveys(
         np.random.default_rng(1961), chosen=chosen, answered=answered, shape=(runs, people)
@@ -70,7 +70,7 @@ def test_the_interval_covers_at_more_than_its_level(chosen: float, answered: flo
     assert missed <= limit
 
 
-def test_it_holds_at_every_look_if_both_intervals_do() -> None:
+def test_the_interval_holds_at_every_look_if_those_of_both_shares_do() -> None:
     runs, people, chosen, answered = 1000, 1000, 0.2, 0.5
     items, gates = draw_surveys(
         np.random.default_rng(1970), chosen=chosen, answered=answered, shape=(runs, people)
@@ -98,7 +98,7 @@ def test_it_holds_at_every_look_if_both_intervals_do() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("chosen", "answered"), [(0.1, 0.4), (0.5, 0.6), (0.4, 0.95)])
-def test_the_standard_error_is_the_spread_of_repeated_surveys(
+def test_the_standard_error_matches_the_spread_of_repeated_surveys(
     chosen: float, answered: float
 ) -> None:
     runs, people = 2000, 4000
@@ -162,7 +162,7 @@ def test_an_empty_whole_has_no_ratio_and_errors_are_never_negative(
         ({"whole": (0.5, 1.1)}, "whole end must lie in [0, 1], got 1.1"),
     ],
 )
-def test_impossible_ends_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_impossible_ends_are_rejected(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError) as refused:
         ratio_of_shares(**{"part": (0.1, 0.2), "whole": (0.5, 0.6), **arguments})
     assert str(refused.value) == message
@@ -176,7 +176,7 @@ def test_impossible_ends_are_refused(arguments: dict[str, Any], message: str) ->
         ({"total": 0}, "total must be at least 1, got 0"),
     ],
 )
-def test_impossible_estimates_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_impossible_estimates_are_rejected(arguments: dict[str, Any], message: str) -> None:
     usual = {"part": 0.2, "whole": 0.8, "part_error": 0.1, "whole_error": 0.1, "total": 10}
     with pytest.raises(ValueError) as refused:
         nested_ratio(**{**usual, **arguments})

@@ -1,6 +1,6 @@
-"""Standard errors equal the spread of repeated surveys: known truth, public functions only.
+"""Standard errors match the spread of surveys drawn from a known truth; public functions only.
 
-The spread of n replicates is itself known to 1 / sqrt(2 n): 3.5 % where there are fewest, 400.
+The spread of n replicates is itself accurate to 1 / sqrt(2 n): 3.5 % for the smallest n, 400.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FOUR = RandomizedResponse.from_flips(symbols=4, flips=10)
 
 
 def accept(estimates: Sequence[Any], errors: Sequence[Any], *, truth: Any) -> None:
-    """Check that replicate SD and standard error agree within 10 %, and the mean with the truth."""
+    """Check the standard error against the spread, within 10 %, and the mean against the truth."""
     found, claimed = np.asarray(estimates, np.float64), np.asarray(errors, np.float64)
     spread = found.std(axis=0, ddof=1)
     ratio = spread / claimed.mean(axis=0)
@@ -66,7 +66,7 @@ def related() -> list[NDArray[np.int64]]:
 
 @pytest.fixture(scope="module")
 def associations(related: list[NDArray[np.int64]]) -> list[Association]:
-    """The first surveys only: their intervals take long, and their errors differ little."""
+    """Use the first surveys only: intervals take long to compute, and errors differ little."""
     return [
         associate(counts=counts, variables=RELATED, event=1, first=1, second=0)
         for counts in related[:60]

@@ -1,4 +1,4 @@
-"""The mean of a rating scale: exact sums, other ways to the same interval, and coverage."""
+"""The mean of a rating scale: exact sums, other ways to compute the interval, and coverage."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_exact_expected_counts_return_the_true_mean_of_those_who_answered(
     ("mechanism", "truth"),
     [(FIVE, (0.1, 0.3, 0.2, 0.3, 0.1)), (SIX, (0.4, 0.1, 0.0, 0.1, 0.2, 0.2))],
 )
-def test_the_standard_error_is_the_spread_of_repeated_surveys(
+def test_the_standard_error_matches_the_spread_of_repeated_surveys(
     mechanism: RandomizedResponse, truth: tuple[float, ...]
 ) -> None:
     def find(counts: list[int]) -> RangeMean:
@@ -140,7 +140,7 @@ def test_with_three_points_the_profile_falls_by_half_the_quantile_at_the_ends(
     )
 
     def height(mean: float) -> float:
-        """With this mean only the reported share of the last point is free."""
+        """Given this mean, only the reported share of the last point is free."""
         reported = 3 * c + d * mean  # of the values 0, 1, 2
 
         def loss(last: float) -> float:
@@ -164,7 +164,7 @@ def test_with_three_points_the_profile_falls_by_half_the_quantile_at_the_ends(
 @settings(deadline=None, max_examples=10)
 @given(cases(most=40))
 def test_a_general_search_over_the_table_finds_the_same_ends(case: dict[str, Any]) -> None:
-    # With enough reports that no likely share is below 0.
+    # There are enough reports that no likely share is below 0.
     points, people = np.array(case["points"]), np.array(case["counts"]) + 10
     answers, channel = len(points), case["mechanism"].channel()
     counts = expected_reports(case["mechanism"], people / people.sum(), 10**6)
@@ -182,7 +182,7 @@ def test_a_general_search_over_the_table_finds_the_same_ends(case: dict[str, Any
 
 
 def log_wealth(case: dict[str, Any], mean: float) -> float:
-    """From the definition, with many more nodes than the polynomial needs."""
+    """Compute it from the definition, with many more nodes than the polynomial needs."""
     points = np.array(case["points"], dtype=float)
     x = (points - points[0]) / (points[-1] - points[0])
     q = (mean - points[0]) / (points[-1] - points[0])
@@ -198,7 +198,7 @@ def log_wealth(case: dict[str, Any], mean: float) -> float:
 @pytest.mark.slow
 @settings(deadline=None)
 @given(cases(), st.sampled_from([0.5, 0.95, 0.999]))
-def test_at_the_ends_of_the_sequence_bets_reach_the_limit_of_the_level(
+def test_at_the_ends_of_the_sequence_the_bets_reach_the_limit_of_the_level(
     case: dict[str, Any], level: float
 ) -> None:
     found = estimate_scale_mean(**case, fixed_end=False, level=level)
@@ -228,7 +228,7 @@ def test_every_mean_outside_the_interval_of_the_sequence_is_rejected(
         assert log_wealth(case, mean) > log(20) - 1e-9
 
 
-# Laws
+# Properties
 
 
 @pytest.mark.slow
@@ -283,7 +283,7 @@ def test_without_a_positive_share_of_answers_there_is_no_mean(fixed_end: bool) -
 
 
 @both_ends
-def test_if_perhaps_nobody_answered_every_mean_may_be_true(fixed_end: bool) -> None:
+def test_where_nobody_may_have_answered_every_mean_is_possible(fixed_end: bool) -> None:
     found = estimate_scale_mean(
         counts=[24, 24, 26, 27, 26, 72],
         mechanism=SIX,
@@ -296,7 +296,7 @@ def test_if_perhaps_nobody_answered_every_mean_may_be_true(fixed_end: bool) -> N
 
 @both_ends
 @pytest.mark.parametrize("counts", [[1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0, 1]])
-def test_one_or_two_reports_say_little_but_something(counts: list[int], fixed_end: bool) -> None:
+def test_one_or_two_reports_give_a_wide_interval(counts: list[int], fixed_end: bool) -> None:
     found = estimate_scale_mean(
         counts=counts, mechanism=FIVE, points=ONE_TO_FIVE, fixed_end=fixed_end
     )
@@ -348,7 +348,7 @@ def test_means_beyond_the_scale_are_a_contradiction_while_watching() -> None:
         ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
     ],
 )
-def test_impossible_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_impossible_arguments_are_rejected(arguments: dict[str, Any], message: str) -> None:
     usual = {"counts": [5] * 5, "mechanism": FIVE, "points": ONE_TO_FIVE, "fixed_end": True}
     with pytest.raises(ValueError) as refused:
         estimate_scale_mean(**{**usual, **arguments})

@@ -20,7 +20,8 @@ SIX = RandomizedResponse.from_flips(symbols=6, flips=25)
 
 ONE_TO_FIVE = (1, 2, 3, 4, 5)
 
-NODES = 128  # over the angle no peak of 800 reports is narrower than 1.4 times their distance
+# No peak from 800 reports is narrower than 1.4 times the angle between two nodes.
+NODES = 128
 
 
 def expected_reports(mechanism: RandomizedResponse, truth: ArrayLike, total: int) -> list[int]:
@@ -66,7 +67,7 @@ def test_watched_after_every_report_the_sequence_still_holds(
     assert broke <= limit
 
 
-def test_many_points_cost_a_watched_mean_nothing() -> None:
+def test_more_points_do_not_widen_the_interval_of_a_watched_mean() -> None:
     for total, lengths in ((200, (3.2, 3.4)), (2000, (3.6, 3.8)), (100_000, (4.1, 4.3))):
         for k in (2, 5, 7):
             mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)

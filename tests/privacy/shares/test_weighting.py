@@ -57,7 +57,7 @@ def test_strata_weighted_by_their_reports_give_the_pooled_estimate(
     )
     pooled = estimate_shares(counts=np.sum(counts, axis=0).tolist(), mechanism=COINS)
     assert combined.share == pytest.approx(pooled.shares[1], abs=1e-12)
-    # Strata explain part of the variance, never add to it.
+    # Strata explain part of the variance; they never add to it.
     assert combined.standard_error <= pooled.standard_errors[1] + 1e-12
 
 
@@ -87,7 +87,7 @@ def test_post_stratification_corrects_a_skewed_sample_and_its_error_is_right() -
     shares = np.array([estimate.share for estimate in combined])
     errors = np.array([estimate.standard_error for estimate in combined])
     assert abs(shares.mean() - 0.3) < 4.9 * errors.mean() / np.sqrt(size)
-    # The spread of 20,000 is known to .5 %.
+    # The spread of 20,000 estimates is accurate to .5 %.
     assert shares.std(ddof=1) / errors.mean() == pytest.approx(1, abs=0.03)
 
 
@@ -108,7 +108,7 @@ def test_post_stratification_corrects_a_skewed_sample_and_its_error_is_right() -
         ({"weights": [[0.5, 0.5]]}, "weights must be a list"),
     ],
 )
-def test_impossible_strata_are_refused(change: dict[str, Any], message: str) -> None:
+def test_impossible_strata_are_rejected(change: dict[str, Any], message: str) -> None:
     good: dict[str, Any] = {
         "estimates": [0.1, 0.4],
         "variances": [0.01, 0.01],
@@ -165,7 +165,7 @@ def test_reports_of_weight_zero_do_not_count() -> None:
     assert with_zero == without
 
 
-def test_the_standard_error_is_the_spread_for_weights_unrelated_to_answers() -> None:
+def test_the_standard_error_matches_the_spread_for_weights_unrelated_to_answers() -> None:
     size = 5000
     generator = np.random.default_rng(22)
     weights = generator.gamma(2.0, size=800)
@@ -174,7 +174,7 @@ def test_the_standard_error_is_the_spread_for_weights_unrelated_to_answers() -> 
     shares = np.array([estimate.share for estimate in each])
     errors = np.array([estimate.standard_error for estimate in each])
     assert abs(shares.mean() - 0.2) < 4.9 * errors.mean() / np.sqrt(size)
-    # The spread of 5,000 is known to 1 %.
+    # The spread of 5,000 estimates is accurate to 1 %.
     assert shares.std(ddof=1) / errors.mean() == pytest.approx(1, abs=0.05)
 
 
@@ -193,7 +193,7 @@ def test_the_standard_error_is_the_spread_for_weights_unrelated_to_answers() -> 
         ({"reports": [[0, 1, 1]]}, "at least one report"),
     ],
 )
-def test_impossible_reports_and_weights_are_refused(change: dict[str, Any], message: str) -> None:
+def test_impossible_reports_and_weights_are_rejected(change: dict[str, Any], message: str) -> None:
     good: dict[str, Any] = {"reports": [0, 1, 1], "weights": [1, 1, 2], "mechanism": COINS}
     with pytest.raises(ValueError, match=message):
         weighted_share(**good | change)

@@ -1,4 +1,4 @@
-"""The planner: EXPERIENCE's table and verdict, what an attacker infers, and bad input."""
+"""The planner: its table and verdict, what an attacker can infer, and bad input."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def rows_of(html: str, table: str) -> list[list[str]]:
     ]
 
 
-def test_the_table_of_strengths_matches_the_reference(client: Client) -> None:
+def test_the_table_of_strengths_has_the_expected_figures(client: Client) -> None:
     rows = rows_of(read(client).content.decode(), "strengths")
     expected = [line.split(" | ") for line in TABLE.strip().splitlines()]
     rows[1][0] = rows[1][0].removesuffix(" chosen")
-    # Between ε and the reference's columns: ± with 400 people, and people for ±5 at 20 %.
+    # Two columns between ε and those of TABLE: ± with 400 people, and people for ±5 at 20 %.
     assert [row[:2] + row[4:] for row in rows] == expected
     assert [row[3] for row in rows] == [row[5] for row in rows]
     assert rows[1][2] == "± 9.3 points"
 
 
-def test_the_verdict_matches_the_reference(client: Client) -> None:
+def test_the_verdict_has_the_expected_figures(client: Client) -> None:
     words = text_of(read(client))
     assert (
         "With 400 people and 25 flips of 100 you can only say “between 11 % and 29 %” if the true "
@@ -79,7 +79,7 @@ def test_several_questions_may_share_the_budget(client: Client) -> None:
     words = text_of(response)
     assert "5.50" in words  # 5 ln 3, rounded up
     assert "The total ε is above 5" in words
-    # STATISTICS §5, d = 5: SD .0095, .0456, .0213, times 1.96.
+    # docs/methods.md, "Splitting a budget", q = 5: .0095, .0456 and .0213, times 1.96.
     assert [row[2] for row in rows_of(response.content.decode(), "budgets")] == [
         "± 1.9 points",
         "± 8.9 points",
@@ -116,7 +116,8 @@ def test_refusals_make_results_less_precise() -> None:
 
 def test_a_rule_makes_results_less_precise() -> None:
     plan = Plan(given=PlanInput(rule=True, asked=0.3))
-    # STATISTICS §10.2: among 30 % of 2,000 who are asked, with a symbol for "not asked".
+    # 30 % of 2,000 people are asked, and there is a code for "not asked" (docs/methods.md,
+    # "Follow-ups").
     wide = Plan(given=PlanInput(rule=True, asked=0.3, people=2000)).margin_at_end
     assert wide / Z_95 == pytest.approx(
         nested_follow_up_standard_error(share=0.2, asked=0.3, people=2000, mechanism=plan.mechanism)
@@ -138,7 +139,7 @@ def test_the_plan_says_what_an_attacker_can_infer(client: Client) -> None:
     assert "10 % of people 25 %" in words
     assert "by a factor of at most 3" in words
     assert "75 % of the time" in words
-    # STATISTICS §10.12: for one answer in batches of 50, ε improves from 1.099 to .87.
+    # docs/methods.md, "Shuffling": with n = 50, the ε of one question falls from 1.099 to .871.
     assert "question has ε = 0.88, with" in words or "question has ε = 0.87, with" in words
 
 

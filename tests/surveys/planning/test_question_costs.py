@@ -1,4 +1,4 @@
-"""What questions cost, compared with the reference statistics and with drawn reports."""
+"""What questions cost, compared with docs/methods.md and with drawn reports."""
 
 from __future__ import annotations
 
@@ -71,9 +71,10 @@ def cost_of(question: ManifestQuestion) -> QuestionCost:
     return cost
 
 
-def test_the_people_needed_match_the_reference_statistics() -> None:
-    assert people_needed(make()) == 1399  # STATISTICS §2
-    assert people_needed(make(refusal=True)) == 1941  # §10.5
+def test_the_people_needed_match_the_documentation() -> None:
+    # docs/methods.md, "Precision and people" and "Refusals"
+    assert people_needed(make()) == 1399
+    assert people_needed(make(refusal=True)) == 1941
     # A number is its mean: the spread of a half, as for ±5 points at 50 %.
     assert people_needed(make("number", minimum=0, maximum=9, options=0)) == 1537
 

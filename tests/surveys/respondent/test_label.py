@@ -75,7 +75,7 @@ def test_odds_strength_and_rows_follow_the_flips(flips: int, word: str, see: str
 def test_the_label_computes_its_counts_from_the_threshold_in_every_language(
     k: int, flips: int, language: str
 ) -> None:
-    """DESIGN's T = ⌊2³²(100−F)/(100−F+F(k−1))⌋, and the rest divided among the other codes."""
+    """T = ⌊2³²(100−F)/(100−F+F(k−1))⌋; the other codes share the rest equally."""
     options = YES_NO if k == 2 else tuple(Option(code=i, text=f"Row {i}") for i in range(k))
     asked = question(flips=flips, options=options)
     threshold = 2**32 * (100 - flips) // (100 - flips + flips * (k - 1))

@@ -1,4 +1,4 @@
-"""Logistic regression behind a channel: exact where it can be, simulated where it cannot."""
+"""Logistic regression on reports: checked exactly where possible, by simulation elsewhere."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def assert_same(one: LogisticFit, other: LogisticFit) -> None:
         assert test.statistic == pytest.approx(same.statistic, abs=1e-7)
 
 
-# Agreement with what is known ---------------------------------------------------------------
+# Agreement with known results ---------------------------------------------------------------
 
 
 def test_without_a_channel_it_is_the_logistic_regression_of_statsmodels() -> None:
@@ -128,7 +128,7 @@ def test_exact_expected_counts_return_the_truth_through_mixed_channels() -> None
     assert fit.coefficients == pytest.approx(TRUTH, abs=1e-9)
 
 
-def test_the_maximum_and_its_covariance_are_those_of_the_likelihood_written_out() -> None:
+def test_the_maximum_and_its_covariance_match_the_likelihood_written_out() -> None:
     totals = np.array([900, 800, 700, 850, 950, 750])
     shown = np.rint(totals * reported(TRUTH)).astype(int)
     shown += np.array([9, -12, 4, -3, 14, -8])
@@ -145,7 +145,8 @@ def test_the_maximum_and_its_covariance_are_those_of_the_likelihood_written_out(
     weight = totals * (MIXED["slope"] * share * (1 - share)) ** 2 / (chance * (1 - chance))
     information = CELLS.T @ (weight[:, None] * CELLS)
     assert fit.covariance == pytest.approx(np.linalg.inv(information), abs=1e-12)
-    # At a profile end the best likelihood of the others is lower by half the quantile.
+    # At an end of a profile interval, the log-likelihood maximized over the other coefficients
+    # is half the quantile below the maximum.
     for j, ratio in enumerate(fit.odds_ratios):
         for end in (ratio.profile_low, ratio.profile_high):
             held = np.log(end)
@@ -177,7 +178,7 @@ def test_where_reports_cannot_exclude_a_share_of_zero_the_profile_end_is_infinit
     assert 0 < group.wald_low < group.value < group.profile_high < 1
 
 
-# Laws ---------------------------------------------------------------------------------------
+# Properties ---------------------------------------------------------------------------------
 
 
 def test_grouping_rows_changes_nothing() -> None:
@@ -194,7 +195,7 @@ def test_grouping_rows_changes_nothing() -> None:
     assert_same(single, grouped)
 
 
-def test_a_column_of_years_next_to_an_intercept_costs_no_digits() -> None:
+def test_a_column_of_years_next_to_an_intercept_loses_no_digits() -> None:
     years = np.arange(1950, 2006)
     design = np.column_stack([np.ones(56), years - 1978])
     totals = np.full(56, 300)
@@ -208,7 +209,7 @@ def test_a_column_of_years_next_to_an_intercept_costs_no_digits() -> None:
     assert offset.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-8)
 
 
-def test_swapping_yes_and_no_turns_the_signs() -> None:
+def test_swapping_yes_and_no_reverses_the_signs() -> None:
     totals = np.array([900, 800, 700, 850, 950, 750])
     shown = np.rint(totals * reported(TRUTH)).astype(int)
     yes = fit_logistic(design=CELLS, successes=shown, totals=totals, **MIXED)
@@ -227,7 +228,7 @@ def test_swapping_yes_and_no_turns_the_signs() -> None:
 # Tests and fit ------------------------------------------------------------------------------
 
 
-def test_the_test_of_two_groups_is_twice_the_gain_over_one_common_share() -> None:
+def test_the_statistic_of_two_groups_is_twice_the_gain_over_one_common_share() -> None:
     fit = fit_logistic(**GROUPS, successes=[400, 500], totals=[1000, 1000], **TWO_COINS)
     apart = 400 * np.log(0.4) + 600 * np.log(0.6) + 1000 * np.log(0.5)
     together = 900 * np.log(0.45) + 1100 * np.log(0.55)
@@ -240,7 +241,7 @@ def test_the_test_of_two_groups_is_twice_the_gain_over_one_common_share() -> Non
 
 def test_the_common_share_is_tested_only_where_it_is_a_special_case() -> None:
     counts: dict[str, Any] = {"successes": [400, 500, 450], "totals": [1000] * 3, **TWO_COINS}
-    indicators = fit_logistic(design=np.eye(3), **counts)  # together an intercept
+    indicators = fit_logistic(design=np.eye(3), **counts)  # they add up to an intercept
     assert indicators.overall_test is not None
     assert indicators.overall_test.degrees_of_freedom == 2
     assert fit_logistic(design=[[1], [1], [1]], **counts).overall_test is None
@@ -258,7 +259,7 @@ def replicate(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Estimates, standard errors and statistics of the second coefficient, from many surveys.
 
-    Calls what `fit_logistic` calls, once per survey: designs and totals stay the same, and
+    Call what `fit_logistic` calls, once per survey. Designs and totals are always the same, and
     profile intervals would take most of the time.
     """
     totals = np.full(6, 700)
@@ -287,9 +288,10 @@ def replicate(
 
 
 @pytest.mark.slow
-def test_standard_errors_are_the_spread_of_replicated_surveys() -> None:
+def test_standard_errors_match_the_spread_of_replicated_surveys() -> None:
     estimates, errors, _ = replicate(TRUTH, size=1300, seed=11)
-    # The spread of 1,300 is known to 2 %: all but one in a million of them lie within 10 %.
+    # The spread of 1,300 estimates is accurate to 2 %. It is off by more than 10 % less than once
+    # in a million.
     assert estimates.std(ddof=1) / errors.mean() == pytest.approx(1, abs=0.1)
     assert abs(estimates.mean() - TRUTH[1]) < 4.9 * errors.mean() / np.sqrt(1300) + 0.01
 
@@ -303,7 +305,7 @@ def test_the_likelihood_ratio_test_keeps_its_level() -> None:
         assert binom.sf(rejected - 1, 2000, level) > 5e-7
 
 
-# Refusals -----------------------------------------------------------------------------------
+# Bad input ----------------------------------------------------------------------------------
 
 LINE = np.column_stack([np.ones(20), np.arange(20.0)])
 STEP = (np.arange(20) > 9).astype(int)
@@ -322,7 +324,7 @@ STEP = (np.arange(20) > 9).astype(int)
         (LINE, STEP, np.ones(20, dtype=int), TWO_COINS, ("x1", "x2")),
     ],
 )
-def test_an_estimate_that_grows_without_bound_is_named(
+def test_the_error_names_coefficients_that_grow_without_bound(
     design: Any, successes: Any, totals: Any, channel: dict[str, Any], names: tuple[str, ...]
 ) -> None:
     with pytest.raises(SeparationError, match="grows without bound") as refusal:
@@ -366,7 +368,7 @@ def test_a_very_small_share_is_not_mistaken_for_zero() -> None:
         ({"level": 1.0}, "level must lie in"),
     ],
 )
-def test_impossible_data_are_refused(change: dict[str, Any], message: str) -> None:
+def test_impossible_data_are_rejected(change: dict[str, Any], message: str) -> None:
     good = {**GROUPS, "successes": [400, 500], "totals": [1000, 1000], **TWO_COINS}
     with pytest.raises(ValueError, match=message):
         fit_logistic(**good | change)
@@ -376,7 +378,7 @@ def test_impossible_data_are_refused(change: dict[str, Any], message: str) -> No
     ("design", "message"),
     [([[1.0]], "2 columns, got 1"), ([[1.0, np.nan]], "finite"), ([1.0, 2.0], "the shape")],
 )
-def test_predictors_that_do_not_fit_the_model_are_refused(design: Any, message: str) -> None:
+def test_predictors_that_do_not_fit_the_model_are_rejected(design: Any, message: str) -> None:
     fit = fit_logistic(**GROUPS, successes=[400, 500], totals=[1000, 1000], **TWO_COINS)
     with pytest.raises(ValueError, match=message):
         fit.predict(design=design)
