@@ -112,7 +112,7 @@ TABLE: dict[str, Row] = {
     ),
     "aggregator:paper": Row(get=everyone(200), other=everyone(405), survey="launched"),
     "surveys:manifest": Row(get=everyone(200), other=everyone(405), survey="launched"),
-    # of a language that the survey does not have
+    # a language that the survey does not have
     "surveys:words": Row(get=everyone(404), other=everyone(405), survey="launched"),
     "surveys:client_file": Row(get=everyone(200), other=everyone(405)),
     "aggregator:intake": Row(get=everyone(405), post=everyone(415), other=everyone(405)),

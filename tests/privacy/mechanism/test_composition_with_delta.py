@@ -76,7 +76,7 @@ def test_mixed_agrees_with_binomial_where_epsilons_are_equal(epsilon: float, cou
 
 @given(st.lists(st.floats(0.05, 3), min_size=1, max_size=8))
 @settings(deadline=None, max_examples=30)
-def test_the_grid_is_close_and_never_below(epsilons: list[float]) -> None:
+def test_the_grid_gives_a_close_upper_bound(epsilons: list[float]) -> None:
     exact = exact_composition(epsilons=epsilons, delta=1e-6)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(composition_with_delta, "_LISTED", 1)

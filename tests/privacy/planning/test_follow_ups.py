@@ -35,7 +35,7 @@ def test_a_packed_follow_up_is_much_more_accurate_at_the_same_total() -> None:
     assert round(together, 3) == 0.031
 
 
-def test_a_follow_up_with_refusals_is_known_to_16_points() -> None:
+def test_a_follow_up_with_refusals_is_known_to_within_16_points() -> None:
     four = RandomizedResponse.from_flips(symbols=4, flips=25)
     error = follow_ups.nested_follow_up_standard_error(
         share=0.2, asked=0.3, people=2000, mechanism=four, refusing=0.05

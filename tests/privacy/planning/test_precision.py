@@ -80,7 +80,7 @@ def test_the_planner_s_table_by_epsilon(
     assert round(designs.design_effect(share=0.05, mechanism=mechanism), 1) == effect_5
 
 
-def test_400_people_place_the_share_only_between_11_and_29_percent() -> None:
+def test_with_400_people_the_interval_runs_from_11_to_29_percent() -> None:
     half = precision.half_width(share=0.2, people=400, mechanism=COINS)
     assert (round(100 * (0.2 - half)), round(100 * (0.2 + half))) == (11, 29)
 

@@ -211,7 +211,7 @@ def test_relabelling_the_codes_changes_nothing(
 @every_method
 @settings(deadline=None)
 @given(case=cases())
-def test_the_interval_of_the_other_of_two_answers_is_the_mirror_image(
+def test_with_two_answers_the_interval_of_one_mirrors_that_of_the_other(
     find: Find, case: dict[str, Any]
 ) -> None:
     first, second = case["among"][:2]

@@ -235,7 +235,7 @@ def test_counts_that_the_mechanism_cannot_produce_are_a_contradiction(
 
 
 @pytest.mark.parametrize("truth", [0.2, 1 / 3])
-def test_a_follow_up_asked_of_30_percent_is_known_to_16_points(truth: float) -> None:
+def test_a_follow_up_asked_of_30_percent_is_known_to_within_16_points(truth: float) -> None:
     # k = 4: three answers and not asked; epsilon ln 3, 2,000 reports.
     latent = (0.3 * truth, 0.15 * (1 - truth), 0.15 * (1 - truth), 0.7)
     found = fieller_share(
