@@ -61,9 +61,7 @@ def _describe_all(*, survey: Survey, wave_number: int, questions: Sequence[Quest
 def describe_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
     """The words of every other language as they would be frozen; the manifest has their hashes."""
     return {
-        translation.language: write_words(
-            manifest, language=translation.language, texts=translation.texts
-        )
+        translation.language: write_words(manifest, texts=translation.texts)
         for translation in survey.translations.exclude(language=survey.language)
     }
 

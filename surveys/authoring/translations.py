@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from surveys.manifest.languages import (
@@ -12,6 +12,7 @@ from surveys.manifest.languages import (
     list_texts,
     name_language,
     translate_manifest,
+    translate_own_words,
     write_words,
 )
 from surveys.manifest.manifest import Manifest
@@ -90,9 +91,31 @@ def find_translation_problems(*, survey: Survey, manifest: Manifest) -> list[str
         missing = list_missing(manifest, translation.texts)
         if missing:
             problems.append(_describe_missing(language, missing))
-        words = write_words(manifest, language=language, texts=translation.texts)
+        problems += _find_differing_answers(manifest, translation)
+        words = write_words(manifest, texts=translation.texts)
         problems += _find_equal_answers(manifest, language, words)
     return problems
+
+
+def _find_differing_answers(manifest: Manifest, translation: Translation) -> Iterator[str]:
+    own = translate_own_words(manifest, translation.language)
+    for source in list_texts(manifest):
+        problem = describe_difference(source, translation.texts.get(source.text, ""), own)
+        if problem:
+            yield f"{name_language(translation.language)}: {problem} ({source.place})"
+
+
+def describe_difference(source: SourceText, translated: str, own: Mapping[str, str]) -> str:
+    """Say what is wrong if an author's "No" is translated differently from Murmur's own."""
+    expected = {fold(text): words for text, words in own.items()}.get(fold(source.text))
+    if "options" not in source.kinds or not expected or not translated.strip():
+        return ""
+    if fold(translated) == fold(expected):
+        return ""
+    return (
+        f"In this survey, Murmur's own answer “{source.text}” reads “{expected}”. Translate yours "
+        "the same way, or give your answer other words."
+    )
 
 
 def _describe_missing(language: str, missing: Sequence[SourceText]) -> str:

@@ -20,6 +20,7 @@ LANGUAGES: tuple[tuple[str, str], ...] = tuple(settings.LANGUAGES)
 NAMES = dict(LANGUAGES)
 _TAGS = {"zh-hans": "zh-Hans"}
 _RIGHT_TO_LEFT = ("ar",)
+INFORMATION_TEXT = "information_text"  # unlike a question, it may have paragraphs
 
 
 def language_tag(language: str) -> str:
@@ -46,7 +47,8 @@ def negotiate(header: str, offered: Collection[str]) -> str:
 class SourceText:
     """Words that an author wrote, and where they first appear: "Question 3, answer 2".
 
-    `kinds` are the fields of a survey or a question that contain them, one for each place.
+    `kinds` are the fields of a survey or a question that contain them, one for each place; the
+    text of an information page is a kind of its own.
     """
 
     place: str
@@ -70,7 +72,7 @@ def _walk(manifest: Manifest) -> Iterator[tuple[str, str, str]]:
     yield "introduction", "Introduction", manifest.introduction
     for question in manifest.questions:
         place = f"Question {question.number}"
-        yield "text", place, question.text
+        yield "text" if question.is_answered else INFORMATION_TEXT, place, question.text
         yield from _walk_question(place, question)
     yield "closing_message", "Closing message", manifest.closing_message
 
@@ -89,21 +91,26 @@ def list_missing(manifest: Manifest, texts: Mapping[str, str]) -> list[SourceTex
     return [source for source in list_texts(manifest) if not texts.get(source.text, "").strip()]
 
 
-def write_words(manifest: Manifest, *, language: str, texts: Mapping[str, str]) -> str:
-    """Write another language's words as frozen JSON, keyed by the words they translate.
+def translate_own_words(manifest: Manifest, language: str) -> dict[str, str]:
+    """Return Murmur's own answers that this survey shows, from its own language into another."""
+    answers = own_words(question.type for question in manifest.questions)
+    with override(manifest.language):
+        sources = [gettext(answer) for answer in answers]
+    with override(language):
+        return dict(zip(sources, map(gettext, answers), strict=True))
 
-    These are the author's words that are still in use, and Murmur's own.
+
+def write_words(manifest: Manifest, *, texts: Mapping[str, str]) -> str:
+    """Write a translation's words as frozen JSON, keyed by the words they translate.
+
+    These are the author's words that are still in use. Murmur's own Yes and No are never among
+    them: an author's option "No" may need another translation.
     """
     words = {
         source.text: texts[source.text]
         for source in list_texts(manifest)
         if texts.get(source.text, "").strip()
     }
-    for answer in own_words(question.type for question in manifest.questions):
-        with override(manifest.language):
-            own = gettext(answer)
-        with override(language):
-            words.setdefault(own, gettext(answer))
     return json.dumps(words, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -143,13 +150,25 @@ def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifes
                 unit=find(question.unit),
                 low_label=find(question.low_label),
                 high_label=find(question.high_label),
-                options=tuple(
-                    Option(code=option.code, text=find(option.text)) for option in question.options
-                ),
+                options=_translate_options(question, language, known),
             )
             for question in manifest.questions
         ),
     )
+
+
+def _translate_options(
+    question: ManifestQuestion, language: str, known: Mapping[str, str]
+) -> tuple[Option, ...]:
+    fixed = {option.code: option.text for option in question.described.fixed_answers}
+    with override(language):
+        return tuple(
+            Option(
+                code=option.code,
+                text=gettext(fixed[option.code]) if fixed else known.get(option.text, option.text),
+            )
+            for option in question.options
+        )
 
 
 def name_language(language: str) -> str:

@@ -10,13 +10,21 @@ from django import forms
 from django.db import models
 
 from surveys.authoring.forms.fields import PlainText
-from surveys.manifest.languages import NAMES, SourceText, direction, language_tag, name_language
+from surveys.authoring.translations import describe_difference
+from surveys.manifest.languages import (
+    INFORMATION_TEXT,
+    NAMES,
+    SourceText,
+    direction,
+    language_tag,
+    name_language,
+)
 from surveys.models import MAX_OPTION_LENGTH, Question, Survey
 
 # All fields of a translation have names that begin like this, so that a refusal can find them.
 PREFIX = "words-"
 _OF_SURVEY = ("title", "introduction", "closing_message")
-_WITH_LINES = ("introduction", "closing_message")
+_WITH_LINES = ("introduction", "closing_message", INFORMATION_TEXT)
 _LONG = ("text", "follow_up")
 
 
@@ -48,9 +56,11 @@ def _name_both(code: str, own_name: str) -> str:
 
 
 class TranslationForm(forms.Form):
-    """A field for each text, named after its words. `texts` are the translations so far.
+    """A field for each text, named after its words.
 
-    Empty translations may be saved, but the survey cannot be opened while any are missing.
+    `texts` are the translations so far. `own` are Murmur's own answers in this survey, with their
+    translations. Empty translations may be saved, but the survey cannot be opened while any are
+    missing.
     """
 
     def __init__(
@@ -60,7 +70,9 @@ class TranslationForm(forms.Form):
         sources: Sequence[SourceText],
         language: str,
         texts: Mapping[str, str],
+        own: Mapping[str, str],
     ) -> None:
+        self.own = own
         self.sources = {field_name(source.text): source for source in sources}
         initial = {name: texts.get(source.text, "") for name, source in self.sources.items()}
         if data is not None:
@@ -71,6 +83,12 @@ class TranslationForm(forms.Form):
         super().__init__(data, initial=initial)
         for name, source in self.sources.items():
             self.fields[name] = _make_field(source, language)
+
+    def clean(self) -> None:
+        for name, source in self.sources.items():
+            problem = describe_difference(source, self.cleaned_data.get(name, ""), self.own)
+            if problem:
+                self.add_error(name, problem)
 
     @property
     def rows(self) -> Iterator[tuple[SourceText, forms.BoundField]]:
@@ -106,7 +124,7 @@ def _find_limit(kind: str) -> int:
     if kind == "options":
         return MAX_OPTION_LENGTH
     owner: type[models.Model] = Survey if kind in _OF_SURVEY else Question
-    field = owner._meta.get_field(kind)
+    field = owner._meta.get_field("text" if kind == INFORMATION_TEXT else kind)
     assert isinstance(field, models.CharField | models.TextField)
     assert field.max_length is not None
     return field.max_length

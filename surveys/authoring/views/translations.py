@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -16,7 +17,14 @@ from surveys.authoring.forms.translations import PREFIX, field_name
 from surveys.authoring.translations import list_states, list_unused
 from surveys.authoring.views.access import authoring
 from surveys.authoring.views.draft_page import REFUSED, page_or_form, posted_to, require_draft
-from surveys.manifest.languages import NAMES, SourceText, list_missing, list_texts, name_language
+from surveys.manifest.languages import (
+    NAMES,
+    SourceText,
+    list_missing,
+    list_texts,
+    name_language,
+    translate_own_words,
+)
 from surveys.models import Survey, Translation
 
 # The most fields on one page: Django limits them, and long pages are tiring.
@@ -57,12 +65,14 @@ def translation(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     parts = -(-len(sources) // TEXTS_OF_A_PART)
     part = _read_part(request, parts)
     shown = sources[(part - 1) * TEXTS_OF_A_PART : part * TEXTS_OF_A_PART]
-    form = TranslationForm(sources=shown, language=code, texts=found.texts)
+    own = translate_own_words(manifest, code)
+    make_form = partial(TranslationForm, language=code, texts=found.texts, own=own)
+    form = make_form(sources=shown)
     homeless: list[str] = []
     if request.method == "POST":
         # Texts that were added earlier in the survey may have moved some of these to another part.
         sent = [one for one in sources if one in shown or field_name(one.text) in request.POST]
-        form = TranslationForm(request.POST, sources=sent, language=code, texts=found.texts)
+        form = make_form(request.POST, sources=sent)
         homeless = _find_homeless(request.POST, sources)
         if form.is_valid() and not homeless:
             services.save_translation(survey=survey, language=code, texts=form.typed_texts)

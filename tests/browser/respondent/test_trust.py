@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
 from scripts.stack.chromium import launch_chromium
+from surveys.authoring import drafts
 from surveys.authoring.services import launch_survey
+from surveys.manifest.languages import write_words
+from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.sending import NEUTRAL, REPORTS, TWO, kept, lose_acknowledgement, submit
@@ -406,6 +410,25 @@ def test_a_translation_read_from_right_to_left_is_the_same_survey(visitor: Visit
     assert page.get_by_text("Yes").count() == 0
     [report] = RawReport.objects.all()
     assert len(report.symbols) == 2
+
+
+def test_frozen_words_that_swap_yes_and_no_change_nothing(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Older releases froze Murmur's own answers among the author's, who could translate them."""
+
+    def write_swapped(manifest: Manifest, *, texts: Mapping[str, str]) -> str:
+        return write_words(manifest, texts=texts)[:-1] + ',"Yes":"لا","No":"نعم"}'
+
+    monkeypatch.setattr(drafts, "write_words", write_swapped)
+    page = visitor.open(make_translated_survey(), ending="/ar")
+    page.locator("#start").click()
+    expect(page.locator("fieldset label")).to_have_text(["نعم", "لا"])
+    for _ in range(2):
+        page.get_by_label("نعم").check()
+        page.locator("main > .button").click()
+    expect(page.locator("dl.checks")).to_contain_text("نعم")
+    expect(page.locator("dl.checks")).not_to_contain_text("لا")
 
 
 def test_text_that_looks_like_markup_or_placeholders_is_shown_unchanged(visitor: Visitor) -> None:

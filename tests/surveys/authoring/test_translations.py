@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from html import unescape
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -24,6 +27,7 @@ from surveys.authoring.services import (
 from surveys.authoring.translations import summarize_languages
 from surveys.authoring.views.translations import TEXTS_OF_A_PART
 from surveys.manifest.languages import (
+    INFORMATION_TEXT,
     SourceText,
     hash_words,
     list_texts,
@@ -229,6 +233,8 @@ def test_a_translation_that_is_too_long_is_refused_and_kept(author: Client, surv
         (("unit",), 40, False),
         (("low_label",), 100, False),
         (("closing_message",), 1000, True),
+        ((INFORMATION_TEXT,), 1000, True),
+        ((INFORMATION_TEXT, "text"), 1000, False),
         (("text", "high_label"), 100, False),  # the same words appear in both places
     ],
 )
@@ -239,7 +245,7 @@ def test_a_translation_may_be_as_long_as_its_text_may_be(
     name = field_name("a")
 
     def send(words: str) -> TranslationForm:
-        return TranslationForm({name: words}, sources=[source], language="fr", texts={})
+        return TranslationForm({name: words}, sources=[source], language="fr", texts={}, own={})
 
     assert send("x" * limit).is_valid()
     assert not send("x" * (limit + 1)).is_valid()
@@ -358,6 +364,53 @@ def test_translated_answers_must_differ(survey: Survey) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "translated", "expected"),
+    [
+        ("Yes", "Non", "Oui"),  # swapped
+        ("no", "Aucun", "Non"),
+        ("No", "  NON ", None),
+        ("Nobody", "Personne", None),
+    ],
+)
+def test_an_answer_that_murmur_has_too_is_translated_like_murmurs(
+    author: Client, survey: Survey, text: str, translated: str, expected: str | None
+) -> None:
+    options = [text, "Sometimes"]
+    add_question(survey=survey, text="Ever?", type=Question.Type.CHOICE, options=options)
+    words = {**FRENCH, "Ever?": "Jamais ?", "Sometimes": "Parfois", text: translated}
+    add_translation(survey=survey, language="fr")
+    answer = author.post(at("translation", survey, "fr"), fields(words))
+    if expected is None:
+        assert answer.status_code == 302
+        assert problems(survey) == []
+        return
+    assert answer.status_code == 422
+    assert f"Murmur's own answer “{text}” reads “{expected}”" in unescape(answer.text)
+    assert translated in answer.text  # what was typed is not lost
+    # A translation that was saved before this was refused stops the survey from being opened.
+    save_translation(survey=survey, language="fr", texts=words)
+    [problem] = problems(survey)
+    assert f"reads “{expected}”" in problem
+
+
+def test_murmurs_own_answers_never_take_an_authors_translation(survey: Survey) -> None:
+    manifest = describe(survey=survey, wave_number=1)
+    swapped = json.dumps({**FRENCH, "Yes": "Non", "No": "Oui"})  # as frozen by an older release
+    translated = translate_manifest(manifest, "fr", swapped)
+    assert [option.text for option in translated.questions[0].options] == ["Oui", "Non"]
+
+
+def test_a_text_to_read_keeps_its_paragraphs(author: Client, survey: Survey) -> None:
+    add_question(survey=survey, text="Take your time.\n\nCall us.", type=Question.Type.INFORMATION)
+    add_translation(survey=survey, language="fr")
+    paragraphs = "Prenez votre temps.\n\nAppelez-nous."
+    words = {**FRENCH, "Take your time.\n\nCall us.": paragraphs.replace("\n", "\r\n")}
+    assert author.post(at("translation", survey, "fr"), fields(words)).status_code == 302
+    wave = launch_survey(survey=survey)
+    assert paragraphs in read_words(wave.words["fr"]).values()
+
+
 def test_a_translation_into_the_surveys_own_language_is_named(
     author: Client, survey: Survey
 ) -> None:
@@ -382,7 +435,7 @@ def test_opening_freezes_the_translations(author: Client, survey: Survey) -> Non
     assert frozen.translations == {"fr": hash_words(wave.words["fr"])}
     words = read_words(wave.words["fr"])
     assert {text: words[text] for text in FRENCH} == FRENCH
-    assert words["Yes"] == "Oui"
+    assert "Yes" not in words  # Murmur translates its own answers
     page = author.get(at("languages", survey)).text
     assert "They were frozen" in page
     assert "French" in page

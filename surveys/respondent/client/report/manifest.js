@@ -15,6 +15,7 @@ import { within } from "./timing.js";
  * @typedef {object} Option
  * @property {number} code
  * @property {string} text
+ * @property {boolean} [isOurs] Whether it is Murmur's Yes or No, in the language of the page.
  *
  * @typedef {object} Described A question as the manifest describes it.
  * @property {string} name

@@ -65,8 +65,9 @@ export function markDrawn(questions, mine) {
 export function listPages(questions, words) {
   return questions.flatMap((question) => {
     const { name, type, follow_up: text = "" } = question;
-    if (type !== "follow_up") return [question];
-    const options = words.map((text, code) => ({ code, text })).reverse();
+    if (type !== "yes_no" && type !== "follow_up") return [question];
+    const options = words.map((text, code) => ({ code, text, isOurs: true })).reverse();
+    if (type === "yes_no") return [{ ...question, options }];
     const rule = { name, is: [1] };
     const then = { ...question, options, name: `${name}+`, text, rule, follows: name };
     return [{ ...question, options }, then];

@@ -25,7 +25,11 @@ const NONE = -1; // the value of "None of these"
  */
 function listChoices({ type, options = [], minimum = 0, maximum = 0, refusal }) {
   /** @type {Choice[]} */
-  const choices = options.map(({ code, text }) => ({ text, value: code, isOwn: true }));
+  const choices = options.map(({ code, text, isOurs }) => ({
+    text,
+    value: code,
+    isOwn: !isOurs,
+  }));
   if (type === "scale" && !options.length) {
     for (let value = minimum; value <= maximum; value += 1) {
       choices.push({ text: `${value}`, value });

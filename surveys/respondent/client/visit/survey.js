@@ -40,7 +40,7 @@ export async function loadSurvey(keeper) {
   const quote = (text) => {
     const found = translated.get(text);
     const span = document.createElement("span");
-    span.lang = found || ours.includes(text) ? document.documentElement.lang : manifest.language;
+    span.lang = found ? document.documentElement.lang : manifest.language;
     span.dir = "auto";
     span.textContent = found ?? text;
     return span;
