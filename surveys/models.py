@@ -184,8 +184,8 @@ class Question(models.Model):
                 name="surveys_question_range_not_empty",
             ),
             models.CheckConstraint(
-                condition=~models.Q(type__in=["declared", "information"]) | models.Q(refusal=False),
-                name="surveys_question_unprotected_without_refusal",
+                condition=~models.Q(type="information") | models.Q(refusal=False),
+                name="surveys_question_text_without_refusal",
             ),
             # A rule would reveal another answer, because "not asked" would be sent unscrambled.
             models.CheckConstraint(

@@ -21,7 +21,7 @@ from aggregator.results.snapshots import (
 )
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
-from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 from surveys.models import Survey, Wave
 
 
@@ -207,13 +207,12 @@ def _read_groups(
     question: ManifestQuestion, counts: Sequence[int], *, minimum: int
 ) -> tuple[GroupResult, ...]:
     hidden = hide_small_groups(counts, minimum=minimum)
+    groups = [(option.code, option.text) for option in question.options]
+    if question.refused_code is not None:
+        groups.append((question.refused_code, REFUSED_TEXT))
     return tuple(
-        GroupResult(
-            text=option.text,
-            code=option.code,
-            count=None if option.code in hidden else counts[option.code],
-        )
-        for option in question.options
+        GroupResult(text=text, code=code, count=None if code in hidden else counts[code])
+        for code, text in groups
     )
 
 

@@ -145,7 +145,7 @@ def draw_question(
         content["limit"] = rng.randint(1, count)
     if kind != "declared" and rng.random() < 0.5:
         content["rule"] = draw_rule(rng, symbols)
-    if kind not in ("declared", "information"):
+    if kind != "information":
         content["refusal"] = rng.random() < 0.5
     question = ManifestQuestion(name=name, type=QuestionType(kind), text="?", **content)
     return with_strength(question, flips=flips)

@@ -161,6 +161,7 @@ GOOD_QUESTIONS: tuple[dict[str, object], ...] = (
     {"type": "scale", "minimum": -1, "maximum": 5},
     {"type": "number", "minimum": 0, "maximum": 1},
     {"type": "declared", "options": ["A", "B"]},
+    {"type": "declared", "options": ["A", "B"], "refusal": True},
     {"type": "information", "rule": {"name": "1", "is": [1]}},
     {"type": "yes_no", "refusal": True, "rule": {"name": "1", "is": [1]}},
 )
@@ -185,7 +186,6 @@ def test_the_database_accepts_questions_of_all_types(content: dict[str, object])
         {"type": "scale", "minimum": 1},
         {"type": "number", "minimum": 5, "maximum": 5},
         {"type": "number", "minimum": 5, "maximum": 4},
-        {"type": "declared", "options": ["A", "B"], "refusal": True},
         {"type": "information", "refusal": True},
         {"type": "declared", "options": ["A", "B"], "rule": {"name": "1", "is": [1]}},
     ],

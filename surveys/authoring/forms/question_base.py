@@ -199,6 +199,10 @@ class RuledForm(QuestionForm):
     )
 
 
+def refusal_switch(**options: Any) -> forms.BooleanField:
+    return forms.BooleanField(label=f"Offer “{REFUSED_TEXT}”", required=False, **options)
+
+
 class ProtectedForm(RuledForm):
     flips = forms.TypedChoiceField(
         label="How strongly is each answer protected?",
@@ -210,10 +214,7 @@ class ProtectedForm(RuledForm):
             "invalid_choice": "Choose one of the strengths in the list.",
         },
     )
-    refusal = forms.BooleanField(
-        label=f"Offer “{REFUSED_TEXT}”",
-        required=False,
-    )
+    refusal = refusal_switch()
 
 
 def _read_flips(value: Any) -> int:

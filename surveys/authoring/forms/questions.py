@@ -12,6 +12,7 @@ from surveys.authoring.forms.question_base import (
     QuestionForm,
     RuledForm,
     question_text,
+    refusal_switch,
 )
 from surveys.formatting import join_list
 from surveys.manifest.plain_text import fold
@@ -241,6 +242,9 @@ class DeclaredForm(OptionsForm):
     type = Question.Type.DECLARED
 
     options = _options(8)
+    refusal = refusal_switch(
+        help_text="It costs nothing. Results show how many people chose it, like a group."
+    )
     confirmed = forms.BooleanField(
         label="I have a reason to ask this unprotected",
         error_messages={

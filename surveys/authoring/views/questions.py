@@ -166,7 +166,7 @@ def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
     return {
         "symbols": described.k if described.is_protected else None,
         "facts": facts,
-        "refusal_cost": describe_refusal_cost(described) if "refusal" in form.fields else "",
+        "refusal_cost": describe_refusal_cost(described) if described.is_protected else "",
         "rule_cost": describe_rule_cost(described) if described.is_protected else "",
         "rule_ties": describe_ties(manifest, described) if described.is_protected else "",
         "packing_link": link_packing(survey, facts=facts, parent=parent, child=candidate),

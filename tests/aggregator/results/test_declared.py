@@ -19,7 +19,13 @@ from aggregator.exports.reports import stream_reports
 from aggregator.models import Comparison, RawReport
 from aggregator.results.display import find_view, hide_small_groups
 from privacy.associations.known_groups import compare_groups
-from surveys.authoring.services import add_question, close_wave, create_survey, launch_survey
+from surveys.authoring.services import (
+    add_question,
+    close_wave,
+    copy_survey,
+    create_survey,
+    launch_survey,
+)
 from surveys.manifest.manifest import Manifest
 from surveys.models import Question, Survey, Wave
 from tests.support.comparisons import ask, compute
@@ -113,6 +119,35 @@ def test_a_small_group_is_hidden_with_the_next_one_everywhere(wave: Wave) -> Non
     assert 'value="q1.1"' in choices
     assert 'value="q1.0"' not in choices
     assert 'value="q1.2"' not in choices
+
+
+@pytest.fixture
+def declinable(wave: Wave) -> Wave:
+    survey = copy_survey(survey=wave.survey)
+    survey.questions.filter(type=Question.Type.DECLARED).update(refusal=True)
+    return launch_survey(survey=survey)
+
+
+@pytest.mark.usefixtures("static_files")
+def test_those_who_decline_are_a_cell_of_their_own(declinable: Wave) -> None:
+    assert declinable.description.questions[0].k == 4
+    survey = send(declinable, {0: 120, 1: 150, 2: 130, 3: 110})
+    assert read_groups(survey) == [120, 150, 130, 110]
+    page = text_of(sign_in(survey.owner).get(f"/surveys/{survey.slug}/results"))
+    assert "Prefer not to say 110" in page
+
+
+def test_few_who_decline_are_hidden_like_a_small_group(declinable: Wave) -> None:
+    assert read_groups(send(declinable, {0: 120, 1: 150, 2: 130, 3: 2})) == [None, 150, 130, None]
+
+
+@pytest.mark.slow
+def test_those_who_decline_are_in_none_of_the_groups_compared(declinable: Wave) -> None:
+    send(declinable, {0: 120, 1: 150, 2: 130, 3: 110}, yes={0: 80, 1: 60, 2: 50, 3: 110})
+    found = compute(ask(declinable, Kind.TABLE, "q2", "q1.0")).result
+    assert found is not None
+    assert found["share_first"]["raw"] == pytest.approx(2 * 80 / 120 - 0.5, abs=1e-8)
+    assert found["share_second"]["raw"] == pytest.approx(2 * 110 / 280 - 0.5, abs=1e-8)
 
 
 # --- comparing them -----------------------------------------------------------------------------

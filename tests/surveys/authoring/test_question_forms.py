@@ -64,7 +64,7 @@ def test_a_good_question_of_each_type_passes(type_: str) -> None:
         ("number", "text minimum maximum unit flips refusal rule"),
         ("follow_up", "text follow_up flips refusal rule"),
         ("information", "text rule"),
-        ("declared", "text options confirmed"),
+        ("declared", "text options refusal confirmed"),
     ],
 )
 def test_each_form_has_exactly_the_fields_that_its_type_needs(type_: str, fields: str) -> None:

@@ -395,6 +395,7 @@ def test_an_answer_that_murmur_has_too_is_translated_like_murmurs(
 
 
 def test_murmurs_own_answers_never_take_an_authors_translation(survey: Survey) -> None:
+    translate(survey)
     manifest = describe(survey=survey, wave_number=1)
     swapped = json.dumps({**FRENCH, "Yes": "Non", "No": "Oui"})  # as frozen by an older release
     translated = translate_manifest(manifest, "fr", swapped)

@@ -34,7 +34,7 @@ export function findChannels(question) {
   if (type === "scale" && !isRounded) checkWhole(answers, points, points);
   if (type === "follow_up") checkWhole(answers, 3, 3);
   if (type === "declared") {
-    checkWhole(extras, 0, 0);
+    demand(!rule); // "not asked" would reveal another answer
     checkWhole(k, 2, 64);
     return [null];
   }
