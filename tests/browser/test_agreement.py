@@ -355,7 +355,7 @@ def refuses(page: Page, raw: dict[str, Any]) -> bool:
         (5, {"threshold": None}),
         (5, {"options": [{"code": 0, "text": "0"}]}),
         (6, {"options": [{"code": 0, "text": "No"}, {"code": 1, "text": "Yes"}], "k": 2}),
-        (7, {"refusal": True, "k": 4}),
+        (7, {"refusal": True}),
         (7, {"rule": {"name": "q1", "is": [1]}, "k": 4}),
         (7, {"k": 4}),
         (9, {"rule": {"name": "q5", "is": [1]}, "k": 3}),

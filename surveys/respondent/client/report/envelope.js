@@ -32,7 +32,8 @@ export function findLatents(question, codes, isAsked) {
   const isSeveral = type === "several";
   const own = codes[isSeveral ? `${name}_1` : name];
   // The codes of answers come first, then those of a refusal and of a question not asked.
-  const last = (first?.k ?? 0) - 1;
+  const { k = 0 } = first ?? question;
+  const last = k - 1;
   const refused = refusal && own === undefined ? last - Number(!!rule) : undefined;
   const missing = isAsked ? refused : last;
   if (isSeveral) {

@@ -46,5 +46,8 @@ function describe({ options = [], unit = "" }, answer, quote) {
   if (!options.length) return [`${answer} `, quote(unit)];
   const chosen = options.filter(({ code }) => [answer].flat().includes(code));
   if (!chosen.length) return [say("none")];
-  return chosen.flatMap(({ text, isOurs }, i) => [i ? say("comma") : "", isOurs ? text : quote(text)]);
+  return chosen.flatMap((
+    { text, isOurs },
+    i,
+  ) => [i ? say("comma") : "", isOurs ? text : quote(text)]);
 }
