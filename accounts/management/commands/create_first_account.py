@@ -1,15 +1,15 @@
-"""`manage.py create_first_account`: create the first account and show its password once."""
+"""`manage.py create_first_account`: create an account only if there is none yet.
+
+Scripts that set Murmur up can run it again and again.
+"""
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.core.validators import validate_email
-from django.db import transaction
+from django.core.management.base import BaseCommand, CommandParser
 
+from accounts.management.commands.create_account import create_account
 from accounts.models import User
 
 
@@ -20,18 +20,10 @@ class Command(BaseCommand):
         parser.add_argument("--email", required=True, help="the address to sign in with")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        email = options["email"]
-        try:
-            validate_email(email)
-        except ValidationError:
-            raise CommandError(f"{email!r} is not an e-mail address.") from None
-        password = secrets.token_urlsafe(15)
-        with transaction.atomic():
-            first = User.objects.order_by("pk").first()
-            if first is None:
-                User.objects.create_user(email=email, password=password)
-        if first is not None:
-            self.stdout.write(f"Sign in as {first.email}.")
+        first = User.objects.order_by("pk").first()
+        if first is None:
+            self.stdout.write(create_account(options["email"]))
             return
-        self.stdout.write(f"Sign in as {email} with the password {password}")
-        self.stdout.write("The password is shown only once. Change it after signing in.")
+        self.stdout.write(f"Sign in as {first.email}.")
+        if first.email.lower() != options["email"].lower():
+            self.stdout.write("That account exists already. To add another, use create_account.")
