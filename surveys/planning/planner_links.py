@@ -3,30 +3,55 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
-from privacy.planning.precision import people_for_half_width
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import MAX_QUESTIONS
 from surveys.planning.plan_input import PlanInput
+from surveys.planning.question_costs import people_needed, people_needed_for_follow_up
 
 
-def plan_for(manifest: Manifest) -> dict[str, str | int]:
-    """The planner's input for a draft, taken from its least precise question."""
+@dataclass(frozen=True, kw_only=True)
+class DraftPlan:
+    """The planner's input for a draft, and the number of the question that it is made for.
+
+    `harder` are the numbers of questions that need even more people for one of their estimates,
+    which the planner cannot describe.
+    """
+
+    query: dict[str, str | int]
+    number: int
+    harder: tuple[int, ...]
+
+
+def plan_for(manifest: Manifest) -> DraftPlan | None:
+    """Plan a draft by its question that needs the most people."""
     planned = [
         question
         for question in manifest.questions
         if question.is_protected and not question.has_gate
     ]
     if not planned:
-        return {}
-    hardest = max(
-        planned,
-        key=lambda question: people_for_half_width(
-            share=PlanInput.share, half_width=PlanInput.margin, mechanism=question.mechanism
+        return None
+    hardest = max(planned, key=people_needed)
+    most = people_needed(hardest)
+    return DraftPlan(
+        query=_fill_in(manifest, hardest, questions=_count_asked(manifest)),
+        number=hardest.number,
+        harder=tuple(
+            question.number
+            for question in manifest.questions
+            if question.is_protected and _most_people_needed(question) > most
         ),
     )
-    return _fill_in(manifest, hardest, questions=_count_asked(manifest))
+
+
+def _most_people_needed(question: ManifestQuestion) -> int:
+    people = people_needed(question)
+    if question.described.has_follow_up:
+        people = max(people, people_needed_for_follow_up(question))
+    return people
 
 
 def plan_for_question(manifest: Manifest, question: ManifestQuestion) -> dict[str, str | int]:
@@ -74,6 +99,10 @@ def _count_asked(manifest: Manifest) -> int:
 
 
 def is_mixed(manifest: Manifest) -> bool:
-    """Whether questions differ in strength or in codes, which one plan cannot show."""
-    kinds = {(q.flips, q.k, q.refusal) for q in manifest.questions if q.is_protected}
+    """Whether questions differ in what people and precision they need."""
+    kinds = {
+        (q.flips, q.k, q.refusal, q.rule is None, q.described.has_follow_up)
+        for q in manifest.questions
+        if q.is_protected
+    }
     return len(kinds) > 1

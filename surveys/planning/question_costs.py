@@ -206,7 +206,7 @@ def _gated_spread(question: ManifestQuestion, *, share: float, covered: float) -
     return math.sqrt(item + share**2 * answered - 2 * share * together) / covered
 
 
-def _people_for_follow_up(question: ManifestQuestion) -> int:
+def people_needed_for_follow_up(question: ManifestQuestion) -> int:
     """People who must take part to know the follow-up's share among Yes to the first part."""
     spread = one_report_conditional_spread(
         share=SHARE,
@@ -272,7 +272,7 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
     if question.described.has_follow_up:
         lines.append(
             f"For the follow-up among Yes, if {percent(FOLLOW_UP_ASKED)} say Yes to the first "
-            f"part: about {whole(_people_for_follow_up(question))} people for "
+            f"part: about {whole(people_needed_for_follow_up(question))} people for "
             f"{_write_margin(question)}."
         )
     asked = manifest.asked_fraction

@@ -60,6 +60,7 @@ def show_draft(
     now = timezone.now()
     questions = list(survey.questions.all())
     manifest = describe(survey=survey, wave_number=1, questions=questions)
+    plan = plan_for(manifest)
     context: dict[str, object] = {
         "survey": survey,
         "state": describe_state(wave=None, now=now),
@@ -67,7 +68,8 @@ def show_draft(
         "items": _list_items(survey, manifest, questions),
         "problems": find_launch_problems(survey=survey, now=now),
         "languages": summarize_languages(survey=survey, manifest=manifest),
-        "plan_query": urlencode(plan_for(manifest)),
+        "plan": plan,
+        "plan_query": urlencode(plan.query) if plan else "",
         "plan_is_mixed": is_mixed(manifest),
         **total_context(manifest),
     }

@@ -441,7 +441,10 @@ def test_each_question_leads_to_the_planner_with_its_own_codes(
     author: Client, everything: Survey
 ) -> None:
     page = author.get(at("edit", everything)).text
-    plans = [unescape(query) for query in re.findall(r'/plan\?([^"]+)">Plan <span', page)]
+    plans = [
+        unescape(query)
+        for query in re.findall(r'/plan\?([^"]+)">Plan(?: the share of No)? <span', page)
+    ]
     assert plans == [
         "questions=1&flips=25&closing=watched",
         "questions=1&flips=25&refusing=5&closing=watched",
@@ -574,19 +577,21 @@ def test_waves_of_one_survey_are_added_up(author: Client, survey: Survey) -> Non
     assert "For a person who answers all 2 waves of this survey: ε = 2.20 ." in text
 
 
-def test_a_draft_is_planned_by_its_least_precise_question(
+def test_a_draft_is_planned_by_the_question_that_needs_the_most_people(
     author: Client, everything: Survey
 ) -> None:
     page = author.get(at("edit", everything)).text
     [query] = re.findall(r'id="plan" href="/plan\?([^"]+)"', page)
     # Seven codes of one person can differ: two of the options, and one of each other question.
-    assert unescape(query) == "questions=7&flips=25&options=7&closing=watched"
+    assert unescape(query) == "questions=7&flips=25&figure=mean&share=50&asked=50&closing=watched"
     everything.drawn, everything.cap = 2, 1000
     everything.save()
     page = author.get(at("edit", everything)).text
     [query] = re.findall(r'id="plan" href="/plan\?([^"]+)"', page)
     # The two largest blocks are four codes and one; a question is asked of half the people.
-    assert unescape(query) == "questions=5&flips=25&options=7&closing=fixed&people=1000&part=50.0"
+    assert unescape(query) == (
+        "questions=5&flips=25&figure=mean&share=50&asked=50&closing=fixed&people=1000&part=50.0"
+    )
     plan = words(author.get(f"{reverse('surveys:plan')}?{unescape(query)}"))
     assert "50 % of the people get the question" in plan
     assert "nothing would be sealed" not in plan

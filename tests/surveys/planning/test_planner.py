@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 
 from privacy.distributions import Z_95
 from privacy.planning.follow_ups import nested_follow_up_standard_error
+from surveys.authoring.drafts import describe
 from surveys.authoring.forms import PlanForm
 from surveys.authoring.services import add_question
+from surveys.models import Question
 from surveys.planning.plan_input import PlanInput
 from surveys.planning.plan_sentences import describe_assumption, describe_verdict, list_warnings
 from surveys.planning.planner import Plan
+from surveys.planning.planner_links import plan_for
+from surveys.planning.question_costs import people_needed
 from tests.support.factories import make_survey, make_user
 from tests.support.fielding import sign_in
 from tests.support.reading import text_of
@@ -209,9 +213,44 @@ def test_the_draft_says_if_questions_differ_in_strength(client: Client) -> None:
     page = reverse("surveys:edit", args=[survey.slug])
     assert "with these questions" in text_of(sign_in(survey.owner).get(page))
     add_question(survey=survey, text="Stronger?", flips=40)
-    assert "treats all of them like the one that needs the most people." in text_of(
+    assert "treats all of them like Q3, which needs the most people." in text_of(
         sign_in(survey.owner).get(page)
     )
+
+
+def test_a_draft_is_planned_by_the_people_that_each_question_needs(client: Client) -> None:
+    """A rule costs more than many answers do, though the mechanism alone looks more precise."""
+    owner = make_user("author@example.org")
+    survey = make_survey(owner=owner, questions=("Ever?",), cap=20_000)
+    add_question(
+        survey=survey,
+        text="Which?",
+        type=Question.Type.CHOICE,
+        options=[str(number) for number in range(6)],
+    )
+    rule = {"name": str(survey.questions.all()[0].pk), "is": [1]}
+    options = ["a", "b", "c", "d"]
+    add_question(survey=survey, text="Who?", type=Question.Type.CHOICE, options=options, rule=rule)
+    manifest = describe(survey=survey, wave_number=1)
+    plan = plan_for(manifest)
+    assert plan is not None
+    assert plan.number == 3
+    assert plan.query["asked"] == 50
+    assert plan.harder == ()
+    needed = people_needed(manifest.questions[2])
+    [shown] = [
+        int(found.replace(",", ""))
+        for found in re.findall(
+            r"you need about ([\d,]+) people",
+            text_of(read(client, **{**plan.query, "people": 1000})),
+        )
+    ]
+    assert shown == pytest.approx(needed, rel=0.01)
+    add_question(
+        survey=survey, text="Ever?", type=Question.Type.FOLLOW_UP, follow_up="Still?", flips=40
+    )
+    page = sign_in(survey.owner).get(reverse("surveys:edit", args=[survey.slug]))
+    assert "Q4 needs even more for one of its results" in text_of(page)
 
 
 def test_there_is_no_warning_if_there_are_enough_people(client: Client) -> None:
