@@ -1,4 +1,4 @@
 """Pure mathematics of local differential privacy: one mechanism, its estimator, its intervals.
 
-Nothing here knows Django or any other part of Murmur; numpy and scipy only.
+Nothing here imports Django or any other part of Murmur; numpy and scipy are enough.
 """

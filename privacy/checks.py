@@ -2,8 +2,7 @@
 
 Each check raises a ValueError that names the argument and the value received, and returns the
 value as a plain number or array, so that what follows does not depend on how it was passed.
-Truth values are refused where a number is expected: they usually come from a mistaken
-comparison.
+Booleans are refused where a number is expected: they usually come from a mistaken comparison.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def check_whole(
     if not low <= number <= high:
         if at_most is None or (number < low and at_most == MOST_REPORTS):
             raise ValueError(f"{name} must be at least {low}, got {value!r}")
-        raise ValueError(f"{name} must lie from {low} to {high}, got {value!r}")
+        raise ValueError(f"{name} must be from {low} to {high}, got {value!r}")
     return number
 
 
@@ -47,7 +46,7 @@ def check_whole_counts(
     at_most: int = MOST_REPORTS,
     shape: tuple[int, ...] | None = None,
 ) -> Numbers:
-    """Refuse an array of anything but whole numbers in a range; whole floats pass as such."""
+    """Refuse an array of anything but whole numbers in a range; floats with whole values pass."""
     counts = _as_array(name, values)
     if shape is not None and counts.shape != shape:
         wanted = f"{shape[0]} entries" if len(shape) == 1 else f"the shape {shape}"
@@ -71,7 +70,7 @@ def check_successes(
         part = np.asarray(check_whole_counts("successes", successes), dtype=np.float64)
     check_together(successes=part, total=whole)
     if not (part <= whole).all() or (effective and not (part >= 0).all()):
-        raise ValueError(f"successes must lie from 0 to total, got {successes!r}")
+        raise ValueError(f"successes must be from 0 to total, got {successes!r}")
     return part, whole
 
 
@@ -134,7 +133,7 @@ def check_shares(name: str, values: ArrayLike, *, ends: Ends = "[]") -> Floats:
 
 
 def check_distribution(name: str, values: ArrayLike, *, symbols: int) -> Floats:
-    """Refuse shares that do not sum to one, or that are not one for every symbol."""
+    """Refuse shares that do not sum to one, or whose number is not `symbols`."""
     shares = _as_array(name, values)
     if shares.shape != (symbols,):
         raise ValueError(f"{name} must have {symbols} entries, got {values!r}")
@@ -182,7 +181,7 @@ def check_epsilons(argument: str, values: Sequence[float]) -> None:
 
 
 def check_integer(name: str, value: object) -> None:
-    """Refuse anything but a plain integer with a TypeError."""
+    """Raise a TypeError for anything but a plain integer."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} must be an integer, got {value!r}")
 
@@ -196,13 +195,13 @@ def _is_numeric(array: Numbers) -> bool:
 
 
 def _as_array(name: str, values: ArrayLike) -> Numbers:
-    """Convert to an array, but refuse truth values, which numpy would take for numbers."""
+    """Convert to an array, but refuse booleans, which numpy would take for numbers."""
     try:
         array = np.asarray(values)
     except ValueError:
         raise ValueError(f"{name} must not be ragged, got {values!r}") from None
     if _holds_truth(values):
-        raise ValueError(f"{name} must hold numbers, not truth values, got {values!r}")
+        raise ValueError(f"{name} must hold numbers, not booleans, got {values!r}")
     return array
 
 

@@ -20,7 +20,7 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class GroupDifference:
-    """The share of a symbol in a first group minus that in a second.
+    """The share of a symbol in the first group minus that in the second.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def compare_groups(
     Parameters
     ----------
     successes, totals : sequence of two int
-        Reports showing the symbol, and all reports, of each group.
+        For each group, the reports showing the symbol, and all reports.
     mechanisms : sequence of two RandomizedResponse
         The mechanism that produced the reports of each group.
     level : float, optional
@@ -74,16 +74,17 @@ def compare_groups(
     Raises
     ------
     ValueError
-        If there are not two groups, a group is empty, counts do not fit or are not whole, or
+        If there are not two groups, a group is empty, a count is out of range or not whole, or
         level is out of range.
 
     Notes
     -----
     With the same channel: Newcombe's hybrid of two Wilson intervals for the difference of the
-    reported shares, over d. The lowest coverage of 95 % intervals at n = 50 in each group, over all
-    pairs of shares on a grid of .02, is .939 with two coins and .902 at epsilon = 4. With different
-    channels: the differences that a likelihood-ratio test does not reject, with the second share as
-    a nuisance parameter. Valid for one look at the data, with the amount of data fixed in advance.
+    reported shares, divided by d. The lowest coverage of 95 % intervals at n = 50 in each group,
+    over all pairs of shares on a grid of .02, is .939 with two coins and .902 at epsilon = 4. With
+    different channels: the differences that a likelihood-ratio test does not reject, with the
+    second share as a nuisance parameter. Valid for one look at the data, with the amount of data
+    fixed in advance.
 
     References
     ----------
@@ -168,7 +169,7 @@ def pool_strata(
     Parameters
     ----------
     successes, totals : sequence of int
-        Reports showing the symbol, and all reports, of each stratum; at least two strata.
+        For each stratum, the reports showing the symbol, and all reports; at least two strata.
     mechanisms : sequence of RandomizedResponse
         The mechanism that produced the reports of each stratum.
     level : float, optional
@@ -177,12 +178,12 @@ def pool_strata(
     Returns
     -------
     PooledShare
-        Only meaningful if the strata have one share: pooling is an explicit choice.
+        Only meaningful if the strata have a common share: pooling is an explicit choice.
 
     Raises
     ------
     ValueError
-        If there are fewer than two strata, one is empty, counts do not fit or are not whole, or
+        If there are fewer than two strata, one is empty, a count is out of range or not whole, or
         level is out of range.
 
     Notes

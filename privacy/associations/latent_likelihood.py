@@ -17,7 +17,7 @@ from privacy.associations.maximum_likelihood import SeparationError, maximize_li
 from privacy.associations.tables import Variable
 from privacy.checks import Floats
 
-_ZERO = 1e-7  # a share of people below this counts as zero: its cell leaves the information
+_ZERO = 1e-7  # a share of people below this counts as zero: the information omits its cell
 _FARTHEST = 12.0  # log odds: 6 in a million, which no randomized survey can tell from zero
 _NEWTON_ROUNDS = 50
 _CONVERGED = 1e-12
@@ -255,8 +255,8 @@ def _raise_separation(
     guilty = np.abs(coefficients) > _FARTHEST / 2
     blamed = tuple(name for name, bad in zip(names, guilty, strict=True) if bad) or names
     raise SeparationError(
-        f"counts must determine every coefficient, but {', '.join(blamed)} grows without bound: "
-        f"{int(far.sum())} of {int(seen.sum())} combinations of the predictors seem to have "
-        "nobody or everybody with the event; leave that predictor out, or collect more reports",
+        f"counts must determine every coefficient, but {', '.join(blamed)} grows without bound: in "
+        f"{int(far.sum())} of {int(seen.sum())} combinations of the predictors, nobody or "
+        "everybody seems to have the event; leave that predictor out, or collect more reports",
         names=blamed,
     )

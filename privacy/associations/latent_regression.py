@@ -100,12 +100,12 @@ def fit_latent_logistic(
     Raises
     ------
     ValueError
-        If the table does not fit the variables, the outcome does not have two answers, there is no
-        predictor, the design does not fit or has dependent columns, names do not fit, or there are
-        more than 1,024 latent cells.
+        If the table, the design or names do not match the variables, the outcome does not have two
+        answers, there is no predictor, the design has dependent columns, or there are more than
+        1,024 latent cells.
     SeparationError
-        If a coefficient grows without bound (a ValueError): some combination of predictors
-        seems to have nobody, or everybody, with the event.
+        If a coefficient grows without bound (a ValueError): in some combination of predictors,
+        nobody or everybody seems to have the event.
     NotSettledError
         If the search does not converge.
 
@@ -182,10 +182,13 @@ def _test_without(problem: LatentModel, fit: ModelState, column: int) -> Signifi
 
 def _check_outcome(variables: Sequence[Variable]) -> None:
     if len(variables) < 2:
-        raise ValueError(f"variables must be an outcome and a predictor, got {len(variables)}")
+        raise ValueError(
+            f"variables must be an outcome and at least one predictor, got {len(variables)}"
+        )
     if variables[0].answered != 2:
         raise ValueError(
-            f"variables must start with an outcome of two answers, got {variables[0].answered}"
+            "variables must start with an outcome that has two answers, got "
+            f"{variables[0].answered}"
         )
 
 
@@ -226,7 +229,7 @@ def _check_design(design: Floats, layout: CellLayout) -> None:
         )
     if not 1 <= design.shape[1] <= design.shape[0]:
         raise ValueError(
-            f"design must have from 1 to {design.shape[0]} columns, as many as its rows, "
+            f"design must have from 1 to {design.shape[0]} columns, no more than rows, "
             f"got {design.shape[1]}"
         )
     if np.linalg.matrix_rank(design) < design.shape[1]:

@@ -53,7 +53,7 @@ def check_table(*, counts: NDArray[np.int64], channel: Floats) -> None:
 
 
 def log_likelihood_of(*, counts: NDArray[np.int64], channel: Floats, shares: Floats) -> float:
-    """Sum N ln l over the cells, l the channel times the shares."""
+    """Sum N ln l over the cells, where l is the channel times the shares."""
     return float(xlogy(counts, channel @ shares).sum())
 
 
@@ -91,7 +91,7 @@ def maximize_likelihood(
     Raises
     ------
     ValueError
-        If a count is negative or not whole, there is no report, the channel does not fit the
+        If a count is negative or not whole, there is no report, the channel does not match the
         counts, or tolerance is not positive.
     NotSettledError
         If EM does not converge.

@@ -54,7 +54,7 @@ def profile_interval(
     level : float
         Confidence level, in (0, 1).
     limits : tuple of float
-        Least and greatest value that the estimand can have.
+        Least and greatest values that the estimand can have.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def profile_interval(
     Raises
     ------
     ValueError
-        If counts, channel, shares, level or limits are out of range or do not fit each other.
+        If counts, channel, shares, level or limits are out of range or do not match.
 
     Notes
     -----
@@ -110,7 +110,7 @@ class LikelyShares:
     Raises
     ------
     ValueError
-        If counts, channel, shares, parts, level or spent are out of range or do not fit.
+        If counts, channel, shares, parts, level or spent are out of range or do not match.
 
     Notes
     -----
@@ -291,7 +291,7 @@ class LikelyShares:
         return [self._pull(full * part, zero) for part in _STARTS]
 
     def _pull(self, u: Floats, inside: Floats) -> Floats:
-        """Move a point towards one inside until it is inside itself; the region is convex."""
+        """Move a point towards an inside point until it lies inside; the region is convex."""
         if self._holds(u):
             return u
         kept, dropped = 0.0, 1.0

@@ -61,8 +61,8 @@ def share_among(
     Raises
     ------
     ValueError
-        If the table does not fit, no cell is counted or possible, the event is outside what is
-        counted, or level is out of range.
+        If the table does not match the variables, no cell is counted or possible, the event is
+        outside what is counted, or level is out of range.
 
     Notes
     -----
@@ -95,7 +95,7 @@ def share_among(
     if not counted.any():
         raise ValueError("among must count at least one possible cell, got none")
     if (happened & ~counted).any() or not happened.any():
-        raise ValueError("event must happen in a cell, and only in cells that among counts")
+        raise ValueError("event must hold for a cell, and only for cells that among counts")
     columns = [int(np.ravel_multi_index(cell, gathered.shape)) for cell in cells]
     restricted = channel[:, columns]
     shares, _ = maximize_likelihood(counts=gathered.ravel(), channel=restricted)

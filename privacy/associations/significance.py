@@ -32,7 +32,7 @@ class SignificanceTest:
     ----------
     method : str
         "pearson", "fisher_exact", "likelihood_ratio", "latent_likelihood_ratio", or
-        "no_variation" where all reports are equal: no evidence against the hypothesis (p = 1).
+        "no_variation" where all reports are the same: no evidence against the hypothesis (p = 1).
     statistic : float or None
         None for the exact test, which has none.
     degrees_of_freedom : int or None
@@ -74,7 +74,7 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
     Raises
     ------
     ValueError
-        If the table does not fit the variables, or a question has only one answer.
+        If the table does not match the variables, or a question has only one answer.
 
     Notes
     -----
@@ -106,7 +106,7 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
         )
     if first.answered == first.size and second.answered == second.size:
         if min((gathered.sum(axis=axis) > 0).sum() for axis in (0, 1)) < 2:
-            # All reports of one question are equal: no evidence against independence.
+            # All reports of one question are the same: no evidence against independence.
             return NO_VARIATION
         return homogeneity_test(counts=gathered)
     return _test_latent_independence(
@@ -270,7 +270,7 @@ def _test_latent_independence(
         counts=cells,
         channel=channel,
         project=make_independent,
-        # The more reports there are, the more a small move of a share changes the statistic.
+        # The more reports there are, the more a small change in a share moves the statistic.
         tolerance=min(1e-8, 1e-4 / float(cells.sum())),
     )
     statistic = max(0.0, 2 * (free - bound))

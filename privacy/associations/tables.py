@@ -1,8 +1,8 @@
 """Tables of the true answers to several questions, from the table of their reports.
 
 Questions are randomized independently, so the channel of a table is the Kronecker product of
-the questions' channels. Codes may be gathered into categories first: randomized response
-stays randomized response under any gathering.
+the questions' channels. Codes may be gathered into categories first: however they are
+gathered, the result is still randomized response.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from privacy.checks import (
 )
 from privacy.mechanism.mechanisms import RandomizedResponse
 
-# The most cells of a table of true answers: its channel then takes 8 MB.
+# Largest number of cells in a table of true answers: its channel then takes 8 MB.
 MAX_CELLS = 1024
 CONTRADICTION_LEVEL = 0.99
 
@@ -43,8 +43,8 @@ class Variable:
     categories : tuple of tuple of int
         The codes of each category; every code belongs to exactly one.
     answered : int
-        How many of the categories, from the first one, are answers; the others mean refused or
-        not asked.
+        How many of the categories, counting from the first, are answers; the others mean refused
+        or not asked.
     gate : RandomizedResponse, optional
         Mechanism of a second symbol that says whether the question was answered: its code 0 means
         yes, and if it is any other, the question's true code is 0. A report's code is then that of
@@ -115,7 +115,7 @@ class Variable:
 
         A true code is reported in another category with probability c for each code of that
         category, whichever code it was; so gathering codes loses nothing but detail. Behind a
-        gate, reports whose gate does not say "answered" are one category whatever their bit.
+        gate, reports whose gate does not say "answered" are one category, whatever their bit.
         """
         if self.gate is not None:
             return self._gated_channel(self.gate)
@@ -198,7 +198,7 @@ def estimate_table(*, counts: ArrayLike, variables: Sequence[Variable]) -> Table
     Raises
     ------
     ValueError
-        If the table does not fit the variables, a count is negative, there is no report, or
+        If the table does not match the variables, a count is negative, there is no report, or
         there are more than 1,024 cells.
 
     Notes

@@ -1,6 +1,6 @@
 """How two randomized questions are related: difference, odds ratio, correlation.
 
-Comparing the groups that people reported would compare mixtures of the true groups. Everything
+Grouping people by their reported answers would compare mixtures of the true groups. Everything
 here is computed from the table of true answers, by its likelihood.
 """
 
@@ -29,7 +29,7 @@ class AssociationEstimate:
     Attributes
     ----------
     raw : float or None
-        Value at the unbiased shares, unclipped; None where those do not define it.
+        Value at the unbiased shares, unclipped; None where it is undefined for them.
     standard_error : float or None
         Standard error of `raw`, by the delta method; None where `raw` is None, and for the odds
         ratio, whose logarithm has one (`Association.log_odds_ratio`).
@@ -115,7 +115,7 @@ def associate(
     Raises
     ------
     ValueError
-        If the table does not fit the variables, or event, first or second is not an answer.
+        If the table does not match the variables, or event, first or second is not an answer.
     NotSettledError
         If a search does not converge.
 
@@ -124,7 +124,7 @@ def associate(
     Difference = p_11 / p_.1 - p_10 / p_.0, with p the true shares of the cells. Intervals use the
     profile likelihood of the joint multinomial, even where a share is at 0 and a delta method would
     fail. They hold for one look at the data, with the amount of data fixed in advance; there is no
-    sequence for them.
+    confidence sequence for them.
 
     References
     ----------
@@ -178,7 +178,7 @@ class _Analysis:
 
     def describe(self, test: SignificanceTest) -> Association:
         cells, region = self.cells, self.region
-        # The share of an empty group can be anything, so a group that may be empty leaves it open.
+        # The share of an empty group can be anything, so it stays open if a group may be empty.
         nobody = [region.without(group) for group in cells.groups]
         vague = any(region.without(answer) for answer in cells.answers) or any(nobody)
         a, b, c, d = (float(part) for part in cells.split(self.table.shares.ravel()))
@@ -219,7 +219,7 @@ class _Analysis:
         anything: bool = False,
         reaches: Sequence[float] = (),
     ) -> AssociationEstimate:
-        """Estimate one quantity: `anything` says it may be 0 / 0, `reaches` widen the interval."""
+        """Estimate one quantity; `anything` if it may be 0 / 0, `reaches` are values to include."""
         raw, error = _delta(estimand, self.table) if raw_ok else (None, None)
         joint = self.table.joint_shares.ravel()
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -366,5 +366,6 @@ def _log(value: float) -> float:
 def _check_category(name: str, category: int, variable: Variable) -> None:
     if not 0 <= check_whole(name, category) < variable.answered:
         raise ValueError(
-            f"{name} must be one of the {variable.answered} answers, from 0, got {category!r}"
+            f"{name} must be one of the {variable.answered} answers, numbered from 0, "
+            f"got {category!r}"
         )

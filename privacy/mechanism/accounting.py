@@ -78,7 +78,7 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
     Notes
     -----
     Branches not taken do not reduce the sum: a dependant reports "not asked" through its own
-    mechanism. Which blocks were drawn is public, so drawing brings no amplification either.
+    mechanism. Which blocks were drawn is public, so drawing does not amplify privacy either.
 
     References
     ----------
@@ -96,7 +96,7 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
     count = len(blocks)
     if drawn is not None:
         count = check_whole("drawn", drawn, at_least=1, at_most=len(blocks))
-    # Exact sums: two blocks whose sums differ by less than a float must still be distinguished.
+    # Exact sums: two blocks must be told apart even if floats cannot show the difference.
     largest = sorted(blocks, key=lambda block: sum(map(Fraction, block)))[-count:]
     return round_up_sum("entries", [epsilon for block in largest for epsilon in block])
 
@@ -264,7 +264,7 @@ def round_up_sum(argument: str, values: Sequence[float]) -> float:
     Returns
     -------
     float
-        The correctly rounded sum, raised by one float.
+        The correctly rounded sum, raised to the next float.
 
     Raises
     ------

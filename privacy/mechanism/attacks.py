@@ -47,7 +47,7 @@ def posterior(
     Raises
     ------
     ValueError
-        If a share is out of range, or several are not k shares that sum to one.
+        If a share is out of range, or a sequence does not hold k shares that sum to one.
 
     Notes
     -----

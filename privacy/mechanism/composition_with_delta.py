@@ -1,4 +1,4 @@
-"""The total privacy loss of several reports if an exception of small probability delta is allowed.
+"""The total privacy loss of several reports if an exception with probability delta is allowed.
 
 A statement with a delta is weaker than the basic sum in `privacy.mechanism.accounting`, which is
 what surveys state.
@@ -56,14 +56,14 @@ def exact_delta(*, epsilons: Sequence[float], epsilon: float) -> float:
     Every epsilon-private mechanism is dominated by binary randomized response with losses
     +e and -e, probabilities 1 / (1 + exp(-e)) and 1 / (1 + exp(e)); so the value is exact for
     k = 2 and an upper bound for every k. With L the sum of the losses, delta is the expectation
-    of (1 - exp(epsilon - L))+, raised by 1e-11 of itself against rounding. Equal epsilons are
-    merged into one binomial.
+    of (1 - exp(epsilon - L))+, raised by 1e-11 of itself to allow for rounding. Equal
+    epsilons are merged into one binomial.
 
     If the sum L has more than 2**18 combinations, each distinct epsilon's losses are first moved to
-    a grid of the basic sum / 2**17. A loss between two grid points is split between them so that
-    both total probabilities stay the same: the old pair is a post-processing of the new one, so the
-    result is an upper bound. The excess falls with the square of the grid's width; in trials with
-    100 different values from 0.1 to 1.1 it stayed below 1e-5 in epsilon.
+    a grid whose width is the basic sum / 2**17. A loss between two grid points is split between
+    them so that both total probabilities stay the same: the old pair is a post-processing of the
+    new one, so the result is an upper bound. The excess falls with the square of the grid's width;
+    in trials with 100 different values from 0.1 to 1.1 it stayed below 1e-5 in epsilon.
 
     References
     ----------
@@ -202,7 +202,7 @@ def zcdp_composition(*, epsilons: Sequence[float], delta: float) -> float:
 
     Notes
     -----
-    This is worse than the basic sum for surveys of usual size.
+    This is worse than the basic sum for surveys of typical size.
 
     References
     ----------

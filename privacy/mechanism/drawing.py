@@ -125,7 +125,7 @@ def round_to_bit(
             f"maximum must be above minimum by less than {MAX_RANGE}, got {minimum} and {maximum}"
         )
     if not minimum <= value <= maximum:
-        raise ValueError(f"value must lie from {minimum} to {maximum}, got {value}")
+        raise ValueError(f"value must be from {minimum} to {maximum}, got {value}")
     return int(random_uint32() < SCALE * (value - minimum) // (maximum - minimum))
 
 
@@ -156,7 +156,7 @@ def draw_blocks(
     Notes
     -----
     A partial Fisher-Yates shuffle; numbers that would favour some block are drawn again. The
-    draw is public and made before the first answer, so it changes no epsilon.
+    draw is public and made before the first answer, so it does not change any epsilon.
 
     References
     ----------
@@ -170,7 +170,7 @@ def draw_blocks(
     check_integer("blocks", blocks)
     check_integer("drawn", drawn)
     if not 1 <= drawn <= blocks:
-        raise ValueError(f"drawn must lie from 1 to {blocks}, got {drawn!r}")
+        raise ValueError(f"drawn must be from 1 to {blocks}, got {drawn!r}")
     order = list(range(blocks))
     for place in range(drawn):
         left = blocks - place

@@ -13,7 +13,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """The shares of honest people that agree with the reports, whatever the fakes sent.
+    """The shares among honest people that agree with the reports, whatever the fake ones show.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def fake_weight(*, mechanism: RandomizedResponse) -> float:
     -------
     float
         (1 - c) / d: what one report showing the symbol adds to n times its estimated share. For
-        two symbols exp(epsilon) / (exp(epsilon) - 1).
+        two symbols this is exp(epsilon) / (exp(epsilon) - 1).
 
     References
     ----------
@@ -137,7 +137,7 @@ def robustness_band(
     low, high = check_number("low", low), check_number("high", high)
     fake_share = check_share("fake_share", fake_share, ends="[)")
     c, d = mechanism.other_probability, mechanism.slope
-    # A count of 0 or n may come back outside [0, 1] by a few of the last bits.
+    # For a count of 0 or n, rounding may put the share just outside [0, 1].
     if not -1e-9 <= c + d * low <= c + d * high <= 1 + 1e-9:
         raise ValueError(
             f"low and high must be possible estimates with low <= high, got {low!r} and {high!r}"

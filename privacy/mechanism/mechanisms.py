@@ -105,7 +105,7 @@ class RandomizedResponse:
         _check_symbols(symbols)
         check_integer("flips", flips)
         if not 1 <= flips <= 49:
-            raise ValueError(f"flips must lie from 1 to 49 of 100, got {flips!r}")
+            raise ValueError(f"flips must be from 1 to 49 of 100, got {flips!r}")
         kept = 100 - flips
         return cls(symbols=symbols, threshold=SCALE * kept // (kept + flips * (symbols - 1)))
 
@@ -177,8 +177,8 @@ class RandomizedResponse:
         )
         exact = _DECIMAL.ln(odds)
         rounded = float(exact)
-        # One float further up unless the conversion rounded up already (with room for the
-        # fiftieth digit).
+        # One float higher, unless the conversion already rounded up (with room for an error in
+        # the fiftieth digit).
         return rounded if Decimal(rounded) > exact else nextafter(rounded, inf)
 
     def channel(self) -> NDArray[np.float64]:
@@ -235,7 +235,7 @@ class RandomizedResponse:
         """
         check_integer("symbol", symbol)
         if not 0 <= symbol < self.symbols:
-            raise ValueError(f"symbol must lie from 0 to {self.symbols - 1}, got {symbol!r}")
+            raise ValueError(f"symbol must be from 0 to {self.symbols - 1}, got {symbol!r}")
         return draw_report(
             symbol,
             symbols=self.symbols,
@@ -280,4 +280,4 @@ def round_up_epsilon(epsilon: float, *, digits: int = 2) -> Decimal:
 def _check_symbols(symbols: int) -> None:
     check_integer("symbols", symbols)
     if not 2 <= symbols <= MAX_SYMBOLS:
-        raise ValueError(f"symbols must lie from 2 to {MAX_SYMBOLS}, got {symbols!r}")
+        raise ValueError(f"symbols must be from 2 to {MAX_SYMBOLS}, got {symbols!r}")

@@ -21,7 +21,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 # Probability omitted at either end of the sums. It is added to delta, so the result stays an
 # upper bound.
 _TAIL = 1e-20
-# Size of the table of counts for k > 2; it is larger only if it needs to be for 24 columns.
+# Size of the table of counts for k > 2; it is larger only if 24 columns need more.
 _CELLS = 2**16
 # Covers the cancellation in differences of binomial tails: about 5 sqrt(n) units in the last
 # place of a tail known to twelve digits.
@@ -60,7 +60,7 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
       sequential ids or order of arrival, and no raw report. Murmur's server does see raw
       reports, so its users are promised the local epsilon alone;
     - rows are not joined across questions: m linked reports act as one randomizer with m epsilon;
-    - n counts honest people and is a published lower bound. Fakes hide no one;
+    - n counts honest people and is a published lower bound. Fake reports hide no one;
     - the reports of different people are drawn independently.
 
     Method: each of the others sends, with probability k c, a symbol drawn uniformly (the
@@ -152,7 +152,7 @@ def shuffle_epsilon(*, mechanism: RandomizedResponse, people: int, delta: float)
 def shuffle_epsilon_closed_form(
     *, mechanism: RandomizedResponse, people: int, delta: float
 ) -> float:
-    """Bound the epsilon of shuffled reports by a formula, several times looser.
+    """Bound the epsilon of shuffled reports by a closed formula, which is several times looser.
 
     Parameters
     ----------
@@ -300,9 +300,9 @@ def _expected_excess(
 ) -> NDArray[np.float64]:
     """Expectation of (slope a + offset)+ for a ~ Bin(s, 1/2), s the counts of each row.
 
-    With m the smallest a that makes the term positive, B ~ Bin(s, 1/2) and B' ~ Bin(s - 1, 1/2)
+    With m the smallest a that makes the term positive, B ~ Bin(s, 1/2) and B' ~ Bin(s - 1, 1/2),
     it equals slope s/2 P(B' >= m - 1) + offset P(B >= m), and
-    P(B' >= m - 1) = P(B >= m) + P(B' = m - 1) / 2. Along a row m rises slowly, so each tail is
+    P(B' >= m - 1) = P(B >= m) + P(B' = m - 1) / 2. Along a row, m rises slowly, so each tail is
     computed once.
     """
     least = np.maximum(np.floor(-offset / slope).astype(np.int64) + 1, 0)

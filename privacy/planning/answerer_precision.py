@@ -44,14 +44,15 @@ def people_for_half_width_among_answerers(
     half_width : float
         Desired half-width of the share among those who answer, in (0, 1).
     mechanism : RandomizedResponse
-        The question's mechanism; those outside have a symbol each, the answers two or more.
+        The question's mechanism, with one symbol for each share in `outside` and at least two for
+        answers.
     level : float, optional
         Confidence level, in (0, 1).
 
     Returns
     -------
     int
-        People taking part, those outside included; rounded up.
+        People taking part, including those outside; rounded up.
 
     Raises
     ------
@@ -60,8 +61,8 @@ def people_for_half_width_among_answerers(
 
     Notes
     -----
-    The delta method, which is Fieller's interval when the denominator is well known. Assumes a
-    fixed end and the normal approximation; for a watched survey see
+    Uses the delta method, which agrees with Fieller's interval when the denominator is known
+    precisely. Assumes a fixed end and the normal approximation; for a watched survey see
     `people_for_watched_half_width_among_answerers`.
 
     References
@@ -155,7 +156,7 @@ def people_for_watched_half_width_among_answerers(
     mechanism: RandomizedResponse,
     level: float = 0.95,
 ) -> int:
-    """Find how many people a share among answerers takes in a watched survey.
+    """Find how many people must take part in a watched survey when some will not answer.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def people_for_watched_half_width_among_answerers(
     Returns
     -------
     int
-        People taking part, those outside included.
+        People taking part, including those outside.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How precisely shares will be known when many questions are asked on one budget.
+"""How precisely shares will be known when many questions share one privacy budget.
 
 Every result assumes a fixed end: a date or a number of people was fixed beforehand and kept. Shares
 and standard errors are fractions, not percentage points.
@@ -14,7 +14,7 @@ from privacy.planning.precision import one_report_spread
 
 
 def full_standard_error(*, share: float, people: int, mechanism: RandomizedResponse) -> float:
-    """Find the standard error when every question gets the whole mechanism.
+    """Find the standard error when every question is asked at full strength.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def full_standard_error(*, share: float, people: int, mechanism: RandomizedRespo
 def split_standard_error(
     *, share: float, people: int, questions: int, mechanism: RandomizedResponse
 ) -> float:
-    """Find the standard error when everybody answers every question on one budget.
+    """Find the standard error when everybody answers every question within one budget.
 
     Parameters
     ----------

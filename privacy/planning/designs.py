@@ -18,7 +18,7 @@ from privacy.planning.precision import one_report_spread
 
 
 def design_effect(*, share: float, mechanism: RandomizedResponse) -> float:
-    """Find how many times as many people it takes as a direct question would.
+    """Find how many times as many people a randomized question needs as a direct one.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def exact_power_one_sample(
     mechanism : RandomizedResponse
         The question's mechanism.
     significance : float, optional
-        Probability of rejecting the null share when it is true is at most this, in (0, 1).
+        Upper bound of the probability of rejecting the null share when it is true, in (0, 1).
     sides : {1, 2}, optional
         1 tests in the direction of the alternative only.
 
@@ -91,7 +91,7 @@ def people_for_exact_power_one_sample(
     significance: float = 0.05,
     sides: Sides = 2,
 ) -> int:
-    """Find the number of people from which on the exact test always has the desired power.
+    """Find the number of people from which the exact test always has the desired power.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def people_for_exact_power_one_sample(
     mechanism : RandomizedResponse
         The question's mechanism.
     significance : float, optional
-        Probability of rejecting the null share when it is true is at most this, in (0, 1).
+        Upper bound of the probability of rejecting the null share when it is true, in (0, 1).
     sides : {1, 2}, optional
         1 tests in the direction of the alternative only.
 
@@ -110,19 +110,20 @@ def people_for_exact_power_one_sample(
     -------
     int
         The smallest number such that `exact_power_one_sample` reaches the desired power there and
-        for every larger number of people: a few more or fewer reports do no harm.
+        for every larger number of people, so extra reports do no harm.
 
     Raises
     ------
     ValueError
         If a number is out of range, the shares are equal, or so close that more than a million
         people might be needed; then use `people_for_power_one_sample`, whose approximation
-        has long become exact.
+        is practically exact there.
 
     Notes
     -----
-    Hoeffding's inequality, applied to the critical count and to missing it, gives a number of
-    people from which on the power is always reached; below it every number is tried. Assumes
+    Hoeffding's inequality, applied to the critical count and to the probability of missing it,
+    gives a number of people from which the power is always reached; below it, every number is
+    tried. Assumes
     one test at a fixed end; no approximation.
 
     References

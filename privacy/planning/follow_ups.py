@@ -52,9 +52,9 @@ def nested_follow_up_standard_error(
 
     Notes
     -----
-    The delta method, which is Fieller's interval when the denominator is well known. Assumes a
-    fixed end and the normal approximation; a watched survey needs the Dirichlet mixture
-    instead, which is wider.
+    Uses the delta method, which agrees with Fieller's interval when the denominator is known
+    precisely. Assumes a fixed end and the normal approximation; a watched survey needs the
+    Dirichlet mixture instead, which is wider.
 
     References
     ----------
@@ -145,7 +145,7 @@ def joint_follow_up_standard_error(
 def packed_follow_up_standard_error(
     *, share: float, asked: float, people: int, mechanism: RandomizedResponse
 ) -> float:
-    """Find the standard error of a share among those asked, parent and follow-up in one symbol.
+    """Find the standard error of a share among those asked, if one symbol packs both answers.
 
     Parameters
     ----------
@@ -171,8 +171,8 @@ def packed_follow_up_standard_error(
 
     Notes
     -----
-    The delta method, which is Fieller's interval when the denominator is well known. Assumes a
-    fixed end and the normal approximation.
+    Uses the delta method, which agrees with Fieller's interval when the denominator is known
+    precisely. Assumes a fixed end and the normal approximation.
 
     References
     ----------

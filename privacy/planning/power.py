@@ -110,7 +110,7 @@ def people_for_power_one_sample(
     Returns
     -------
     int
-        The smallest number of people whose `power_one_sample` reaches the desired power.
+        The smallest number of people for which `power_one_sample` reaches the desired power.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def people_for_power_two_samples(
     significance: float = 0.05,
     sides: Sides = 2,
 ) -> int:
-    """Find how many people each of two groups needs for detecting their difference.
+    """Find how many people each of two groups needs to detect their difference.
 
     Parameters
     ----------
@@ -235,7 +235,8 @@ def people_for_power_two_samples(
     Returns
     -------
     int
-        The smallest number of people per group whose `power_two_samples` reaches the desired power.
+        The smallest number of people per group for which `power_two_samples` reaches the desired
+        power.
 
     Raises
     ------

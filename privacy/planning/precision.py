@@ -91,7 +91,7 @@ def people_for_half_width(
     -------
     int
         z**2 l (1 - l) / (d h)**2, with the exact normal quantile, rounded up: the smallest number
-        of people whose half-width is at most the desired one.
+        of people for which the half-width is at most the desired one.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def people_for_watched_half_width(
     Returns
     -------
     int
-        The smallest number of people whose `watched_half_width` is at most the desired one.
+        The smallest number of people for which `watched_half_width` is at most the desired one.
 
     Raises
     ------

@@ -56,7 +56,7 @@ def likelihood_ratio_share(
     Raises
     ------
     ValueError
-        If the counts do not fit the mechanism or are not whole, there are no reports, a symbol
+        If the counts do not match the mechanism or are not whole, there are no reports, a symbol
         is unknown, or level is out of range.
 
     Notes
@@ -64,10 +64,11 @@ def likelihood_ratio_share(
     The reports fall into three cells: the symbol, the other answers, the rest. With L the
     log-likelihood of the cells and L(q) the highest one with the share q among the answers, q is
     kept if 2 (max L - L(q)) <= the level's quantile of chi-square with one degree of freedom. The
-    likely cells are a convex set, so the shares q that are kept are an interval. Valid for one look
-    at the data, with the amount of data fixed in advance. Exact coverage of 95 % intervals at n =
-    200, over shares 0, .02, ..., 1 among 10 to 100 % who answer, is at least .94 up to epsilon = 4;
-    where a share is near 0 or 1, or it is plausible that nobody answered, it is about .975.
+    likely cells are a convex set, so the shares q that are kept form an interval. Valid for one
+    look at the data, with the amount of data fixed in advance. Exact coverage of 95 % intervals at
+    n = 200, over shares 0, .02, ..., 1 among 10 to 100 % who answer, is at least .94 up to
+    epsilon = 4; where a share is near 0 or 1, or it is plausible that nobody answered, it is about
+    .975.
 
     References
     ----------
@@ -118,9 +119,9 @@ def dirichlet_sequence_share(
     The reports fall into three cells: the symbol, the other answers, the rest. Reported shares
     l of the cells are rejected if ln B(1/2 + S) - ln B(1/2) - sum S_i ln l_i >= ln(1 / (1 -
     level)), B the multivariate beta function: a Dirichlet mixture of likelihood ratios is a
-    nonnegative martingale, so by Ville's inequality the true cells are ever rejected with
-    probability at most 1 - level. The interval is the projection on the ratio: q is kept if
-    any cells with that ratio are.
+    nonnegative martingale, so by Ville's inequality the probability that the true cells are ever
+    rejected is at most 1 - level. The interval is the projection onto the ratio: q is kept if any
+    cells with that ratio are.
 
     References
     ----------

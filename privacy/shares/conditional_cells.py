@@ -31,8 +31,8 @@ class ConditionalShare:
     level : float
         Confidence level.
     method : str
-        "fieller" and "likelihood_ratio_conditional": hold once, if the end did not depend on
-        the data. "dirichlet_sequence": holds at every look.
+        "fieller" and "likelihood_ratio_conditional": valid for one look, if the end did not
+        depend on the data. "dirichlet_sequence": valid at every look.
     contradiction : bool
         True if no share in [0, 1] agrees with the reports; low = high is then the nearest share.
     """

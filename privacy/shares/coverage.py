@@ -41,7 +41,7 @@ def exact_coverage(
     level: float,
     method: FixedEndMethod,
 ) -> Floats:
-    """Sum the probability of all counts whose interval holds the true share.
+    """Sum the probability of all counts whose interval contains the true share.
 
     Parameters
     ----------
@@ -64,15 +64,15 @@ def exact_coverage(
     Raises
     ------
     ValueError
-        If a share, total, the channel or level is out of range, or the method holds at more
-        than one look.
+        If a share, total, the channel or level is out of range, or the method is valid
+        at more than one look.
 
     Notes
     -----
-    The counts S whose interval holds p form a range, found without inverting any interval: the
+    The counts S whose interval contains p form a range, found without inverting any interval: the
     likelihood-ratio statistic of p is convex in S (a maximum of linear functions minus a linear
-    one), and a Clopper-Pearson interval holds p if neither tail of the binomial at c + d p is below
-    (1 - level) / 2. So the sum over S is a difference of two distribution functions.
+    one), and a Clopper-Pearson interval contains p if neither tail of the binomial at c + d p is
+    below (1 - level) / 2. So the sum over S is a difference of two distribution functions.
 
     References
     ----------
@@ -105,7 +105,7 @@ def exact_coverage(
 def choose_fixed_end_method(
     *, total: int, other_probability: float, slope: float, level: float
 ) -> FixedEndMethod:
-    """Choose the interval of a survey that ended as fixed: the shorter one if it covers enough.
+    """Choose the interval after a fixed end: the shorter one if its coverage is sufficient.
 
     Parameters
     ----------
@@ -120,9 +120,9 @@ def choose_fixed_end_method(
     -------
     str
         "likelihood_ratio" if its exact coverage is at least 1 - 1.4 (1 - level) at every true share
-        0, .001, ..., 1 and, up to 2,000 reports, on both sides of every end that an interval can
-        have, where it is lowest. Otherwise "clopper_pearson". The choice does not depend on what
-        the reports say.
+        0, .001, ..., 1 and, up to 2,000 reports, on both sides of every possible end of an
+        interval, where it is lowest. Otherwise "clopper_pearson". The choice does not depend on
+        what the reports say.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def choose_method(
     Returns
     -------
     str
-        "confidence_sequence" unless `fixed_end`, then as `choose_fixed_end_method`.
+        "confidence_sequence" unless `fixed_end`; otherwise as `choose_fixed_end_method`.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def _clopper_pearson_range(
         return kept
 
     def high_holds(count: NDArray[np.int64]) -> NDArray[np.bool_]:
-        # P(X >= S), by the complement itself: a difference from 1 would lose the tail.
+        # P(X >= S), computed directly: subtracting from 1 would lose the tail.
         above = bdtrc(np.clip(count - 1, 0, total - 1).astype(np.float64), total, l)
         kept: NDArray[np.bool_] = np.where(count <= 0, 1.0, above) >= tail
         return kept

@@ -155,7 +155,7 @@ def estimate_marginal_shares(
     Raises
     ------
     ValueError
-        If total is below 1, successes do not lie from 0 to total, either is not whole, or the
+        If total is below 1, successes are not from 0 to total, either is not whole, or the
         channel is out of range.
 
     Examples
@@ -224,7 +224,7 @@ def fit_joint_shares(
         raise ValueError(f"counts must hold at least one report of each question, got {counts!r}")
     c, d = check_channel(other_probability, slope)
     check_together(counts=cells, other_probability=c[..., None], slope=d[..., None])
-    # All the symbols' floors and the slope make up one report.
+    # The floors of all symbols and the slope must add up to one.
     if not (abs(cells.shape[-1] * c + d - 1) < _CLOSE).all():
         raise ValueError(
             f"slope must be 1 - k c for counts of k = {cells.shape[-1]} symbols, got {slope!r}"

@@ -25,7 +25,7 @@ def fieller_share(
     among: Sequence[int],
     level: float = 0.95,
 ) -> ConditionalShare:
-    """Estimate the share of a symbol among some symbols, for a survey that ended as fixed.
+    """Estimate the share of a symbol among some symbols, for a survey with a fixed end.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _solve_fieller(
     if a > 0:
         root = sqrt(max(discriminant, 0.0))
         low, high = (-b - root) / (2 * a), (-b + root) / (2 * a)
-        # A negative share of people who answered could give any ratio, but not one of shares.
+        # If the estimated share of answers is negative, the ratio is not one of possible shares.
         if z_a < 0 or high < 0 or low > 1:
             return nearest, nearest, True
         return max(low, 0.0), min(high, 1.0), False

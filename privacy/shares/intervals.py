@@ -1,4 +1,4 @@
-"""Intervals for true shares, as named methods on one result, for many shares at once.
+"""Intervals for true shares by several named methods, for many shares at once.
 
 The count of each symbol is binomial: a report shows it with probability l = c + d p, where p is
 its true share. Every method works on the count S of such reports among n, for arrays of any
@@ -33,7 +33,7 @@ _SETTLED = 4e-16  # tolerance for a share: the last bits of a float near 1
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Intervals:
-    """Sets of plausible true shares, one for every entry of the data they were found from.
+    """Sets of plausible true shares, one for every entry of the data they were computed from.
 
     Attributes
     ----------
@@ -45,8 +45,8 @@ class Intervals:
     level : ndarray of float64
         Confidence level of each interval, in (0, 1).
     method : str
-        "likelihood_ratio" and "clopper_pearson" (guaranteed): hold once, if the end of the
-        survey did not depend on the data. "confidence_sequence": holds at every look at once.
+        "likelihood_ratio" and "clopper_pearson" (guaranteed): valid for one look, if the end of the
+        survey did not depend on the data. "confidence_sequence": valid at all looks together.
     """
 
     low: Floats
@@ -72,7 +72,7 @@ class _Data:
 
     @property
     def closest(self) -> Floats:
-        """The maximum-likelihood share in [0, 1]; 1/2 without reports, where all are equal."""
+        """The maximum-likelihood share in [0, 1]; 1/2 if there are no reports."""
         reported = self.successes / np.maximum(self.total, 1)
         return np.where(self.total > 0, np.clip((reported - self.c) / self.d, 0.0, 1.0), 0.5)
 
@@ -251,9 +251,9 @@ def confidence_sequence(
     -----
     Rejects p if ln B(a + S, a + n - S) - ln B(a, a) - S ln l - (n - S) ln(1 - l) >= ln(1 / (1 -
     level)), with a = 1/2 and l = c + d p: a beta mixture of likelihood ratios is a nonnegative
-    martingale under p, so by Ville's inequality the true share is ever rejected with probability at
-    most 1 - level, however often you look. It depends on (S, n) only, not on the order of reports.
-    Do not intersect the intervals of different looks. Not valid with weights.
+    martingale under p, so by Ville's inequality the probability that the true share is ever
+    rejected is at most 1 - level, however often you look. It depends on (S, n) only, not on the
+    order of reports. Do not intersect the intervals of different looks. Not valid with weights.
 
     References
     ----------
@@ -298,7 +298,7 @@ METHODS: dict[Method, Callable[..., Intervals]] = {
 
 
 def simultaneous_level(level: float, *, shares: int) -> float:
-    """Find the level of each interval so that all of them hold at once with `level`.
+    """Find the level that each interval needs so that all together have the level `level`.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def estimate_range_mean(
     minimum, maximum : float
         Ends of the range, in the question's unit, minimum < maximum.
     fixed_end : bool
-        Whether the survey ended as frozen. If so, the interval is one for a single look;
+        Whether the survey ended at its frozen end. If so, the interval is for a single look;
         otherwise it is valid at every look.
     level : float, optional
         Confidence level, in (0, 1).
@@ -83,11 +83,12 @@ def estimate_range_mean(
 
     Notes
     -----
-    The bit is one with probability (x - minimum) / (maximum - minimum), so q has the mean of
-    x as its expectation. The bit reveals nothing else about x: neither spread nor median.
+    The bit is one with probability (x - minimum) / (maximum - minimum), so the expected q
+    corresponds to the mean of x. The bit reveals nothing else about x: neither spread nor median.
     If every report is a bit, q is an ordinary share
     (`privacy.shares.coverage.choose_method`); otherwise
-    `likelihood_ratio_share` at a fixed end and `dirichlet_sequence_share` before it.
+    its interval is that of `likelihood_ratio_share` at a fixed end and of
+    `dirichlet_sequence_share` before it.
 
     References
     ----------
@@ -117,7 +118,7 @@ def estimate_range_mean(
     return RangeMean(
         mean=None if found.share is None else minimum + width * found.share,
         standard_error=None if found.standard_error is None else width * found.standard_error,
-        # Rounding may add up to just more than the maximum.
+        # Rounding errors may push the end just above the maximum.
         low=min(minimum + width * found.low, maximum),
         high=min(minimum + width * found.high, maximum),
         level=level,

@@ -1,4 +1,4 @@
-"""The ratio of two shares, one of which is part of the other: those who chose among all answers."""
+"""The ratio of two nested shares: people who chose an item, among all who answered."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def ratio_of_shares(
     Parameters
     ----------
     part, whole : tuple of float
-        Low and high end, in [0, 1], of the intervals of two true shares of the same people, the
-        part at most the whole. For an interval of the ratio at level 1 - alpha each needs the
+        Low and high end, in [0, 1], of the intervals of two true shares of the same people; the
+        part is at most the whole. For an interval of the ratio at level 1 - alpha each needs the
         level 1 - alpha / 2.
 
     Returns
@@ -69,8 +69,8 @@ def nested_ratio(
     Parameters
     ----------
     part, whole : float
-        Unbiased estimates from the same reports, unclipped: of people who chose an item, and
-        of people who answered, which all who chose it did.
+        Unbiased, unclipped estimates from the same reports: the share of people who chose an
+        item, and the share who answered, which includes all who chose it.
     part_error, whole_error : float
         Their standard errors, at least 0.
     total : int

@@ -49,7 +49,7 @@ def estimate_scale_mean(
     points : sequence of float
         The value of each point, ascending; from 2 to k of them.
     fixed_end : bool
-        Whether the survey ended as frozen. If so, the interval is one for a single look;
+        Whether the survey ended at its frozen end. If so, the interval is for a single look;
         otherwise it is valid at every look.
     level : float, optional
         Confidence level, in (0, 1).
@@ -57,20 +57,20 @@ def estimate_scale_mean(
     Returns
     -------
     RangeMean
-        Mean of the unbiased shares of the points, divided by that of all answers; with the
-        delta method's standard error. With method "likelihood_ratio_mean" at a fixed end, else
-        "betting_sequence_mean". No mean, and the whole range as interval, where the estimated
-        share of those who answered is not positive.
+        Mean from the unbiased shares of the points, divided by that of all answers, with the delta
+        method's standard error. The method is "likelihood_ratio_mean" at a fixed end, otherwise
+        "betting_sequence_mean". If the estimated share of those who answered is not positive, there
+        is no mean and the interval is the whole range.
 
     Raises
     ------
     ValueError
-        If the counts do not fit the mechanism or are not whole, there are no reports, the
-        points are not ascending or do not fit, or level is out of range.
+        If the counts do not match the mechanism or are not whole, there are no reports, the
+        points are not ascending or too few or many, or level is out of range.
 
     Notes
     -----
-    Points are mapped to x from 0 to 1; q is the mean of x among the a answers, l_j = c + d p_j
+    Points are mapped to x from 0 to 1; q is the mean of x among the answers, and l_j = c + d p_j
     the share of reports with code j.
 
     Fixed end: q is kept if 2 (max L - L(q)) is at most the chi-square quantile (one degree of
@@ -78,12 +78,13 @@ def estimate_scale_mean(
     where h_j is x_j - q for answers and 0 otherwise, and the maximum over q in [0, 1]. A single l_j
     may lie below c: the constraint is imposed on the mean only. With a constraint on every l_j,
     chi-square with one degree of freedom would be wrong where several points are empty: if
-    everybody chooses the same end of 7 points, only 82 % of 95 % intervals would cover at epsilon =
-    ln 3, and 74 % at 4. The ends are extremes of the mean over likely shares, l_j in proportion to
-    N_j / (e - h_j), with q moved until it is the mean of its extreme shares (Dinkelbach). The
-    interval is the whole scale where it is plausible that nobody answered, and it is never empty.
-    It is valid for one look at the data, with the amount of data fixed in advance. About 94 % or
-    more of simulated 95 % intervals at 100 to 1,000 reports cover, up to epsilon = 4.
+    everybody chooses the same end of 7 points, only 82 % of 95 % intervals would contain the true
+    mean at epsilon = ln 3, and 74 % at 4. The ends are extremes of the mean over likely shares, l_j
+    in proportion to N_j / (e - h_j), with q moved until it is the mean of its extreme shares
+    (Dinkelbach). The interval is the whole scale where it is plausible that nobody answered, and it
+    is never empty. It is valid for one look at the data, with the amount of data fixed in advance.
+    About 94 % or more of simulated 95 % intervals at 100 to 1,000 reports contain the true mean, up
+    to epsilon = 4.
 
     Watched: z is x for an answer and q for any other report, so that its expectation is m = q +
     c sum (x_j - q) at the true mean q. Then 1 - z with odds of (1 - u) / (1 - m) and z with odds
@@ -91,10 +92,10 @@ def estimate_scale_mean(
 
         W(q) = integral of product ((1 - z) (1 - u) / (1 - m) + z u / m) over Beta(1/2, 1/2) of u
 
-    is a nonnegative martingale, so that by Ville's inequality it ever reaches 1 / (1 - level) with
-    probability at most 1 - level: all q with a smaller W are kept. If everybody answers, W is
-    log-convex in q, so they are an interval; otherwise the interval spans all that are found on a
-    grid. For two points that everybody answers it is
+    is a nonnegative martingale, so by Ville's inequality the probability that it ever reaches
+    1 / (1 - level) is at most 1 - level: all q with a smaller W are kept. If everybody answers, W
+    is log-convex in q, so these q form an interval; otherwise the interval spans all that are found
+    on a grid. For two points that everybody answers it is
     `privacy.shares.intervals.confidence_sequence`. With 5 to 7 points it extends 3.3 standard
     errors to either side at 200 reports, 3.7 at 2,000 and 4.2 at 100,000; the projection of a
     Dirichlet mixture over all codes, which has to cover every code, would extend 4.3, 6 and 8.
@@ -265,7 +266,7 @@ def _meet(scale: _Scale, scores: Floats) -> Floats:
 
 
 def _follow(scale: _Scale, scores: Floats, excess: Callable[[Floats], float]) -> Floats:
-    """From the observed shares along the likeliest ones with increasing scores, up to 0."""
+    """Go from the observed shares along the likeliest ones, by score, until the excess is 0."""
     behind = scores.max() - scores
     weights = np.maximum(scale.counts, _HARDLY)
 
@@ -276,7 +277,7 @@ def _follow(scale: _Scale, scores: Floats, excess: Callable[[Floats], float]) ->
 
     if excess(reported(_LEAST_STEP)) <= 0:
         return reported(_LEAST_STEP)
-    if excess(reported(_MOST_STEP)) >= 0:  # they are there except for rounding
+    if excess(reported(_MOST_STEP)) >= 0:  # only rounding is left
         return reported(_MOST_STEP)
     step = brentq(lambda step: excess(reported(step)), _LEAST_STEP, _MOST_STEP, xtol=1e-14)
     return reported(float(step))
@@ -312,7 +313,7 @@ def _invert_bets(scale: _Scale, ratio: float, level: float) -> tuple[float, floa
 
 
 def _log_wealth(scale: _Scale, mean: float) -> float:
-    """ln W: what mixed fair bets against this mean have turned 1 into."""
+    """ln W: the logarithm of what a stake of 1 has become in mixed fair bets against this mean."""
     value = np.full(len(scale.counts), mean)
     value[scale.answered] = scale.places
     expected = mean + scale.c * float(scale.scores(mean).sum())
@@ -332,9 +333,9 @@ def _log_wealth(scale: _Scale, mean: float) -> float:
 def _log_mean(log_values: Callable[[Floats], Floats]) -> float:
     """The logarithm of a mean over the angles of a half circle, where it has one peak.
 
-    Over the angle a Beta(1/2, 1/2) is even, and the midpoint rule for a function that is smooth and
-    even around the circle is Gauss and Chebyshev's. The peak may be very narrow: zoom in until it
-    fills the range.
+    Over the angle, Beta(1/2, 1/2) is uniform, and the midpoint rule for a function that is smooth
+    and even around the circle is Gauss-Chebyshev quadrature. The peak may be very narrow: zoom in
+    until it fills the range.
     """
     low, high = 0.0, pi
     while True:

@@ -32,7 +32,7 @@ class PostStratifiedShare:
 
 @dataclass(frozen=True, kw_only=True)
 class WeightedShare:
-    """A share estimated from reports with unit weights.
+    """A share estimated from reports with individual weights.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ def post_stratify(
 def weighted_share(
     *, reports: ArrayLike, weights: ArrayLike, mechanism: RandomizedResponse
 ) -> WeightedShare:
-    """Estimate a true share from reports that carry unit weights.
+    """Estimate a true share from reports that carry individual weights.
 
     Parameters
     ----------

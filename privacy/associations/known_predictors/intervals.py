@@ -45,7 +45,7 @@ class ChiSquareTest:
 
 @dataclass(frozen=True, kw_only=True)
 class OddsRatio:
-    """By what factor the odds of the true answer change per unit of a predictor.
+    """The factor by which the odds of the true answer change per unit of a predictor.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class FittedModel:
         return _test(2 * (self.best.log_likelihood - smaller.log_likelihood), 1)
 
     def test_overall(self) -> ChiSquareTest | None:
-        """Test whether all rows have the same share; None where that is not a case of the model."""
+        """Test for the same share in all rows; None if that is not a special case of the model."""
         design = self.rows.design
         ones = np.ones((len(design), 1))
         solution = np.linalg.lstsq(design, ones, rcond=None)[0]

@@ -55,8 +55,8 @@ class LogisticFit:
     covariance : ndarray of float64, shape (p, p)
         Covariance of `coefficients`: the inverse of the expected information.
     log_likelihood : float
-        Log-likelihood of the single reports, without binomial coefficients: grouping rows does
-        not change it.
+        Log-likelihood of the individual reports, without binomial coefficients: grouping rows
+        does not change it.
     iterations : int
         Fisher scoring steps.
     level : float
@@ -146,8 +146,8 @@ def fit_logistic(
     other_probability : float or array of float, shape (rows,)
         c, the probability that the event is reported when it is not true.
     slope : float or array of float, shape (rows,)
-        d, by how much that probability rises when it is true. With c = 0 and d = 1 this is
-        ordinary logistic regression.
+        d, the amount by which that probability rises when it is true. With c = 0 and d = 1
+        this is ordinary logistic regression.
     names : sequence of str, optional
         Names of the predictors; x1, x2, ... if absent.
     level : float, optional
@@ -182,7 +182,7 @@ def fit_logistic(
     ends of profile intervals may be infinite. Where a model without a column, or one with a
     coefficient held fixed, has its maximum at infinity, the likelihood's limit is taken.
 
-    Nothing here holds under repeated looks at growing data.
+    None of these results is valid under repeated looks at growing data.
 
     References
     ----------

@@ -73,7 +73,7 @@ def check_rows(
     if (shown > reports).any():
         bad = int(np.argmax(shown > reports))
         raise ValueError(
-            f"successes must lie from 0 to totals, got {shown[bad]:.0f} of {reports[bad]:.0f}"
+            f"successes must be from 0 to totals, got {shown[bad]:.0f} of {reports[bad]:.0f}"
         )
     if c.min() < 0:
         raise ValueError(f"other_probability must be at least 0, got {c.min()}")

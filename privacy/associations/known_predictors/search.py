@@ -17,7 +17,7 @@ from privacy.checks import Floats
 _TINY = np.finfo(np.float64).tiny
 _MAX_ITERATIONS = 500
 _MAX_HALVINGS = 60
-# Squared length of a step in standard errors: 1e-10 of one is far below any use of the result,
+# Squared length of a step in standard errors: 1e-10 of one is far below any precision that matters
 # and still well above rounding.
 _CONVERGED = 1e-20
 _NEAR = 0.01  # squared as well: within a tenth of a standard error
@@ -29,8 +29,8 @@ SINGULAR = 1e-13
 def _log_likelihood(cells: ReportRows, log_odds: Floats) -> float:
     shown = cells.c + cells.d * expit(log_odds)
     not_shown = cells.rest + cells.d * expit(-log_odds)
-    # Take the logarithm of the rarer kind, and compute the other from it: near one, a logarithm
-    # of the number would lose digits.
+    # Take the logarithm of the rarer kind, and compute the other from it: the logarithm
+    # of a number near one would lose digits.
     rarer = np.maximum(np.minimum(shown, not_shown), _TINY)
     log_rarer, log_other = np.log(rarer), np.log1p(-rarer)
     swapped = shown > not_shown
@@ -41,7 +41,7 @@ def _log_likelihood(cells: ReportRows, log_odds: Floats) -> float:
 
 
 def _derivatives(cells: ReportRows, log_odds: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return each cell's score by its log odds, and the expected and observed information."""
+    """Return each cell's score for its log odds, and the expected and observed information."""
     c, d, rest = cells.c, cells.d, cells.rest
     yes, no = expit(log_odds), expit(-log_odds)
     # s / l and (1 - s) / (1 - l) tend to 1 / d where the channel adds nothing: never 0 / 0.
@@ -99,7 +99,8 @@ def maximize(
     position = np.zeros(basis.shape[1]) if start is None else start
     log_odds = offset + basis @ position
     log_likelihood = _log_likelihood(cells, log_odds)
-    # Rounding of a score, in standard errors, grows with the square root of the reports.
+    # The rounding error of a score, in standard errors, grows with the square root of the number
+    # of reports.
     enough = max(_CONVERGED, 1e-30 * float((cells.successes + cells.failures).sum()))
     iterations = 0
     while True:

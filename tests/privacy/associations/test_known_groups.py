@@ -340,8 +340,8 @@ BAD_INPUT = [
     ([1, 2], [10], [COINS, COINS], 0.95, "must have the same length, got 2, 1 and 2"),
     ([1, 2], [10, 10], [COINS], 0.95, "must have the same length, got 2, 2 and 1"),
     ([0, 2], [0, 10], [COINS, COINS], 0.95, "totals must be at least 1, got 0"),
-    ([11, 2], [10, 10], [COINS, COINS], 0.95, "successes must lie from 0 to 10, got 11"),
-    ([-1, 2], [10, 10], [COINS, COINS], 0.95, "successes must lie from 0 to 10, got -1"),
+    ([11, 2], [10, 10], [COINS, COINS], 0.95, "successes must be from 0 to 10, got 11"),
+    ([-1, 2], [10, 10], [COINS, COINS], 0.95, "successes must be from 0 to 10, got -1"),
     ([1, 2], [10, 10], [COINS, COINS], 1.0, r"level must lie in \(0, 1\), got 1.0"),
     ([1, 2], [10, 10], [COINS, COINS], float("nan"), r"level must lie in \(0, 1\), got nan"),
 ]

@@ -338,10 +338,10 @@ TWO = np.full((2, 2), 100)
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ({"variables": [PLAIN], "counts": [1, 2]}, "an outcome and a predictor, got 1"),
+        ({"variables": [PLAIN], "counts": [1, 2]}, "an outcome and at least one predictor, got 1"),
         (
             {"variables": [CHOICE, PLAIN], "counts": np.full((3, 2), 9)},
-            "must start with an outcome of two answers, got 3",
+            "must start with an outcome that has two answers, got 3",
         ),
         ({"counts": np.full((2, 3), 9)}, r"counts must have the shape \(2, 2\)"),
         ({"counts": np.zeros((2, 2))}, "counts must hold at least one report"),

@@ -93,8 +93,8 @@ def test_where_nobody_may_have_been_asked_the_share_can_be_anything() -> None:
     [
         ({"among": lambda cell: False}, "among must count at least one possible cell"),
         ({"possible": lambda cell: False}, "among must count at least one possible cell"),
-        ({"event": lambda cell: False}, "event must happen in a cell"),
-        ({"event": lambda cell: True}, "event must happen in a cell, and only in cells that"),
+        ({"event": lambda cell: False}, "event must hold for a cell"),
+        ({"event": lambda cell: True}, "event must hold for a cell, and only for cells that"),
         ({"level": 0.0}, r"level must lie in \(0, 1\), got 0.0"),
         ({"counts": np.ones((2, 2))}, r"counts must have the shape \(2, 3\)"),
     ],

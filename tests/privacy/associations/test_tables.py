@@ -236,8 +236,8 @@ def test_gathering_makes_room_for_large_questions() -> None:
         (((0,), (1,), (1, 2)), 2, "categories must hold each of 3 codes once"),
         (((0, 1, 2, 3),), 1, "categories must hold each of 3 codes once"),
         (((0, 1, 2), ()), 1, "categories must hold each of 3 codes once"),
-        (((0,), (1,), (2,)), 0, "answered must lie from 1 to 3, got 0"),
-        (((0,), (1,), (2,)), 4, "answered must lie from 1 to 3, got 4"),
+        (((0,), (1,), (2,)), 0, "answered must be from 1 to 3, got 0"),
+        (((0,), (1,), (2,)), 4, "answered must be from 1 to 3, got 4"),
     ],
 )
 def test_categories_that_are_not_a_partition_are_rejected(

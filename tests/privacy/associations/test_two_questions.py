@@ -390,10 +390,10 @@ def test_any_of_several_answers_can_be_the_event_and_any_two_the_groups() -> Non
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ({"event": 2}, "event must be one of the 2 answers, from 0, got 2"),
-        ({"event": -1}, "event must be one of the 2 answers, from 0, got -1"),
-        ({"first": 2}, "first must be one of the 2 answers, from 0, got 2"),
-        ({"second": 2}, "second must be one of the 2 answers, from 0, got 2"),
+        ({"event": 2}, "event must be one of the 2 answers, numbered from 0, got 2"),
+        ({"event": -1}, "event must be one of the 2 answers, numbered from 0, got -1"),
+        ({"first": 2}, "first must be one of the 2 answers, numbered from 0, got 2"),
+        ({"second": 2}, "second must be one of the 2 answers, numbered from 0, got 2"),
         ({"second": 1}, "first and second must differ, got 1 twice"),
         ({"variables": [REFUSABLE]}, "variables must be two questions, got 1"),
         ({"counts": np.ones((2, 3))}, r"counts must have the shape \(3, 3\), got \(2, 3\)"),

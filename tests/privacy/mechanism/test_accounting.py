@@ -140,7 +140,7 @@ def test_a_question_behind_two_others_ties_them_into_one_block() -> None:
     assert basic_epsilon(entries, 1) == nextafter(1.75, inf)
     assert statement_epsilon(entries, "a") == nextafter(1.25, inf)
     assert statement_epsilon(entries, "b") == nextafter(0.75, inf)
-    with pytest.raises(ValueError, match="drawn must lie from 1 to 1, got 2"):
+    with pytest.raises(ValueError, match="drawn must be from 1 to 1, got 2"):
         basic_epsilon(entries, 2)
 
 
@@ -230,7 +230,7 @@ def test_an_invalid_ledger_is_rejected() -> None:
 
 @pytest.mark.parametrize("drawn", [0, -1, 4])
 def test_drawing_more_or_fewer_blocks_than_exist_is_rejected(drawn: int) -> None:
-    with pytest.raises(ValueError, match=f"drawn must lie from 1 to 3, got {drawn}"):
+    with pytest.raises(ValueError, match=f"drawn must be from 1 to 3, got {drawn}"):
         basic_epsilon(SURVEY, drawn)
 
 

@@ -92,8 +92,8 @@ def test_every_column_of_the_channel_sums_to_one(mechanism: RandomizedResponse) 
 @pytest.mark.parametrize(
     ("k", "threshold", "message"),
     [
-        (1, 3 * 2**30, "symbols must lie from 2 to 64, got 1"),
-        (65, 3 * 2**30, "symbols must lie from 2 to 64, got 65"),
+        (1, 3 * 2**30, "symbols must be from 2 to 64, got 1"),
+        (65, 3 * 2**30, "symbols must be from 2 to 64, got 65"),
         (2, 2**31, "threshold must lie between"),
         (2, 2**32, "threshold must lie between"),
         (3, 2**32 // 3, "threshold must lie between"),
@@ -106,7 +106,7 @@ def test_a_mechanism_out_of_range_is_rejected(k: int, threshold: int, message: s
 
 @pytest.mark.parametrize("flips", [0, 50, -1, 100])
 def test_flips_out_of_range_are_rejected(flips: int) -> None:
-    with pytest.raises(ValueError, match=f"flips must lie from 1 to 49 of 100, got {flips}"):
+    with pytest.raises(ValueError, match=f"flips must be from 1 to 49 of 100, got {flips}"):
         RandomizedResponse.from_flips(symbols=2, flips=flips)
 
 
@@ -126,7 +126,7 @@ def test_only_integers_are_accepted(value: Any) -> None:
 
 @pytest.mark.parametrize("symbol", [-1, 2])
 def test_a_symbol_out_of_range_is_rejected(symbol: int) -> None:
-    with pytest.raises(ValueError, match=f"symbol must lie from 0 to 1, got {symbol}"):
+    with pytest.raises(ValueError, match=f"symbol must be from 0 to 1, got {symbol}"):
         RandomizedResponse.from_flips(symbols=2, flips=25).randomize(symbol)
 
 

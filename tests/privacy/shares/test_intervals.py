@@ -322,8 +322,8 @@ def test_a_simultaneous_level_for_no_intervals_is_rejected(
     ("arguments", "message"),
     [
         ({"successes": -1}, "successes must be whole and not negative, got -1"),
-        ({"successes": 6}, "successes must lie from 0 to total, got 6"),
-        ({"successes": [1, 6]}, "successes must lie from 0 to total, got [1, 6]"),
+        ({"successes": 6}, "successes must be from 0 to total, got 6"),
+        ({"successes": [1, 6]}, "successes must be from 0 to total, got [1, 6]"),
         ({"successes": float("nan")}, "successes must be whole and not negative, got nan"),
         ({"successes": 0, "total": -1}, "total must be whole and not negative, got -1"),
         ({"total": float("inf")}, "total must be whole and not negative, got inf"),
