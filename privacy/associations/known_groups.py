@@ -353,7 +353,7 @@ def _maximize(score: Callable[[float], float], low: float, high: float) -> float
 
 
 def _search(keeps: Callable[[float], bool], *, inside: float, end: float) -> float:
-    """The outermost kept value between a kept one and an end."""
+    """Find the outermost kept value between a kept value and an end."""
     if keeps(end):
         return end
     kept, dropped = inside, end

@@ -219,7 +219,7 @@ class _Analysis:
         anything: bool = False,
         reaches: Sequence[float] = (),
     ) -> AssociationEstimate:
-        """Estimate one quantity; `anything` if it may be 0 / 0, `reaches` are values to include."""
+        """Estimate one quantity: `anything` allows 0 / 0, and `reaches` lists values to include."""
         raw, error = _delta(estimand, self.table) if raw_ok else (None, None)
         joint = self.table.joint_shares.ravel()
         with np.errstate(divide="ignore", invalid="ignore"):

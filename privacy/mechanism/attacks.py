@@ -115,7 +115,7 @@ def attacker_success(
 
 
 def majority_success(*, mechanism: RandomizedResponse, reports: int) -> float:
-    """Find how often the majority of independent reports by one person would be the truth.
+    """Find how often the majority of independent reports by one person would show the truth.
 
     Parameters
     ----------

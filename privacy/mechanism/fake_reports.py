@@ -37,7 +37,7 @@ def poisoning_shift(
     fake_share : float
         Share of all reports that are fake, in [0, 1].
     mechanism : RandomizedResponse
-        The question's mechanism, which the fakes do not follow.
+        The question's mechanism, which fake reports do not follow.
     target : bool
         True if every fake report shows the symbol, False if none does.
 

@@ -134,7 +134,7 @@ def _variance(
     expected: float,
     shared_people: int,
 ) -> float:
-    """The variance of the corrected share, by the delta method; shares come with their totals."""
+    """The variance of the corrected share, by the delta method; each share comes with its total."""
     (share, total), (known, anchor_total) = reported, anchor
     by_report = 1 / (attention * d)
     by_anchor = -(share - 0.5) / (attention**2 * d * expected)

@@ -16,7 +16,7 @@ def subsampled_epsilon(*, epsilon: float, fraction: float) -> float:
     Parameters
     ----------
     epsilon : float
-        Epsilon of the people who are asked, in nats, positive and finite.
+        Epsilon for the people who are asked, in nats, positive and finite.
     fraction : float
         Fraction q of all people who are asked, in (0, 1].
 

@@ -69,7 +69,7 @@ def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedRespons
     Returns
     -------
     float
-        Variance of the mean from k symbols over that from one bit; above 1 the bit is better,
+        Variance of the mean from k symbols over that from one bit; above 1, the bit is better,
         but gives only the mean.
 
     Raises

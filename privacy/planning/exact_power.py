@@ -123,8 +123,7 @@ def people_for_exact_power_one_sample(
     -----
     Hoeffding's inequality, applied to the critical count and to the probability of missing it,
     gives a number of people from which the power is always reached; below it, every number is
-    tried. Assumes
-    one test at a fixed end; no approximation.
+    tried. Assumes one test at a fixed end; no approximation.
 
     References
     ----------

@@ -157,7 +157,7 @@ def packed_follow_up_standard_error(
         Reports n of everybody, at least 1.
     mechanism : RandomizedResponse
         One mechanism for the three symbols no, yes-no, yes-yes. Its epsilon is the whole cost:
-        compare it at the total cost of parent and follow-up.
+        compare it with parent and follow-up at the same total cost.
 
     Returns
     -------

@@ -181,7 +181,7 @@ def power_two_samples(
     Notes
     -----
     Standard error s((p1 + p2) / 2) sqrt(2 / n) under equality, sqrt((s(p1)**2 + s(p2)**2) / n)
-    otherwise, s as in `power_one_sample`. Assumes one test at a fixed end and the normal
+    otherwise, with s as in `power_one_sample`. Assumes one test at a fixed end and the normal
     approximation.
 
     References

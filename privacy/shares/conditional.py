@@ -118,7 +118,7 @@ def dirichlet_sequence_share(
     -----
     The reports fall into three cells: the symbol, the other answers, the rest. Reported shares
     l of the cells are rejected if ln B(1/2 + S) - ln B(1/2) - sum S_i ln l_i >= ln(1 / (1 -
-    level)), B the multivariate beta function: a Dirichlet mixture of likelihood ratios is a
+    level)), with B the multivariate beta function: a Dirichlet mixture of likelihood ratios is a
     nonnegative martingale, so by Ville's inequality the probability that the true cells are ever
     rejected is at most 1 - level. The interval is the projection onto the ratio: q is kept if any
     cells with that ratio are.

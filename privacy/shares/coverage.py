@@ -275,7 +275,7 @@ def _last(
     start: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The furthest count towards the end that still holds, from a start that does."""
+    """Find the furthest count towards the end that still holds; the start holds."""
     at_end = holds(end)
     kept, dropped = start, end
     while (np.abs(dropped - kept) > 1).any():

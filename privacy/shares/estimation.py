@@ -155,7 +155,7 @@ def estimate_marginal_shares(
     Raises
     ------
     ValueError
-        If total is below 1, successes are not from 0 to total, either is not whole, or the
+        If total is below 1, successes are not between 0 and total, either is not whole, or the
         channel is out of range.
 
     Examples

@@ -303,7 +303,7 @@ def simultaneous_level(level: float, *, shares: int) -> float:
     Parameters
     ----------
     level : float
-        Desired for all intervals together, in (0, 1).
+        Desired level of all intervals together, in (0, 1).
     shares : int
         Number of intervals shown, at least 1.
 
@@ -319,8 +319,8 @@ def simultaneous_level(level: float, *, shares: int) -> float:
 
     Notes
     -----
-    Bonferroni's inequality: holds however the intervals depend on each other and at every n, for
-    every method, provided that each single interval has its level.
+    Bonferroni's inequality: this holds however the intervals depend on each other and at every n,
+    for every method, provided that each single interval has its level.
 
     References
     ----------

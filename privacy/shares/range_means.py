@@ -85,9 +85,8 @@ def estimate_range_mean(
     -----
     The bit is one with probability (x - minimum) / (maximum - minimum), so the expected q
     corresponds to the mean of x. The bit reveals nothing else about x: neither spread nor median.
-    If every report is a bit, q is an ordinary share
-    (`privacy.shares.coverage.choose_method`); otherwise
-    its interval is that of `likelihood_ratio_share` at a fixed end and of
+    If every report is a bit, q is an ordinary share (`privacy.shares.coverage.choose_method`);
+    otherwise its interval is that of `likelihood_ratio_share` at a fixed end and of
     `dirichlet_sequence_share` before it.
 
     References

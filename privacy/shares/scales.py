@@ -66,7 +66,7 @@ def estimate_scale_mean(
     ------
     ValueError
         If the counts do not match the mechanism or are not whole, there are no reports, the
-        points are not ascending or too few or many, or level is out of range.
+        points are not ascending, too few or too many, or level is out of range.
 
     Notes
     -----
@@ -75,7 +75,7 @@ def estimate_scale_mean(
 
     Fixed end: q is kept if 2 (max L - L(q)) is at most the chi-square quantile (one degree of
     freedom), with L(q) the highest log-likelihood of reported shares l with sum h_j (l_j - c) = 0,
-    where h_j is x_j - q for answers and 0 otherwise, and the maximum over q in [0, 1]. A single l_j
+    where h_j is x_j - q for answers and 0 otherwise; max L is taken over q in [0, 1]. A single l_j
     may lie below c: the constraint is imposed on the mean only. With a constraint on every l_j,
     chi-square with one degree of freedom would be wrong where several points are empty: if
     everybody chooses the same end of 7 points, only 82 % of 95 % intervals would contain the true
@@ -261,7 +261,7 @@ def _climb(scale: _Scale, scores: Floats, allowed: float) -> Floats:
 
 
 def _meet(scale: _Scale, scores: Floats) -> Floats:
-    """The likeliest reported shares with a mean score as if true shares had a score of 0."""
+    """The likeliest reported shares whose mean score is as if that of the true shares were 0."""
     return _follow(scale, scores, lambda reported: float(scores @ (reported - scale.c)))
 
 
