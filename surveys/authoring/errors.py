@@ -7,6 +7,8 @@ SurveyError
 ├── BrokenRules         a change would break a rule; `problems` lists them
 ├── RuleError           the text of a rule cannot be read
 ├── ChangedMeanwhile    the survey is not what the author was shown
+├── Overtaken           what a form shows was changed in another window
+├── AddedTwice          a form was sent twice, and would add the same question again
 └── NotLaunchable       something is missing; `problems` lists all of it
 """
 
@@ -52,6 +54,22 @@ class ChangedMeanwhile(SurveyError):
         super().__init__(
             "The survey was changed after this page was shown. "
             "Check again what would be frozen, then open the survey."
+        )
+
+
+class Overtaken(SurveyError):
+    def __init__(self) -> None:
+        super().__init__(
+            "This was changed in another window after you opened this page, so nothing was saved. "
+            "What you typed is below. Compare the two, then save again to keep yours."
+        )
+
+
+class AddedTwice(SurveyError):
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"The survey already has this question, as Q{number}. To add it a second time, save "
+            "again."
         )
 
 

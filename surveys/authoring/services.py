@@ -15,6 +15,7 @@ from django.utils import timezone
 from accounts.models import User
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.errors import (
+    AddedTwice,
     BrokenRules,
     ChangedMeanwhile,
     NotDraft,
@@ -24,6 +25,13 @@ from surveys.authoring.errors import (
 )
 from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
+from surveys.authoring.stamps import (
+    compare_stamps,
+    stamp_question,
+    stamp_questions,
+    stamp_settings,
+    stamp_translation,
+)
 from surveys.locks import wait_for_writers
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import list_texts
@@ -50,16 +58,20 @@ def lock_draft(*, survey: Survey) -> Survey:
 
 
 @transaction.atomic
-def save_draft(*, survey: Survey) -> None:
-    """Store the edited settings of a draft."""
-    lock_draft(survey=survey)
+def save_draft(*, survey: Survey, stamp: str = "") -> None:
+    """Store the edited settings of a draft, unless they are no longer those of the stamp."""
+    compare_stamps(stamp, stored=stamp_settings(lock_draft(survey=survey)))
     survey.save()
 
 
 @transaction.atomic
-def add_question(*, survey: Survey, text: str, **content: Any) -> Question:
-    """Add a question at the end; `content` are fields of Question.CONTENT."""
+def add_question(*, survey: Survey, text: str, stamp: str = "", **content: Any) -> Question:
+    """Add a question at the end; `content` are fields of Question.CONTENT.
+
+    If the survey's questions are no longer those of the stamp, a second copy is refused.
+    """
     lock_draft(survey=survey)
+    _refuse_second_copy(survey, stamp, {"text": text, **content})
     last = survey.questions.aggregate(last=Max("position"))["last"] or 0
     if survey.questions.count() >= MAX_QUESTIONS:
         raise TooManyQuestions
@@ -68,11 +80,24 @@ def add_question(*, survey: Survey, text: str, **content: Any) -> Question:
     return question
 
 
+def _refuse_second_copy(survey: Survey, stamp: str, content: Mapping[str, Any]) -> None:
+    questions = list(survey.questions.all())
+    if not stamp or stamp == stamp_questions(questions):
+        return
+    for number, question in enumerate(questions, start=1):
+        if all(getattr(question, name) == value for name, value in content.items()):
+            raise AddedTwice(number)
+
+
 @transaction.atomic
-def edit_question(*, question: Question, **content: Any) -> None:
-    """Change fields of Question.CONTENT; the rules of other questions must still make sense."""
+def edit_question(*, question: Question, stamp: str = "", **content: Any) -> None:
+    """Change fields of Question.CONTENT, unless they are no longer those of the stamp.
+
+    The rules of other questions must still make sense.
+    """
     lock_draft(survey=question.survey)
     before = Question.objects.get(pk=question.pk)
+    compare_stamps(stamp, stored=stamp_question(before))
     for name, value in content.items():
         setattr(question, name, value)
     question.save(update_fields=list(content))
@@ -163,14 +188,18 @@ def add_translation(*, survey: Survey, language: str) -> Translation:
 
 
 @transaction.atomic
-def save_translation(*, survey: Survey, language: str, texts: Mapping[str, str]) -> None:
+def save_translation(
+    *, survey: Survey, language: str, texts: Mapping[str, str], stamp: str = ""
+) -> None:
     """Store translations by the texts they translate; an empty one removes what was there.
 
     Texts that are not named keep their translation, and unused texts lose it. A language that
     was removed in another tab comes back, so that the typed words are not lost.
     """
     locked = lock_draft(survey=survey)
-    translation, _ = locked.translations.get_or_create(language=language)
+    translation, created = locked.translations.get_or_create(language=language)
+    if not created:
+        compare_stamps(stamp, stored=stamp_translation(translation))
     merged = {**translation.texts, **texts}
     sources = list_texts(describe(survey=locked, wave_number=1))
     translation.texts = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, expect
 
 from accounts.models import User
 from surveys.authoring.forms import QUESTION_FORMS
@@ -157,6 +157,28 @@ def test_an_error_takes_the_focus_and_leads_to_its_field(
     expect(page.get_by_label("Title")).to_be_focused()
     expect(page.get_by_label("Introduction")).to_have_value("Typed and kept")
     assert not Survey.objects.exists()
+
+
+def test_leaving_a_half_written_question_asks_first(page: Page, live: LiveApplication) -> None:
+    owner = sign_in(page, live)
+    survey = make_survey(owner=owner)
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
+    page.goto(f"{live.url}/surveys/{survey.slug}/questions/new?type=yes_no")
+    page.get_by_label("Question").fill("Half a ques")
+    with page.expect_event("dialog"):
+        page.get_by_role("link", name="Surveys").first.click()
+    assert asked == ["beforeunload"]
+    expect(page.get_by_label("Question")).to_have_value("Half a ques")
+    # "Cancel" and the button that saves say already what they do.
+    page.get_by_role("link", name="Cancel").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(survey.title)
+    assert asked == ["beforeunload"]
 
 
 def test_signing_out_from_the_account_menu_works_by_keyboard(

@@ -53,6 +53,11 @@ def posted_to(request: HttpRequest) -> QueryDict | None:
     return request.POST if request.method == "POST" else None
 
 
+def read_stamp(request: HttpRequest) -> str:
+    """The stamp of what the author's form showed; empty in a form from before stamps."""
+    return request.POST.get("stamp", "")
+
+
 def show_draft(
     request: HttpRequest, survey: Survey, *, refusal: SurveyError | None = None
 ) -> HttpResponse:

@@ -15,14 +15,22 @@ from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.answer_options import name_answers
 from surveys.authoring.drafts import describe
-from surveys.authoring.errors import BrokenRules, TooManyQuestions
-from surveys.authoring.forms import QUESTION_FORMS, MoveForm, QuestionForm
+from surveys.authoring.errors import AddedTwice, BrokenRules, Overtaken, TooManyQuestions
+from surveys.authoring.forms import (
+    QUESTION_FORMS,
+    MoveForm,
+    QuestionForm,
+    StoredValue,
+    list_stored,
+)
+from surveys.authoring.stamps import stamp_question, stamp_questions
 from surveys.authoring.views.access import authoring, get_own_question
 from surveys.authoring.views.draft_page import (
     REFUSED,
     link_packing,
     page_or_form,
     posted_to,
+    read_stamp,
     require_draft,
     show_draft,
     to_edit,
@@ -51,16 +59,22 @@ def create(request: HttpRequest, slug: str) -> HttpResponse:
     questions = list(survey.questions.all())
     offered = request.GET.dict()
     form = QUESTION_FORMS[chosen](_posted(request), questions=questions, offered=offered)
+    stamp = read_stamp(request) or stamp_questions(questions)
     if _is_to_be_stored(request, form):
         try:
-            question = services.add_question(survey=survey, **form.content())
+            question = services.add_question(
+                survey=survey, stamp=read_stamp(request), **form.content()
+            )
         except TooManyQuestions as error:
             form.add_error(None, f"{error} Delete one first.")
         except BrokenRules as error:
             form.add_error(None, str(error))
+        except AddedTwice as error:
+            form.add_error(None, str(error))
+            stamp = stamp_questions(questions)
         else:
             return to_edit(survey, f"#question-{question.pk}")
-    return _show_form(request, survey, form)
+    return _show_form(request, survey, form, stamp=stamp)
 
 
 @page_or_form
@@ -78,16 +92,23 @@ def edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         _posted(request), questions=questions, question=question, offered=request.GET.dict()
     )
     had_rule = question.rule is not None
+    stamp = read_stamp(request) or stamp_question(question)
+    stored: list[StoredValue] = []
     if _is_to_be_stored(request, form):
         try:
-            services.edit_question(question=question, **form.content())
+            services.edit_question(question=question, stamp=read_stamp(request), **form.content())
         except BrokenRules as error:
             form.add_error(None, str(error))
+        except Overtaken as error:
+            form.add_error(None, str(error))
+            newer = get_own_question(request, slug, pk)
+            stamp = stamp_question(newer)
+            stored = list_stored(form, QUESTION_FORMS[chosen](questions=questions, question=newer))
         else:
             if had_rule and "rule" not in form.fields:
                 messages.warning(request, RULE_DROPPED)
             return to_edit(survey, f"#question-{question.pk}")
-    return _show_form(request, survey, form)
+    return _show_form(request, survey, form, stamp=stamp, stored=stored)
 
 
 def _posted(request: HttpRequest) -> QueryDict | None:
@@ -123,12 +144,21 @@ def _choose_type(
     )
 
 
-def _show_form(request: HttpRequest, survey: Survey, form: QuestionForm) -> HttpResponse:
+def _show_form(
+    request: HttpRequest,
+    survey: Survey,
+    form: QuestionForm,
+    *,
+    stamp: str,
+    stored: Sequence[StoredValue] = (),
+) -> HttpResponse:
     writing = _is_while_writing(request)
     context: dict[str, object] = {
         "survey": survey,
         "form": form,
         "question": form.question,
+        "stamp": stamp,
+        "stored": stored,
         "earlier": _list_answers(form.earlier),
         "cost_asked": form.is_cost_asked and not form.errors and not writing,
         "cost_problem": next(iter(form.errors.values()), [""])[0] if writing else "",

@@ -14,15 +14,23 @@ from privacy.mechanism.accounting import cumulative_epsilon
 from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.drafts import describe
-from surveys.authoring.errors import ChangedMeanwhile, NotLaunchable, NotOpen
-from surveys.authoring.forms import LaunchForm, SettingsForm, SurveyTextForm
+from surveys.authoring.errors import ChangedMeanwhile, NotLaunchable, NotOpen, Overtaken
+from surveys.authoring.forms import (
+    LaunchForm,
+    SettingsForm,
+    StoredValue,
+    SurveyTextForm,
+    list_stored,
+)
 from surveys.authoring.launch_checks import find_launch_problems
+from surveys.authoring.stamps import stamp_settings
 from surveys.authoring.state import describe_state
 from surveys.authoring.views.access import authoring, signed_in_user
 from surveys.authoring.views.draft_page import (
     REFUSED,
     page_or_form,
     posted_to,
+    read_stamp,
     require_draft,
     show_draft,
     to_edit,
@@ -91,15 +99,26 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         form = SettingsForm.from_survey(survey, blocks=blocks)
     else:
         form = SettingsForm(posted, blocks=blocks)
+    stamp = read_stamp(request) or stamp_settings(survey)
+    stored: list[StoredValue] = []
     if request.method == "POST" and form.is_valid():
+        shown = SettingsForm.from_survey(survey, blocks=blocks)
+        newer = stamp_settings(survey)
         for name, value in form.cleaned_data.items():
             setattr(survey, name, value)
-        services.save_draft(survey=survey)
-        messages.success(request, "The settings were saved.")
-        return to_edit(survey)
+        try:
+            services.save_draft(survey=survey, stamp=stamp)
+        except Overtaken as error:
+            form.add_error(None, str(error))
+            stored, stamp = list_stored(form, shown), newer
+        else:
+            messages.success(request, "The settings were saved.")
+            return to_edit(survey)
     context = {
         "survey": survey,
         "form": form,
+        "stamp": stamp,
+        "stored": stored,
         "blocks": list_blocks(everything),
         "subsets": list_subsets(everything),
     }

@@ -12,11 +12,19 @@ from django.shortcuts import get_object_or_404, redirect, render
 from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.drafts import describe
-from surveys.authoring.forms import LanguageForm, TranslationForm
+from surveys.authoring.errors import Overtaken
+from surveys.authoring.forms import LanguageForm, TranslationForm, list_stored
 from surveys.authoring.forms.translations import PREFIX, field_name
+from surveys.authoring.stamps import stamp_translation
 from surveys.authoring.translations import list_states, list_unused
 from surveys.authoring.views.access import authoring
-from surveys.authoring.views.draft_page import REFUSED, page_or_form, posted_to, require_draft
+from surveys.authoring.views.draft_page import (
+    REFUSED,
+    page_or_form,
+    posted_to,
+    read_stamp,
+    require_draft,
+)
 from surveys.manifest.languages import (
     NAMES,
     SourceText,
@@ -68,31 +76,55 @@ def translation(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     own = translate_own_words(manifest, code)
     make_form = partial(TranslationForm, language=code, texts=found.texts, own=own)
     form = make_form(sources=shown)
-    homeless: list[str] = []
+    context: dict[str, object] = {"stamp": stamp_translation(found)}
     if request.method == "POST":
         # Texts that were added earlier in the survey may have moved some of these to another part.
         sent = [one for one in sources if one in shown or field_name(one.text) in request.POST]
         form = make_form(request.POST, sources=sent)
         homeless = _find_homeless(request.POST, sources)
+        context = {"stamp": read_stamp(request), "homeless": homeless}
         if form.is_valid() and not homeless:
-            services.save_translation(survey=survey, language=code, texts=form.typed_texts)
-            messages.success(request, f"The {name_language(code)} translation was saved.")
-            if part < parts:
-                return redirect(f"{request.path}?part={part + 1}")
-            return redirect("surveys:languages", slug=slug)
-    context = {
+            stored = _save(request, form, survey=survey, found=found)
+            if stored is None:
+                messages.success(request, f"The {name_language(code)} translation was saved.")
+                if part < parts:
+                    return redirect(f"{request.path}?part={part + 1}")
+                return redirect("surveys:languages", slug=slug)
+            context |= stored
+    context |= {
         "survey": survey,
         "code": code,
         "name": name_language(code),
         "form": form,
-        "homeless": homeless,
         "missing": len(list_missing(manifest, found.texts)),
         "unused": list_unused(manifest, found),
         "part": part,
         "parts": range(1, parts + 1),
     }
-    status = REFUSED if form.errors or homeless else 200
+    status = REFUSED if form.errors or context.get("homeless") else 200
     return render(request, "surveys/authoring/translation.html", context, status=status)
+
+
+def _save(
+    request: HttpRequest, form: TranslationForm, *, survey: Survey, found: Translation
+) -> dict[str, object] | None:
+    """Save the words, or return what to show if others were saved in the meantime."""
+    try:
+        services.save_translation(
+            survey=survey,
+            language=found.language,
+            texts=form.typed_texts,
+            stamp=read_stamp(request),
+        )
+    except Overtaken as error:
+        form.add_error(None, str(error))
+        newer = _find_translation(request, survey, found.language)
+        sources = list(form.sources.values())
+        fresh = TranslationForm(
+            sources=sources, language=found.language, texts=newer.texts, own=form.own
+        )
+        return {"stamp": stamp_translation(newer), "stored": list_stored(form, fresh)}
+    return None
 
 
 def _find_translation(request: HttpRequest, survey: Survey, code: str) -> Translation:

@@ -1,0 +1,43 @@
+"""Stamps of what a form shows, so that saving never silently undoes a change made elsewhere.
+
+A form sends its stamp back. If what is stored has another stamp by then, nothing is saved: the
+author reads what was changed, keeps what they typed, and may save again. A form without a stamp,
+such as one that was opened before an upgrade, is saved without this check.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+
+from surveys.authoring.errors import Overtaken
+from surveys.models import Question, Survey, Translation
+
+
+def stamp_question(question: Question) -> str:
+    return _stamp({name: getattr(question, name) for name in Question.CONTENT})
+
+
+def stamp_questions(questions: Iterable[Question]) -> str:
+    """Stamp the list of a survey's questions, whatever they say."""
+    return _stamp({"questions": sorted(question.pk for question in questions)})
+
+
+def stamp_settings(survey: Survey) -> str:
+    names = ("title", "opens_at", "closes_at", *Survey.SETTINGS)
+    return _stamp({name: getattr(survey, name) for name in names})
+
+
+def stamp_translation(translation: Translation) -> str:
+    return _stamp(translation.texts)
+
+
+def compare_stamps(sent: str, *, stored: str) -> None:
+    if sent and sent != stored:
+        raise Overtaken
+
+
+def _stamp(values: Mapping[str, object]) -> str:
+    text = json.dumps(values, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
