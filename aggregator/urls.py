@@ -15,6 +15,7 @@ def _mode_pages(folder: str, *, prefix: str = "", mode: Mode = Mode.ELECTRONIC) 
         "chart_svg": ("/chart.svg", results.chart_svg),
         "chart_png": ("/chart.png", results.chart_png),
         "reports_csv": ("/reports.csv", downloads.reports_csv),
+        "codebook_csv": ("/codebook.csv", downloads.codebook_csv),
         "estimates_csv": ("/estimates.csv", downloads.estimates_csv),
     }
     return [

@@ -126,12 +126,14 @@ TABLE: dict[str, Row] = {
     "aggregator:chart_svg": RESULTS,
     "aggregator:chart_png": RESULTS,
     "aggregator:reports_csv": RESULTS,
+    "aggregator:codebook_csv": RESULTS,
     "aggregator:estimates_csv": RESULTS,
     "aggregator:coin_results": RESULTS,
     "aggregator:coin_results_panel": RESULTS,
     "aggregator:coin_chart_svg": RESULTS,
     "aggregator:coin_chart_png": RESULTS,
     "aggregator:coin_reports_csv": RESULTS,
+    "aggregator:coin_codebook_csv": RESULTS,
     "aggregator:coin_estimates_csv": RESULTS,
     "aggregator:mode_comparison": RESULTS,
     "aggregator:mode_comparison_csv": RESULTS,
@@ -150,6 +152,7 @@ TABLE: dict[str, Row] = {
     "aggregator:api_survey": API,
     "aggregator:api_results": API,
     "aggregator:api_reports_csv": API,
+    "aggregator:api_codebook_csv": API,
     "aggregator:api_estimates_csv": API,
 }
 

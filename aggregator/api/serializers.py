@@ -56,7 +56,8 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
     )
     unit = serializers.CharField(allow_blank=True)
     symbol = serializers.CharField(
-        source="estimand.symbol", help_text="the column of reports.csv it is estimated from"
+        source="estimand.symbol",
+        help_text="the symbol it is estimated from; codebook.csv names its column of reports.csv",
     )
     count = serializers.IntegerField(help_text="reports that show it")
     raw_share = serializers.FloatField(help_text="share of reports that show it")

@@ -13,5 +13,6 @@ urlpatterns = [
     path("surveys/<slug:slug>", views.survey, name="api_survey"),
     path("surveys/<slug:slug>/results", views.results, name="api_results"),
     path("surveys/<slug:slug>/reports.csv", views.reports_csv, name="api_reports_csv"),
+    path("surveys/<slug:slug>/codebook.csv", views.codebook_csv, name="api_codebook_csv"),
     path("surveys/<slug:slug>/estimates.csv", views.estimates_csv, name="api_estimates_csv"),
 ]

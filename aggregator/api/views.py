@@ -24,6 +24,7 @@ from aggregator.api.serializers import (
     ResultsSerializer,
     SurveySerializer,
 )
+from aggregator.exports.codebook import stream_codebook
 from aggregator.exports.csv_format import respond_with_csv
 from aggregator.exports.estimates import stream_estimates
 from aggregator.exports.reports import stream_reports
@@ -105,6 +106,16 @@ def results(request: Request, slug: str) -> Response:
 def reports_csv(request: Request, slug: str) -> HttpResponseBase:
     """One row for every sealed report, as randomized in the browser; streamed."""
     return _send_csv(request, slug, kind="reports", stream=stream_reports)
+
+
+@extend_schema(
+    operation_id="export_codebook", responses={**CSV, **NOT_SIGNED_IN, **NOT_FOUND, **TOO_FEW}
+)
+@api_view(["GET", "HEAD"])
+@renderer_classes([CsvRenderer, JSONRenderer])
+def codebook_csv(request: Request, slug: str) -> HttpResponseBase:
+    """One row for every code of every column of reports.csv: what it means, how it came about."""
+    return _send_csv(request, slug, kind="codebook", stream=stream_codebook)
 
 
 @extend_schema(

@@ -1,4 +1,4 @@
-"""reports.csv: one row for every sealed report."""
+"""reports.csv: one row for every sealed report. report_codes.py says what its cells contain."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from aggregator.batches.columns import Columns
 from aggregator.batches.packing import unpack_reports
 from aggregator.exports.csv_format import write_row
+from aggregator.exports.report_codes import SMALL_GROUP, ReportColumn, list_columns
 from aggregator.models import Batch
 from aggregator.results.display import Results
-from surveys.manifest.manifest import NOT_DRAWN
 
 # Batches are read until they hold this many reports, so memory use does not grow with the file.
 ROWS_AT_ONCE = 65_536
-_ASCII_ZERO, _COMMA, _CR, _LF = b"0,\r\n"
+_COMMA, _CR, _LF = b",\r\n"
+# A code that no column knows. An empty cell would say that the question was not drawn.
+_UNKNOWN = ord("?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,22 +31,22 @@ class BatchKey:
 def stream_reports(results: Results) -> Iterator[bytes]:
     """Write one row for every sealed report that the snapshot counts, one column per symbol.
 
-    A cell is empty where a question was not drawn for a person, and where a declared group is
-    too small to be shown. Batches are in the order of their content, and rows are sorted within
-    their batch. So the file shows nothing about who answered when, and it is always the same.
+    Batches are in the order of their content, and rows are sorted within their batch. So the file
+    shows nothing about who answered when, and it is always the same.
     """
-    columns = Columns.of(results.manifest)
+    columns, layout = list_columns(results.manifest), Columns.of(results.manifest)
     hidden = _find_hidden(results)
-    yield write_row(symbol.name for symbol in results.manifest.symbols)
+    tables = [write_table(column) for column in columns]
+    yield write_row(column.name for column in columns)
     for keys in group_batches(find_batches(results), limit=ROWS_AT_ONCE):
         batches = Batch.objects.in_bulk([key.pk for key in keys])
         for key in keys:
             batch = batches.pop(key.pk)
-            matrix = unpack_reports(bytes(batch.packed), size=batch.size, ks=columns.ks)
-            codes = columns.read_symbols(matrix)
+            matrix = unpack_reports(bytes(batch.packed), size=batch.size, ks=layout.ks)
+            codes = layout.read_symbols(matrix)
             for place, small in hidden:
-                codes[np.isin(codes[:, place], small), place] = NOT_DRAWN
-            yield write_codes(sort_rows(codes) if hidden else codes)
+                codes[np.isin(codes[:, place], small), place] = SMALL_GROUP
+            yield write_codes(sort_rows(codes) if hidden else codes, tables)
 
 
 def _find_hidden(results: Results) -> list[tuple[int, list[int]]]:
@@ -91,34 +93,30 @@ def group_batches(keys: Sequence[BatchKey], *, limit: int) -> Iterator[list[Batc
         yield group
 
 
-def write_codes(codes: NDArray[np.uint8]) -> bytes:
-    """Write a (rows, symbols) matrix as CSV rows, without a loop over rows.
-
-    Codes are below 64; NOT_DRAWN becomes an empty cell.
-    """
-    if codes.size == 0:
-        return b""
-    rows, columns = codes.shape
-    there = codes != NOT_DRAWN
-    if there.all() and int(codes.max()) < 10:
-        cells = np.empty((rows, columns, 2), dtype=np.uint8)
-        cells[:, :, 0] = codes + _ASCII_ZERO
-        cells[:, :, 1] = _COMMA
-        return _end_rows(cells.reshape(rows, 2 * columns)).tobytes()
-    cells = np.empty((rows, columns, 3), dtype=np.uint8)
-    tens = codes // 10
-    cells[:, :, 0] = np.where(there & (tens > 0), tens + _ASCII_ZERO, 0)
-    cells[:, :, 1] = np.where(there, codes % 10 + _ASCII_ZERO, 0)
-    cells[:, :, 2] = _COMMA
-    lines = _end_rows(cells.reshape(rows, 3 * columns)).ravel()
-    kept: NDArray[np.uint8] = lines[lines != 0]  # shorter codes leave gaps
-    return kept.tobytes()
+def write_table(column: ReportColumn) -> NDArray[np.uint8]:
+    """Return the cell of every code as sent, one row for each, filled up with zero bytes."""
+    cells = {
+        code.sent: b"" if code.written is None else str(code.written).encode()
+        for code in column.codes
+    }
+    table = np.zeros((256, max(map(len, cells.values()))), dtype=np.uint8)
+    table[:, 0] = _UNKNOWN
+    for sent, cell in cells.items():
+        table[sent] = np.frombuffer(cell.ljust(table.shape[1], b"\0"), dtype=np.uint8)
+    return table
 
 
-def _end_rows(lines: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Replace each row's last comma with CRLF."""
-    ended = np.empty((lines.shape[0], lines.shape[1] + 1), dtype=np.uint8)
-    ended[:, :-2] = lines[:, :-1]
-    ended[:, -2] = _CR
-    ended[:, -1] = _LF
-    return ended
+def write_codes(codes: NDArray[np.uint8], tables: Sequence[NDArray[np.uint8]]) -> bytes:
+    """Write a (rows, symbols) matrix as CSV rows, without a loop over rows."""
+    rows = len(codes)
+    lines = np.empty((rows, sum(table.shape[1] + 1 for table in tables) + 1), dtype=np.uint8)
+    start = 0
+    for place, table in enumerate(tables):
+        end = start + table.shape[1]
+        lines[:, start:end] = table[codes[:, place]]
+        lines[:, end] = _COMMA
+        start = end + 1
+    lines[:, -2:] = _CR, _LF  # in place of the last comma
+    if not lines.all():
+        lines = lines[lines != 0]  # shorter cells leave gaps
+    return lines.tobytes()

@@ -1,4 +1,4 @@
-"""CSV downloads for the owner: sealed reports and estimates, or a page that says why not."""
+"""CSV downloads for the owner: reports, codebook, estimates; or a page that says why not."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from aggregator.exports.codebook import stream_codebook
 from aggregator.exports.csv_format import respond_with_csv
 from aggregator.exports.estimates import stream_estimates
 from aggregator.exports.reports import stream_reports
@@ -27,6 +28,15 @@ def reports_csv(
 ) -> HttpResponseBase:
     view = view_of(survey, mode=mode)
     return _download(request, view, kind="reports", stream=stream_reports)
+
+
+@for_owner
+@require_safe
+def codebook_csv(
+    request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
+) -> HttpResponseBase:
+    view = view_of(survey, mode=mode)
+    return _download(request, view, kind="codebook", stream=stream_codebook)
 
 
 @for_owner

@@ -13,7 +13,15 @@ from aggregator.results.display import View, find_view
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
-_PAGES = ("results", "results_panel", "chart_svg", "chart_png", "reports_csv", "estimates_csv")
+_PAGES = (
+    "results",
+    "results_panel",
+    "chart_svg",
+    "chart_png",
+    "reports_csv",
+    "codebook_csv",
+    "estimates_csv",
+)
 
 
 def view_of(survey: Survey, *, mode: str) -> View:

@@ -8,6 +8,7 @@ from datetime import datetime
 from surveys.authoring.drafts import describe
 from surveys.authoring.translations import find_translation_problems
 from surveys.manifest.manifest import MOST_SYMBOLS, Manifest
+from surveys.manifest.questions import FIRST_RESERVED
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
 from surveys.models import Survey
 
@@ -29,6 +30,13 @@ def _check_questions(manifest: Manifest) -> Iterator[str]:
         yield "The survey has no questions. Add at least one."
     elif not manifest.ledger:
         yield "No question is scrambled. Add one that is: scrambling is what Murmur is for."
+    for question in manifest.questions:
+        # Only drafts of earlier versions have such points: the form refuses them.
+        if question.described.has_points and (question.minimum or 0) <= FIRST_RESERVED:
+            yield (
+                f"Question {question.number} has points from \N{MINUS SIGN}{-FIRST_RESERVED} down. "
+                "In files, these numbers mean “no answer”. Use higher points."
+            )
 
 
 def _check_coins(manifest: Manifest) -> Iterator[str]:

@@ -18,6 +18,8 @@ MOST_POINTS_WITH_SHARES = 7
 REFUSED_TEXT = "Prefer not to say"
 NONE_TEXT = "None of these"  # a choice that the page adds to "select several"
 ANSWERED = 0  # the gate's code for a question that was answered
+# From here down, codes in files say why there is no answer, so no point of a scale may be there.
+FIRST_RESERVED = -90
 
 
 @dataclass(frozen=True, kw_only=True)

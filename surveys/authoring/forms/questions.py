@@ -16,11 +16,11 @@ from surveys.authoring.forms.question_base import (
 )
 from surveys.formatting import join_list
 from surveys.manifest.plain_text import fold
-from surveys.manifest.questions import NONE_TEXT, REFUSED_TEXT
+from surveys.manifest.questions import FIRST_RESERVED, NONE_TEXT, REFUSED_TEXT
 from surveys.models import MAX_OPTION_LENGTH, Question
 
 MAX_SCALE_POINTS = 11
-FURTHEST_POINT = 100
+LOWEST_POINT, HIGHEST_POINT = FIRST_RESERVED + 1, 100
 FURTHEST_NUMBER = 1_000_000_000
 
 
@@ -156,11 +156,16 @@ class RangeForm(QuestionForm):
         raise NotImplementedError
 
 
+def _scale_point(label: str, *, initial: int) -> WholeNumber:
+    why = " In files, lower numbers mean “no answer”."
+    return WholeNumber(low=LOWEST_POINT, high=HIGHEST_POINT, why=why, label=label, initial=initial)
+
+
 class ScaleForm(ProtectedForm, RangeForm):
     type = Question.Type.SCALE
 
-    minimum = WholeNumber(low=-FURTHEST_POINT, high=FURTHEST_POINT, label="First point", initial=1)
-    maximum = WholeNumber(low=-FURTHEST_POINT, high=FURTHEST_POINT, label="Last point", initial=5)
+    minimum = _scale_point("First point", initial=1)
+    maximum = _scale_point("Last point", initial=5)
     low_label = PlainText(
         name="label",
         missing="",

@@ -18,7 +18,8 @@ from tests.support.factories import make_launched_survey, make_survey, make_user
 from tests.support.fielding import field, sign_in
 
 pytestmark = pytest.mark.django_db
-ONE_SURVEY = ["api_survey", "api_results", "api_reports_csv", "api_estimates_csv"]
+FILES = ["api_reports_csv", "api_codebook_csv", "api_estimates_csv"]
+ONE_SURVEY = ["api_survey", "api_results", *FILES]
 
 
 def get(survey: Survey, name: str, **options: Any) -> Any:
@@ -70,7 +71,7 @@ def test_results_are_unclipped_and_come_with_their_intervals() -> None:
     assert second["estimates"][0]["sentence"].startswith("50\N{NO-BREAK SPACE}% (95")
 
 
-@pytest.mark.parametrize("name", ["api_results", "api_reports_csv", "api_estimates_csv"])
+@pytest.mark.parametrize("name", ["api_results", *FILES])
 def test_below_the_display_minimum_the_api_returns_a_problem(name: str) -> None:
     few = field(make_launched_survey(display_minimum=100), yes=[33, 17], total=99)
     for survey in (few, make_survey(), make_launched_survey().survey):
@@ -82,7 +83,7 @@ def test_below_the_display_minimum_the_api_returns_a_problem(name: str) -> None:
 @pytest.mark.parametrize("accept", ["*/*", "text/csv", "application/json"])
 def test_exports_are_the_same_files_as_on_the_pages(accept: str) -> None:
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
-    for kind in ("reports", "estimates"):
+    for kind in ("reports", "codebook", "estimates"):
         response = get(survey, f"api_{kind}_csv", headers={"Accept": accept})
         page = get(survey, f"{kind}_csv")
         assert response["Content-Type"] == "text/csv; charset=utf-8"
@@ -191,6 +192,7 @@ def test_the_schema_is_valid_and_names_every_problem(tmp_path: Any) -> None:
         "/api/surveys/{slug}",
         "/api/surveys/{slug}/results",
         "/api/surveys/{slug}/reports.csv",
+        "/api/surveys/{slug}/codebook.csv",
         "/api/surveys/{slug}/estimates.csv",
     }
     told = json.dumps(schema["paths"]["/api/reports"])

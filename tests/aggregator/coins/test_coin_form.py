@@ -511,7 +511,7 @@ class TestStratum:
         assert "With two coins" in words or "with two coins" in words
         assert reverse("aggregator:results", args=[survey.slug]) in text
         assert reverse("aggregator:compare", args=[survey.slug]) not in text
-        for name in ("results_panel", "chart_svg", "reports_csv", "estimates_csv"):
+        for name in ("results_panel", "chart_svg", "reports_csv", "codebook_csv", "estimates_csv"):
             own = reverse(f"aggregator:coin_{name}", args=[survey.slug])
             assert f'"{own}' in text, name
         other = self.read(survey, "results").content.decode()

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import tracemalloc
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,18 @@ from django.urls import reverse
 from aggregator.batches.packing import pack_reports
 from aggregator.exports.csv_format import write_cell, write_row
 from aggregator.exports.estimates import ESTIMATE_COLUMNS
-from aggregator.exports.reports import BatchKey, group_batches, stream_reports, write_codes
+from aggregator.exports.report_codes import CodeKind, ReportCode, ReportColumn
+from aggregator.exports.reports import (
+    BatchKey,
+    group_batches,
+    stream_reports,
+    write_codes,
+    write_table,
+)
 from aggregator.models import Batch
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey
 from tests.support.fielding import field, process, send_codes, sign_in
@@ -45,9 +56,11 @@ class TestFiles:
         reports = rows(download(survey, "reports_csv"))
         estimates = rows(download(survey, "estimates_csv"))
         assert len(reports) == 1400
-        assert list(reports[0]) == ["q1", "q2"]
+        assert list(reports[0]) == ["q1_randomized", "q2_randomized"]
         for row in estimates:
-            shown = sum(report[row["symbol"]] == row["estimand"] for report in reports)
+            shown = sum(
+                report[f"{row['symbol']}_randomized"] == row["estimand"] for report in reports
+            )
             assert int(row["count"]) == shown
             assert float(row["raw_share"]) == shown / 1400
             assert float(row["estimate"]) == pytest.approx(2 * shown / 1400 - 0.5, abs=1e-12)
@@ -129,7 +142,7 @@ class TestFiles:
     def test_file_names_say_what_the_file_is(self) -> None:
         wave = make_launched_survey()
         survey = field(wave, yes=[80, 100], total=200)
-        for kind in ("reports", "estimates"):
+        for kind in ("reports", "codebook", "estimates"):
             response = download(survey, f"{kind}_csv")
             assert response["Content-Type"] == "text/csv; charset=utf-8"
             name = f"{survey.slug}_w1_{wave.manifest_hash_hex[:8]}_RANDOMIZED_{kind}.csv"
@@ -138,13 +151,13 @@ class TestFiles:
     @pytest.mark.slow
     def test_lines_end_in_crlf_without_a_byte_order_mark(self) -> None:
         survey = field(make_launched_survey(), yes=[80, 100], total=200)
-        for kind in ("reports", "estimates"):
+        for kind in ("reports", "codebook", "estimates"):
             text = body(download(survey, f"{kind}_csv"))
-            assert text[0] in "qs"
+            assert text[0] in "qcs"
             assert text.endswith("\r\n")
             assert text.count("\n") == text.count("\r\n")
 
-    @pytest.mark.parametrize("kind", ["reports", "estimates"])
+    @pytest.mark.parametrize("kind", ["reports", "codebook", "estimates"])
     def test_a_page_says_that_there_is_nothing_to_export(self, kind: str) -> None:
         few = field(make_launched_survey(display_minimum=100), yes=[33, 17], total=99)
         response = download(few, f"{kind}_csv")
@@ -216,18 +229,51 @@ def test_rows_read_back_as_written() -> None:
     assert read == cells
 
 
-@pytest.mark.parametrize("top", [1, 9, 10, 63])
+def make_column(written: Sequence[int | None]) -> ReportColumn:
+    """Make a column in which the code at each place is written like this."""
+    wave = Manifest(
+        survey="", wave=1, title="", introduction="", language="en", minimum_batch=10,
+        display_minimum=10, opens=None, closes=None, cap=None,
+        questions=(ManifestQuestion(name="q1", type=QuestionType.YES_NO, text="?"),),
+    )  # fmt: skip
+    return ReportColumn(
+        name="q1",
+        symbol=wave.symbols[0],
+        question=wave.questions[0],
+        codes=tuple(
+            ReportCode(sent=sent, written=code, kind=CodeKind.ANSWER, label="")
+            for sent, code in enumerate(written)
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "written", [[0, 1], list(range(1, 65)), [-997, -5, 5, None], [1, 2, -97, -98, None], [7]]
+)
 @pytest.mark.parametrize("columns", [1, 3])
-def test_codes_are_written_as_the_csv_module_writes_them(top: int, columns: int) -> None:
-    codes = np.random.default_rng(5).integers(0, top + 1, size=(200, columns), dtype=np.uint8)
-    codes[0, 0] = top
+def test_codes_are_written_as_the_csv_module_writes_them(
+    written: list[int | None], columns: int
+) -> None:
+    codes = np.random.default_rng(5).integers(0, len(written), size=(200, columns), dtype=np.uint8)
+    codes[0, 0] = len(written) - 1
     expected = io.StringIO(newline="")
-    csv.writer(expected).writerows(codes.tolist())
-    assert write_codes(codes).decode() == expected.getvalue()
+    # The module would quote an empty cell that is alone in its row.
+    csv.writer(expected).writerows(
+        [written[code] if written[code] is not None else "" for code in row]
+        for row in codes.tolist()
+    )
+    tables = [write_table(make_column(written))] * columns
+    assert write_codes(codes, tables).decode() == expected.getvalue().replace('""', "")
+
+
+def test_a_code_that_no_column_knows_is_not_written_as_an_empty_cell() -> None:
+    table = write_table(make_column([0, 1, -97]))
+    assert write_codes(np.array([[3], [2]], dtype=np.uint8), [table]) == b"?\r\n-97\r\n"
 
 
 def test_no_rows_give_no_bytes() -> None:
-    assert write_codes(np.empty((0, 4), dtype=np.uint8)) == b""
+    table = write_table(make_column([0, 1]))
+    assert write_codes(np.empty((0, 4), dtype=np.uint8), [table] * 4) == b""
 
 
 def test_batches_are_read_in_runs_of_bounded_size() -> None:

@@ -238,7 +238,15 @@ def test_a_panel_without_a_session_sends_the_whole_page_to_sign_in() -> None:
 
 
 # --- access and cost ----------------------------------------------------------------------------
-NAMES = ["results", "results_panel", "chart_svg", "chart_png", "reports_csv", "estimates_csv"]
+NAMES = [
+    "results",
+    "results_panel",
+    "chart_svg",
+    "chart_png",
+    "reports_csv",
+    "codebook_csv",
+    "estimates_csv",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -208,7 +208,7 @@ def test_a_limit_that_limits_nothing_is_refused(limit: str, message: str) -> Non
 
 # --- ranges --------------------------------------------------------------------------------------
 
-SCALE_ENDS = "Enter a whole number from −100 to 100."
+SCALE_ENDS = "Enter a whole number from −89 to 100. In files, lower numbers mean “no answer”."
 NUMBER_ENDS = "Enter a whole number from −1,000,000,000 to 1,000,000,000."
 
 
@@ -236,6 +236,8 @@ NUMBER_ENDS = "Enter a whole number from −1,000,000,000 to 1,000,000,000."
         ("scale", "", "x", {"minimum": SCALE_ENDS, "maximum": SCALE_ENDS}),
         ("scale", "1.5", "5", {"minimum": SCALE_ENDS}),
         ("scale", "1", "101", {"maximum": SCALE_ENDS}),
+        ("scale", "-90", "-85", {"minimum": SCALE_ENDS}),
+        ("scale", "-97", "-93", {"minimum": SCALE_ENDS, "maximum": SCALE_ENDS}),
         (
             "number",
             "-3",
@@ -268,6 +270,7 @@ def test_invalid_ranges_are_explained(
     [
         ("scale", "0", "1"),
         ("scale", "-5", "5"),
+        ("scale", "-89", "-85"),
         ("number", "0", "1"),
         ("number", "0", "1048575"),
         ("number", "-1000000000", "-999999000"),

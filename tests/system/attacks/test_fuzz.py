@@ -165,6 +165,7 @@ def test_generated_values_in_the_only_accepted_format_are_accepted_only_if_all_a
         "/api/surveys/{slug}",
         "/api/surveys/{slug}/results",
         "/api/surveys/{slug}/reports.csv",
+        "/api/surveys/{slug}/codebook.csv",
         "/api/surveys/{slug}/estimates.csv",
     ],
 )

@@ -1,0 +1,151 @@
+"""codebook.csv: what every column and every code of reports.csv means, one row for each code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from aggregator.exports.csv_format import Cell, write_row
+from aggregator.exports.report_codes import CodeKind, ReportCode, ReportColumn, list_columns
+from aggregator.results.display import Results
+from aggregator.results.estimands import estimands_of
+from privacy.mechanism.mechanisms import RandomizedResponse
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.modes import Mode
+
+WITHOUT_ANSWER: Mapping[CodeKind, str] = {
+    CodeKind.DECLINED: "Declined: “Prefer not to say”",
+    CodeKind.NOT_ASKED: "Not asked: the answers to earlier questions led past this question",
+    CodeKind.NOT_DRAWN: "Empty cell. Not drawn: each person was asked {drawn} of {blocks} blocks "
+    "of questions, chosen at random before the first answer, and this question was in none of them",
+    CodeKind.NOT_SHOWN: "Not shown: this group is too small, or its size could be found by "
+    "subtracting the others",
+}
+NOT_CHOSEN_OR_MISSING = (
+    "{label}. People who did not answer the question have this code too; {gate} tells how many"
+)
+IN_BROWSER = (
+    "Randomized in the browser: it sent the true code with probability {keep:.6g} and otherwise "
+    "{others}"
+)
+WITH_COINS = (
+    "Randomized with two coins: they let the person report the true code with probability "
+    "{keep:.6g} and otherwise {others}"
+)
+ROUNDED = (
+    "First rounded at random: a number x became {maximum} with probability "
+    "(x − {minimum}) / {length} and otherwise {minimum}. Then: "
+)
+AS_SENT = "Not randomized: sent as it was chosen"
+NOTHING_SENT = "Not randomized: nothing was sent for this question"
+HIDDEN = "Not randomized, but hidden in this file"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodebookRow:
+    """The source of one row of codebook.csv."""
+
+    manifest: Manifest
+    number: int  # of the question, as respondents count
+    column: ReportColumn
+    gate: str  # the column that says whether a "select several" was answered, or empty
+    code: ReportCode
+
+    @cached_property
+    def mechanism(self) -> RandomizedResponse | None:
+        """How the code was randomized; None if it was not."""
+        is_sent = self.code.kind is not CodeKind.NOT_DRAWN
+        has_mechanism = is_sent and self.column.symbol.threshold is not None
+        return self.column.symbol.mechanism if has_mechanism else None
+
+    @property
+    def part(self) -> str:
+        """The item or part of the question that the column is about."""
+        question, symbol = self.column.question, self.column.symbol
+        if symbol.is_gate:
+            return "Whether the question was answered at all"
+        texts = {option.code: option.text for option in question.options}
+        if symbol.item is not None:
+            return texts[symbol.item]
+        return f"If yes: {question.follow_up}" if question.follow_up else ""
+
+    @property
+    def meaning(self) -> str:
+        kind = self.code.kind
+        if kind is not CodeKind.ANSWER:
+            return WITHOUT_ANSWER[kind].format(
+                drawn=self.manifest.drawn, blocks=self.manifest.block_count
+            )
+        if self.gate and self.code.written == 0:
+            return NOT_CHOSEN_OR_MISSING.format(label=self.code.label, gate=self.gate)
+        return self.code.label
+
+    @property
+    def estimand(self) -> str | None:
+        """The estimand that is the share of this code, as estimates.csv names it."""
+        for estimand in estimands_of(self.column.question):
+            if estimand.symbol == self.column.symbol.name and estimand.event == (self.code.sent,):
+                return estimand.name
+        return None
+
+    @property
+    def randomization(self) -> str:
+        if self.mechanism is None:
+            unsent = {CodeKind.NOT_DRAWN: NOTHING_SENT, CodeKind.NOT_SHOWN: HIDDEN}
+            return unsent.get(self.code.kind, AS_SENT)
+        question, others = self.column.question, self.mechanism.symbols - 1
+        text = (WITH_COINS if self.manifest.mode == Mode.MANUAL else IN_BROWSER).format(
+            keep=self.mechanism.keep_probability,
+            others="the other one" if others == 1 else f"one of the {others} others, at random",
+        )
+        if not question.is_rounded:
+            return text
+        length = question.points - 1
+        first = ROUNDED.format(minimum=question.minimum, maximum=question.maximum, length=length)
+        return first + text
+
+
+# Each column's name, and how to find its value.
+CODEBOOK_COLUMNS: Mapping[str, Callable[[CodebookRow], Cell]] = {
+    "column": lambda row: row.column.name,
+    "code": lambda row: row.code.written,
+    "kind": lambda row: row.code.kind.value,
+    "meaning": lambda row: row.meaning,
+    "question_number": lambda row: row.number,
+    "question_type": lambda row: row.column.question.type,
+    "question_text": lambda row: row.column.question.text,
+    "part": lambda row: row.part,
+    "randomization": lambda row: row.randomization,
+    "k": lambda row: row.mechanism.symbols if row.mechanism else None,
+    "probability_if_true": lambda row: row.mechanism.keep_probability if row.mechanism else None,
+    "probability_if_not_true": (
+        lambda row: row.mechanism.other_probability if row.mechanism else None
+    ),
+    "question": lambda row: row.column.question.name,
+    "symbol": lambda row: row.column.symbol.name,
+    "estimand": lambda row: row.estimand,
+}
+
+
+def stream_codebook(results: Results) -> Iterator[bytes]:
+    """Write one row for every code of every column of reports.csv, in the same order."""
+    yield write_row(CODEBOOK_COLUMNS)
+    for row in list_rows(results.manifest):
+        yield write_row(read(row) for read in CODEBOOK_COLUMNS.values())
+
+
+def list_rows(manifest: Manifest) -> Iterator[CodebookRow]:
+    columns = list_columns(manifest)
+    gates = {one.question.name: one.name for one in columns if one.symbol.is_gate}
+    answered = [question.name for question in manifest.questions if question.is_answered]
+    for column in columns:
+        name = column.question.name
+        for code in column.codes:
+            yield CodebookRow(
+                manifest=manifest,
+                number=answered.index(name) + 1,
+                column=column,
+                gate="" if column.symbol.is_gate else gates.get(name, ""),
+                code=code,
+            )

@@ -1,0 +1,138 @@
+"""What the cells of reports.csv contain: its columns and their codes, assigned only here.
+
+Batches hold codes as sent: they count from 0, and "prefer not to say" and "not asked" follow the
+last answer. The file has the codes that were asked for: points of a scale as people saw them,
+options from 1 as in rules, and negative codes, which no answer has, for those without an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from surveys.manifest.manifest import NOT_DRAWN, Manifest
+from surveys.manifest.questions import FIRST_RESERVED, REFUSED_TEXT, ManifestQuestion, Symbol
+
+DECLINED, NOT_ASKED, NOT_SHOWN = -97, -98, -99
+# In the rows that become a file: a declared group that is too small. No symbol has this code.
+SMALL_GROUP = 254
+RANDOMIZED, ROUNDED_UP = "_randomized", "_rounded_up"
+
+
+class CodeKind(StrEnum):
+    ANSWER = "answer"
+    DECLINED = "declined"
+    NOT_ASKED = "not_asked"
+    NOT_DRAWN = "not_drawn"
+    NOT_SHOWN = "not_shown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportCode:
+    """One code of a column; `sent` is the code in a batch."""
+
+    sent: int
+    written: int | None  # None is an empty cell
+    kind: CodeKind
+    label: str  # the answer in the author's words; empty where there is no answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportColumn:
+    name: str
+    symbol: Symbol
+    question: ManifestQuestion
+    codes: tuple[ReportCode, ...]  # in the order in which people see the answers
+
+
+def list_columns(manifest: Manifest) -> list[ReportColumn]:
+    """List the columns of reports.csv, one for each symbol of a report."""
+    questions = {question.name: question for question in manifest.questions}
+    return [
+        ReportColumn(
+            name=name_column(symbol, questions[symbol.question]),
+            symbol=symbol,
+            question=questions[symbol.question],
+            codes=tuple(_list_codes(symbol, questions[symbol.question], manifest)),
+        )
+        for symbol in manifest.symbols
+    ]
+
+
+def name_column(symbol: Symbol, question: ManifestQuestion) -> str:
+    """Say in the name that the codes are not answers, unless they are sent as they are."""
+    if symbol.threshold is None:
+        return symbol.name
+    return f"{symbol.name}{ROUNDED_UP if question.is_rounded else ''}{RANDOMIZED}"
+
+
+def _list_codes(
+    symbol: Symbol, question: ManifestQuestion, manifest: Manifest
+) -> Iterator[ReportCode]:
+    answers = list(_list_answers(symbol, question))
+    yield from answers
+    if symbol.is_gate or not question.has_items:
+        yield from _list_missing(question, least=min(code.written or 0 for code in answers))
+    if manifest.drawn is not None and symbol.block is not None:
+        yield ReportCode(sent=NOT_DRAWN, written=None, kind=CodeKind.NOT_DRAWN, label="")
+    if question.is_declared:
+        yield ReportCode(sent=SMALL_GROUP, written=NOT_SHOWN, kind=CodeKind.NOT_SHOWN, label="")
+
+
+def _list_answers(symbol: Symbol, question: ManifestQuestion) -> Iterator[ReportCode]:
+    for sent, written, label in _pair_answers(symbol, question):
+        yield ReportCode(sent=sent, written=written, kind=CodeKind.ANSWER, label=label)
+
+
+def _pair_answers(symbol: Symbol, question: ManifestQuestion) -> Iterator[tuple[int, int, str]]:
+    """Yield each answer's code as sent, its code in the file, and its words."""
+    described, options = question.described, question.options
+    if symbol.is_gate:
+        yield 0, 1, "Answered"
+    elif question.has_items:
+        yield 1, 1, "Chosen"
+        yield 0, 0, "Not chosen"
+    elif question.is_rounded:
+        yield 1, 1, f"Rounded up to {_name_number(question, question.points - 1)}"
+        yield 0, 0, f"Rounded down to {_name_number(question, 0)}"
+    elif described.has_range:
+        assert question.minimum is not None
+        for place in range(question.points):
+            yield place, question.minimum + place, _name_number(question, place)
+    elif described.has_options:
+        for number, option in enumerate(options, start=1):
+            yield option.code, number, option.text
+    else:
+        for option in options:
+            yield option.code, option.code, option.text
+
+
+def _name_number(question: ManifestQuestion, place: int) -> str:
+    """Name a number in a range by its place, with its unit, or what an end of a scale means."""
+    assert question.minimum is not None
+    number = f"{question.minimum + place} {question.unit}".rstrip()
+    words = {0: question.low_label, question.points - 1: question.high_label}.get(place)
+    return f"{number} ({words})" if words else number
+
+
+def _list_missing(question: ManifestQuestion, *, least: int) -> Iterator[ReportCode]:
+    shift = _find_shift(least)
+    for sent, written, kind, label in (
+        (question.refused_code, DECLINED, CodeKind.DECLINED, REFUSED_TEXT),
+        (question.not_asked_code, NOT_ASKED, CodeKind.NOT_ASKED, ""),
+    ):
+        if sent is not None:
+            yield ReportCode(sent=sent, written=written + shift, kind=kind, label=label)
+
+
+def _find_shift(least: int) -> int:
+    """Return 0, or -900 (then -9900, …) if the points of a scale reach the reserved codes.
+
+    Authors cannot write such a scale any more, but it may be in a frozen manifest. There -997 is
+    "declined" and -998 is "not asked".
+    """
+    first = FIRST_RESERVED
+    while least <= first:
+        first = first * 10 - 90  # -990, -9990, …
+    return first - FIRST_RESERVED

@@ -1,0 +1,187 @@
+"""codebook.csv explains every code of reports.csv, for every type of question and for old waves."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import secrets
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from aggregator.exports.codebook import CODEBOOK_COLUMNS
+from aggregator.models import RawReport
+from aggregator.simulation.demo_surveys import STUDY
+from aggregator.simulation.respondents import randomize_answers
+from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.manifest.serialization import hash_manifest
+from surveys.models import Question, Survey, Wave
+from tests.support.factories import make_launched_survey, make_survey
+from tests.support.fielding import process, send_codes, sign_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+Type = Question.Type
+
+
+def read_file(survey: Survey, kind: str, *, folder: str = "results") -> list[dict[str, str]]:
+    address = f"/surveys/{survey.slug}/{folder}/{kind}.csv"
+    response: Any = sign_in(survey.owner).get(address)
+    assert response.status_code == 200
+    text = b"".join(response.streaming_content).decode()
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def send(wave: Wave, rows: list[bytes]) -> Survey:
+    RawReport.objects.bulk_create(
+        RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
+    )
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, rendered=False)
+    return wave.survey
+
+
+@pytest.fixture
+def study() -> Survey:
+    """Every type of question, rules, refusals and a random part; declared groups of 170 and 30."""
+    survey = make_survey(questions=(), drawn=4, display_minimum=50)
+    STUDY.add_questions(survey)
+    people = STUDY.people()
+    first = [one for one in people if one["q2"] == 0][:30]
+    later = [one for one in people if one["q2"] == 1][:170]
+    wave = launch_survey(survey=survey)
+    return send(wave, [randomize_answers(wave.description, one) for one in first + later])
+
+
+@pytest.mark.slow
+def test_every_column_and_every_code_of_the_reports_is_explained(study: Survey) -> None:
+    reports, codebook = read_file(study, "reports"), read_file(study, "codebook")
+    assert list(codebook[0]) == list(CODEBOOK_COLUMNS)
+    pairs = [(row["column"], row["code"]) for row in codebook]
+    assert len(set(pairs)) == len(pairs)  # no code has two meanings
+    assert list(dict.fromkeys(column for column, _ in pairs)) == list(reports[0])
+    found = {(column, code) for report in reports for column, code in report.items()}
+    assert found <= set(pairs)
+    assert len(found) > 0.9 * len(pairs)  # and few can be found in no report
+    for row in codebook:
+        assert row["meaning"]
+        assert row["question_text"]
+        assert row["randomization"]
+
+
+@pytest.mark.slow
+def test_the_counts_of_the_estimates_follow_from_the_reports(study: Survey) -> None:
+    """Whoever has the codebook finds the reports behind a row of estimates.csv."""
+    reports, codebook = read_file(study, "reports"), read_file(study, "codebook")
+    estimates = {(row["question"], row["estimand"]): row for row in read_file(study, "estimates")}
+    linked = [row for row in codebook if row["estimand"]]
+    assert len(linked) == 22
+    for row in linked:
+        estimate = estimates[row["question"], row["estimand"]]
+        shown = Counter(report[row["column"]] for report in reports)
+        assert int(estimate["count"]) == shown[row["code"]], row
+        assert int(estimate["n"]) == len(reports) - shown[""]
+        assert estimate["symbol"] == row["symbol"]
+        assert (estimate["k"], estimate["keep_probability"]) == (
+            row["k"], row["probability_if_true"],
+        )  # fmt: skip
+        assert estimate["other_probability"] == row["probability_if_not_true"]
+
+
+@pytest.mark.slow
+def test_the_codebook_speaks_plainly(study: Survey) -> None:
+    codebook = {(row["column"], row["code"]): row for row in read_file(study, "codebook")}
+    meanings = {key: row["meaning"] for key, row in codebook.items()}
+    assert meanings["q6_randomized", "1"] == "1 (Never)"
+    assert meanings["q6_randomized", "-97"] == "Declined: “Prefer not to say”"
+    assert meanings["q4_rounded_up_randomized", "1"] == "Rounded up to 30 days"
+    assert meanings["q4_rounded_up_randomized", "-98"].startswith("Not asked")
+    assert meanings["q5_randomized", "3"] == "Drink alcohol"
+    assert "4 of 6 blocks" in meanings["q5_randomized", ""]
+    assert "q7_gate_randomized" in meanings["q7_2_randomized", "0"]
+    assert codebook["q7_2_randomized", "1"]["part"] == "Medicine"
+    assert codebook["q9_randomized", "2"]["part"] == "If yes: Did you tell anybody?"
+    assert meanings["q2", "-99"].startswith("Not shown")
+    assert "Not randomized" in codebook["q2", "1"]["randomization"]
+    # The text to read has no number on respondents' pages.
+    assert {row["question_number"] for row in codebook.values() if row["question"] == "q9"} == {"8"}
+    rounded = codebook["q4_rounded_up_randomized", "0"]["randomization"]
+    assert "(x − 0) / 30" in rounded
+    assert rounded.endswith("and otherwise one of the 3 others, at random")
+
+
+def test_the_wording_of_authors_is_no_formula() -> None:
+    wave = make_launched_survey(questions=["=1+1", "Two?"])
+    codebook = read_file(send(wave, [b"\1\0"] * 20), "codebook")
+    assert [row["question_text"] for row in codebook] == ["'=1+1"] * 2 + ["Two?"] * 2
+    assert [row["code"] for row in codebook] == ["1", "0"] * 2
+
+
+def test_codes_from_coins_have_their_own_codebook() -> None:
+    survey = make_survey(questions=("Driven?", "Moved?"), coins=True)
+    add_question(survey=survey, text="Tired?", type=Type.SCALE, minimum=1, maximum=5)
+    launch_survey(survey=survey)
+    wave = Wave.objects.manual().get()
+    send_codes(wave, yes=[10, 12], total=20)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, rendered=False)
+    codebook = read_file(survey, "codebook", folder="results/coins")
+    assert [(row["column"], row["code"]) for row in codebook] == [
+        ("q1_randomized", "1"), ("q1_randomized", "0"),
+        ("q2_randomized", "1"), ("q2_randomized", "0"),
+    ]  # fmt: skip
+    assert all("two coins" in row["randomization"] for row in codebook)
+    reports = read_file(survey, "reports", folder="results/coins")
+    assert Counter(row["q1_randomized"] for row in reports) == {"1": 10, "0": 10}
+
+
+# As an earlier version froze it: a scale whose points are codes of missing answers now.
+OLD_SCALE = {
+    "name": "q2", "type": "scale", "text": "How cold?", "k": 7, "flips": 25,
+    "threshold": 1431655765, "minimum": -99, "maximum": -95, "refusal": True,
+    "options": [{"code": code, "text": str(code - 99)} for code in range(5)],
+    "rule": {"is": [1], "name": "q1"},
+}  # fmt: skip
+
+
+def make_old_wave() -> Wave:
+    survey = make_survey(questions=())
+    yes_no = [{"code": 1, "text": "Yes"}, {"code": 0, "text": "No"}]
+    first = {
+        "name": "q1", "type": "yes_no", "text": "Outside?", "k": 2, "flips": 25,
+        "threshold": 3221225472, "options": yes_no,
+    }  # fmt: skip
+    content = json.dumps(
+        {
+            "format": 1, "survey": survey.slug, "wave": 1, "title": "Old", "introduction": "",
+            "language": "en", "minimum_batch": 10, "display_minimum": 10, "opens": None,
+            "closes": None, "cap": None, "questions": [first, OLD_SCALE],
+        },
+        sort_keys=True, separators=(",", ":"),
+    ).encode()  # fmt: skip
+    return Wave.objects.create(
+        survey=survey, number=1, manifest=content, manifest_hash=hash_manifest(content),
+        minimum_batch=10, display_minimum=10,
+    )  # fmt: skip
+
+
+def test_an_old_wave_is_exported_with_the_new_codes() -> None:
+    wave = make_old_wave()
+    survey = send(wave, [bytes([1, code]) for code in range(7)] * 20)
+    reports = read_file(survey, "reports")
+    assert Counter(row["q2_randomized"] for row in reports) == dict.fromkeys(
+        ["-99", "-98", "-97", "-96", "-95", "-997", "-998"], 20
+    )
+    kinds = {row["code"]: row["kind"] for row in read_file(survey, "codebook")[2:]}
+    assert kinds == {
+        **dict.fromkeys(["-99", "-98", "-97", "-96", "-95"], "answer"),
+        "-997": "declined",
+        "-998": "not_asked",
+    }
+
+
+def test_the_codebook_is_offered_beside_the_reports() -> None:
+    survey = send(make_launched_survey(), [b"\1\0"] * 20)
+    page = sign_in(survey.owner).get(f"/surveys/{survey.slug}/results").content.decode()
+    assert f'href="/surveys/{survey.slug}/results/codebook.csv"' in page
