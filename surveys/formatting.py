@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from privacy.mechanism.mechanisms import round_up_epsilon
-from surveys.manifest.strength import Strength, describe_strength
+from surveys.manifest.strength import largest_guess_in_tenths
 
 
 def epsilon(value: float) -> str:
@@ -26,6 +26,12 @@ def odds_factor(value: float) -> str:
     return whole(math.ceil(factor - 1e-6))
 
 
+def guess(value: float) -> str:
+    """Write how many guesses out of 100 may be right at this ε, never below the true number."""
+    tenths = largest_guess_in_tenths(value)
+    return whole(tenths // 10) if tenths % 10 == 0 else f"{tenths / 10:.1f}"
+
+
 def whole(value: int) -> str:
     return f"{value:,}"
 
@@ -41,11 +47,6 @@ def moment(value: datetime) -> str:
     """Write a time as 1 December 2026, 09:00 UTC."""
     inside = value.astimezone(UTC)
     return f"{inside.day} {inside:%B %Y, %H:%M} UTC"
-
-
-def strength(flips: int | str, symbols: int | None = 2) -> Strength:
-    """Describe the strength of a question with this many codes; None if that is not known."""
-    return describe_strength(int(flips), symbols=symbols)
 
 
 def percent(share: float, digits: int = 0) -> str:

@@ -50,6 +50,8 @@ class Demo:
     add_questions: Callable[[Survey], None]
     people: Callable[[], Sequence[Answers]]  # none: real people answer, and it stays open
     settings: dict[str, Any]
+    # For a total that authors must confirm; these people are not harmed.
+    total_confirmed: bool = False
 
 
 # --- try it ---------------------------------------------------------------------------------------
@@ -237,6 +239,7 @@ STUDY = Demo(
     add_questions=_add_study_questions,
     people=_invent_people,
     settings={"cap": INVENTED_PEOPLE, "drawn": 4},
+    total_confirmed=True,
 )
 
 DEMOS = (OPEN, REDBOOK, STUDY)

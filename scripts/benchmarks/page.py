@@ -37,7 +37,7 @@ for text in (
     "Would you recommend this place to a friend?",
 ):
     add_question(survey=survey, text=text)
-launch_survey(survey=survey)
+launch_survey(survey=survey, total_confirmed=True)
 print("slug", survey.slug)
 """
 

@@ -61,5 +61,5 @@ def _open_here(surveys: Sequence[Mapping[str, Any]], *, questions: int, flips: i
             Question(survey=survey, position=number, text=f"Question {number}?", flips=flips)
             for number in range(1, questions + 1)
         )
-        wave = launch_survey(survey=survey)
+        wave = launch_survey(survey=survey, total_confirmed=True)
         print(wave.pk, survey.slug, wave.manifest_hash_hex)

@@ -9,11 +9,13 @@ SurveyError
 ├── ChangedMeanwhile    the survey is not what the author was shown
 ├── Overtaken           what a form shows was changed in another window
 ├── AddedTwice          a form was sent twice, and would add the same question again
+├── NotConfirmed        the author has not confirmed a large total
 └── NotLaunchable       something is missing; `problems` lists all of it
 """
 
 from collections.abc import Sequence
 
+from surveys.manifest.strength import LARGEST_UNCONFIRMED_EPSILON
 from surveys.models import MAX_QUESTIONS
 
 
@@ -70,6 +72,14 @@ class AddedTwice(SurveyError):
         super().__init__(
             f"The survey already has this question, as Q{number}. To add it a second time, save "
             "again."
+        )
+
+
+class NotConfirmed(SurveyError):
+    def __init__(self) -> None:
+        super().__init__(
+            f"The total ε is above {LARGEST_UNCONFIRMED_EPSILON}. "
+            "Tick the box to confirm that you know what this means."
         )
 
 

@@ -9,7 +9,7 @@ from surveys.authoring.drafts import describe
 from surveys.authoring.translations import find_translation_problems
 from surveys.manifest.manifest import MOST_SYMBOLS, Manifest
 from surveys.manifest.questions import FIRST_RESERVED
-from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
+from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
 from surveys.models import Survey
 
 
@@ -23,6 +23,11 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
         *_check_dates(survey, now=now),
         *find_translation_problems(survey=survey, manifest=manifest),
     ]
+
+
+def needs_confirmation(manifest: Manifest) -> bool:
+    """Whether the total is so large that the author must confirm to know what it means."""
+    return manifest.epsilon > LARGEST_UNCONFIRMED_EPSILON
 
 
 def _check_questions(manifest: Manifest) -> Iterator[str]:

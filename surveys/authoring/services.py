@@ -18,12 +18,13 @@ from surveys.authoring.errors import (
     AddedTwice,
     BrokenRules,
     ChangedMeanwhile,
+    NotConfirmed,
     NotDraft,
     NotLaunchable,
     NotOpen,
     TooManyQuestions,
 )
-from surveys.authoring.launch_checks import find_launch_problems
+from surveys.authoring.launch_checks import find_launch_problems, needs_confirmation
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.stamps import (
     compare_stamps,
@@ -215,11 +216,14 @@ def remove_translation(*, translation: Translation) -> None:
 
 
 @transaction.atomic
-def launch_survey(*, survey: Survey, expected_hash: str | None = None) -> Wave:
+def launch_survey(
+    *, survey: Survey, expected_hash: str | None = None, total_confirmed: bool = False
+) -> Wave:
     """Freeze the draft as a manifest, open its first wave and return the browsers' wave.
 
     People who toss coins have a separate wave, which opens at the same time. With expected_hash
-    (in hex) this happens only if the author was shown the same manifest.
+    (in hex) this happens only if the author was shown the same manifest. A large total must be
+    confirmed. That is not stored: a wave with such a total was confirmed, or is older than this.
     """
     locked = lock_draft(survey=survey)
     problems = find_launch_problems(survey=locked, now=timezone.now())
@@ -229,6 +233,8 @@ def launch_survey(*, survey: Survey, expected_hash: str | None = None) -> Wave:
     content = serialize_manifest(manifest)
     if expected_hash is not None and expected_hash != hash_manifest(content).hex():
         raise ChangedMeanwhile
+    if needs_confirmation(manifest) and not total_confirmed:
+        raise NotConfirmed
     words = describe_words(survey=locked, manifest=manifest)
     wave = _open_wave(survey=locked, content=content, words=words)
     coins = derive_coin_manifest(parse_manifest(content))

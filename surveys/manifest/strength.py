@@ -1,46 +1,90 @@
 """The strength of a question, in numbers and in words.
 
 Authors choose it in flips: of 100 people with one answer, how many send the other answer's
-code. ε and every sentence follow from it.
+code. ε follows from it, and every word about protection follows from ε. The pages of authors and
+of respondents all take their words from here.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+from django.utils.translation import gettext_noop as noop
 
 from privacy.mechanism.drawing import SCALE
 from privacy.mechanism.mechanisms import RandomizedResponse
 
 TWO_COINS = 25
 OFFERED_FLIPS = (TWO_COINS, 40, 33, 20, 12, 5)
-STRONG_FROM = 25
+# The fewest flips with which one code has medium protection.
 MEDIUM_FROM = 12
-LIGHT = "light"
-# Above this total the odds of a guess may move by a factor of more than 148.
-HIGH_TOTAL_EPSILON = 5.0
+
+STRONG, MEDIUM, LIGHT, HARDLY = "strong", "medium", "light", "hardly"
+# The largest ε of a statement for each word. One code at 25 flips has 1.10, at 12 flips 2.00 and
+# at 5 flips 2.95, all rounded up.
+_LARGEST = ((1.10, STRONG), (2.00, MEDIUM), (2.95, LIGHT))
+PROTECTION = {
+    STRONG: noop("Protection: strong"),
+    MEDIUM: noop("Protection: medium"),
+    LIGHT: noop("Protection: light"),
+    HARDLY: noop("Hardly protected"),
+}
+# From this total on, a guess may be right more than 99 times in 100.
+PRACTICALLY_CERTAIN_FROM = 4.6
+# Above this total, authors confirm at the launch that they know what it means.
+LARGEST_UNCONFIRMED_EPSILON = 5.5
 # Above this total the respondent's page refuses to ask (LARGEST_TOTAL in report/manifest.js).
 LARGEST_TOTAL_EPSILON = 20.0
+# Sums are rounded up by less than this, and 75 must not become 76.
+_TINY = 1e-6
 
 
-def strength_word(flips: int) -> str:
-    """Return a key that is the same in every language."""
-    if flips >= STRONG_FROM:
-        return "strong"
-    return "medium" if flips >= MEDIUM_FROM else LIGHT
+def strength_word(epsilon: float) -> str:
+    """Return the key of the word for a statement with this ε: the same in every language.
+
+    The ε counts all that is said about the answer: its own code or codes, and those of the
+    questions that depend on it.
+    """
+    return next((word for largest, word in _LARGEST if epsilon <= largest), HARDLY)
+
+
+def is_weak(word: str) -> bool:
+    return word in (LIGHT, HARDLY)
+
+
+def largest_guess_in_tenths(epsilon: float) -> int:
+    """Return how many guesses out of 100 may be right at this ε, in tenths, rounded up.
+
+    Without the codes it is 50: the guess is between two answers that are equally likely. Fewer
+    than 99 are rounded up to a whole number.
+    """
+    guesses = 100 / (1 + math.exp(-epsilon))
+    if guesses > 99:
+        return math.ceil(10 * guesses - _TINY)
+    return 10 * math.ceil(guesses - _TINY)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Strength:
-    """`mechanism` is None where the number of codes is not known yet."""
+    """`mechanism` is None where the number of codes is not known yet.
+
+    `statement` is the ε of all that is said about the answer, where that is more than one code.
+    """
 
     flips: int
     mechanism: RandomizedResponse | None
+    statement: float = 0.0
 
     @property
     def epsilon(self) -> float:
         """ε of one code. Apart from rounding, it is the same for every number of codes."""
         mechanism = self.mechanism or RandomizedResponse.from_flips(symbols=2, flips=self.flips)
         return mechanism.epsilon
+
+    @property
+    def statement_epsilon(self) -> float:
+        return max(self.epsilon, self.statement)
 
     @property
     def name(self) -> str:
@@ -60,11 +104,16 @@ class Strength:
 
     @property
     def word(self) -> str:
-        return strength_word(self.flips)
+        return strength_word(self.statement_epsilon)
 
     @property
-    def is_light(self) -> bool:
-        return self.word == LIGHT
+    def protection(self) -> str:
+        """The label's own words, in English."""
+        return PROTECTION[self.word]
+
+    @property
+    def is_weak(self) -> bool:
+        return is_weak(self.word)
 
     @property
     def sentence(self) -> str:
@@ -79,9 +128,9 @@ class Strength:
         return f"Each other code is sent {times} of 100 times."
 
 
-def describe_strength(flips: int, *, symbols: int | None = 2) -> Strength:
+def describe_strength(flips: int, *, symbols: int | None = 2, statement: float = 0.0) -> Strength:
     """Describe the strength of a question with this many codes; None if not known yet."""
     if symbols is None:
         return Strength(flips=flips, mechanism=None)
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)
-    return Strength(flips=flips, mechanism=mechanism)
+    return Strength(flips=flips, mechanism=mechanism, statement=statement)

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from privacy.planning.designs import too_many_options
-from surveys.formatting import percent, points, whole
-from surveys.manifest.strength import HIGH_TOTAL_EPSILON, LARGEST_TOTAL_EPSILON, MEDIUM_FROM
+from surveys.formatting import guess, percent, points, whole
+from surveys.manifest.strength import (
+    HARDLY,
+    LARGEST_TOTAL_EPSILON,
+    LARGEST_UNCONFIRMED_EPSILON,
+    MEDIUM_FROM,
+    is_weak,
+    strength_word,
+)
 from surveys.planning.plan_input import PlanInput
 from surveys.planning.planner import CROWD, SHOWN_FROM, Plan, write_share
 
@@ -97,15 +104,18 @@ def _warn_about_privacy(plan: Plan) -> Iterator[str]:
             f"Respondents’ pages refuse a total ε above {LARGEST_TOTAL_EPSILON:.0f}. "
             "Ask fewer questions or swap more codes."
         )
-    elif plan.total_epsilon > HIGH_TOTAL_EPSILON:
+    elif plan.total_epsilon > LARGEST_UNCONFIRMED_EPSILON:
         yield (
-            f"The total ε is above {HIGH_TOTAL_EPSILON:.0f}: together, one person’s codes reveal "
-            "a lot about that person. Ask fewer questions or swap more codes."
+            f"The total ε is above {LARGEST_UNCONFIRMED_EPSILON}: if a person’s answers hang "
+            "together, guesses about that person are practically certain. Ask fewer questions or "
+            "swap more codes."
         )
-    if plan.given.flips < MEDIUM_FROM:
+    word = strength_word(plan.epsilon)
+    if is_weak(word):
+        weak = "an answer is hardly protected" if word == HARDLY else "the protection is light"
         yield (
-            f"With fewer than {MEDIUM_FROM} flips of 100 the protection is light: someone who "
-            "saw a code could make a fair guess."
+            f"With {plan.given.flips} flips of 100 {weak}: someone who saw a code could guess the "
+            f"answer better, from 50 to at most {guess(plan.epsilon)} in 100."
         )
 
 

@@ -26,7 +26,7 @@ from surveys.formatting import epsilon as write_epsilon
 from surveys.formatting import join_list, percent, points, whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion, with_strength
-from surveys.manifest.strength import Strength, describe_strength
+from surveys.manifest.strength import PROTECTION, Strength, describe_strength, strength_word
 from surveys.planning.assumptions import (
     ASKED,
     FOLLOW_UP_ASKED,
@@ -66,16 +66,17 @@ def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> Questi
     """Work out the cost of one question of a survey; None where nothing is scrambled."""
     if not question.is_protected:
         return None
-    strength = describe_strength(question.flips, symbols=question.k)
+    coins = manifest.coin_epsilon_of(question)
+    statement = max(manifest.statement_epsilon(question), coins)
+    strength = describe_strength(question.flips, symbols=question.k, statement=statement)
     switches = []
     if question.refusal:
         switches.append(describe_refusal_cost(question))
     if question.rule is not None:
         switches.append(describe_rule_cost(question))
-    coins = manifest.coin_epsilon_of(question)
     return QuestionCost(
         epsilon=max(question.epsilon, coins),
-        statement=max(manifest.statement_epsilon(question), coins),
+        statement=statement,
         strength=strength,
         sentence=_describe_scrambling(question, strength),
         codes=_describe_codes(question),
@@ -119,9 +120,12 @@ def describe_ties(manifest: Manifest, question: ManifestQuestion) -> str:
     for each in manifest.questions:
         if each.name in parents:
             before, after = without.statement_epsilon(each), manifest.statement_epsilon(each)
+            words = [PROTECTION[strength_word(epsilon)] for epsilon in (before, after)]
+            changed = f" (“{words[1]}” instead of “{words[0]}”)" if words[0] != words[1] else ""
             said.append(
                 f"This question also reveals something about Q{each.number}, raising "
-                f"Q{each.number}’s ε from {write_epsilon(before)} to {write_epsilon(after)}."
+                f"Q{each.number}’s ε from {write_epsilon(before)} to {write_epsilon(after)}"
+                f"{changed}."
             )
     if manifest.drawn is not None:
         blocks = manifest.block_count

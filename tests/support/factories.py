@@ -65,4 +65,4 @@ def make_survey(
 
 def make_launched_survey(**settings: Any) -> Wave:
     """Make a survey as above and open it; return its wave."""
-    return launch_survey(survey=make_survey(**settings))
+    return launch_survey(survey=make_survey(**settings), total_confirmed=True)

@@ -27,4 +27,4 @@ def make_survey_in_six_languages() -> Wave:
     for other in HAPPENED.keys() - {"en"}:
         texts = dict(zip(questions, write_questions(other), strict=True))
         survey.translations.create(language=other, texts={"List": f"L {other}", **texts})
-    return launch_survey(survey=survey)
+    return launch_survey(survey=survey, total_confirmed=True)

@@ -13,15 +13,15 @@ from django.views.decorators.http import require_http_methods
 
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import NotDraft, SurveyError
-from surveys.authoring.launch_checks import find_launch_problems
+from surveys.authoring.launch_checks import find_launch_problems, needs_confirmation
 from surveys.authoring.state import describe_state
 from surveys.authoring.translations import summarize_languages
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.strength import HIGH_TOTAL_EPSILON
 from surveys.models import Question, Survey
 from surveys.planning.planner_links import is_mixed, plan_for, plan_for_question
 from surveys.planning.question_facts import QuestionFacts, list_facts
 from surveys.planning.subsets import describe_subset
+from surveys.respondent.label.label import quote_label
 
 REFUSED = 422  # a form with errors: nothing was stored
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
@@ -29,11 +29,11 @@ page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
 def total_context(manifest: Manifest) -> dict[str, object]:
     """The context for everything about the survey as a whole."""
-    total = manifest.epsilon
     return {
         "manifest": manifest,
-        "total_epsilon": total,
-        "total_is_high": total > HIGH_TOTAL_EPSILON,
+        "total_epsilon": manifest.epsilon,
+        "quote": quote_label(manifest),
+        "needs_confirmation": needs_confirmation(manifest),
         "subset": describe_subset(manifest, drawn=manifest.drawn),
     }
 

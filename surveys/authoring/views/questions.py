@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
+from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
@@ -36,7 +38,9 @@ from surveys.authoring.views.draft_page import (
     to_edit,
     total_context,
 )
+from surveys.manifest.strength import Strength, describe_strength
 from surveys.models import Question, Survey
+from surveys.planning.offered_strengths import describe_strength_for
 from surveys.planning.question_costs import describe_refusal_cost, describe_rule_cost, describe_ties
 from surveys.planning.question_facts import find_facts
 
@@ -186,7 +190,8 @@ def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
     """The cost of the question as it stands in the form, and the total with it."""
     candidate = form.shown()
     if candidate is None:
-        return {"symbols": form.guess_codes()}
+        symbols = form.guess_codes()
+        return {"strengths": _pair(form, partial(describe_strength, symbols=symbols))}
     questions = form.with_candidate(candidate)
     manifest = describe(survey=survey, wave_number=1, questions=questions)
     described = manifest.questions[form.number - 1]
@@ -194,7 +199,7 @@ def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
     # The first question has no parent, so it stands in for one: nothing is offered there.
     parent = questions[max(0, form.number - 2)]
     return {
-        "symbols": described.k if described.is_protected else None,
+        "strengths": _pair(form, partial(describe_strength_for, manifest, described)),
         "facts": facts,
         "refusal_cost": describe_refusal_cost(described) if described.is_protected else "",
         "rule_cost": describe_rule_cost(described) if described.is_protected else "",
@@ -202,6 +207,15 @@ def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
         "packing_link": link_packing(survey, facts=facts, parent=parent, child=candidate),
         **total_context(manifest),
     }
+
+
+def _pair(
+    form: QuestionForm, describe_choice: Callable[[int], Strength]
+) -> list[tuple[BoundWidget, Strength]]:
+    """Pair each strength that the form offers with its description."""
+    if "flips" not in form.fields:
+        return []
+    return [(radio, describe_choice(int(radio.data["value"]))) for radio in form["flips"]]
 
 
 @require_POST

@@ -19,7 +19,7 @@ from surveys.authoring.views.access import authoring
 from surveys.manifest.languages import translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey
-from surveys.respondent.label.label import is_light_anywhere
+from surveys.respondent.label.label import hides_every_answer
 
 LINES_OF_A_POSTER = 4
 LETTERS_OF_A_POSTER = 280
@@ -106,7 +106,7 @@ def poster(request: HttpRequest, slug: str) -> HttpResponse:
             "introduction": _shorten(translated.introduction),
             "title_is_long": len(translated.title) > LONG_TITLE,
             "some_declared": some_declared,
-            "is_only_shares": not some_declared and not is_light_anywhere(manifest),
+            "is_only_shares": not some_declared and hides_every_answer(manifest),
             "language": language,
             "link": link,
         }

@@ -14,7 +14,13 @@ from privacy.mechanism.accounting import cumulative_epsilon
 from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.drafts import describe
-from surveys.authoring.errors import ChangedMeanwhile, NotLaunchable, NotOpen, Overtaken
+from surveys.authoring.errors import (
+    ChangedMeanwhile,
+    NotConfirmed,
+    NotLaunchable,
+    NotOpen,
+    Overtaken,
+)
 from surveys.authoring.forms import (
     LaunchForm,
     SettingsForm,
@@ -134,9 +140,15 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
     form = LaunchForm(posted_to(request))
     if form.is_valid():
         try:
-            services.launch_survey(survey=survey, expected_hash=form.cleaned_data["manifest"])
+            services.launch_survey(
+                survey=survey,
+                expected_hash=form.cleaned_data["manifest"],
+                total_confirmed=form.cleaned_data["confirmed"],
+            )
         except (ChangedMeanwhile, NotLaunchable) as error:
             form.add_error(None, str(error))
+        except NotConfirmed as error:
+            form.add_error("confirmed", str(error))
         else:
             messages.success(request, "The survey was opened. It can no longer be changed.")
             return to_edit(survey)

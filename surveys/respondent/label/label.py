@@ -8,34 +8,56 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from django.utils.translation import override
+
+from surveys.manifest.languages import direction, language_tag
 from surveys.manifest.manifest import Manifest
+from surveys.respondent.label.guesses import describe_together
 from surveys.respondent.label.names import describe_length
-from surveys.respondent.label.odds import (
-    describe_together,
-    equivalent_flips,
-    is_light_anywhere,
-)
-from surveys.respondent.label.parts import Odds, PrivacyLabel, Row
+from surveys.respondent.label.parts import Odds, PrivacyLabel, Quote, Row, join_sentences
 from surveys.respondent.label.process import describe_process
-from surveys.respondent.label.rows import describe_rows
+from surveys.respondent.label.readable import hides_every_answer
+from surveys.respondent.label.rows import describe_rows, describe_sight
 
 __all__ = [
     "Odds",
     "PrivacyLabel",
+    "Quote",
     "Row",
     "describe_protection",
-    "equivalent_flips",
-    "is_light_anywhere",
+    "hides_every_answer",
+    "quote_label",
 ]
 
 
 def describe_protection(manifest: Manifest) -> PrivacyLabel:
     """Write the label of one survey, in the language that is active."""
-    if manifest.drawn is not None and manifest.drawn >= manifest.block_count:
-        manifest = replace(manifest, drawn=None)  # a draft that cannot be launched yet
+    manifest = _without_impossible_subset(manifest)
     return PrivacyLabel(
         rows=describe_rows(manifest),
         process=describe_process(manifest),
         together=describe_together(manifest),
         length=describe_length(manifest),
+        denies_proof=hides_every_answer(manifest),
     )
+
+
+def quote_label(manifest: Manifest) -> Quote | None:
+    """Quote what the label says about the survey as a whole; None if nothing is scrambled."""
+    if not manifest.ledger:
+        return None
+    manifest = _without_impossible_subset(manifest)
+    with override(manifest.language):
+        return Quote(
+            sight=describe_sight(manifest),
+            together=join_sentences(describe_together(manifest)),
+            tag=language_tag(manifest.language),
+            direction=direction(manifest.language),
+        )
+
+
+def _without_impossible_subset(manifest: Manifest) -> Manifest:
+    """Ask everyone everything in a draft whose subset is too large to be drawn."""
+    if manifest.drawn is not None and manifest.drawn >= manifest.block_count:
+        return replace(manifest, drawn=None)
+    return manifest

@@ -1,4 +1,4 @@
-"""How well each answer is protected, and how well all answers are protected together.
+"""How each answer is scrambled, and how well that protects it.
 
 Every number comes from the question's real k and T, rounded so that it never promises more
 than what runs.
@@ -6,17 +6,13 @@ than what runs.
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop as noop
 from django.utils.translation import ngettext
 
 from privacy.mechanism.drawing import SCALE
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
-from surveys.manifest.strength import LIGHT, strength_word
+from surveys.manifest.strength import PROTECTION, is_weak, strength_word
 from surveys.respondent.label.names import (
     form_of_tenths,
     name_questions,
@@ -26,28 +22,23 @@ from surveys.respondent.label.names import (
 )
 from surveys.respondent.label.parts import Odds, join_sentences
 
-PROTECTION = {
-    "strong": noop("Protection: strong"),
-    "medium": noop("Protection: medium"),
-    "light": noop("Protection: light"),
-}
-TOGETHER = {
-    "strong": noop("Taken together, the protection is strong."),
-    "medium": noop("Taken together, the protection is medium."),
-    "light": noop("Taken together, the protection is light."),
-}
-# A dependant adds at least this much; smaller differences come from rounding sums.
+# What other codes add is at least this much; smaller differences come from rounding sums.
 _TINY = 1e-9
 
 
-def equivalent_flips(*, k: int, threshold: int) -> int:
-    """Return 100 / (1 + e^ε), rounded down: for k = 2, how many of 100 send the other code."""
-    swapped = SCALE - threshold
-    return 100 * swapped // (swapped + (k - 1) * threshold)
+def word_of(manifest: Manifest, question: ManifestQuestion) -> str:
+    """Return the word for all that is said about one answer."""
+    return strength_word(manifest.statement_epsilon(question))
 
 
-def _flips_of(epsilon: float) -> int:
-    return math.floor(100 / (1 + math.exp(epsilon)))
+def is_told_by_others(manifest: Manifest, question: ManifestQuestion) -> bool:
+    """Whether codes of dependent questions say something about the answer too."""
+    return manifest.statement_epsilon(question) > question.epsilon + _TINY
+
+
+def is_told_by_rows(question: ManifestQuestion) -> bool:
+    """Whether the codes of several rows together say more than one."""
+    return question.has_items and question.epsilon > question.mechanism.epsilon + _TINY
 
 
 def describe_odds(manifest: Manifest) -> tuple[Odds, ...]:
@@ -55,20 +46,27 @@ def describe_odds(manifest: Manifest) -> tuple[Odds, ...]:
     for question in scrambled(manifest):
         described = (
             _odds_sentence(manifest, question),
-            strength_word(_flips(manifest, question)),
-            _swapped(question) if question.k == 2 else 0,
+            word_of(manifest, question),
+            _count_dots(question),
         )
         groups.setdefault(described, []).append(question)
     return tuple(
         Odds(
             scope="" if len(groups) == 1 else name_questions(manifest, questions),
             sentence=sentence,
-            strength=strength,
-            protection=_(PROTECTION[strength]),
-            swapped=swapped,
+            strength=word,
+            protection=_(PROTECTION[word]),
+            counted=counted,
         )
-        for (sentence, strength, swapped), questions in groups.items()
+        for (sentence, word, counted), questions in groups.items()
     )
+
+
+def _count_dots(question: ManifestQuestion) -> int:
+    """Count the codes of 100 that the sentence counts, if there are two codes."""
+    if question.k != 2:
+        return 0
+    return count_true_codes(question) or _swapped(question)
 
 
 def _swapped(question: ManifestQuestion) -> int:
@@ -76,34 +74,29 @@ def _swapped(question: ManifestQuestion) -> int:
     return 100 * (SCALE - question.mechanism.threshold) // SCALE
 
 
-def _told_by_others(manifest: Manifest, question: ManifestQuestion) -> float:
-    """Return the ε that the codes of dependent questions add to this one."""
-    more = manifest.statement_epsilon(question) - question.epsilon
-    return more if more > _TINY else 0.0
+def count_true_codes(question: ManifestQuestion) -> int:
+    """Return how many of 100 codes are kept, if most are and one alone protects weakly; else 0.
 
-
-def _flips(manifest: Manifest, question: ManifestQuestion) -> int:
-    """Return how well one answer (or one row of "select several") is protected, in flips of 100."""
-    more = _told_by_others(manifest, question)
-    if more:
-        return _flips_of(question.mechanism.epsilon + more)
-    flips = equivalent_flips(k=question.k, threshold=question.mechanism.threshold)
-    if question.has_gate:
-        gate = equivalent_flips(k=question.gate_k, threshold=question.gate_mechanism.threshold)
-        flips = min(flips, gate)
-    return flips
+    Then the sentences count these: a small number of swapped codes would sound like safety.
+    """
+    kept = -(-100 * question.mechanism.threshold // SCALE)
+    return kept if kept > 50 and is_weak(strength_word(question.mechanism.epsilon)) else 0
 
 
 def _odds_sentence(manifest: Manifest, question: ManifestQuestion) -> str:
     sentences = list(_own_odds(question))
     if question.has_gate:
         sentences.append(_("Whether you answer at all is scrambled too."))
-    if _told_by_others(manifest, question):
+    if is_told_by_rows(question):
+        sentences.append(_("All rows together tell more."))
+    if is_told_by_others(manifest, question):
         sentences.append(_("The codes of later questions tell about this answer too."))
     return join_sentences(sentences)
 
 
 def _own_odds(question: ManifestQuestion) -> tuple[str, ...]:
+    if count_true_codes(question):
+        return _kept_odds(question)
     if question.has_only_yes_and_no:
         return (_yes_no_odds(question),)
     others = question.k - 1
@@ -166,35 +159,11 @@ def _yes_no_odds(question: ManifestQuestion) -> str:
     ) % {"no": no, "yes": yes, "count": write_whole(count)}
 
 
-def guess_from_one() -> str:
-    return _("Someone who saw your code could make a fair guess.")
-
-
-def is_light_anywhere(manifest: Manifest) -> bool:
-    """Whether one answer or all together are protected lightly, in the browser or with coins."""
-    flips = [_flips(manifest, question) for question in scrambled(manifest)]
-    return LIGHT in map(strength_word, (*flips, _flips_of(manifest.epsilon)))
-
-
-def describe_together(manifest: Manifest) -> tuple[str, ...]:
-    codes = Counter(symbol.block for symbol in manifest.symbols if symbol.threshold is not None)
-    if manifest.drawn is None:
-        fewest = most = codes.total()
-    else:
-        sizes = sorted(codes.values())
-        fewest, most = sum(sizes[: manifest.drawn]), sum(sizes[-manifest.drawn :])
-    if most < 2:
-        return ()
-    if fewest == most:
-        first = ngettext(
-            "Together, your %(count)s code says more than one alone.",
-            "Together, your %(count)s codes say more than one alone.",
-            most,
-        ) % {"count": write_whole(most)}
-    else:
-        first = _("Together, your codes say more than one alone.")
-    # An answer may reveal more with coins, and the coins page has its own label.
-    word = strength_word(_flips_of(manifest.drawn_epsilon))
-    if word != LIGHT:
-        return (first, _(TOGETHER[word]))
-    return (first, _(TOGETHER[word]), _("Someone who saw them all could make a fair guess."))
+def _kept_odds(question: ManifestQuestion) -> tuple[str, ...]:
+    count = {"count": write_whole(count_true_codes(question))}
+    if question.is_rounded:
+        kept = _("Then %(count)s of 100 codes stay as they are.") % count
+        return (_("Your number is turned into one of two codes by chance."), kept)
+    if question.has_items:
+        return (_("For each row, %(count)s of 100 codes are the true answer.") % count,)
+    return (_("%(count)s of 100 codes are the true answer.") % count,)

@@ -27,13 +27,13 @@ class Odds:
 
     scope: str  # "Questions 1 and 3"; empty where one statement covers all
     sentence: str
-    strength: str  # "strong", "medium" or "light" in every language; `protection` is shown
+    strength: str  # the key of the word in every language; `protection` is shown
     protection: str
-    swapped: int  # of 100, for the picture; 0 where k > 2
+    counted: int  # codes of 100 that the sentence counts, for the picture; 0 where k > 2
 
     @property
     def dots(self) -> Dots:
-        return Dots(swapped=self.swapped)
+        return Dots(counted=self.counted)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +48,22 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Quote:
+    """What authors read of the label, in the words and the language of its readers."""
+
+    sight: Row
+    together: str
+    tag: str
+    direction: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class PrivacyLabel:
     rows: tuple[Row, ...]
     process: tuple[str, ...]
     together: tuple[str, ...]
     length: str  # how many questions there are
+    denies_proof: bool  # of any answer, alone or together
 
     @property
     def told_process(self) -> str:
@@ -67,7 +78,7 @@ class PrivacyLabel:
 class Dots:
     """Ten rows of ten dots as two SVG paths of dashed lines, each dash a dot."""
 
-    swapped: int
+    counted: int
 
     @property
     def all(self) -> str:
@@ -75,7 +86,7 @@ class Dots:
 
     @property
     def marked(self) -> str:
-        rows, rest = divmod(self.swapped, 10)
+        rows, rest = divmod(self.counted, 10)
         lines = [f"M5 {10 * row + 5}h91" for row in range(rows)]
         if rest:
             lines.append(f"M5 {10 * rows + 5}h{10 * rest - 9}")

@@ -7,48 +7,91 @@ from django.utils.translation import ngettext
 
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
-from surveys.manifest.strength import LIGHT
+from surveys.manifest.strength import is_weak
+from surveys.respondent.label.guesses import is_practically_certain
 from surveys.respondent.label.names import name_questions, scrambled, sent_as_answered, write_whole
-from surveys.respondent.label.odds import describe_odds, guess_from_one
+from surveys.respondent.label.odds import describe_odds, word_of
 from surveys.respondent.label.parts import Row
 from surveys.respondent.label.precision import describe_finding
+from surveys.respondent.label.readable import describe_readable, list_readable
 
 
 def describe_rows(manifest: Manifest) -> tuple[Row, ...]:
     several = len(scrambled(manifest)) > 1
-    odds = describe_odds(manifest)
-    light = any(one.strength == LIGHT for one in odds)
-    plain = len(sent_as_answered(manifest))
-    more = ((guess_from_one(),) if light else ()) + _describe_readable(manifest)
     return (
-        Row(
-            question=(
-                _("Can the researchers see my answers?")
-                if several
-                else _("Can the researchers see my answer?")
-            ),
-            answers=(_deny_sight(light=light, exceptions=plain), _describe_copy(light), *more),
-        ),
+        describe_sight(manifest),
         Row(
             question=(
                 _("Could a hacker or a court get them from the database?")
                 if several
                 else _("Could a hacker or a court get it from the database?")
             ),
-            answers=(
-                _deny_sight(light=light, exceptions=plain),
-                _describe_database(light=light, exceptions=plain),
-                *more,
-            ),
+            answers=_describe_database(manifest),
         ),
         Row(
             question=_("Can anyone prove what I answered?"),
-            answers=(_deny_proof(light=light, exceptions=plain), *more),
-            odds=odds,
+            answers=_describe_proof(manifest),
+            odds=describe_odds(manifest),
         ),
         Row(question=_("What can they learn?"), answers=describe_finding(manifest)),
         Row(question=_("What is not hidden?"), answers=_describe_what_shows(manifest)),
     )
+
+
+def describe_sight(manifest: Manifest) -> Row:
+    """Say whether the researchers can see the answers; authors read this row too."""
+    if len(scrambled(manifest)) > 1:
+        question = _("Can the researchers see my answers?")
+    else:
+        question = _("Can the researchers see my answer?")
+    if _is_all_readable(manifest):
+        answers: tuple[str, ...] = (_("Mostly, yes."),)
+    else:
+        light = _is_light(manifest)
+        copy = _("They get a lightly scrambled copy.") if light else _("They get a scrambled copy.")
+        answers = (_deny_sight(light=light, exceptions=_count_exceptions(manifest)), copy)
+    return Row(question=question, answers=(*answers, *_describe_exceptions(manifest)))
+
+
+def _describe_database(manifest: Manifest) -> tuple[str, ...]:
+    if _is_all_readable(manifest):
+        return (_("Mostly, yes."), *_describe_declared(manifest))
+    light, exceptions = _is_light(manifest), _count_exceptions(manifest)
+    return (
+        _deny_sight(light=light, exceptions=exceptions),
+        _describe_copies(light=light, exceptions=exceptions),
+        *_describe_exceptions(manifest),
+    )
+
+
+def _describe_proof(manifest: Manifest) -> tuple[str, ...]:
+    if _is_all_readable(manifest):
+        return (_("Mostly, yes."), *_describe_declared(manifest))
+    light = _is_light(manifest) or is_practically_certain(manifest)
+    denial = _deny_proof(light=light, exceptions=_count_exceptions(manifest))
+    return (denial, *_describe_exceptions(manifest))
+
+
+def _is_all_readable(manifest: Manifest) -> bool:
+    return 0 < len(scrambled(manifest)) == len(list_readable(manifest))
+
+
+def _is_light(manifest: Manifest) -> bool:
+    """Whether an answer that is no exception is protected lightly."""
+    readable = list_readable(manifest)
+    return any(
+        is_weak(word_of(manifest, question))
+        for question in scrambled(manifest)
+        if question not in readable
+    )
+
+
+def _count_exceptions(manifest: Manifest) -> int:
+    return len(sent_as_answered(manifest)) + len(list_readable(manifest))
+
+
+def _describe_exceptions(manifest: Manifest) -> tuple[str, ...]:
+    return (*describe_readable(manifest), *_describe_declared(manifest))
 
 
 def _deny_sight(*, light: bool, exceptions: int) -> str:
@@ -83,13 +126,7 @@ def _no_but(exceptions: int) -> str:
     return ngettext("No, with one exception.", "No, with %(count)s exceptions.", exceptions)
 
 
-def _describe_copy(light: bool) -> str:
-    if light:
-        return _("They get a lightly scrambled copy.")
-    return _("They get a scrambled copy.")
-
-
-def _describe_database(*, light: bool, exceptions: int) -> str:
+def _describe_copies(*, light: bool, exceptions: int) -> str:
     if exceptions:
         if light:
             return _("The database holds lightly scrambled copies.")
@@ -99,7 +136,7 @@ def _describe_database(*, light: bool, exceptions: int) -> str:
     return _("The database holds only scrambled copies.")
 
 
-def _describe_readable(manifest: Manifest) -> tuple[str, ...]:
+def _describe_declared(manifest: Manifest) -> tuple[str, ...]:
     plain = sent_as_answered(manifest)
     if not plain:
         return ()

@@ -119,7 +119,7 @@ def test_questions_with_more_codes_name_only_their_strength() -> None:
     options = ["By bus", "By car", "On foot"]
     add_question(survey=survey, text="How?", type=Question.Type.CHOICE, options=options)
     add_question(survey=survey, text="Which?", type=Question.Type.SEVERAL, options=options)
-    launch_survey(survey=survey)
+    launch_survey(survey=survey, total_confirmed=True)
     words = text_of(read(survey))
     assert "Q2: 1.10, 25 flips of 100 Q3: 1.10, as strong as 25 flips of 100" in words
     assert "Q4: 3.30, 25 flips of 100" in words

@@ -170,7 +170,7 @@ def make_full_survey(*, tail: str = "", **settings: Any) -> Wave:
     texts = [one.text for one in list_texts(describe(survey=survey, wave_number=1))]
     translations = {text: WORDS.get(text, f"كلمة {text}") for text in texts}
     survey.translations.create(language="ar", texts=translations)
-    return launch_survey(survey=survey)
+    return launch_survey(survey=survey, total_confirmed=True)
 
 
 def walk(page: Page, look: Look) -> None:

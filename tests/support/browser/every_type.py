@@ -52,7 +52,7 @@ def make_branching_survey(*, drawn: int | None = None) -> Wave:
     ask(survey, TIRED, type="scale", minimum=1, maximum=5, **ends)
     ask(survey, PAID, type="choice", options=["I", "Somebody else", "Nobody"])
     ask(survey, GROUP, type="declared", options=["In a town", "Elsewhere"])
-    return launch_survey(survey=survey)
+    return launch_survey(survey=survey, total_confirmed=True)
 
 
 def ask(survey: Survey, text: str, **content: Any) -> Question:

@@ -427,7 +427,7 @@ def test_all_types_are_shown_correctly_before_and_after_opening(
     author: Client, everything: Survey
 ) -> None:
     pages = [author.get(at("edit", everything)), author.get(at("launch", everything))]
-    launch_survey(survey=everything)
+    launch_survey(survey=everything, total_confirmed=True)
     pages.append(author.get(at("edit", everything)))
     for page in pages:
         assert "<img" not in page.text
@@ -458,7 +458,7 @@ def test_each_question_leads_to_the_planner_with_its_own_codes(
 
 
 def test_a_copy_of_everything_is_a_draft_of_everything(author: Client, everything: Survey) -> None:
-    launch_survey(survey=everything)
+    launch_survey(survey=everything, total_confirmed=True)
     author.post(at("copy", everything))
     copied = Survey.objects.exclude(pk=everything.pk).get()
     page = words(author.get(at("edit", copied)))

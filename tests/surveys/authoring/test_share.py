@@ -269,11 +269,13 @@ def test_the_poster_does_not_promise_to_scramble_groups(author: Client, owner: U
         (1, {"flips": 25}, True),
         (2, {"flips": 40}, True),
         (1, {"flips": 5}, False),
-        (2, {"flips": 25}, False),  # each is strong, both together are light
-        (2, {"flips": 40, "coins": True}, False),  # together they are light with coins
+        (4, {"flips": 25}, True),  # each is strong, and together they are not certain
+        (5, {"flips": 25}, False),  # all together are practically certain
+        (5, {"flips": 40}, True),
+        (5, {"flips": 40, "coins": True}, False),  # they are practically certain with coins
     ],
 )
-def test_the_poster_makes_no_promise_about_one_person_if_protection_is_light(
+def test_the_poster_makes_no_promise_about_one_person_if_protection_is_weak(
     author: Client, owner: User, questions: int, settings: dict[str, Any], is_promised: bool
 ) -> None:
     texts = [f"Question {number}?" for number in range(questions)]

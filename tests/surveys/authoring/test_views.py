@@ -99,7 +99,9 @@ def test_questions_are_added_in_order_with_their_strength(author: Client, owner:
     assert "ε = 1.10" in page  # ln 3 = 1.0986, rounded up
     assert "ε = 2.95" in page  # ln 19 = 2.9444
     assert "ε = 4.05" in page  # their sum, 4.0431, rounded up once
-    assert "by a factor of at most 57" in page  # 3 · 19
+    # 19/20, and 57/58 = 98.3 of 100
+    assert "about one answer, from 50 to at most 95 in 100." in page
+    assert "If all your answers hang together, at most 99 in 100." in page
 
 
 def test_two_coins_come_first_and_are_already_chosen(author: Client, survey: Survey) -> None:
@@ -108,7 +110,8 @@ def test_two_coins_come_first_and_are_already_chosen(author: Client, survey: Sur
     assert values == ["25", "40", "33", "20", "12", "5"]
     assert re.search(r'value="25"[^>]*checked', page)
     assert "Of every 100 people, 25 send the other answer’s code." in page
-    assert page.count("fair guess") == 1  # only at 5 of 100
+    assert page.count("Careful:") == 1  # only at 5 of 100
+    assert "could guess the answer better, from 50 to at most 95 in 100." in page
 
 
 def test_a_question_is_edited_in_its_place(author: Client, survey: Survey) -> None:
@@ -169,10 +172,10 @@ def test_the_hundredth_question_is_the_last(author: Client, owner: User) -> None
 
 
 def test_a_high_total_shows_a_warning(author: Client, owner: User) -> None:
-    few = make_survey(owner=owner, questions=["A?"] * 4)
-    many = make_survey(owner=owner, questions=["A?"] * 5)
-    assert "This is a high total" not in author.get(at("edit", few)).text
-    assert "This is a high total" in author.get(at("edit", many)).text
+    few = make_survey(owner=owner, questions=["A?"] * 5)
+    many = make_survey(owner=owner, questions=["A?"] * 6)
+    assert "The total is above 5.5" not in author.get(at("edit", few)).text
+    assert "The total is above 5.5" in author.get(at("edit", many)).text
 
 
 def test_settings_are_saved(author: Client, survey: Survey) -> None:

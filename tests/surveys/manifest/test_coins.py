@@ -124,8 +124,10 @@ class TestLabel:
         assert coins is not None
         told = describe_protection(manifest).together
         assert told == describe_protection(without).together
-        assert told[1] == "Taken together, the protection is strong."
-        assert "Taken together, the protection is light." in describe_protection(coins).together
+        assert told[1] == "If all your answers hang together, at most 70 in 100."
+        # 3² / (1 + 3²)
+        by_coins = describe_protection(coins).together
+        assert by_coins[1] == "If all your answers hang together, at most 90 in 100."
 
     @pytest.mark.parametrize("translations", [{}, {"de": hash_words("{}")}])
     def test_it_says_that_the_language_and_the_use_of_coins_are_visible(
@@ -143,7 +145,7 @@ class TestLabel:
 
 class TestOpeningAndClosing:
     def test_both_waves_are_opened_together_under_one_number(self) -> None:
-        wave = launch_survey(survey=make_mixed_survey())
+        wave = launch_survey(survey=make_mixed_survey(), total_confirmed=True)
         coins = wave.survey.waves.manual().newest()
         assert coins is not None
         assert (wave.mode, coins.mode) == (Wave.Mode.ELECTRONIC, Wave.Mode.MANUAL)
@@ -200,6 +202,6 @@ class TestOpeningAndClosing:
             assert reverse(f"aggregator:{name}", args=[survey.slug]) in page.content.decode()
 
     def test_the_respondents_page_asks_the_browsers_questions(self) -> None:
-        wave = launch_survey(survey=make_mixed_survey())
+        wave = launch_survey(survey=make_mixed_survey(), total_confirmed=True)
         page = sign_in(wave.survey.owner).get(reverse("surveys:respond", args=[wave.survey.slug]))
         assert wave.manifest_hash_hex in page.content.decode()

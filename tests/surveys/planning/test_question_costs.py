@@ -96,8 +96,16 @@ def test_a_rule_says_what_it_ties_together() -> None:
     first, second = make(), make(name="q2", rule=YES)
     assert describe_ties(survey_of(first), first) == ""
     assert describe_ties(survey_of(first, second), second) == (
-        "This question also reveals something about Q1, raising Q1’s ε from 1.10 to 2.20."
+        "This question also reveals something about Q1, raising Q1’s ε from 1.10 to 2.20 "
+        "(“Protection: light” instead of “Protection: strong”)."
     )
+    weaker = [make(flips=5), make(name="q2", rule=YES, flips=49)]
+    assert describe_ties(survey_of(*weaker), weaker[1]) == (
+        "This question also reveals something about Q1, raising Q1’s ε from 2.95 to 2.99 "
+        "(“Hardly protected” instead of “Protection: light”)."
+    )
+    alike = [make(flips=40), make(name="q2", rule=YES, flips=40)]
+    assert describe_ties(survey_of(*alike), alike[1]).endswith("from 0.41 to 0.82.")
     third = make(name="q3")
     text = describe_ties(survey_of(first, second, third, drawn=2), second)
     assert "The random subset draws them together: 2 blocks instead of 3." in text

@@ -25,7 +25,7 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
 from surveys.respondent.client_files import ENTRY, FOLDER, RANDOMIZER, client_files
-from surveys.respondent.label.label import PrivacyLabel, describe_protection, equivalent_flips
+from surveys.respondent.label.label import PrivacyLabel, describe_protection
 from tests.support.factories import YES_NO, make_survey
 from tests.support.label import FORBIDDEN, LONGEST_SENTENCE, sentences, survey
 
@@ -53,18 +53,20 @@ def label_text(label: PrivacyLabel) -> str:
         (25, "strong", "No. They get a scrambled copy."),
         (24, "medium", "No. They get a scrambled copy."),
         (12, "medium", "No. They get a scrambled copy."),
-        (11, "light", "Not directly. They get a lightly scrambled copy."),
-        (5, "light", "Not directly. They get a lightly scrambled copy."),
+        (11, "light", "Mostly, yes. 89 of 100 codes are the true answer."),
+        (5, "light", "Mostly, yes. 95 of 100 codes are the true answer."),
+        (4, "hardly", "Mostly, yes. 96 of 100 codes are the true answer."),
     ],
 )
 def test_odds_strength_and_rows_follow_the_flips(flips: int, word: str, see: str) -> None:
     text = label_text(describe_protection(survey(question(flips=flips))))
-    assert f"Of every 100 people who answer No, {flips} send the same code as a Yes." in text
-    assert f"Protection: {word}" in text
+    # Below 12 flips the sentence counts the codes that are kept.
+    counted = f"Of every 100 people who answer No, {flips} send the same code as a Yes." in text
+    assert counted == (flips >= 12)
+    assert (f"{100 - flips} of 100 codes are the true answer." in text) == (flips < 12)
+    assert ("Hardly protected" if word == "hardly" else f"Protection: {word}") in text
     assert see in text
-    guess = "Someone who saw your code could make a fair guess."
-    assert text.count(guess) == (3 if word == "light" else 0)
-    assert ("Not for certain." in text) == (word == "light")
+    assert text.count("Mostly, yes.") == (3 if flips < 12 else 0)
     assert ("tosses two coins" in text) == (flips == 25)
     assert ("draws a number" in text) == (flips != 25)
 
@@ -83,14 +85,18 @@ def test_the_label_computes_its_counts_from_the_threshold_in_every_language(
     each = Fraction(100 * (2**32 - threshold), 2**32 * (k - 1))
     with override(language):
         [odds] = describe_protection(survey(asked)).rows[2].odds
-    if k == 2:
-        assert (math.floor(each), odds.swapped) == (flips, flips)
+    if flips < 12:
+        kept = math.ceil(Fraction(100 * threshold, 2**32))
+        assert sorted(map(int, re.findall(r"\d+", odds.sentence))) == [kept, 100]
+        assert odds.counted == (kept if k == 2 else 0)
+    elif k == 2:
+        assert (math.floor(each), odds.counted) == (flips, flips)
         assert re.findall(r"\d+", odds.sentence) == ["100", str(flips)]
     else:
         written = re.findall(r"\d+(?:[.,]\d)?", odds.sentence)
         numbers = sorted(Fraction(one.replace(",", ".")) for one in written)
         assert numbers == [Fraction(math.floor(10 * each), 10), 100]
-        assert odds.swapped == 0, "dots are of two codes"
+        assert odds.counted == 0, "dots are of two codes"
     assert odds.strength == ("strong" if flips >= 25 else "medium" if flips >= 12 else "light")
 
 
@@ -98,22 +104,20 @@ def test_the_label_computes_its_counts_from_the_threshold_in_every_language(
 def test_the_picture_marks_as_many_dots_as_the_sentence_says(flips: int) -> None:
     [odds] = describe_protection(survey(question(flips=flips))).rows[2].odds
     dots = sum((int(length) + 9) // 10 for length in re.findall(r"h(\d+)", odds.dots.marked))
-    assert dots == flips == odds.swapped
+    assert dots == odds.counted == (flips if flips >= 12 else 100 - flips)
+    assert str(dots) in odds.sentence
     assert sum((int(n) + 9) // 10 for n in re.findall(r"h(\d+)", odds.dots.all)) == 100
-
-
-@pytest.mark.parametrize("flips", range(1, 50))
-@pytest.mark.parametrize("k", [2, 3, 10, 64])
-def test_the_equivalent_flips_are_those_chosen_for_any_k(flips: int, k: int) -> None:
-    threshold = RandomizedResponse.from_flips(symbols=k, flips=flips).threshold
-    assert equivalent_flips(k=k, threshold=threshold) == flips
 
 
 def test_numbers_come_from_the_threshold_and_never_promise_too_much() -> None:
     weaker = replace(question(flips=25), threshold=3 * 2**30 + 1)
     text = label_text(describe_protection(survey(weaker)))
     assert "24 send the same code as a Yes" in text
-    assert "Protection: medium" in text
+    assert "Protection: strong" in text  # ε is 1.0986 still
+    assert "two coins" not in text
+    weaker = replace(question(flips=25), threshold=2**32 * 7503 // 10_000)
+    text = label_text(describe_protection(survey(weaker)))
+    assert "Protection: medium" in text  # ln(7503 / 2497) = 1.1003
     assert "two coins" not in text
 
 
@@ -134,22 +138,27 @@ def test_questions_of_different_strength_are_told_apart() -> None:
     )
     assert [odds.scope for odds in label.rows[2].odds] == ["Questions 1, 3 and 4", "Question 2"]
     assert [odds.strength for odds in label.rows[2].odds] == ["strong", "light"]
-    assert label.rows[0].answers[0].startswith("Not directly.")
+    assert label.rows[0].answers == (
+        "No, with one exception.",
+        "They get a scrambled copy.",
+        "Question 2: 95 of 100 codes are the true answer.",
+    )
 
 
 def test_several_codes_reveal_more_than_one() -> None:
     assert describe_protection(survey(question(flips=25))).together == ()
     two = describe_protection(survey(question(flips=40), question(flips=40))).together
-    # 100 / (1 + 1.5²) = 30.8 of 100
+    better = "Someone who saw your codes could guess better: about one answer, from 50 to at most"
     assert two == (
-        "Together, your 2 codes say more than one alone.",
-        "Taken together, the protection is strong.",
+        f"{better} 60 in 100.",
+        # 1.5² / (1 + 1.5²) = 69.2 of 100
+        "If all your answers hang together, at most 70 in 100.",
     )
     three = describe_protection(survey(*[question(flips=25)] * 3)).together
-    # 100 / (1 + 3³) = 3.6 of 100
-    assert three[1:] == (
-        "Taken together, the protection is light.",
-        "Someone who saw them all could make a fair guess.",
+    # 3³ / (1 + 3³) = 96.4 of 100
+    assert three == (
+        f"{better} 75 in 100.",
+        "If all your answers hang together, at most 97 in 100.",
     )
 
 
@@ -189,7 +198,7 @@ def respondent_templates() -> list[Path]:
 
 def rendered_labels() -> Iterator[str]:
     many = tuple(Option(code=code, text=f"Row {code}") for code in range(5))
-    for flips in (49, 40, 25, 24, 12, 11, 5):
+    for flips in (49, 40, 25, 24, 12, 11, 5, 4):
         yield label_text(describe_protection(survey(question(flips=flips))))
         yield label_text(describe_protection(survey(*[question(flips=flips)] * 3, cap=100_000)))
         yield label_text(describe_protection(survey(question(flips=flips, options=many))))

@@ -9,7 +9,7 @@ import pytest
 from django.template.loader import render_to_string
 
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.respondent.label.label import PrivacyLabel, describe_protection
 from tests.support.label import FORBIDDEN, LONGEST_SENTENCE, RULE, THREE, make, sentences
 
@@ -69,9 +69,10 @@ def text_of(described: PrivacyLabel) -> str:
 def test_each_type_has_its_own_sentence(question: ManifestQuestion, sentence: str) -> None:
     [odds] = label(question).rows[2].odds
     assert sentence in odds.sentence
-    assert odds.strength == "strong"
+    # Three rows, or three rows and a gate: 3 ln 3 = 3.3 or more.
+    assert odds.strength == ("hardly" if question.has_items else "strong")
     assert odds.scope == ""
-    assert odds.swapped == (25 if question.k == 2 else 0)
+    assert odds.counted == (25 if question.k == 2 else 0)
 
 
 def test_questions_of_one_kind_share_a_sentence_under_their_numbers() -> None:
@@ -96,7 +97,13 @@ def test_a_question_that_is_not_scrambled_is_named_wherever_it_matters() -> None
     assert "Questions 2 and 3 are not scrambled: your answers are sent as they are." in two.process
     assert two.rows[0].answers[0] == "No, with 2 exceptions."
     light = label(make("yes_no", flips=5), make("declared"))
-    assert light.rows[0].answers[0] == "Not directly, with one exception."
+    assert light.rows[0].answers == (
+        "Mostly, yes.",
+        "95 of 100 codes are the true answer.",
+        "Question 2 can be read as it is.",
+    )
+    tied = label(make("yes_no"), make("yes_no", rule=RULE), make("declared"))
+    assert tied.rows[0].answers[0] == "Not directly, with one exception."
 
 
 def test_the_label_explains_rules_and_what_they_cost_the_parent() -> None:
@@ -131,22 +138,22 @@ def test_the_label_explains_a_subset_with_its_numbers() -> None:
         in tied.process
     )
     assert "Which questions were drawn for you." in tied.rows[4].answers
-    # The groups have two codes and one: not everyone sends the same number.
-    assert tied.together[0] == "Together, your codes say more than one alone."
-    assert label(*four, drawn=2).together[0] == "Together, your 2 codes say more than one alone."
+    better = "Someone who saw your codes could guess better: about one answer, from 50 to at most"
+    # The largest group has two codes about one answer; everything is said about that one.
+    assert tied.together == (f"{better} 90 in 100.",)
+    assert label(*four, drawn=2).together == (
+        f"{better} 75 in 100.",
+        "If all your answers hang together, at most 90 in 100.",
+    )
     assert label(*four, drawn=1).together == ()
 
 
 def test_the_sentence_on_all_answers_counts_codes_and_uses_the_real_total() -> None:
-    # A gate and three rows.
-    assert label(make("several", refusal=True)).together == (
-        "Together, your 4 codes say more than one alone.",
-        "Taken together, the protection is light.",
-        "Someone who saw them all could make a fair guess.",
-    )
-    # 100 / (1 + 1.5²) = 30.8 of 100: two of three rows can differ.
-    limited = label(make("several", flips=40, limit=1))
-    assert limited.together[1] == "Taken together, the protection is strong."
+    better = "Someone who saw your codes could guess better: about one answer, from 50 to at most"
+    # A gate and three rows, all about one question: 3⁴ / (1 + 3⁴) = 98.8 of 100
+    assert label(make("several", refusal=True)).together == (f"{better} 99 in 100.",)
+    # 1.5² / (1 + 1.5²) = 69.2 of 100: two of three rows can differ.
+    assert label(make("several", flips=40, limit=1)).together == (f"{better} 70 in 100.",)
     # An answer that is not scrambled does not count as a code.
     assert label(make("yes_no"), make("declared")).together == ()
 
@@ -186,12 +193,45 @@ def test_the_sentence_on_what_can_be_learned_has_the_right_words() -> None:
     assert finding(make("yes_no", refusal=True)).endswith("points at best.")
 
 
+def test_a_number_is_never_called_the_true_answer() -> None:
+    """Its code says which end it was rounded to."""
+    described = label(make("number", flips=5))
+    [odds] = described.rows[2].odds
+    assert odds.sentence.endswith("by chance. Then 95 of 100 codes stay as they are.")
+    assert described.rows[0].answers[0] == "Not directly."
+    described = label(make("number", flips=4))
+    assert described.rows[0].answers == (
+        "Mostly, yes.",
+        "With all the codes, a guess goes from 50 to at most 96 in 100.",
+    )
+
+
+def test_with_many_codes_few_of_them_are_the_true_answer() -> None:
+    many = tuple(Option(code=code, text=f"Row {code}") for code in range(40))
+    described = label(make("choice", options=many, flips=4))
+    # t = 96 / (96 + 4 · 39) = 38 of 100, but against any other answer it is 96 : 4.
+    [odds] = described.rows[2].odds
+    assert "each other answer’s code is sent 1.5 times in 100." in odds.sentence
+    assert described.rows[0].answers == (
+        "Mostly, yes.",
+        "With all the codes, a guess goes from 50 to at most 96 in 100.",
+    )
+
+
+def test_questions_of_different_numbers_of_codes_share_a_sentence() -> None:
+    described = label(make("yes_no", flips=5), make("choice", flips=5), make("yes_no"))
+    # 95 of 100, and 95 / (95 + 2 · 5) = 90.5
+    assert "Questions 1 and 2: Up to 95 of 100 codes are the true answer." in (
+        described.rows[0].answers
+    )
+
+
 # --- words ---------------------------------------------------------------------------------------
 
 
 def labels() -> Iterator[PrivacyLabel]:
     kinds = ("yes_no", "choice", "scale", "several", "number", "follow_up")
-    for flips in (49, 25, 12, 5):
+    for flips in (49, 25, 12, 5, 4):
         every = [make(kind, flips=flips) for kind in kinds]
         refusing = [make(kind, flips=flips, refusal=True) for kind in kinds]
         asked_if = [make(kind, flips=flips, rule=RULE, text="very " * 100) for kind in kinds]

@@ -1,0 +1,51 @@
+"""How much better a person's codes make a guess, about one answer and about all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from django.utils.translation import gettext as _
+
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.strength import PRACTICALLY_CERTAIN_FROM, largest_guess_in_tenths
+from surveys.respondent.label.names import scrambled, write_tenths
+
+# A total that is larger by no more than this comes from rounding sums.
+_TINY = 1e-9
+
+
+def write_guess(epsilon: float) -> str:
+    """Write how many guesses out of 100 may be right at this ε."""
+    return write_tenths(largest_guess_in_tenths(epsilon))
+
+
+def is_practically_certain(manifest: Manifest) -> bool:
+    """Whether all codes of a person together leave hardly any doubt about one thing."""
+    # With coins an answer may reveal more, and the coins page has its own label.
+    return manifest.drawn_epsilon >= PRACTICALLY_CERTAIN_FROM
+
+
+def describe_together(manifest: Manifest) -> tuple[str, ...]:
+    if _most_codes(manifest) < 2:
+        return ()
+    one = max(manifest.statement_epsilon(question) for question in scrambled(manifest))
+    first = _(
+        "Someone who saw your codes could guess better: "
+        "about one answer, from 50 to at most %(most)s in 100."
+    ) % {"most": write_guess(one)}
+    total = manifest.drawn_epsilon
+    if total <= one + _TINY:
+        return (first,)
+    if is_practically_certain(manifest):
+        second = _(
+            "If all your answers hang together, at most %(most)s in 100: practically certain."
+        )
+    else:
+        second = _("If all your answers hang together, at most %(most)s in 100.")
+    return (first, second % {"most": write_guess(total)})
+
+
+def _most_codes(manifest: Manifest) -> int:
+    """Count the scrambled codes of a person who is drawn the largest blocks."""
+    codes = Counter(symbol.block for symbol in manifest.symbols if symbol.threshold is not None)
+    return sum(count for _block, count in codes.most_common(manifest.drawn))

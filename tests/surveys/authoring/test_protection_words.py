@@ -1,0 +1,257 @@
+"""Authors and respondents read the same words about protection, wherever they look."""
+
+from __future__ import annotations
+
+import re
+from math import log
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from surveys.authoring.drafts import describe
+from surveys.authoring.errors import NotConfirmed
+from surveys.authoring.services import add_question, launch_survey
+from surveys.models import Question, Survey, Wave
+from surveys.respondent.label.label import describe_protection
+from tests.support.factories import make_launched_survey, make_survey, make_user
+from tests.support.reading import words_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+FIVE_ROWS = ["Meals", "Medicine", "Books", "Heating", "Rent"]
+
+
+@pytest.fixture
+def owner() -> User:
+    return make_user("owner@example.org")
+
+
+@pytest.fixture
+def author(client: Client, owner: User) -> Client:
+    client.force_login(owner)
+    return client
+
+
+def at(name: str, survey: Survey) -> str:
+    return reverse(f"surveys:{name}", args=[survey.slug])
+
+
+def add_several(survey: Survey, *, flips: int = 25, **content: Any) -> Question:
+    return add_question(
+        survey=survey,
+        text="What did you skip?",
+        type=Question.Type.SEVERAL,
+        options=FIVE_ROWS,
+        flips=flips,
+        **content,
+    )
+
+
+def read_everywhere(author: Client, survey: Survey) -> dict[str, str]:
+    """What authors read before the launch, and what respondents read in the preview."""
+    names = ("edit", "launch", "preview")
+    return {name: words_of(author.get(at(name, survey))) for name in names}
+
+
+def words_for_protection(text: str) -> list[str]:
+    return re.findall(r"Protection: \w+|Hardly protected", text)
+
+
+def sentences_of(survey: Survey) -> list[str]:
+    """What the label says about all answers: its first row, and the sentence on all of them."""
+    label = describe_protection(describe(survey=survey, wave_number=1))
+    return [label.rows[0].question, label.rows[0].answer, label.told_together]
+
+
+def assert_same_words(pages: dict[str, str], survey: Survey, expected: set[str]) -> None:
+    for name, text in pages.items():
+        assert set(words_for_protection(text)) == expected, name
+        for sentence in sentences_of(survey):
+            assert sentence in text, name
+
+
+# --- the same words ------------------------------------------------------------------------------
+
+
+def test_two_plain_questions_are_strong_on_every_page(author: Client, owner: User) -> None:
+    survey = make_survey(owner=owner)
+    pages = read_everywhere(author, survey)
+    assert_same_words(pages, survey, {"Protection: strong"})
+    for text in pages.values():
+        assert "Can the researchers see my answers? No. They get a scrambled copy." in text
+        assert (
+            "about one answer, from 50 to at most 75 in 100. "
+            "If all your answers hang together, at most 90 in 100." in text
+        )
+        assert "light" not in text.lower()
+    assert "Respondents will read:" in pages["edit"]
+    assert "Respondents will read:" in pages["launch"]
+
+
+def test_one_rule_changes_the_words_on_every_page(author: Client, owner: User) -> None:
+    survey = make_survey(owner=owner)
+    parent = survey.questions.all()[0]
+    rule = {"name": str(parent.pk), "is": [1]}
+    add_question(survey=survey, text="Alone?", rule=rule)
+    pages = read_everywhere(author, survey)
+    assert_same_words(pages, survey, {"Protection: light", "Protection: strong"})
+    for name, text in pages.items():
+        assert words_for_protection(text).count("Protection: light") == 1, name
+        assert "Not directly. They get a lightly scrambled copy." in text
+        # Two codes with 3 : 1 each say something about the first question.
+        assert "about one answer, from 50 to at most 90 in 100." in text
+
+
+def test_the_cost_card_says_it_while_the_rule_is_typed(author: Client, owner: User) -> None:
+    survey = make_survey(owner=owner)
+    posted = {"text": "Alone?", "flips": "25", "rule": "Q1 is yes", "cost": "1"}
+    card = words_of(author.post(at("question_create", survey), posted))
+    assert "raising Q1’s ε from 1.10 to 2.20 (“Protection: light” instead of" in card
+    assert "Respondents will read: Can the researchers see my answers? Not directly." in card
+    parent = survey.questions.all()[0]
+    add_question(survey=survey, text="Alone?", rule={"name": str(parent.pk), "is": [1]})
+    for sentence in sentences_of(survey):
+        assert sentence in card
+
+
+def test_each_strength_is_offered_with_the_word_for_the_whole_question(
+    author: Client, owner: User
+) -> None:
+    survey = make_survey(owner=owner, questions=())
+    posted = {"text": "Which?", "options": "\n".join(FIVE_ROWS), "flips": "25", "cost": "1"}
+    form = words_of(author.post(f"{at('question_create', survey)}?type=several", posted))
+    assert "Two coins (25 of 100) , Hardly protected, ε = 5.50" in form
+    assert "Protection: strong, ε" not in form.replace("40 of 100 , Protection: strong, ε", "")
+
+
+def test_six_questions_at_five_flips_do_not_sound_safe(author: Client, owner: User) -> None:
+    survey = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(6)], flips=5)
+    pages = read_everywhere(author, survey)
+    assert_same_words(pages, survey, {"Protection: light"})
+    for text in pages.values():
+        assert "Mostly, yes. 95 of 100 codes are the true answer." in text
+        assert "from 50 to at most 95 in 100" in text
+        assert "If all your answers hang together, at most 100 in 100: practically certain." in text
+        assert "Not directly" not in text
+        assert "fair guess" not in text
+    below = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(6)], flips=4)
+    pages = read_everywhere(author, below)
+    assert_same_words(pages, below, {"Hardly protected"})
+    for text in pages.values():
+        assert "Mostly, yes. 96 of 100 codes are the true answer." in text
+
+
+def test_a_question_with_five_rows_has_one_word_and_no_denial(author: Client, owner: User) -> None:
+    survey = make_survey(owner=owner, questions=())
+    add_several(survey)
+    pages = read_everywhere(author, survey)
+    assert_same_words(pages, survey, {"Hardly protected"})  # 5 ln 3 = 5.49
+    for text in pages.values():
+        assert "Mostly, yes. With all the codes, a guess goes from 50 to at most 99.6" in text
+    label = describe_protection(describe(survey=survey, wave_number=1))
+    [odds] = label.rows[2].odds
+    assert "the other code is sent 25 times in 100. All rows together tell more." in odds.sentence
+    assert not [row for row in label.rows if row.answer.startswith("No")]
+
+
+def test_what_is_hardly_protected_is_an_exception_among_other_questions(owner: User) -> None:
+    survey = make_survey(owner=owner)
+    add_several(survey)
+    label = describe_protection(describe(survey=survey, wave_number=1))
+    assert [odds.strength for odds in label.rows[2].odds] == ["strong", "hardly"]
+    sight, database, proof = label.rows[:3]
+    assert sight.answers[0] == database.answers[0] == "No, with one exception."
+    assert proof.answers[0] == "Not for certain, with one exception."  # 7 ln 3 together
+    for row in (sight, database, proof):
+        assert "Question 3: With all the codes, a guess goes from 50" in row.answer
+
+
+def test_the_quote_is_in_the_language_of_its_readers(author: Client, owner: User) -> None:
+    survey = make_survey(owner=owner, language="de")
+    page = author.get(at("edit", survey)).text
+    assert '<blockquote class="notice" lang="de" dir="ltr">' in page
+    assert "Können die Forschenden meine Antworten sehen?" in page
+
+
+# --- all answers together ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("questions", "told"),
+    [
+        (4, "If all your answers hang together, at most 99 in 100."),  # 81/82 = 98.78
+        (5, "If all your answers hang together, at most 99.6 in 100: practically certain."),
+    ],
+)
+def test_the_total_is_told_as_odds(questions: int, told: str) -> None:
+    survey = make_survey(questions=[f"Number {n}?" for n in range(questions)])
+    label = describe_protection(describe(survey=survey, wave_number=1))
+    assert label.together[1] == told
+    # What is practically certain is not denied in the same breath.
+    assert label.rows[2].answers[0] == ("No." if questions == 4 else "Not for certain.")
+    assert label.rows[0].answers[0] == "No."
+
+
+@pytest.mark.parametrize("total", [4.59, 4.6, 4.61])
+def test_practically_certain_begins_at_its_total(
+    total: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = describe(survey=make_survey(), wave_number=1)
+    monkeypatch.setattr(type(manifest), "drawn_epsilon", total)
+    told = describe_protection(manifest).told_together
+    assert ("practically certain" in told) == (total >= 4.6)
+
+
+# --- opening a survey with a large total ---------------------------------------------------------
+
+
+def shown_hash(page: str) -> str:
+    found = re.search(r'name="manifest" value="([0-9a-f]{64})"', page)
+    assert found is not None
+    return found[1]
+
+
+def test_a_total_above_five_and_a_half_is_confirmed_at_the_launch(
+    author: Client, owner: User
+) -> None:
+    survey = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(6)])
+    page = author.get(at("launch", survey)).text
+    assert 'name="confirmed"' in page
+    posted = {"manifest": shown_hash(page)}
+    refused = author.post(at("launch", survey), posted)
+    assert refused.status_code == 422
+    assert "The total ε is above 5.5. Tick the box" in refused.text
+    assert 'href="#id_confirmed"' in refused.text
+    assert survey.is_draft
+    author.post(at("launch", survey), {**posted, "confirmed": "on"})
+    assert not survey.is_draft
+
+
+def test_a_smaller_total_needs_no_confirmation(author: Client, owner: User) -> None:
+    survey = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(5)])
+    assert 5.4 < 5 * log(3) < 5.5
+    page = author.get(at("launch", survey)).text
+    assert 'name="confirmed"' not in page
+    author.post(at("launch", survey), {"manifest": shown_hash(page)})
+    assert not survey.is_draft
+
+
+@pytest.mark.parametrize("coins", [False, True])
+def test_code_that_opens_a_survey_must_confirm_a_large_total_too(coins: bool) -> None:
+    # With coins the browser's total is below, and that of the coins above.
+    survey = make_survey(
+        questions=[f"Number {n}?" for n in range(6)], flips=40 if coins else 25, coins=coins
+    )
+    with pytest.raises(NotConfirmed):
+        launch_survey(survey=survey)
+    assert not Wave.objects.exists()
+    assert launch_survey(survey=survey, total_confirmed=True).is_open
+
+
+def test_a_survey_that_is_open_already_still_shows_its_page(client: Client) -> None:
+    wave = make_launched_survey(questions=[f"Number {n}?" for n in range(6)], flips=5)
+    text = words_of(client.get(reverse("surveys:respond", args=[wave.survey.slug])))
+    assert "Mostly, yes. 95 of 100 codes are the true answer." in text
+    assert "practically certain" in text
