@@ -111,9 +111,13 @@ REDIS_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")
 LIMITER_URL = env.str("LIMITER_URL", default="redis://127.0.0.1:6380/0")
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "config.cache.RedisCache",
         "LOCATION": LIMITER_URL,
-        "OPTIONS": {"socket_connect_timeout": 2, "socket_timeout": 2},
+        "OPTIONS": {
+            "serializer": "config.cache.JsonSerializer",
+            "socket_connect_timeout": 2,
+            "socket_timeout": 2,
+        },
     }
 }
 

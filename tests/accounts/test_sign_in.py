@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 LOGIN = "/accounts/login/"
 UNREACHABLE = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "config.cache.RedisCache",
         "LOCATION": "redis://127.0.0.1:1/0",
     }
 }
