@@ -22,6 +22,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def add_message(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Drop allauth's messages: the pages themselves say what happened."""
 
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send nothing: the only mail is the reset's, and a worker sends it (reset_mail.py)."""
+
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         # Only this step ends on a page that does not say what happened.
         messages.success(request, "Your password was changed.")

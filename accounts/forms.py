@@ -6,6 +6,9 @@ from typing import Any
 
 from allauth.account import forms
 from django.forms import Form
+from django.http import HttpRequest
+
+from accounts.reset_mail import request_reset_mail
 
 
 class PlainWords:
@@ -49,6 +52,10 @@ class ChangePasswordForm(PlainWords, forms.ChangePasswordForm):  # type: ignore[
 
 class RequestResetForm(PlainWords, forms.ResetPasswordForm):  # type: ignore[misc]
     words = {"email": _EMAIL}
+
+    def save(self, request: HttpRequest, **kwargs: Any) -> str:
+        request_reset_mail(account=self.users[0].pk if self.users else None)
+        return str(self.cleaned_data["email"])
 
 
 class NewPasswordForm(PlainWords, forms.ResetPasswordKeyForm):  # type: ignore[misc]

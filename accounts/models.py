@@ -1,4 +1,4 @@
-"""The user model: an e-mail address and a password, nothing else."""
+"""Accounts: an e-mail address and a password, nothing else. And the reset mails to be sent."""
 
 from __future__ import annotations
 
@@ -42,3 +42,22 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.email
+
+
+class ResetMail(models.Model):
+    """A password reset mail that a worker has to send: no address, and no token.
+
+    The row is deleted when the mail is sent, or after a day. An unknown address writes a row too,
+    for the account 0, which does not exist.
+    """
+
+    account = models.BigIntegerField(primary_key=True)
+    asked_at = models.DateTimeField()
+    due_at = models.DateTimeField()
+    attempts = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        db_table = "accounts_reset_mail"
+
+    def __str__(self) -> str:
+        return f"account {self.account}"

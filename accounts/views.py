@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import Any
 
-from allauth.account.views import PasswordChangeView
+from allauth.account.views import PasswordChangeView, PasswordResetDoneView
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -17,3 +19,28 @@ class ChangePasswordView(PasswordChangeView):  # type: ignore[misc]  # allauth s
             return redirect("account_reset_password")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         return response
+
+
+class ResetDoneView(PasswordResetDoneView):  # type: ignore[misc]
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        return context | {"mail_place": find_unsent_mail(self.request)}
+
+
+def find_unsent_mail(request: HttpRequest) -> str:
+    """Return where mails are if this installation sends none; only for people at this computer."""
+    if settings.BEHIND_PROXY or not _is_loopback(request.META.get("REMOTE_ADDR", "")):
+        return ""
+    if settings.EMAIL_BACKEND.endswith("filebased.EmailBackend"):
+        return str(getattr(settings, "EMAIL_FILE_PATH", ""))
+    if settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
+        log = settings.VAR_DIR / "log" / "worker.log"  # of scripts/run
+        return str(log) if log.exists() else "the log of the workers"
+    return ""
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False

@@ -7,18 +7,21 @@ a lost message, a dead worker or an emptied Redis only delays a result.
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_ready
 from django.utils import timezone
 
+from accounts.reset_mail import is_reset_mail_due, send_next_reset_mail
 from aggregator.batches.closing import close_due_waves
 from aggregator.batches.sealing import MAX_BATCH, seal_next_batch
 from aggregator.comparisons.jobs import run_comparison
 from aggregator.results.chart_updates import find_waves_to_render, update_chart
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
 from aggregator.simulation.truth import known_truth
+from aggregator.upkeep.broker import count_waiting, drop_waiting_sweeps
 from aggregator.upkeep.due import WorkKind, find_due_work, remember_due_work, was_just_swept
 from aggregator.upkeep.purging import purge_is_due, purge_traces
 from aggregator.upkeep.upgrades import report_missing_migrations
@@ -31,13 +34,14 @@ from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
-# A message that has waited longer is not needed: newer sweeps have sent others.
-EXPIRES_SECONDS = 60
 # 0 goes first, as sweeps do. Long tasks must not delay quick ones in the queue.
 SOON, LATER, AT_LEISURE = 3, 6, 9
 # Far more than become due between two sweeps. After these, other messages get their turn.
 BATCHES_PER_MESSAGE = 100
+MAIL_SECONDS = 30
 VERIFY_SECONDS = 6 * 3600
+# Verifying delays other work, so a message that a worker finds by day waits for the next night.
+NIGHT = range(2, 6)  # hours in UTC; beat sends the message at 3:00, by its own clock
 
 
 @shared_task
@@ -45,6 +49,7 @@ def sweep() -> None:
     if was_just_swept(now=timezone.now()):
         return
     send_due_work()
+    drop_waiting_sweeps()
     # Last, because closing waits for the lock of the wave's row, and other work should not have to.
     if close_due_waves():
         send_due_work()
@@ -53,11 +58,21 @@ def sweep() -> None:
 def send_due_work() -> None:
     due = find_due_work()
     remember_due_work(due, now=timezone.now())
+    messages: defaultdict[int, list[tuple[Any, list[int]]]] = defaultdict(list)
     for item in due:
         task, priority = _TASKS[item.kind]
-        task.apply_async([item.subject], expires=EXPIRES_SECONDS, priority=priority)
+        messages[priority].append((task, [item.subject]))
     if purge_is_due():
-        purge.apply_async(expires=EXPIRES_SECONDS, priority=SOON)
+        messages[SOON].append((purge, []))
+    if is_reset_mail_due():
+        messages[LATER].append((send_reset_mail, []))
+    for priority, group in messages.items():
+        # As many as are due wait already: sent by earlier sweeps, they cover most of this work,
+        # and the next sweep finds the rest.
+        if count_waiting(priority) >= len(group):
+            continue
+        for task, arguments in group:
+            task.apply_async(arguments, priority=priority)
 
 
 @shared_task
@@ -73,7 +88,7 @@ def seal_wave(wave_id: int) -> None:
         if batch.wave.is_open and batch.size < MAX_BATCH:
             break
     if sealed:
-        estimate_wave.apply_async([wave_id], expires=EXPIRES_SECONDS, priority=SOON)
+        estimate_wave.apply_async([wave_id], priority=SOON)
 
 
 @shared_task
@@ -102,11 +117,18 @@ def purge() -> None:
         purge_traces()
 
 
+# EMAIL_TIMEOUT limits each step of sending, but neither their number nor the search for the server.
+@shared_task(time_limit=MAIL_SECONDS)
+def send_reset_mail() -> None:
+    send_next_reset_mail()
+
+
 # Acknowledged when it starts: it may take longer than the broker waits before it gives an
 # unacknowledged message to another worker. A lost one is sent again the next night.
 @shared_task(acks_late=False, time_limit=VERIFY_SECONDS)
 def verify() -> None:
-    if not claim_verification(now=timezone.now()):
+    now = timezone.now()
+    if now.hour not in NIGHT or not claim_verification(now=now):
         return
     differences = list(Verification().run(Wave.objects.order_by("pk")))
     store_differences(differences)

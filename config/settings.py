@@ -31,6 +31,17 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[:
 # Turn this off only where there is no TLS, such as on a laptop: cookies then go over plain HTTP.
 HTTPS = env.bool("MURMUR_HTTPS", default=True)
 
+
+def _first_host() -> str:
+    named = [host.removeprefix(".") for host in ALLOWED_HOSTS if host != "*"]
+    return named[0] if named else "localhost"
+
+
+# Where links in e-mails lead. A request's own host will not do: whoever asks can choose it.
+PUBLIC_URL = env.str("MURMUR_PUBLIC_URL", default="").rstrip("/") or (
+    f"{'https' if HTTPS else 'http'}://{_first_host()}"
+)
+
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -131,6 +142,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 5,
     "health_check_interval": 25,
 }
+CELERY_TASK_DEFAULT_QUEUE = "celery"
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 300
@@ -148,13 +160,11 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {
         "task": "aggregator.tasks.sweep",
         "schedule": SWEEP_SECONDS,
-        # A worker that was down must not come back to many old sweeps.
-        "options": {"expires": max(10.0, 2 * SWEEP_SECONDS)},
     },
     "verify": {
         "task": "aggregator.tasks.verify",
         "schedule": crontab(hour="3", minute="0"),  # UTC
-        "options": {"expires": 3600, "priority": 9},
+        "options": {"priority": 9},
     },
 }
 
@@ -219,6 +229,7 @@ AXES_VERBOSE = False
 AXES_LOCKOUT_CALLABLE = "accounts.lockout.refuse"
 EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
 vars().update(EMAIL_CONFIG)
+EMAIL_TIMEOUT = 5  # seconds; the worker that waits does nothing else
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="murmur@localhost")
 
 # --- cookies and transport; headers are set for every response by config/headers.py ------------

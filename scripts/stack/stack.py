@@ -44,6 +44,11 @@ def redis_binary() -> Path:
     return Path(spec.origin).parent / "bin" / "redis-server"
 
 
+def _first_host() -> str:
+    """Return the name under which people reach this Murmur, for links in e-mails."""
+    return os.environ.get("ALLOWED_HOSTS", "").partition(",")[0].strip(".*") or "localhost"
+
+
 def _name_copies(services: Sequence[str], *, copies: int) -> tuple[str, ...]:
     """Return the names of all copies: "web", "worker", "web-2", "worker-2" and so on."""
     return tuple(
@@ -90,6 +95,7 @@ class Stack:
         self.redis_url = redis_url or self._redis_url("broker")
         self.limiter_url = limiter_url or self._redis_url("limiter")
         self.environment = {
+            "MURMUR_PUBLIC_URL": f"http://{_first_host()}:{port}",
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "MURMUR_VAR": str(var),
@@ -123,11 +129,12 @@ class Stack:
     def _start_redis(self, name: str) -> None:
         folder = self.var / f"redis-{name}"
         folder.mkdir(parents=True, exist_ok=True)
-        # Only the broker writes to disk. The limiter must forget.
-        persistence = "appendonly yes" if name == "broker" else "appendonly no"
+        # Neither writes to disk: one would date batches, the other keep addresses. An earlier
+        # release left such a file of the broker's messages.
+        (folder / "appendonly.aof").unlink(missing_ok=True)
         configuration = (
             f"bind 127.0.0.1\nport {self._ports[name]}\nrequirepass {self._passwords[name]}\n"
-            f'dir "{folder}"\nsave ""\n{persistence}\nmaxmemory-policy noeviction\n'
+            f'dir "{folder}"\nsave ""\nappendonly no\nmaxmemory-policy noeviction\n'
             "loglevel warning\n"
         )
         process = self._spawn([str(redis_binary()), "-"], name=name, stdin=subprocess.PIPE)

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core import mail
 from django.db import connection
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from accounts.reset_mail import request_reset_mail
 from aggregator import tasks
 from aggregator.batches.sealing import count_acknowledged, seal_next_batch
 from aggregator.comparisons.jobs import request_comparison
@@ -27,6 +29,7 @@ from aggregator.upkeep.verification.run import (
 from config.celery import app
 from surveys.authoring.services import close_wave
 from surveys.models import Wave
+from tests.support.factories import make_user
 from tests.support.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db
@@ -37,8 +40,10 @@ ALL = (
     tasks.estimate_wave,
     tasks.draw_wave,
     tasks.compare,
+    tasks.send_reset_mail,
     tasks.purge,
 )
+WITHOUT_SUBJECT = (tasks.send_reset_mail, tasks.purge)
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +70,7 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
     messages: list[Message] = []
 
     def keep(task: Any) -> Callable[..., None]:
-        def apply_async(args: Sequence[int] = (), *, expires: float, priority: int) -> None:
+        def apply_async(args: Sequence[int], *, priority: int) -> None:
             messages.append((task, args))
 
         return apply_async
@@ -73,6 +78,8 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
     for task in ALL:
         monkeypatch.setattr(task, "apply_async", keep(task))
     monkeypatch.setattr(tasks, "purge_is_due", lambda: False)
+    monkeypatch.setattr(tasks, "count_waiting", lambda _: 0)
+    monkeypatch.setattr(tasks, "drop_waiting_sweeps", lambda: None)
     return messages
 
 
@@ -161,8 +168,8 @@ def test_messages_that_arrive_long_after_the_work_is_done_change_nothing(
 
 
 def test_messages_about_deleted_rows_are_harmless(queue: list[Message]) -> None:
-    for task in ALL[:-1]:
-        task(4711)
+    for task in ALL:
+        task(*() if task in WITHOUT_SUBJECT else (4711,))
     assert queue == []
 
 
@@ -238,7 +245,7 @@ def test_without_a_broker_the_sweep_remembers_due_work_and_raises(
     def refuse(*args: Any, **options: Any) -> None:
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(tasks.seal_wave, "apply_async", refuse)
+    monkeypatch.setattr(tasks, "count_waiting", refuse)
     wave = make_wave()
     send_many(wave, ROWS)
     with pytest.raises(OperationalError):
@@ -292,7 +299,7 @@ def test_traces_are_purged_when_a_purge_is_due(
     assert (queue, purged) == ([], [])
     monkeypatch.setattr(tasks, "purge_is_due", lambda: True)
     tasks.sweep()
-    assert queue == [(tasks.purge, ())]
+    assert queue == [(tasks.purge, [])]
     deliver(queue)
     assert purged == [True]
 
@@ -308,11 +315,28 @@ def test_one_of_two_messages_to_verify_in_a_night_is_acted_on(
         return []
 
     monkeypatch.setattr(Verification, "run", run)
-    night = timezone.now()
+    night = timezone.now().replace(hour=3)
     for hours, expected in ((0, 1), (1, 1), (24, 2), (25, 2), (48, 3)):
         monkeypatch.setattr("django.utils.timezone.now", lambda h=hours: night + timedelta(hours=h))
         tasks.verify()
         assert len(runs) == expected
+
+
+@pytest.mark.parametrize(("hour", "expected"), [(2, 1), (3, 1), (5, 1), (6, 0), (14, 0), (23, 0)])
+def test_a_message_to_verify_that_is_found_by_day_is_not_acted_on(
+    monkeypatch: pytest.MonkeyPatch, hour: int, expected: int
+) -> None:
+    runs: list[bool] = []
+
+    def run(self: Verification, waves: object) -> list[Difference]:
+        runs.append(True)
+        return []
+
+    monkeypatch.setattr(Verification, "run", run)
+    moment = timezone.now().replace(hour=hour)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: moment)
+    tasks.verify()
+    assert len(runs) == expected
 
 
 def test_a_verification_that_died_or_has_a_future_time_does_not_block_the_next() -> None:
@@ -346,12 +370,61 @@ def test_only_one_of_several_workers_verifies() -> None:
     assert sorted(claims) == [False, False, False, True]
 
 
-def test_beat_sends_tasks_that_exist_and_that_do_not_pile_up() -> None:
+def test_beat_sends_tasks_that_exist_at_night_and_with_no_time_in_them() -> None:
     schedule = settings.CELERY_BEAT_SCHEDULE
     assert {entry["task"] for entry in schedule.values()} == {tasks.sweep.name, tasks.verify.name}
-    assert all(entry["options"]["expires"] for entry in schedule.values())
+    assert not any("expires" in entry.get("options", {}) for entry in schedule.values())
     assert schedule["verify"]["schedule"].hour == {3}
+    assert 3 in tasks.NIGHT
     assert str(app.timezone) == "UTC"
+
+
+def test_messages_do_not_pile_up_while_nobody_takes_them(
+    queue: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message cannot expire, because it names no moment."""
+    waves = [make_wave() for _ in range(3)]
+    for wave in waves:
+        send_many(wave, ROWS)
+    waiting: list[int] = []
+
+    def count_waiting(priority: int) -> int:
+        waiting.append(priority)
+        return len(queue)
+
+    monkeypatch.setattr(tasks, "count_waiting", count_waiting)
+    for _ in range(10):
+        tasks.sweep()
+    assert queue == [(tasks.seal_wave, [wave.pk]) for wave in waves]
+    assert set(waiting) == {tasks.SOON}
+    queue.pop()  # a worker took one: there is room, and every wave is looked at again
+    tasks.sweep()
+    assert len(queue) == 2 + 3
+    tasks.sweep()
+    assert len(queue) == 2 + 3
+
+
+def test_a_sweep_drops_those_that_wait_behind_it(
+    queue: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dropped: list[bool] = []
+    monkeypatch.setattr(tasks, "drop_waiting_sweeps", lambda: dropped.append(True))
+    monkeypatch.setattr(settings, "SWEEP_SECONDS", 2.0)
+    for _ in range(3):
+        tasks.sweep()
+    assert dropped == [True]
+
+
+def test_a_reset_mail_is_sent_when_one_is_due(queue: list[Message]) -> None:
+    tasks.sweep()
+    assert queue == []
+    request_reset_mail(account=make_user("rosa@example.org").pk)
+    tasks.sweep()
+    assert queue == [(tasks.send_reset_mail, [])]
+    deliver(queue, times=2)
+    assert [message.to for message in mail.outbox] == [["rosa@example.org"]]
+    tasks.sweep()
+    assert queue == []
 
 
 def test_no_task_may_run_until_the_broker_redelivers_its_message() -> None:

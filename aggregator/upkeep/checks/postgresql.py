@@ -31,6 +31,7 @@ class Setting:
 
 _LOST = "a crash loses acknowledged reports."
 _LOGGED = "the server's log shows when reports arrived, and may quote them."
+_DATED = "erasing requests a checkpoint after sealing, so the server's log dates every batch."
 _KEPT = "files of the write-ahead log outlive sealing and hold reports in order of arrival."
 POSTGRESQL_SETTINGS = (
     Setting(name="fsync", value="on", meaning=_LOST),
@@ -75,6 +76,7 @@ POSTGRESQL_SETTINGS = (
         accepted=("info", "notice", "error", "log", "fatal", "panic"),
         meaning=_LOGGED,
     ),
+    Setting(name="log_checkpoints", value="off", meaning=_DATED),
     Setting(name="debug_print_parse", value="off", meaning=_LOGGED),
     Setting(name="debug_print_rewritten", value="off", meaning=_LOGGED),
     Setting(name="debug_print_plan", value="off", meaning=_LOGGED),

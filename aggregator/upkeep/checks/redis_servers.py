@@ -15,8 +15,9 @@ from aggregator.upkeep.checks.messages import judge
 
 PATIENCE_SECONDS = 5
 BROKER_SETTINGS = {"maxmemory-policy": "noeviction"}
-LIMITER_SETTINGS = {"save": "", "appendonly": "no"}
+MEMORY_ONLY = {"save": "", "appendonly": "no"}
 _EVICTED = "when memory runs low, messages are lost and work waits for the next sweep."
+_DATED = "messages are written to a disk in the order in which batches were sealed."
 _PERSISTED = (
     "counters per address are written to a disk, together with the key that hides the addresses."
 )
@@ -26,9 +27,8 @@ def check_redis() -> Iterator[CheckMessage]:
     broker = _Server(settings.REDIS_URL)
     limiter = _Server(settings.LIMITER_URL)
     yield from _judge_settings("broker", broker.settings, wanted=BROKER_SETTINGS, meaning=_EVICTED)
-    yield from _judge_settings(
-        "limiter", limiter.settings, wanted=LIMITER_SETTINGS, meaning=_PERSISTED
-    )
+    yield from _judge_settings("broker", broker.settings, wanted=MEMORY_ONLY, meaning=_DATED)
+    yield from _judge_settings("limiter", limiter.settings, wanted=MEMORY_ONLY, meaning=_PERSISTED)
     known = broker.identity is not None and limiter.identity is not None
     which = "point" if known else "may point"
     yield from judge(

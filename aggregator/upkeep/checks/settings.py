@@ -6,9 +6,11 @@ import logging
 import resource
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage
+from django.http.request import split_domain_port, validate_host
 
 from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
@@ -90,11 +92,18 @@ def check_contradictions(**_kwargs: Any) -> list[CheckMessage]:
     """Settings that make no sense in any installation; checked before every command."""
     return [
         message
-        for subject, good, meaning, remedy in (*_number_rules(), _proxy_rule(), *_address_rules())
+        for subject, good, meaning, remedy in _find_rules()
         for message in judge(
             messages.CONTRADICTION, subject, good=good, meaning=meaning, remedy=remedy
         )
     ]
+
+
+def _find_rules() -> Iterator[Rule]:
+    yield from _number_rules()
+    yield _proxy_rule()
+    yield _public_rule()
+    yield from _address_rules()
 
 
 def _number_rules() -> Iterator[Rule]:
@@ -131,6 +140,18 @@ def _proxy_rule() -> Rule:
         True if settings.HTTPS or not settings.BEHIND_PROXY else None,
         "Murmur trusts the proxy's X-Forwarded-Proto, yet sends cookies over plain HTTP.",
         "export MURMUR_HTTPS=true, or MURMUR_BEHIND_PROXY=false if there is no proxy.",
+    )
+
+
+def _public_rule() -> Rule:
+    address = urlsplit(settings.PUBLIC_URL)
+    host, _ = split_domain_port(address.netloc.lower())
+    return (
+        f"MURMUR_PUBLIC_URL = {settings.PUBLIC_URL}",
+        settings.PUBLIC_URL in (f"http://{address.netloc}", f"https://{address.netloc}")
+        and validate_host(host, settings.ALLOWED_HOSTS),
+        "links in e-mails need a web address without a path, with a host of ALLOWED_HOSTS.",
+        "export MURMUR_PUBLIC_URL=https://the.name.that.people.type",
     )
 
 

@@ -20,7 +20,8 @@ async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISend
             return
         body, more = body + message["body"], message["more_body"]
     upload = parse_upload(body)
-    app.send_task(KEEP, [upload.manifest_hash.hex(), upload.symbols.hex()])
+    # Not where sweeps are: a sweep drops those that wait behind it.
+    app.send_task(KEEP, [upload.manifest_hash.hex(), upload.symbols.hex()], priority=3)
     headers = [(b"content-length", b"0")]
     await send(
         {"type": "http.response.start", "status": 201, "headers": headers, "trailers": False}

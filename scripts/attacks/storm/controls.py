@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import redis
+from kombu.transport.redis import Channel
 
 from scripts.attacks.storm.checker import History, Verdict
 from scripts.attacks.storm.crowd import FAITHFUL, Crowd
@@ -22,6 +23,7 @@ SETTINGS = "scripts.attacks.broken_builds.{name}_settings"
 AIM_SECONDS = 120.0
 # By then the database has done what the stopped process asked for.
 REST_SECONDS = 0.03
+QUEUE = f"celery{Channel.sep}3"  # as the naive intake sends its messages
 TASK = b"scripts.attacks.broken_builds.tasks.keep_report"
 
 
@@ -75,7 +77,7 @@ def run_naive_celery(*, var: Path, database_url: str) -> Caught:
         time.sleep(REST_SECONDS)  # the worker waits for a message and receives one
         # Counted first, because the others only grow.
         acknowledged = len(crowd.history.acknowledged)
-        waiting = [*broker.lrange("celery", 0, -1), *broker.hvals("unacked")]
+        waiting = [*broker.lrange(QUEUE, 0, -1), *broker.hvals("unacked")]
         kept = int(query(KEPT)[0][0]) + sum(TASK in message for message in waiting)
         missing = acknowledged - kept
         return f"{missing} reports in no table and in no queue" if missing > 0 else ""

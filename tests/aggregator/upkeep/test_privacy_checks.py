@@ -38,7 +38,7 @@ from aggregator.upkeep.checks.postgresql import (
 )
 from aggregator.upkeep.purging import purge_traces
 from scripts.attacks.linker.server import ROLE, Server, django_on, migrate, running_server
-from scripts.stack.stack import free_port, redis_binary
+from tests.support.redis_servers import running_redis
 from tests.support.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -77,36 +77,11 @@ def assert_only_failure(subject: str, remedy: str) -> None:
 # --- a good installation --------------------------------------------------------------------------
 
 
-@contextmanager
-def running_redis(*options: str) -> Iterator[str]:
-    port = free_port()
-    process = subprocess.Popen(
-        [str(redis_binary()), "--port", str(port), "--bind", "127.0.0.1", *options],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=tempfile.gettempdir(),
-    )
-    url = f"redis://127.0.0.1:{port}/0"
-    try:
-        with redis.Redis.from_url(url) as client:
-            for _ in range(100):
-                try:
-                    client.ping()
-                    break
-                except redis.ConnectionError:
-                    time.sleep(0.05)
-        yield url
-    finally:
-        process.terminate()
-        process.wait(timeout=10)
-
-
 @pytest.fixture(scope="module")
 def redis_urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    folder = tmp_path_factory.mktemp("redis")
-    broker = ("--save", "", "--appendonly", "yes", "--dir", str(folder))
-    with running_redis(*broker) as first, running_redis("--save", "") as second:
+    # A folder, because a test turns the append-only files on.
+    memory_only = ("--save", "", "--dir", str(tmp_path_factory.mktemp("redis")))
+    with running_redis(*memory_only) as first, running_redis(*memory_only) as second:
         yield first, second
 
 
@@ -215,6 +190,8 @@ def test_files_that_others_can_read_are_reported() -> None:
     ("which", "key", "value", "good_value"),
     [
         ("broker", "maxmemory-policy", "allkeys-lru", "noeviction"),
+        ("broker", "save", "60 1", ""),
+        ("broker", "appendonly", "yes", "no"),
         ("limiter", "save", "60 1", ""),
         ("limiter", "appendonly", "yes", "no"),
     ],
@@ -366,6 +343,7 @@ WRONG = {
     "log_planner_stats": "on",
     "log_executor_stats": "on",
     "log_lock_waits": "on",
+    "log_checkpoints": "on",
     "log_min_messages": "debug1",
     "debug_print_parse": "on",
     "debug_print_rewritten": "on",

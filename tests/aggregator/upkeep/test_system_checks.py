@@ -58,6 +58,10 @@ def test_every_kind_of_finding_has_its_own_number() -> None:
         ("REPORTS_PER_SECOND", 0),
         ("EXIT_URL", "javascript:alert(1)"),
         ("SOURCE_URL", "murmur"),
+        ("PUBLIC_URL", "ftp://localhost"),
+        ("PUBLIC_URL", "https://localhost/murmur"),
+        ("PUBLIC_URL", "https://elsewhere.example"),
+        ("PUBLIC_URL", "localhost"),
     ],
 )
 def test_an_impossible_setting_stops_every_command(

@@ -1,0 +1,96 @@
+"""Password reset mails: asked for on a page, sent by a worker.
+
+A web process that waited for the mail server would keep a thread from everyone else. So a request
+only stores a row, and takes as long for an unknown address as for a known one. The link is made
+when the mail is sent, so no token is ever stored.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from allauth.account.forms import default_token_generator
+from allauth.account.utils import user_pk_to_url_str
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db.models import F, Q, QuerySet
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import ResetMail, User
+
+logger = logging.getLogger(__name__)
+# A server that does not answer costs the worker EMAIL_TIMEOUT each time.
+RETRY_AFTER = timedelta(minutes=2)
+KEPT = timedelta(days=1)
+NO_ACCOUNT = 0
+
+
+def request_reset_mail(*, account: int | None) -> None:
+    """Store that a mail is to be sent; for an unknown address (None), write as much in vain."""
+    now = timezone.now()
+    ResetMail.objects.bulk_create(
+        [ResetMail(account=account or NO_ACCOUNT, asked_at=now, due_at=now)],
+        update_conflicts=True,
+        unique_fields=["account"],
+        # Not due_at: asking again must not make workers try a silent server more often.
+        update_fields=["asked_at"],
+    )
+
+
+def is_reset_mail_due() -> bool:
+    return _find_due(timezone.now()).exists()
+
+
+def send_next_reset_mail() -> None:
+    """Send one mail and delete its row; if that fails, all mails wait before the next attempt."""
+    now = timezone.now()
+    ResetMail.objects.filter(asked_at__lt=now - KEPT).delete()
+    until = now + RETRY_AFTER
+    # A mail that could not be sent goes behind the others.
+    row = _find_due(now).order_by("attempts", "due_at").first()
+    if row is None or not _claim(row, until=until):
+        return
+    # The others wait too, even if this worker dies now: a silent server must not hold up one
+    # worker after another.
+    _find_due(now).update(due_at=until)
+    user = User.objects.filter(pk=row.account, is_active=True).first()
+    if user is None or _send(user):
+        ResetMail.objects.filter(pk=row.pk).delete()
+        ResetMail.objects.filter(due_at=until).update(due_at=now)
+
+
+def _find_due(now: datetime) -> QuerySet[ResetMail]:
+    # A time that is too far in the future comes from a clock that was set back since.
+    return ResetMail.objects.filter(Q(due_at__lte=now) | Q(due_at__gt=now + 2 * RETRY_AFTER))
+
+
+def _claim(row: ResetMail, *, until: datetime) -> bool:
+    """Return False if another worker has just taken this row."""
+    unchanged = ResetMail.objects.filter(pk=row.pk, due_at=row.due_at)
+    return unchanged.update(due_at=until, attempts=F("attempts") + 1) == 1
+
+
+def _send(user: User) -> bool:
+    try:
+        _compose(user).send()
+    except (OSError, ValueError) as error:  # of the network, the server, or an odd address
+        logger.warning("A password reset mail could not be sent: %s", type(error).__name__)
+        return False
+    return True
+
+
+def _compose(user: User) -> EmailMessage:
+    key = {"uidb36": user_pk_to_url_str(user), "key": default_token_generator.make_token(user)}
+    path = reverse("account_reset_password_from_key", kwargs=key)
+    texts = [
+        render_to_string(
+            f"account/email/password_reset_key_{part}.txt",
+            # Not the host of the request, which whoever asks can choose.
+            {"password_reset_url": f"{settings.PUBLIC_URL}{path}"},
+        ).strip()
+        for part in ("subject", "message")
+    ]
+    return EmailMessage(subject=texts[0], body=texts[1] + "\n", to=[user.email])

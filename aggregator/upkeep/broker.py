@@ -1,0 +1,52 @@
+"""How many messages wait in the broker, so that sweeps do not let them pile up.
+
+Messages name no moment: one that named a wave and a time would date the wave's batches to the
+second. Nothing in a message can therefore say that it is out of date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import redis
+from django.conf import settings
+from kombu.exceptions import OperationalError
+from kombu.transport.redis import Channel
+
+PATIENCE_SECONDS = 5
+SWEEPS = 0  # the priority of sweeps, and of nothing else
+
+
+def count_waiting(priority: int) -> int:
+    with _connected() as client:
+        return int(client.llen(_key(priority)))
+
+
+def drop_waiting_sweeps() -> None:
+    """Delete the sweeps that piled up while no worker ran; they would go before all other work.
+
+    Whoever calls this is sweeping, and finds all that they would find.
+    """
+    with _connected() as client:
+        client.delete(_key(SWEEPS))
+
+
+@contextmanager
+def _connected() -> Iterator[redis.Redis]:
+    """Connect to the broker; raise what sending a message raises if it is unavailable."""
+    try:
+        with redis.Redis.from_url(
+            settings.REDIS_URL,
+            socket_timeout=PATIENCE_SECONDS,
+            socket_connect_timeout=PATIENCE_SECONDS,
+        ) as client:
+            yield client
+    except redis.RedisError as error:
+        raise OperationalError(str(error)) from error
+
+
+def _key(priority: int) -> str:
+    """Return the key of the list in which kombu keeps the messages of this priority."""
+    queue = settings.CELERY_TASK_DEFAULT_QUEUE
+    return f"{queue}{Channel.sep}{priority}" if priority else queue
