@@ -82,7 +82,11 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
     )
     interval_low = serializers.FloatField(source="low")
     interval_high = serializers.FloatField(source="high")
-    inner_intervals = IntervalSerializer(source="intervals.inner", many=True)
+    inner_intervals = IntervalSerializer(
+        source="intervals.inner",
+        many=True,
+        help_text="empty where the interval holds at every look",
+    )
     simultaneous_method = serializers.ChoiceField(
         source="intervals.simultaneous.method", choices=METHODS
     )

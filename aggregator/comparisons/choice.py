@@ -36,8 +36,8 @@ DIFFERENT_QUESTIONS = "Choose two different questions."
 NO_PREDICTOR = "Choose an outcome and at least one predictor."
 OUTCOME_AS_PREDICTOR = "The outcome cannot be one of its predictors. Choose other predictors."
 SAME_QUESTION = (
-    "Two predictors are answers to the same question, so each determines the other. Choose one of "
-    "them."
+    "Two predictors are answers to the same question. Murmur cannot use several answers of one "
+    "question as predictors; choose one of them."
 )
 TOO_MANY_PREDICTORS = (
     f"Choose at most {MAX_PREDICTORS} predictors. Each predictor doubles the table of true answers "

@@ -34,6 +34,8 @@ from aggregator.models import Batch, Comparison, Snapshot
 from aggregator.results.display import hide_small_groups
 from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
+from surveys.formatting import join_list
+from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
@@ -49,7 +51,7 @@ GAVE_UP = (
     "This comparison could not be computed. The results of the survey are complete and nothing is "
     "lost. Try again. If it fails again, ask the server’s administrator to look at the log."
 )
-NOT_SETTLED = "The estimation did not converge. Choose fewer predictors, or wait for more reports."
+NOT_SETTLED = "The estimation did not converge. It needs fewer predictors, or more reports."
 TOO_FEW_TOGETHER = (
     "Only {people:,} people were asked all of these questions, which is too few to show a result. "
     "Choose questions from fewer blocks."
@@ -60,7 +62,7 @@ OLDER_METHOD = (
 )
 HIDDEN_GROUP = (
     "The group {label} is too small to show, or showing it would reveal the size of a group that "
-    "is. Choose another group, or wait for more reports."
+    "is. Choose another group."
 )
 
 
@@ -124,15 +126,15 @@ def _drop_old(wave: Wave) -> None:
     settled.exclude(pk__in=list(kept)).delete()
 
 
-def describe_divergence(names: Sequence[str]) -> str:
-    """Name the questions whose coefficient grows without bound, and what to do about them."""
-    questions = sorted({name.partition("=")[0].partition(".")[0] for name in names if "=" in name})
-    numbers = [f"Q{name.removeprefix('q')}" for name in questions]
-    which = f" of {', '.join(numbers)}" if numbers else ""
+def describe_divergence(names: Sequence[str], manifest: Manifest) -> str:
+    """Name the predictors whose coefficient grows without bound, and what to do about them."""
+    diverging = {name.partition("=")[0] for name in names if "=" in name}
+    labels = [one.label for one in list_indicators(manifest) if one.name in diverging]
+    which = f" of {join_list(labels)}" if labels else ""
     return (
         f"The reports do not determine the effect{which}: for some combination of answers, it is "
-        "possible that nobody, or everybody, has the outcome. Remove a predictor, or "
-        "wait for more reports."
+        "possible that nobody, or everybody, has the outcome. It needs fewer predictors, "
+        "or more reports."
     )
 
 
@@ -182,7 +184,7 @@ def _attempt(comparison: Comparison) -> None:
         _check_readable(comparison, stored)
     except SeparationError as error:
         # The reports do not allow it, so later attempts would fail too.
-        _settle(comparison, problem=describe_divergence(error.names))
+        _settle(comparison, problem=describe_divergence(error.names, comparison.wave.description))
     except NotSettledError:
         _settle(comparison, problem=NOT_SETTLED)
     except TooFewToShow as error:

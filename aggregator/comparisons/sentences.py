@@ -37,7 +37,7 @@ IMPOSSIBLE = (
     "Do not use these results. Hardly any true answers could have produced these reports through "
     "this survey’s page, so some reports probably came from elsewhere."
 )
-UNCLEAR = "not enough data yet"
+UNCLEAR = "not enough data"
 SIGNIFICANT = 0.05
 
 

@@ -27,7 +27,7 @@ TESTS = {
 NOTHING_TO_TEST = "Nothing can be tested: all scrambled answers to one question are the same."
 RELATED = "The two questions are related"
 MAY_BE_INDEPENDENT = "The two questions may be independent"
-MAY_BE_ZERO = "It may be zero: there is not enough data yet to tell these groups apart."
+MAY_BE_ZERO = "It may be zero: there is not enough data to tell these groups apart."
 DISAGREE = (
     "The interval and the test are different approximations, and here they disagree. Treat the "
     "question as open."
@@ -39,7 +39,7 @@ def describe_difference(result: TwoQuestionsResult, outcome: Indicator, group: I
     """The main finding in one or two sentences."""
     if result.share_first.estimate is None or result.share_second.estimate is None:
         return (
-            f"There is not enough data yet to compare these groups: it is possible that nobody "
+            f"There is not enough data to compare these groups: it is possible that nobody "
             f"gave one of the answers to {group.label}."
         )
     if result.outcome_range:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from aggregator.exports.csv_format import DESIGN, Cell, write_row
 from aggregator.results.display import Results
-from aggregator.results.estimate import Estimate, Interval, QuestionResult
+from aggregator.results.estimate import Estimate, QuestionResult
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.questions import ManifestQuestion
 
@@ -25,9 +26,12 @@ class EstimateRow:
     def question(self) -> ManifestQuestion:
         return self.result.question
 
-    def inner(self, level: float) -> Interval:
-        (interval,) = (one for one in self.estimate.intervals.inner if one.level == level)
-        return interval
+    def inner_end(self, level: float, end: Literal["low", "high"]) -> float | None:
+        """Return an end of the inner interval; None if there is none at this level."""
+        for interval in self.estimate.intervals.inner:
+            if interval.level == level:
+                return interval.low if end == "low" else interval.high
+        return None
 
 
 # Each column's name, and how to find its value.
@@ -70,10 +74,10 @@ ESTIMATE_COLUMNS: Mapping[str, Callable[[EstimateRow], Cell]] = {
     "interval_high": lambda row: row.estimate.high,
     "interval_method": lambda row: row.estimate.method,
     "interval_level": lambda row: row.estimate.intervals.main.level,
-    "inner_50_low": lambda row: row.inner(0.5).low,
-    "inner_50_high": lambda row: row.inner(0.5).high,
-    "inner_80_low": lambda row: row.inner(0.8).low,
-    "inner_80_high": lambda row: row.inner(0.8).high,
+    "inner_50_low": lambda row: row.inner_end(0.5, "low"),
+    "inner_50_high": lambda row: row.inner_end(0.5, "high"),
+    "inner_80_low": lambda row: row.inner_end(0.8, "low"),
+    "inner_80_high": lambda row: row.inner_end(0.8, "high"),
     "simultaneous_low": lambda row: row.estimate.intervals.simultaneous.low,
     "simultaneous_high": lambda row: row.estimate.intervals.simultaneous.high,
     "simultaneous_method": lambda row: row.estimate.intervals.simultaneous.method,

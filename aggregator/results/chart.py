@@ -7,7 +7,7 @@ Celery worker that forked after importing it would hang.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,10 @@ from aggregator.results.display import Results, read_results
 from aggregator.results.estimate import Estimate, QuestionResult
 from aggregator.results.sentences import (
     EMPTY,
-    INNER_INTERVALS,
     describe_estimate,
     describe_group,
     describe_intervals,
+    name_estimand,
     summarize,
 )
 from surveys.formatting import whole
@@ -45,8 +45,11 @@ PAPER, INK, MUTED, LINE, ACCENT, WARM = (
     "#5a2a63",
     "#b4571f",
 )
+Whisker = tuple[str, int, str]  # the end of the fields' names, width in pixels, colour
 # 95, 80 and 50 %: the higher the level, the thinner and paler the line.
 WHISKERS = (("", 3, "#a98fb0"), ("_80", 7, "#815b8a"), ("_50", 11, ACCENT))
+# Where the 95 % interval has no others inside.
+ALONE = (("", 5, "#815b8a"),)
 # vl-convert includes Liberation Sans, so pictures look the same on a machine without fonts.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
@@ -60,9 +63,10 @@ class ChartRow:
     value: str
     question: str
     option: str
-    estimate: float | None  # None where the codes contradict the design
+    estimate: float | None  # None where the codes contradict the design, or say nothing
     low: float | None
     high: float | None
+    # After a fixed end only.
     low_80: float | None
     high_80: float | None
     low_50: float | None
@@ -120,9 +124,10 @@ def build_rows(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[
 def _build_row(question: QuestionResult, estimate: Estimate, *, truth: float | None) -> ChartRow:
     key = f"Q{question.number}"
     alone = len(question.shown) == 1
-    half, most = estimate.intervals.inner
     hidden = estimate.contradiction
-    asked, name = question.question.text, estimate.estimand.text
+    inner = {} if hidden else {one.level: one.ends for one in estimate.intervals.inner}
+    (low_80, high_80), (low_50, high_50) = (inner.get(level, (None, None)) for level in (0.8, 0.5))
+    asked, name = question.question.text, name_estimand(estimate.estimand)
     text = asked if alone else f"{name} · {asked}"
     return ChartRow(
         key=key if alone else f"{key} {estimate.estimand.name}",
@@ -130,13 +135,13 @@ def _build_row(question: QuestionResult, estimate: Estimate, *, truth: float | N
         value=summarize(estimate),
         question=asked,
         option=f"{name} {describe_group(estimate)}".rstrip(),
-        estimate=None if hidden else estimate.displayed,
+        estimate=None if hidden or estimate.says_nothing else estimate.displayed,
         low=None if hidden else estimate.low,
         high=None if hidden else estimate.high,
-        low_80=None if hidden else most.low,
-        high_80=None if hidden else most.high,
-        low_50=None if hidden else half.low,
-        high_50=None if hidden else half.high,
+        low_80=low_80,
+        high_80=high_80,
+        low_50=low_50,
+        high_50=high_50,
         interval=describe_estimate(estimate),
         clipped=estimate.is_clipped,
         truth=truth,
@@ -149,8 +154,15 @@ def build_specification(results: Results, *, truth: Mapping[str, float] = EMPTY)
 
     rows = build_rows(results, truth=truth)
     chart = (
-        alt.layer(*_layers(has_truth=any(row.truth is not None for row in rows)))
+        alt.layer(
+            *_layers(
+                has_truth=any(row.truth is not None for row in rows),
+                whiskers=WHISKERS if results.fixed_end else ALONE,
+            )
+        )
         .properties(
+            # The accessible name; Vega's own would be "Vega visualization".
+            description=_describe(results, rows),
             data=alt.InlineData(values=[vars(row) for row in rows]),
             width=WIDTH,
             height=ROW_HEIGHT * len(rows),
@@ -183,8 +195,7 @@ def _title(results: Results, *, has_truth: bool) -> altair.TitleParams:
 
     sentences = (
         f"Estimated shares with 95 % intervals, {_describe_reports(results)}.",
-        describe_intervals(results.fixed_end),
-        INNER_INTERVALS,
+        *describe_intervals(results),
     )
     subtitle = [line for text in sentences for line in textwrap.wrap(text, SUBTITLE_LENGTH)]
     if has_truth:
@@ -214,7 +225,15 @@ def _describe_reports(results: Results) -> str:
     return f"each question from {ends} of {whole(total)} randomized reports"
 
 
-def _layers(*, has_truth: bool) -> list[altair.Chart]:
+def _describe(results: Results, rows: Sequence[ChartRow]) -> str:
+    kinds = "95 % intervals, with 80 and 50 % inside" if results.fixed_end else "95 % intervals"
+    return (
+        f"Chart of {len(rows)} estimated share{'s' if len(rows) != 1 else ''} with {kinds}, on an "
+        "axis from 0 to 100 %."
+    )
+
+
+def _layers(*, has_truth: bool, whiskers: Sequence[Whisker]) -> list[altair.Chart]:
     import altair as alt
 
     base = alt.Chart()
@@ -237,14 +256,18 @@ def _layers(*, has_truth: bool) -> list[altair.Chart]:
     track = base.mark_rule(color=LINE, yOffset=TRACK).encode(
         x=alt.value(0), x2=alt.value("width"), y=y
     )
-    layers = [track, *_mark_whiskers(base, y, tooltip), _mark_estimate(base, x, y, tooltip)]
+    layers = [
+        track,
+        *_mark_whiskers(base, y, tooltip, whiskers),
+        _mark_estimate(base, x, y, tooltip),
+    ]
     if has_truth:
         layers.insert(-1, _mark_truth(base, y))
     return [*layers, *_texts(base, y)]
 
 
 def _mark_whiskers(
-    base: altair.Chart, y: altair.Y, tooltip: list[altair.Tooltip]
+    base: altair.Chart, y: altair.Y, tooltip: list[altair.Tooltip], whiskers: Sequence[Whisker]
 ) -> list[altair.Chart]:
     import altair as alt
 
@@ -253,7 +276,7 @@ def _mark_whiskers(
         base.mark_rule(strokeWidth=width, color=color, yOffset=TRACK, opacity=1, strokeCap="butt")
         .encode(x=alt.X(f"low{end}:Q"), x2=alt.X2(f"high{end}:Q"), y=y, tooltip=tooltip)
         .transform_filter("isValid(datum.low)")
-        for end, width, color in WHISKERS
+        for end, width, color in whiskers
     ]
 
 
@@ -297,8 +320,8 @@ def _texts(base: altair.Chart, y: altair.Y) -> list[altair.Chart]:
         "fontWeight": "bold",
     }
     # Each text is rendered twice: first as a paper-coloured outline, which keeps it clear of the
-    # grid.
-    rim = {"stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round"}
+    # grid and is not read aloud.
+    rim = {"stroke": PAPER, "strokeWidth": 5, "strokeJoin": "round", "aria": False}
     return [
         chart.mark_text(baseline="middle", fontSize=14, **look)
         for chart, style in ((question, label), (numbers, value))

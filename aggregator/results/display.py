@@ -44,6 +44,7 @@ class GroupResult:
     text: str
     code: int
     count: int | None
+    share: float | None  # of all who were asked; None where the count is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,8 +211,14 @@ def _read_groups(
     groups = [(option.code, option.text) for option in question.options]
     if question.refused_code is not None:
         groups.append((question.refused_code, REFUSED_TEXT))
+    total = sum(counts)
     return tuple(
-        GroupResult(text=text, code=code, count=None if code in hidden else counts[code])
+        GroupResult(
+            text=text,
+            code=code,
+            count=None if code in hidden else counts[code],
+            share=None if code in hidden else counts[code] / total,
+        )
         for code, text in groups
     )
 

@@ -60,6 +60,16 @@ class Estimand:
         return self.kind is EstimandKind.MEAN
 
     @property
+    def is_scale_mean(self) -> bool:
+        """Whether it is a mean of points that are sent as codes, not of a rounded number."""
+        return self.is_mean and not self.question.is_rounded
+
+    @property
+    def has_own_sequence(self) -> bool:
+        """Whether its interval while watching is not made of the intervals of single codes."""
+        return self.among is not None or self.is_scale_mean
+
+    @property
     def scale(self) -> tuple[float, float]:
         """The least and the greatest possible value."""
         if not self.is_mean:

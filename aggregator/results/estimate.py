@@ -24,7 +24,7 @@ class Status(StrEnum):
 
     OK = "ok"
     OUTSIDE = "outside_0_1"
-    CONTRADICTION = "contradiction"  # with the 95 % interval
+    CONTRADICTION = "contradiction"  # chance does this in at most 5 of 100 questions
     ALARM = "alarm"  # with the alarm's own interval, which holds at every look
 
 
@@ -48,8 +48,9 @@ class Interval:
 class Intervals:
     """The intervals of one estimate.
 
-    `inner` intervals lie inside the main one and cover less reliably at small n. The
-    `simultaneous` interval holds together with those of all estimates that the page shows.
+    `inner` intervals lie inside the main one and cover less reliably at small n; there are none
+    where the main one holds at every look. The `simultaneous` interval holds together with those of
+    all estimates that the page shows.
     """
 
     main: Interval

@@ -5,22 +5,33 @@ Which interval is valid depends on how the wave ended, never on what the reports
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from aggregator.batches.columns import Columns
 from aggregator.results.estimands import Estimand, list_estimands
 from aggregator.results.estimate import Estimate, Interval, Levels, QuestionResult
-from aggregator.results.marginal_shares import MarginalShares, SymbolCounts, find_alarm_level
+from aggregator.results.marginal_shares import (
+    MarginalShares,
+    SymbolCounts,
+    find_alarm_level,
+    find_contradiction_level,
+)
 from privacy.shares.conditional import dirichlet_sequence_share, likelihood_ratio_share
+from privacy.shares.conditional_cells import ConditionalShare
 from privacy.shares.intervals import simultaneous_level
+from privacy.shares.range_means import RangeMean
 from privacy.shares.scales import estimate_scale_mean
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 
 LEVEL = 0.95
-# Narrower intervals inside the main one cover less reliably at small n.
+# Narrower intervals inside the main one cover less reliably at small n. Intervals that hold at
+# every look have none: at 50 %, they would still be several times as wide as for a single look,
+# and read as if the share lay inside with even odds.
 INNER_LEVELS = (0.5, 0.8)
+_Found = TypeVar("_Found", ConditionalShare, RangeMean)
 
 
 def compute_estimates(
@@ -38,13 +49,16 @@ def compute_estimates(
     asked = {name: each for name, each in symbols.items() if each.total}
     shown = sum(estimand.shown for estimand in estimands)
     levels = Levels(
-        main=LEVEL, inner=INNER_LEVELS, simultaneous=simultaneous_level(LEVEL, shares=shown)
+        main=LEVEL,
+        inner=INNER_LEVELS if fixed_end else (),
+        simultaneous=simultaneous_level(LEVEL, shares=shown),
     )
     marginal = MarginalShares.of(
         asked,
         levels=levels,
         with_ratios=any(estimand.gate for estimand in estimands),
         alarm_level=find_alarm_level([each.symbol for each in symbols.values()]),
+        contradiction_levels=_find_contradiction_levels(estimands, symbols, fixed_end=fixed_end),
         fixed_end=fixed_end,
     )
     return [
@@ -60,6 +74,27 @@ def _count_symbols(manifest: Manifest, counts: Sequence[Sequence[int]]) -> dict[
         symbol.name: SymbolCounts(symbol=symbol, cells=own)
         for symbol, own in zip(manifest.symbols, cells, strict=True)
         if symbol.threshold is not None
+    }
+
+
+def _find_contradiction_levels(
+    estimands: Sequence[Estimand], symbols: Mapping[str, SymbolCounts], *, fixed_end: bool
+) -> dict[str, float]:
+    """Return the level for each question at which its codes are tested.
+
+    While watching, conditional shares and means of scales are tested as well: their sequences can
+    be empty. After a fixed end, their intervals never are.
+    """
+    return {
+        question: find_contradiction_level(
+            [each.symbol for each in symbols.values() if each.symbol.question == question],
+            sequences=sum(
+                estimand.has_own_sequence
+                for estimand in estimands
+                if estimand.question.name == question and not fixed_end
+            ),
+        )
+        for question in {estimand.question.name for estimand in estimands}
     }
 
 
@@ -90,32 +125,51 @@ def _estimate_question(
 
 def _estimate(estimand: Estimand, marginal: MarginalShares, *, fixed_end: bool) -> Estimate:
     counts, levels = marginal.counts[estimand.symbol], marginal.levels
-    if estimand.is_mean and not estimand.question.is_rounded:
-        return _estimate_scale_mean(estimand, counts, levels, fixed_end=fixed_end)
+    tested_at = marginal.contradiction_levels[estimand.question.name]
+    if estimand.is_scale_mean:
+        return _estimate_scale_mean(estimand, counts, levels, tested_at, fixed_end=fixed_end)
     if estimand.gate:
         share = marginal.estimate_ratio(estimand)
     elif estimand.among is None:
         share = marginal.estimate_share(estimand)
     else:
-        share = _estimate_conditional_share(estimand, counts, levels, fixed_end=fixed_end)
+        share = _estimate_conditional_share(
+            estimand, counts, levels, tested_at, fixed_end=fixed_end
+        )
     return _stretch(share) if estimand.is_mean else share
 
 
+def _find_not_empty(find: Callable[[float], _Found], level: float, tested_at: float) -> _Found:
+    """Find the interval at a level; if it is empty, the one at which a contradiction is tested.
+
+    The second contains the first, so it holds the true value at least as often.
+    """
+    found = find(level)
+    return find(max(level, tested_at)) if found.contradiction else found
+
+
 def _estimate_conditional_share(
-    estimand: Estimand, counts: SymbolCounts, levels: Levels, *, fixed_end: bool
+    estimand: Estimand,
+    counts: SymbolCounts,
+    levels: Levels,
+    tested_at: float,
+    *,
+    fixed_end: bool,
 ) -> Estimate:
     assert estimand.among is not None
+    among = estimand.among
     estimate = likelihood_ratio_share if fixed_end else dirichlet_sequence_share
-    by_level = {
-        level: estimate(
+
+    def find(level: float) -> ConditionalShare:
+        return estimate(
             counts=counts.cells,
             mechanism=counts.symbol.mechanism,
-            symbol=estimand.single_code(estimand.among),
-            among=estimand.among,
+            symbol=estimand.single_code(among),
+            among=among,
             level=level,
         )
-        for level in levels.distinct
-    }
+
+    by_level = {level: _find_not_empty(find, level, tested_at) for level in levels.distinct}
     main = by_level[levels.main]
     value = main.share
 
@@ -139,20 +193,27 @@ def _estimate_conditional_share(
 
 
 def _estimate_scale_mean(
-    estimand: Estimand, counts: SymbolCounts, levels: Levels, *, fixed_end: bool
+    estimand: Estimand,
+    counts: SymbolCounts,
+    levels: Levels,
+    tested_at: float,
+    *,
+    fixed_end: bool,
 ) -> Estimate:
     question = estimand.question
     assert question.minimum is not None
-    by_level = {
-        level: estimate_scale_mean(
+    first = question.minimum
+
+    def find(level: float) -> RangeMean:
+        return estimate_scale_mean(
             counts=counts.cells,
             mechanism=counts.symbol.mechanism,
-            points=[question.minimum + code for code in range(question.answers)],
+            points=[first + code for code in range(question.answers)],
             fixed_end=fixed_end,
             level=level,
         )
-        for level in levels.distinct
-    }
+
+    by_level = {level: _find_not_empty(find, level, tested_at) for level in levels.distinct}
     main = by_level[levels.main]
 
     def interval_at(level: float) -> Interval:

@@ -6,7 +6,7 @@ Their intervals are computed for all codes at once, which is much faster than on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -22,6 +22,8 @@ from surveys.manifest.questions import ANSWERED, Symbol
 
 # At most one false alarm in a hundred surveys, however often you look.
 ALARM_LEVEL = 0.99
+# At most five false contradictions in a hundred questions.
+CONTRADICTION_LEVEL = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +42,21 @@ class SymbolCounts:
 
 
 def find_alarm_level(symbols: Sequence[Symbol]) -> float:
-    """Return the level at which each code is watched; two codes of one symbol count once."""
-    codes = sum(1 if symbol.k == 2 else symbol.k for symbol in symbols)
-    return simultaneous_level(ALARM_LEVEL, shares=codes)
+    """Return the level at which each code is watched."""
+    return simultaneous_level(ALARM_LEVEL, shares=_count_codes(symbols))
+
+
+def find_contradiction_level(symbols: Sequence[Symbol], *, sequences: int) -> float:
+    """Return the level at which a question's codes, and its other sequences, are tested.
+
+    Chance then makes any of them empty in at most five of a hundred questions.
+    """
+    return simultaneous_level(CONTRADICTION_LEVEL, shares=_count_codes(symbols) + sequences)
+
+
+def _count_codes(symbols: Sequence[Symbol]) -> int:
+    """Count all codes; two codes of one symbol count once, as each determines the other."""
+    return sum(1 if symbol.k == 2 else symbol.k for symbol in symbols)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,9 +100,12 @@ class _Codes:
     total: NDArray[np.int64]
     other_probability: NDArray[np.float64]
     slope: NDArray[np.float64]
+    contradiction_level: NDArray[np.float64]
 
     @classmethod
-    def of(cls, counts: Sequence[SymbolCounts]) -> _Codes:
+    def of(
+        cls, counts: Sequence[SymbolCounts], contradiction_levels: Mapping[str, float]
+    ) -> _Codes:
         sizes = [len(each.cells) for each in counts]
         mechanisms = [each.symbol.mechanism for each in counts]
         return cls(
@@ -96,25 +113,47 @@ class _Codes:
             total=np.repeat([each.total for each in counts], sizes),
             other_probability=np.repeat([each.other_probability for each in mechanisms], sizes),
             slope=np.repeat([each.slope for each in mechanisms], sizes),
+            contradiction_level=np.repeat(
+                [contradiction_levels[each.symbol.question] for each in counts], sizes
+            ),
         )
 
     def find_intervals(self, levels: Levels, *, fixed_end: bool) -> _CodeIntervals:
         main, simultaneous = levels.main, levels.simultaneous
         return _CodeIntervals(
-            main=self.find_ends((main,), chosen_at=main, fixed_end=fixed_end),
+            main=self._widen_empty(self.find_ends((main,), chosen_at=main, fixed_end=fixed_end)),
             # The same kind as the main interval around them.
             inner=self.find_ends(levels.inner, chosen_at=main, fixed_end=fixed_end),
-            simultaneous=self.find_ends(
-                (simultaneous,), chosen_at=simultaneous, fixed_end=fixed_end
+            simultaneous=self._widen_empty(
+                self.find_ends((simultaneous,), chosen_at=simultaneous, fixed_end=fixed_end)
             ),
         )
+
+    def _widen_empty(self, ends: _Ends) -> _Ends:
+        """Replace empty intervals by those at the level at which a contradiction is tested.
+
+        Each contains the empty one, so it holds the true share at least as often. What is empty
+        at this level too contradicts the design.
+        """
+        low, high, contradiction = ends.low.copy(), ends.high.copy(), ends.contradiction.copy()
+        for row, code in np.argwhere(ends.contradiction).tolist():
+            wide = METHODS[ends.methods[code]](
+                successes=self.successes[code],
+                total=self.total[code],
+                other_probability=self.other_probability[code],
+                slope=self.slope[code],
+                level=max(ends.levels[row], float(self.contradiction_level[code])),
+            )
+            low[row, code], high[row, code] = wide.low, wide.high
+            contradiction[row, code] = wide.contradiction
+        return replace(ends, low=low, high=high, contradiction=contradiction)
 
     def find_ends(self, levels: Sequence[float], *, chosen_at: float, fixed_end: bool) -> _Ends:
         """Find the ends at all levels by the method that is chosen for one level."""
         methods = self._choose_methods(level=chosen_at, fixed_end=fixed_end)
         shape = (len(levels), len(methods))
         low, high, contradiction = np.empty(shape), np.empty(shape), np.empty(shape, dtype=bool)
-        for method in set(methods):
+        for method in set(methods) if levels else ():
             places = np.flatnonzero([chosen == method for chosen in methods])
             intervals = METHODS[method](
                 successes=self.successes[places],
@@ -148,6 +187,7 @@ class MarginalShares:
 
     counts: Mapping[str, SymbolCounts]  # by symbol
     levels: Levels
+    contradiction_levels: Mapping[str, float]  # by question
     places: Mapping[str, range]  # of each symbol's codes
     shares: NDArray[np.float64]
     joint_shares: NDArray[np.float64]
@@ -165,11 +205,12 @@ class MarginalShares:
         levels: Levels,
         with_ratios: bool,
         alarm_level: float,
+        contradiction_levels: Mapping[str, float],
         fixed_end: bool,
     ) -> MarginalShares:
         ends = [0, *accumulate(len(each.cells) for each in counts.values())]
         places = dict(zip(counts, (range(a, b) for a, b in pairwise(ends)), strict=True))
-        codes = _Codes.of(list(counts.values()))
+        codes = _Codes.of(list(counts.values()), contradiction_levels)
         estimates = estimate_marginal_shares(
             successes=codes.successes,
             total=codes.total,
@@ -180,6 +221,7 @@ class MarginalShares:
         return cls(
             counts=counts,
             levels=levels,
+            contradiction_levels=contradiction_levels,
             places=places,
             shares=estimates.shares,
             joint_shares=_fit_joint_shares(counts),

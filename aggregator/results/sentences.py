@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from aggregator.results.display import Results
-from aggregator.results.estimands import Among
+from aggregator.results.estimands import Among, Estimand
 from aggregator.results.estimate import FAKE_SHARE, Estimate, Interval, QuestionResult
+from aggregator.results.snapshots import ended_as_frozen
 from privacy.mechanism.fake_reports import Band
 from surveys.formatting import join_list, percent, points, whole
 
@@ -31,6 +32,7 @@ _WATCHED = (
     "This interval is valid while you watch: it holds at every look, so you may look as often as "
     "you like and close the survey whenever you like."
 )
+HELD_AT_EVERY_LOOK = "This interval is valid however often anyone looked while the survey was open."
 _GUARANTEED = (
     " It is the guaranteed kind: with this many codes a shorter one would miss the truth too often."
 )
@@ -54,20 +56,32 @@ GROUPS = {
     Among.ANSWERED: "of those who were asked and answered",
     Among.YES: "of those who said Yes",
 }
-CANNOT_TELL = "Cannot tell yet: with these codes every value is plausible."
+CANNOT_TELL = "Cannot tell: with these reports, any value is plausible."
 WATCHED_SHORT = "Valid while you watch: these intervals hold at every look, however often you look."
 FIXED_END_SHORT = "Valid because the end was fixed before opening and the survey ended by it."
+_WIDE = "These are the wider intervals, which hold at every look"
+CLOSED_EARLY = f"{_WIDE}, because the survey was closed before the end that had been fixed."
+CLOSED_WITHOUT_END = f"{_WIDE}, because no end was fixed before the survey opened."
+STILL_COUNTING = f"{_WIDE}, until the last reports are counted."
 INNER_INTERVALS = (
     "The thin outer line is the 95 % interval; the thicker ones inside are 80 % and 50 % intervals "
     "of the same kind, as guides."
 )
+# What people did who are counted in a share of only some.
+_BASES = {Among.ASKED: "Asked", Among.ANSWERED: "Answered", Among.YES: "Said Yes"}
 SMALLEST_SAMPLE_SHOWN = 10
 EMPTY: Mapping[str, float] = MappingProxyType({})
 
 
-def describe_intervals(fixed_end: bool) -> str:
+def describe_intervals(results: Results) -> list[str]:
     """Say the same for all intervals of a survey, briefly enough for a chart."""
-    return FIXED_END_SHORT if fixed_end else WATCHED_SHORT
+    if results.fixed_end:
+        return [FIXED_END_SHORT, INNER_INTERVALS]
+    if results.wave.is_open:
+        return [WATCHED_SHORT]
+    if ended_as_frozen(results.wave):
+        return [STILL_COUNTING]
+    return [CLOSED_EARLY if results.manifest.has_fixed_end else CLOSED_WITHOUT_END]
 
 
 def describe_alarm(results: Results) -> str:
@@ -139,9 +153,64 @@ def describe_group(estimate: Estimate) -> str:
     return GROUPS[estimate.estimand.of]
 
 
+def name_estimand(estimand: Estimand) -> str:
+    """Name what is estimated; the ends of a scale with their labels, such as 1 (Never)."""
+    question = estimand.question
+    if question.described.has_points and not estimand.is_mean:
+        ends = {
+            str(question.minimum): question.low_label,
+            str(question.maximum): question.high_label,
+        }
+        label = ends.get(estimand.text)
+        return f"{estimand.text} ({label})" if label else estimand.text
+    return estimand.text
+
+
+def describe_people(question: QuestionResult, estimate: Estimate) -> tuple[str, str]:
+    """Say about how many people a share of only some describes: ("Asked", "≈ 95 (0–245)").
+
+    Both are empty for a share of everyone, and where these people cannot be estimated alone.
+    """
+    of = estimate.estimand.of
+    everyone = {
+        one.estimand.name: one for one in question.estimates if one.estimand.of is Among.EVERYONE
+    }
+    if of is Among.EVERYONE:
+        return "", ""
+    if of is Among.YES and "yes" in everyone:
+        base, share = Among.YES, everyone["yes"]
+    elif "asked" in everyone:
+        base, share = Among.ASKED, everyone["asked"]
+    elif "refused" in everyone:
+        base, share = Among.ANSWERED, everyone["refused"]
+    else:
+        return "", ""
+    if share.contradiction or share.displayed is None:
+        return "", ""
+    ends = (share.displayed, share.low, share.high)
+    if base is Among.ANSWERED:
+        ends = (1 - share.displayed, 1 - share.high, 1 - share.low)
+    value, low, high = (whole(round(question.total * end)) for end in ends)
+    return _BASES[base], f"≈ {value} ({low}–{high})"
+
+
+def find_effective_size(estimate: Estimate) -> float | None:
+    """Find how many direct answers would be as precise; None if that means nothing.
+
+    For a share of only some people, these are direct answers of such people.
+    """
+    if estimate.contradiction or estimate.says_nothing:
+        return None
+    value, error = estimate.value, estimate.standard_error
+    is_part = not estimate.is_mean and estimate.estimand.of is not Among.EVERYONE
+    if is_part and value is not None and error and 0 < value < 1:
+        return value * (1 - value) / error**2
+    return estimate.effective_sample_size
+
+
 def write_interval(estimate: Estimate, interval: Interval | Band) -> str:
-    """Write an interval with its precision, such as 15.0 to 25.3 %."""
-    return _write_ends(estimate, interval.low, interval.high, 2 if estimate.is_mean else 1)
+    """Write an interval as precisely as the estimate, such as 15 to 25 %."""
+    return _write_ends(estimate, interval.low, interval.high, digits_for(estimate))
 
 
 def describe_fakes(estimate: Estimate) -> str:
@@ -167,7 +236,7 @@ def describe_information(estimate: Estimate) -> str:
 
 def describe_clipping(estimate: Estimate) -> str:
     """Say why the value shown differs from the estimate; empty if it does not."""
-    if not estimate.is_clipped or estimate.value is None:
+    if not estimate.is_clipped or estimate.value is None or estimate.says_nothing:
         return ""
     if estimate.is_mean:
         least, greatest = estimate.estimand.scale
@@ -176,6 +245,8 @@ def describe_clipping(estimate: Estimate) -> str:
             f"put it outside {least:,.0f} to {greatest:,.0f}; no mean can be, so "
             f"{estimate.displayed:,.0f} is shown. Exports keep the unclipped estimate."
         )
+    if percent(estimate.value, 1) == percent(estimate.displayed or 0.0, 1):
+        return ""  # both would be written as 100.0 %
     side = "below 0" if estimate.value < 0 else "above 100 %"
     return (
         f"The unclipped estimate is {percent(estimate.value, 1)}. Chance in the randomized codes "
@@ -191,12 +262,21 @@ class EstimateText:
     question: QuestionResult
     estimate: Estimate
     true_value: float | None
+    is_over: bool  # whether the survey is closed
     is_first: bool  # of its question
     says_method: bool  # its kind of interval differs from that of the next estimate
 
     @property
     def name(self) -> str:
-        return self.estimate.estimand.text
+        return name_estimand(self.estimate.estimand)
+
+    @property
+    def base_name(self) -> str:
+        return describe_people(self.question, self.estimate)[0]
+
+    @property
+    def base(self) -> str:
+        return describe_people(self.question, self.estimate)[1]
 
     @property
     def group(self) -> str:
@@ -204,12 +284,20 @@ class EstimateText:
 
     @property
     def head(self) -> str:
-        """The value alone, which pages set larger than the rest of its sentence."""
-        return describe_estimate(self.estimate).partition(" (")[0]
+        """The value alone, which pages set larger than the rest of its sentence; empty if none."""
+        return self._parts[0]
 
     @property
     def tail(self) -> str:
-        return "".join(describe_estimate(self.estimate).partition(" (")[1:])
+        return self._parts[1]
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        sentence = describe_estimate(self.estimate)
+        if self.estimate.contradiction or self.estimate.says_nothing:
+            return "", sentence
+        value, bracket, rest = sentence.partition(" (")
+        return value, bracket + rest
 
     @property
     def information(self) -> str:
@@ -225,7 +313,8 @@ class EstimateText:
 
     @property
     def method(self) -> str:
-        return INTERVALS[self.estimate.method][0]
+        sentence = INTERVALS[self.estimate.method][0]
+        return sentence.replace(_WATCHED, HELD_AT_EVERY_LOOK) if self.is_over else sentence
 
     @property
     def method_anchor(self) -> str:
@@ -233,11 +322,13 @@ class EstimateText:
 
     @property
     def value(self) -> str:
-        return self._write(self.estimate.value)
+        return self._write(self.estimate.value, digits_for(self.estimate))
 
     @property
     def truth(self) -> str:
-        return "" if self.true_value is None else self._write(self.true_value)
+        if self.true_value is None:
+            return ""
+        return self._write(self.true_value, 2 if self.estimate.is_mean else 1)
 
     @property
     def standard_error(self) -> str:
@@ -262,11 +353,10 @@ class EstimateText:
 
     @property
     def effective_sample_size(self) -> str:
-        size = self.estimate.effective_sample_size
-        return "–" if size is None or self.estimate.contradiction else whole(round(size))
+        size = find_effective_size(self.estimate)
+        return "–" if size is None else whole(round(size))
 
-    def _write(self, value: float | None) -> str:
-        digits = 2 if self.estimate.is_mean else 1
+    def _write(self, value: float | None, digits: int) -> str:
         return write_value(self.estimate, value, digits, unit=self.estimate.unit)
 
     def _write_interval(self, interval: Interval) -> str:
@@ -283,6 +373,7 @@ def write_texts(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list
             question=question,
             estimate=estimate,
             true_value=truth.get(estimate.estimand.key),
+            is_over=not results.wave.is_open,
             is_first=place == 0,
             says_method=_method_after(question, place) != INTERVALS[estimate.method],
         )

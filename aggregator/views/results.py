@@ -12,12 +12,11 @@ from django.views.decorators.http import require_safe
 
 from aggregator.exports.csv_format import name_wave
 from aggregator.models import Chart
-from aggregator.results.display import Results, Standing, View
+from aggregator.results.display import DeclaredResult, Results, Standing, View
 from aggregator.results.estimate import QuestionResult
 from aggregator.results.sentences import (
     CONTRADICTION,
     CONTRADICTION_CAUSES,
-    INNER_INTERVALS,
     EstimateText,
     describe_alarm,
     describe_intervals,
@@ -32,6 +31,7 @@ from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
 
+_Listed = tuple[QuestionResult | None, list[EstimateText], DeclaredResult | None]
 STOP_POLLING = 286  # htmx: swap in this response and stop polling
 
 
@@ -51,25 +51,28 @@ def _context(view: View) -> dict[str, Any]:
         "standing": view.standing.value,
         "state": describe_state(wave=wave, now=timezone.now()),
         "texts": texts,
-        "questions": _group(found, texts) if found else [],
+        "questions": _list_questions(found, texts) if found else [],
         "epsilons": _list_epsilons(view.manifest) if view.manifest else [],
         "has_shares": found is not None
         and any(not one.is_mean for question in found.questions for one in question.shown),
-        "chart_note": f"{describe_intervals(found.fixed_end)} {INNER_INTERVALS}" if found else "",
+        "chart_note": " ".join(describe_intervals(found)) if found else "",
         "alarm": describe_alarm(found) if found else "",
         "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),
         "known_truth": describe_truth(survey),
     }
 
 
-def _group(
-    results: Results, texts: list[EstimateText]
-) -> list[tuple[QuestionResult, list[EstimateText]]]:
-    """List every question, including those that too few were asked, with its sentences."""
-    return [
-        (question, [text for text in texts if text.question is question])
+def _list_questions(results: Results, texts: list[EstimateText]) -> list[_Listed]:
+    """List every question in the order of the survey: scrambled with its sentences, or declared.
+
+    Questions that too few were asked are included, without sentences.
+    """
+    listed: dict[int, _Listed] = {
+        question.number: (question, [text for text in texts if text.question is question], None)
         for question in results.questions
-    ]
+    }
+    listed |= {declared.number: (None, [], declared) for declared in results.declared}
+    return [listed[number] for number in sorted(listed)]
 
 
 def _list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:

@@ -10,12 +10,15 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from surveys.authoring.services import close_wave
+from aggregator.results.sentences import CANNOT_TELL
+from surveys.authoring.services import add_question, close_wave, launch_survey
 from surveys.models import Survey, Wave
+from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.every_type import ask
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
-from tests.support.factories import make_launched_survey
-from tests.support.fielding import field, process, send_codes
+from tests.support.factories import make_launched_survey, make_survey
+from tests.support.fielding import field, process, send_codes, send_people
 
 
 @pytest.fixture
@@ -56,6 +59,57 @@ def test_the_chart_is_rendered_without_a_single_violation(
     assert drawn is not None
     assert drawn["width"] <= size["width"]
     reader.assert_nothing_went_wrong()
+    context.close()
+
+
+def test_a_figure_that_says_nothing_fits_on_a_phone(
+    chromium: Browser, live: LiveApplication
+) -> None:
+    survey = make_survey(title="Behind a rule", questions=(), flips=40)
+    first = add_question(survey=survey, text="Have you ever worked while ill?", flips=40)
+    rule = {"name": f"{first.pk}", "is": [1]}
+    options = ["A nurse or a physician", "Somebody from the administration of the house"]
+    add_question(
+        survey=survey, text="Who knew?", type="choice", options=options, rule=rule, flips=40
+    )
+    wave = launch_survey(survey=survey)
+    send_people(wave, people=60)
+    process(wave)
+    context = make_context(chromium, live, survey, viewport=PHONE)
+    page = Reader(context.new_page(), live).open(survey)
+    live_chart(page)
+    expect(page.locator(".finding", has_text=CANNOT_TELL).first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    context.close()
+
+
+def test_the_95_percent_interval_is_visible_in_the_table_of_a_desk(
+    reader: Reader, survey: Survey
+) -> None:
+    page = reader.open(survey)
+    right = page.locator(".table-wrap").evaluate("wrap => wrap.getBoundingClientRect().right")
+    header = page.locator(".table-estimates thead th", has_text="95 % interval")
+    box = header.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= right
+
+
+def test_axe_finds_nothing_and_the_chart_has_a_name(
+    chromium: Browser, live: LiveApplication
+) -> None:
+    survey = make_survey(title="Two scales", questions=(), flips=40)
+    for text in ("How often?", "How strongly?"):
+        ask(survey, text, type="scale", minimum=1, maximum=5, low_label="Never")
+    wave = launch_survey(survey=survey)
+    send_people(wave, people=200)
+    process(wave)
+    context = make_context(chromium, live, survey)
+    page = Reader(context.new_page(), live).open(survey)
+    live_chart(page)
+    chart = page.locator("#chart [aria-roledescription=visualization]")
+    assert (chart.get_attribute("aria-label") or "").startswith("Chart of 10 estimated shares")
+    page.evaluate(AXE)
+    assert page.evaluate(RUN_AXE) == []
     context.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import secrets
 from collections.abc import Sequence
 
@@ -12,6 +13,8 @@ from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import RawReport
 from aggregator.results.chart_updates import update_chart
 from aggregator.results.snapshots import update_snapshot
+from aggregator.simulation.rehearsal import Group, draw_people
+from aggregator.simulation.respondents import randomize_answers
 from aggregator.simulation.truth import known_truth
 from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
@@ -26,6 +29,23 @@ def send_codes(wave: Wave, *, yes: Sequence[int], total: int) -> None:
             symbols=bytes(number < shown for shown in yes),
         )
         for number in range(total)
+    )
+
+
+def send_people(wave: Wave, *, people: int, seed: int = 20261122) -> None:
+    """Let the reports of people who answer at random wait; the same for the same seed."""
+    manifest = wave.description
+    drawn = draw_people([Group(share=1, answers={})], manifest=manifest, people=people, seed=seed)
+    generator = random.Random(seed)
+    RawReport.objects.bulk_create(
+        RawReport(
+            id=generator.randbytes(32),
+            wave=wave,
+            symbols=randomize_answers(
+                manifest, answers, random_uint32=lambda: generator.getrandbits(32)
+            ),
+        )
+        for answers in drawn
     )
 
 

@@ -289,7 +289,7 @@ def test_reports_that_do_not_determine_an_effect_say_so() -> None:
     found = compute(ask(wave, Kind.REGRESSION, "q1", "q2"))
     assert found.state == Comparison.State.FAILED
     assert found.result is None
-    assert found.problem == describe_divergence(["intercept"])
+    assert found.problem == describe_divergence(["intercept"], wave.description)
 
 
 def test_a_comparison_is_reliable_only_after_a_fixed_end() -> None:

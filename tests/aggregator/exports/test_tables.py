@@ -114,6 +114,16 @@ class TestFiles:
         assert float(row["interval_low"]) < 0.3 < float(row["interval_high"])
 
     @pytest.mark.slow
+    @pytest.mark.parametrize("ending", [Wave.Ending.CAP, Wave.Ending.OWNER])
+    def test_only_a_fixed_end_has_inner_intervals(self, ending: Wave.Ending) -> None:
+        survey = field(make_launched_survey(cap=200), yes=[80, 100], total=200, ending=ending)
+        for row in rows(download(survey, "estimates_csv")):
+            inner = [value for name, value in row.items() if name.startswith("inner_")]
+            assert len(inner) == 4
+            assert all(inner) == (ending == Wave.Ending.CAP)
+            assert any(inner) == all(inner)
+
+    @pytest.mark.slow
     def test_an_estimate_below_0_stays_a_number_and_is_marked(self) -> None:
         survey = field(make_launched_survey(), yes=[240, 500], total=1000)
         row = rows(download(survey, "estimates_csv"))[0]

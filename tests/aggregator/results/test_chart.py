@@ -59,6 +59,34 @@ class TestSpecification:
         assert high is not None
         assert low < 0.2 < high
 
+    @pytest.mark.parametrize("ending", [Wave.Ending.CAP, Wave.Ending.OWNER])
+    def test_only_a_fixed_end_has_whiskers_inside(self, ending: Wave.Ending) -> None:
+        wave = make_launched_survey(cap=200)
+        survey = field(wave, yes=[80, 100], total=200, ending=ending, rendered=False)
+        results = results_of(survey)
+        fixed = ending == Wave.Ending.CAP
+        for row in build_rows(results):
+            assert (row.low is None, row.low_80 is None) == (False, not fixed)
+            assert (row.high_50 is None, row.low_50 is None) == (not fixed, not fixed)
+        specification = build_specification(results)
+        ends = {layer["encoding"].get("x", {}).get("field") for layer in specification["layer"]}
+        assert {"low_80", "low_50"}.isdisjoint(ends) != fixed
+        assert ("50 %" in " ".join(specification["title"]["subtitle"])) == fixed
+
+    def test_its_accessible_name_says_what_it_is_and_each_text_is_read_once(self) -> None:
+        survey = field(make_launched_survey(), yes=[80, 100], total=200, rendered=False)
+        specification = build_specification(results_of(survey))
+        assert specification["description"].startswith("Chart of 2 estimated shares with 95 %")
+        texts = [layer for layer in specification["layer"] if layer["mark"]["type"] == "text"]
+        assert [layer["mark"].get("aria", True) for layer in texts] == [False, True] * 2
+
+    def test_what_says_nothing_has_no_dot(self) -> None:
+        row = build_rows(
+            results_of(field(make_launched_survey(), yes=[5, 5], total=10, rendered=False))
+        )[0]
+        assert (row.estimate, row.low, row.high) == (None, 0, 1)
+        assert row.value == "cannot tell"
+
     def test_a_contradiction_has_no_dot_and_no_whisker(self) -> None:
         survey = field(make_launched_survey(), yes=[1000, 500], total=1000, rendered=False)
         row = build_rows(results_of(survey))[0]

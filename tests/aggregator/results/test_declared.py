@@ -98,6 +98,17 @@ def test_large_groups_are_counted_exactly(wave: Wave) -> None:
 
 
 @pytest.mark.usefixtures("static_files")
+def test_groups_have_their_share_and_keep_their_place_among_the_questions(wave: Wave) -> None:
+    survey = send(wave, {0: 120, 1: 150, 2: 130})
+    response = sign_in(survey.owner).get(f"/surveys/{survey.slug}/results")
+    words = text_of(response)
+    for group in ("Kitchen 120 (30 %)", "Ward 150 (38 %)", "Office 130 (32 %)"):
+        assert group in words
+    page = response.content.decode()
+    assert page.index('id="q1"') < page.index('id="q2"')
+
+
+@pytest.mark.usefixtures("static_files")
 def test_a_small_group_is_hidden_with_the_next_one_everywhere(wave: Wave) -> None:
     survey = send(wave, {0: 3, 1: 150, 2: 130})
     assert read_groups(survey) == [None, 150, None]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from aggregator.results.estimands import estimands_of
@@ -71,12 +74,13 @@ def test_inner_intervals_lie_inside_and_simultaneous_ones_outside() -> None:
             manifest=manifest, counts=[[600, 400], [550, 450]], fixed_end=fixed_end
         )
         for code in first.estimates:
-            half, most = code.intervals.inner
-            assert (half.level, most.level) == (0.5, 0.8)
-            inwards = [code.intervals.simultaneous, code.intervals.main, most, half]
+            inner = code.intervals.inner
+            # An interval that holds at every look says nothing about 50 or 80 %.
+            assert [each.level for each in inner] == ([0.5, 0.8] if fixed_end else [])
+            inwards = [code.intervals.simultaneous, code.intervals.main, *reversed(inner)]
             ends = [each.low for each in inwards] + [each.high for each in reversed(inwards)]
             assert ends == sorted(ends)
-            assert len(set(ends)) == 8
+            assert len(set(ends)) == len(ends)
 
 
 def test_simultaneous_intervals_count_the_shares_that_are_shown() -> None:
@@ -110,6 +114,73 @@ def test_few_reports_with_little_noise_get_the_guaranteed_interval() -> None:
         slope=mechanism.slope,
     )
     assert found.estimates[1].low == pytest.approx(float(expected.low), abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("k", "flips", "total", "people"),
+    [(16, 25, 100, 1), (16, 25, 100, 3), (16, 12, 100, 1), (5, 25, 50, 1), (2, 2, 50, 1)],
+)
+def test_chance_alone_contradicts_fewer_than_5_of_100_questions(
+    k: int, flips: int, total: int, people: int
+) -> None:
+    """People with the first few answers only: the other codes come from the mechanism alone."""
+    question = make_question(1, k=k, flips=flips)
+    manifest, mechanism = make_manifest(question), question.mechanism
+    reported = np.full(k, mechanism.other_probability)
+    reported[:people] += mechanism.slope / people
+    draws = np.random.default_rng(20261122).multinomial(total, reported, size=500)
+    seen = 0
+    for counts in draws.tolist():
+        [found] = compute_estimates(manifest=manifest, counts=[counts], fixed_end=True)
+        seen += found.contradiction
+        for code in found.estimates:
+            assert code.contradiction == found.contradiction
+            assert code.contradiction or code.low < code.high
+    assert seen / len(draws) < 0.05
+
+
+def test_all_items_of_one_question_together_seldom_contradict() -> None:
+    """With 20 items that nobody chose, one of them shows few enough codes by chance."""
+    question = replace(
+        make_question(1, flips=5),
+        type=QuestionType.SEVERAL,
+        options=tuple(Option(code=code, text=f"Item {code}") for code in range(1, 21)),
+    )
+    # No code of 100 says Yes to the first item; the mechanism alone would make 5 say so. The chance
+    # is 0.6 % for one item, and 11 % for one of the 20.
+    counts = [[100, 0], *[[95, 5]] * 19]
+    [found] = compute_estimates(manifest=make_manifest(question), counts=counts, fixed_end=True)
+    first = found.estimates[0]
+    assert first.method == "clopper_pearson"
+    assert not found.contradiction
+    assert first.low == 0 < first.high
+
+
+@pytest.mark.parametrize("type_", [QuestionType.CHOICE, QuestionType.SCALE])
+@pytest.mark.parametrize("refusal", [False, True])
+def test_an_interval_is_empty_only_in_a_contradiction(type_: QuestionType, refusal: bool) -> None:
+    """While watching, shares of those who answered and means have sequences of their own."""
+    mechanism = RandomizedResponse.from_flips(symbols=4 + refusal, flips=25)
+    question = replace(
+        make_question(1, k=4),
+        type=type_,
+        threshold=mechanism.threshold,
+        minimum=0,
+        maximum=3,
+        refusal=refusal,
+    )
+    seen = set()
+    for few in range(0, 200, 4):
+        rest = (1000 - few) // (3 + refusal)
+        counts = [few] + [rest] * (3 + refusal)
+        [found] = compute_estimates(
+            manifest=make_manifest(question), counts=[counts], fixed_end=False
+        )
+        seen.add(found.contradiction)
+        for one in found.estimates:
+            assert one.contradiction or one.low < one.high
+    assert seen == {False, True}
 
 
 def test_an_alarm_needs_more_than_a_contradiction() -> None:

@@ -177,9 +177,23 @@ def test_below_the_display_minimum_there_is_nothing_to_compare() -> None:
     survey = field(make_launched_survey(display_minimum=1000), yes=[80, 100], total=200)
     client = sign_in(survey.owner)
     response = client.get(address(survey))
-    assert "Too few responses to show. Comparisons appear once" in text_of(response)
+    assert "closed with fewer than the 1,000 sealed reports that results need" in text_of(response)
     assert choose(client, survey, kind="pairs").status_code == 409
     assert not Comparison.objects.exists()
+
+
+def test_an_open_survey_says_when_comparisons_appear() -> None:
+    wave = make_launched_survey(display_minimum=1000)
+    words = text_of(sign_in(wave.survey.owner).get(address(wave.survey)))
+    assert "Comparisons appear once the survey has 1,000 sealed reports." in words
+
+
+def test_a_survey_that_closed_empty_promises_no_comparisons() -> None:
+    wave = make_launched_survey()
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    words = text_of(sign_in(wave.survey.owner).get(address(wave.survey)))
+    assert "The survey closed before anybody sent a report." in words
+    assert "appear once" not in words
 
 
 def test_a_draft_has_nothing_to_compare() -> None:

@@ -11,6 +11,12 @@ from django.urls import reverse
 
 from aggregator.models import Chart
 from aggregator.results.display import find_view
+from aggregator.results.sentences import (
+    CANNOT_TELL,
+    CLOSED_EARLY,
+    CLOSED_WITHOUT_END,
+    HELD_AT_EVERY_LOOK,
+)
 from aggregator.simulation.demo_surveys import REDBOOK
 from surveys.authoring.services import add_question, close_wave, launch_survey
 from surveys.models import Question, Survey, Wave
@@ -34,7 +40,7 @@ def test_every_estimate_comes_with_its_interval_and_effective_sample_size() -> N
     assert re.search(r"20 % \(95 %: \d+ to \d+ %\)\. ", words)
     assert "1,400 scrambled answers carry as much information as about 246 direct ones." in words
     assert "Raw share of Yes codes 35.0 %" in words
-    assert "valid while you watch" in words
+    assert HELD_AT_EVERY_LOOK in words
 
 
 @pytest.mark.slow
@@ -44,13 +50,65 @@ def test_a_survey_that_ended_as_fixed_says_why_its_intervals_are_valid() -> None
     words = text_of(read(survey))
     assert "because the end was fixed before the survey opened" in words
     assert "valid while you watch" not in words
+    assert HELD_AT_EVERY_LOOK not in words
+    assert "50 % interval" in words
 
 
 @pytest.mark.slow
-def test_closing_early_keeps_the_interval_for_watchers() -> None:
-    wave = make_launched_survey(cap=1000)
+@pytest.mark.parametrize(("cap", "reason"), [(1000, CLOSED_EARLY), (None, CLOSED_WITHOUT_END)])
+def test_closing_by_hand_keeps_the_wide_interval_and_says_why(cap: int | None, reason: str) -> None:
+    wave = make_launched_survey(cap=cap)
     survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.OWNER)
-    assert "valid while you watch" in text_of(read(survey))
+    words = text_of(read(survey))
+    assert reason in words
+    assert HELD_AT_EVERY_LOOK in words
+
+
+@pytest.mark.slow
+def test_a_closed_survey_invites_nobody_to_wait_or_to_close_it() -> None:
+    """Q1 is open to every value, and Q2 is clear."""
+    wave = make_launched_survey()
+    survey = field(wave, yes=[5, 10], total=10)
+    words = text_of(read(survey))
+    assert CANNOT_TELL in words
+    for phrase in (r"\byet\b", "while you watch", "whenever you like", "wait for"):
+        assert re.search(phrase, words) is None, phrase
+
+
+@pytest.mark.slow
+def test_an_open_survey_says_that_its_intervals_are_valid_while_you_watch() -> None:
+    wave = make_launched_survey()
+    send_codes(wave, yes=[40, 50], total=200)
+    process(wave)
+    words = text_of(read(wave.survey))
+    assert "This interval is valid while you watch" in words
+    # What holds at every look has no inner intervals, in the chart or in the table.
+    for level in ("50 %", "80 %"):
+        assert f"{level} interval" not in words
+
+
+def test_nothing_is_said_about_a_value_that_is_not_shown() -> None:
+    """Few codes are plausible for every share, and their estimate is above 100 % by chance."""
+    survey = field(make_launched_survey(flips=45), yes=[6, 5], total=10, rendered=False)
+    words = text_of(read(survey))
+    assert CANNOT_TELL in words
+    assert "% is shown" not in words
+
+
+def test_a_value_that_is_written_as_100_percent_is_not_called_above_it() -> None:
+    survey = field(make_launched_survey(), yes=[3751, 1250], total=5000, rendered=False)
+    words = text_of(read(survey))
+    assert "100 % (95 %:" in words
+    assert "100.0 %. Chance" not in words
+
+
+def test_headline_and_table_round_alike() -> None:
+    # 2 · .4824 − ½ = 46.48 %
+    survey = field(make_launched_survey(), yes=[2412, 100], total=5000, rendered=False)
+    page = read(survey).content.decode()
+    assert "46\N{NO-BREAK SPACE}%</strong>" in page
+    assert page.count("46\N{NO-BREAK SPACE}%") >= 3  # headline, unclipped estimate and table
+    assert "46.5\N{NO-BREAK SPACE}%" not in page
 
 
 @pytest.mark.slow
@@ -137,6 +195,13 @@ def test_an_open_survey_without_a_batch_polls() -> None:
     assert "in batches of at least 10, so that nobody stands out." in words
     assert "So the first one is sealed once 20 reports have come" in words
     assert "7" not in words.replace(wave.manifest_hash_hex, "")
+
+
+def test_a_survey_that_closed_below_the_display_minimum_promises_nothing() -> None:
+    survey = field(make_launched_survey(display_minimum=1000), yes=[8, 9], total=20)
+    words = text_of(read(survey))
+    assert "closed with fewer than the 1,000 sealed reports that results need" in words
+    assert "Results appear from" not in words
 
 
 def test_a_survey_that_closed_empty_says_so() -> None:
