@@ -41,6 +41,13 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
 
 
 class Survey(models.Model):
+    class Origin(models.TextChoices):
+        """Where the answers came from. The values are stored nowhere but in files."""
+
+        SURVEY = "survey", "Survey"
+        REHEARSAL = "rehearsal", "Rehearsal"
+        DEMO = "demo", "Demo"
+
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="surveys"
     )
@@ -64,6 +71,8 @@ class Survey(models.Model):
     drawn = models.PositiveSmallIntegerField(null=True, blank=True)
     # Fielded by `manage.py demo`, on published data whose true shares are known.
     demo = models.BooleanField(default=False, editable=False)
+    # A copy made by `manage.py rehearse`: all of its answers are invented.
+    rehearsal = models.BooleanField(default=False, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     # What an author decides, except the title and the dates, which a copy does not keep.
@@ -100,6 +109,12 @@ class Survey(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def origin(self) -> Origin:
+        if self.rehearsal:
+            return self.Origin.REHEARSAL
+        return self.Origin.DEMO if self.demo else self.Origin.SURVEY
 
     @property
     def has_fixed_end(self) -> bool:

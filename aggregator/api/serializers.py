@@ -31,6 +31,7 @@ class SurveySerializer(serializers.Serializer[Any]):
     closes_at = serializers.DateTimeField(allow_null=True)
     cap = serializers.IntegerField(allow_null=True)
     demo = serializers.BooleanField()
+    rehearsal = serializers.BooleanField(help_text="all answers are invented")
 
 
 class IntervalSerializer(serializers.Serializer[Interval]):
@@ -164,6 +165,9 @@ class ResultsSerializer(serializers.Serializer[Results]):
 
     survey = serializers.CharField(source="manifest.survey")
     wave = serializers.IntegerField(source="wave.number")
+    rehearsal = serializers.BooleanField(
+        source="wave.survey.rehearsal", help_text="all answers are invented"
+    )
     state = serializers.ChoiceField(source="wave.state", choices=("open", "closed"))
     ending = serializers.CharField(source="wave.ending")
     manifest_sha256 = serializers.CharField(source="wave.manifest_hash_hex")

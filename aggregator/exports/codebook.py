@@ -7,13 +7,25 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from aggregator.exports.csv_format import Cell, write_row
-from aggregator.exports.report_codes import CodeKind, ReportCode, ReportColumn, list_columns
+from aggregator.exports.report_codes import (
+    ORIGIN_COLUMN,
+    CodeKind,
+    ReportCode,
+    ReportColumn,
+    list_columns,
+)
 from aggregator.results.display import Results
 from aggregator.results.estimands import estimands_of
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
+from surveys.models import Survey
 
+ORIGINS: Mapping[Survey.Origin, str] = {
+    Survey.Origin.SURVEY: "A survey, the same in every row",
+    Survey.Origin.REHEARSAL: "A rehearsal, the same in every row: all answers are invented",
+    Survey.Origin.DEMO: "A demo of Murmur, the same in every row",
+}
 WITHOUT_ANSWER: Mapping[CodeKind, str] = {
     CodeKind.DECLINED: "Declined: “Prefer not to say”",
     CodeKind.NOT_ASKED: "Not asked: the answers to earlier questions led past this question",
@@ -131,6 +143,14 @@ CODEBOOK_COLUMNS: Mapping[str, Callable[[CodebookRow], Cell]] = {
 def stream_codebook(results: Results) -> Iterator[bytes]:
     """Write one row for every code of every column of reports.csv, in the same order."""
     yield write_row(CODEBOOK_COLUMNS)
+    origin = results.wave.survey.origin
+    first: Mapping[str, Cell] = {
+        "column": ORIGIN_COLUMN,
+        "code": origin.value,
+        "kind": "origin",
+        "meaning": ORIGINS[origin],
+    }
+    yield write_row(first.get(name) for name in CODEBOOK_COLUMNS)
     for row in list_rows(results.manifest):
         yield write_row(read(row) for read in CODEBOOK_COLUMNS.values())
 

@@ -19,13 +19,14 @@ from aggregator.comparisons.result import (
     TwoQuestionsResult,
 )
 from aggregator.comparisons.standing import ComparisonStanding
-from aggregator.exports.csv_format import CONTENT_TYPE, DESIGN, write_row
+from aggregator.exports.csv_format import CONTENT_TYPE, DESIGN, name_wave, write_row
 from aggregator.models import Comparison
 from privacy.associations.two_questions import AssociationEstimate
 
 # The same in every row: what was compared, and from which data.
 HEAD = (
     "survey",
+    "data",
     "wave",
     "manifest_sha256",
     "through_batch",
@@ -82,8 +83,7 @@ def respond_with_comparison(
     wave = comparison.wave
     name = "_".join([comparison.kind, *comparison.names])
     response["Content-Disposition"] = (
-        f'attachment; filename="{wave.survey.slug}_w{wave.number}_'
-        f'{wave.manifest_hash_hex[:8]}_RANDOMIZED_{name}.csv"'
+        f'attachment; filename="{name_wave(wave, slug=wave.survey.slug)}_RANDOMIZED_{name}.csv"'
     )
     return response
 
@@ -103,7 +103,7 @@ def _head(
     wave, manifest = comparison.wave, standing.manifest
     chosen = find_indicators(manifest, comparison.names) or find_plain_indicators(manifest)
     gates = [one.gate for one in chosen]
-    yield from (wave.survey.slug, wave.number, wave.manifest_hash_hex)
+    yield from (wave.survey.slug, wave.survey.origin.value, wave.number, wave.manifest_hash_hex)
     yield from (comparison.through_batch, comparison.method_version, _name_standing(standing))
     yield DESIGN
     yield ";".join(str(one.symbol.k) for one in chosen)

@@ -30,7 +30,8 @@ def name_file(*, results: Results, kind: str) -> str:
 def name_wave(wave: Wave, *, slug: str) -> str:
     """Return the beginning of the file names."""
     of_coins = "_coins" if wave.mode == Wave.Mode.MANUAL else ""
-    return f"{slug}_w{wave.number}{of_coins}_{wave.manifest_hash_hex[:8]}"
+    of_rehearsal = "_rehearsal" if wave.survey.rehearsal else ""
+    return f"{slug}_w{wave.number}{of_coins}{of_rehearsal}_{wave.manifest_hash_hex[:8]}"
 
 
 def respond_with_csv(

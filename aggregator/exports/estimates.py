@@ -38,6 +38,7 @@ class EstimateRow:
 ESTIMATE_COLUMNS: Mapping[str, Callable[[EstimateRow], Cell]] = {
     "survey": lambda row: row.results.manifest.survey,
     "title": lambda row: row.results.manifest.title,
+    "data": lambda row: row.results.wave.survey.origin.value,
     "wave": lambda row: row.results.wave.number,
     "mode": lambda row: row.results.wave.mode,
     "manifest_sha256": lambda row: row.results.wave.manifest_hash_hex,

@@ -62,6 +62,7 @@ def respond_with_mode_comparison(
 def _list_columns(*, browser: Results, coins: Results, pooled: bool) -> Columns:
     return {
         "survey": lambda _: browser.manifest.survey,
+        "data": lambda _: browser.wave.survey.origin.value,
         "wave": lambda _: browser.wave.number,
         "manifest_sha256": lambda _: browser.wave.manifest_hash_hex,
         "question": lambda row: row.browser.question.name,

@@ -14,6 +14,8 @@ from enum import StrEnum
 from surveys.manifest.manifest import NOT_DRAWN, Manifest
 from surveys.manifest.questions import FIRST_RESERVED, REFUSED_TEXT, ManifestQuestion, Symbol
 
+# The first column, for the origin of the survey. The others are in `list_columns`.
+ORIGIN_COLUMN = "data"
 DECLINED, NOT_ASKED, NOT_SHOWN = -97, -98, -99
 # In the rows that become a file: a declared group that is too small. No symbol has this code.
 SMALL_GROUP = 254

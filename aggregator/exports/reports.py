@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 from aggregator.batches.columns import Columns
 from aggregator.batches.packing import unpack_reports
 from aggregator.exports.csv_format import write_row
-from aggregator.exports.report_codes import SMALL_GROUP, ReportColumn, list_columns
+from aggregator.exports.report_codes import (
+    ORIGIN_COLUMN,
+    SMALL_GROUP,
+    ReportColumn,
+    list_columns,
+)
 from aggregator.models import Batch
 from aggregator.results.display import Results
 
@@ -31,13 +36,15 @@ class BatchKey:
 def stream_reports(results: Results) -> Iterator[bytes]:
     """Write one row for every sealed report that the snapshot counts, one column per symbol.
 
+    The first column is the same in every row: whether people answered, or answers were invented.
     Batches are in the order of their content, and rows are sorted within their batch. So the file
     shows nothing about who answered when, and it is always the same.
     """
     columns, layout = list_columns(results.manifest), Columns.of(results.manifest)
     hidden = _find_hidden(results)
     tables = [write_table(column) for column in columns]
-    yield write_row(column.name for column in columns)
+    origin = results.wave.survey.origin.value
+    yield write_row([ORIGIN_COLUMN, *(column.name for column in columns)])
     for keys in group_batches(find_batches(results), limit=ROWS_AT_ONCE):
         batches = Batch.objects.in_bulk([key.pk for key in keys])
         for key in keys:
@@ -46,7 +53,8 @@ def stream_reports(results: Results) -> Iterator[bytes]:
             codes = layout.read_symbols(matrix)
             for place, small in hidden:
                 codes[np.isin(codes[:, place], small), place] = SMALL_GROUP
-            yield write_codes(sort_rows(codes) if hidden else codes, tables)
+            rows = sort_rows(codes) if hidden else codes
+            yield write_codes(rows, tables, origin=origin)
 
 
 def _find_hidden(results: Results) -> list[tuple[int, list[int]]]:
@@ -106,11 +114,14 @@ def write_table(column: ReportColumn) -> NDArray[np.uint8]:
     return table
 
 
-def write_codes(codes: NDArray[np.uint8], tables: Sequence[NDArray[np.uint8]]) -> bytes:
+def write_codes(
+    codes: NDArray[np.uint8], tables: Sequence[NDArray[np.uint8]], *, origin: str
+) -> bytes:
     """Write a (rows, symbols) matrix as CSV rows, without a loop over rows."""
-    rows = len(codes)
-    lines = np.empty((rows, sum(table.shape[1] + 1 for table in tables) + 1), dtype=np.uint8)
-    start = 0
+    start = len(origin) + 1
+    width = start + sum(table.shape[1] + 1 for table in tables) + 1
+    lines = np.empty((len(codes), width), dtype=np.uint8)
+    lines[:, :start] = np.frombuffer(f"{origin},".encode(), dtype=np.uint8)
     for place, table in enumerate(tables):
         end = start + table.shape[1]
         lines[:, start:end] = table[codes[:, place]]

@@ -46,6 +46,7 @@ PAPER, INK, MUTED, LINE, ACCENT, WARM = (
     "#b4571f",
 )
 Whisker = tuple[str, int, str]  # the end of the fields' names, width in pixels, colour
+REHEARSAL = "Rehearsal: invented answers. No person sent these reports."
 # 95, 80 and 50 %: the higher the level, the thinner and paler the line.
 WHISKERS = (("", 3, "#a98fb0"), ("_80", 7, "#815b8a"), ("_50", 11, ACCENT))
 # Where the 95 % interval has no others inside.
@@ -194,6 +195,7 @@ def _title(results: Results, *, has_truth: bool) -> altair.TitleParams:
     import altair as alt
 
     sentences = (
+        *([REHEARSAL] if results.wave.survey.rehearsal else []),
         f"Estimated shares with 95 % intervals, {_describe_reports(results)}.",
         *describe_intervals(results),
     )

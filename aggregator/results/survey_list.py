@@ -29,7 +29,15 @@ class SurveyLine:
     closes_at: datetime | None
     cap: int | None
     ending: str
-    demo: bool
+    origin: Survey.Origin
+
+    @property
+    def demo(self) -> bool:
+        return self.origin is Survey.Origin.DEMO
+
+    @property
+    def rehearsal(self) -> bool:
+        return self.origin is Survey.Origin.REHEARSAL
 
     @property
     def is_draft(self) -> bool:
@@ -76,5 +84,5 @@ def _read_line(survey: Any, *, now: datetime) -> SurveyLine:
         closes_at=survey.closes_at,
         cap=survey.cap,
         ending=wave.ending if wave else "",
-        demo=survey.demo,
+        origin=survey.origin,
     )

@@ -200,6 +200,7 @@ def open_rehearsal(*, survey: Survey, people: int) -> Wave:
     The copy is a separate survey, so rehearsed reports can never reach the real results.
     """
     rehearsal = copy_survey(survey=survey)
+    rehearsal.rehearsal = True
     rehearsal.title = TITLE.format(title=survey.title)[:200]
     rehearsal.cap, rehearsal.opens_at, rehearsal.closes_at = people, None, None
     save_draft(survey=rehearsal)

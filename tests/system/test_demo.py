@@ -126,6 +126,7 @@ def assert_exports_reproduce_the_estimates(world: World) -> None:
     # Ten lines of plain Python compute the estimates from the randomized codes.
     reports = list(csv.DictReader(io.StringIO(reports_csv, newline="")))
     n = len(reports)
+    assert {report.pop("data") for report in reports} == {"demo"}
     computed = {}
     for name in reports[0]:
         reported_yes = sum(int(report[name]) for report in reports)

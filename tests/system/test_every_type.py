@@ -63,6 +63,7 @@ def assert_the_file_holds_what_was_sent(world: World) -> None:
         page = client.get(f"/surveys/{slug}/results")
         plain = client.get(f"/api/surveys/{slug}/results").json()
     reports = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert {report.pop("data") for report in reports} == {"demo"}
     columns = list_columns(world.manifest())
     assert list(reports[0]) == [column.name for column in columns]
     # The codes as they were sent, which these files do not have.

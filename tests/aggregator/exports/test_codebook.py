@@ -56,8 +56,10 @@ def study() -> Survey:
 
 @pytest.mark.slow
 def test_every_column_and_every_code_of_the_reports_is_explained(study: Survey) -> None:
-    reports, codebook = read_file(study, "reports"), read_file(study, "codebook")
-    assert list(codebook[0]) == list(CODEBOOK_COLUMNS)
+    reports, (first, *codebook) = read_file(study, "reports"), read_file(study, "codebook")
+    assert list(first) == list(CODEBOOK_COLUMNS)
+    assert (first["column"], first["code"]) == ("data", "survey")
+    assert {report.pop("data") for report in reports} == {"survey"}
     pairs = [(row["column"], row["code"]) for row in codebook]
     assert len(set(pairs)) == len(pairs)  # no code has two meanings
     assert list(dict.fromkeys(column for column, _ in pairs)) == list(reports[0])
@@ -114,8 +116,8 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
 def test_the_wording_of_authors_is_no_formula() -> None:
     wave = make_launched_survey(questions=["=1+1", "Two?"])
     codebook = read_file(send(wave, [b"\1\0"] * 20), "codebook")
-    assert [row["question_text"] for row in codebook] == ["'=1+1"] * 2 + ["Two?"] * 2
-    assert [row["code"] for row in codebook] == ["1", "0"] * 2
+    assert [row["question_text"] for row in codebook] == ["", *["'=1+1"] * 2, *["Two?"] * 2]
+    assert [row["code"] for row in codebook] == ["survey", *["1", "0"] * 2]
 
 
 def test_codes_from_coins_have_their_own_codebook() -> None:
@@ -126,7 +128,7 @@ def test_codes_from_coins_have_their_own_codebook() -> None:
     send_codes(wave, yes=[10, 12], total=20)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave, rendered=False)
-    codebook = read_file(survey, "codebook", folder="results/coins")
+    _, *codebook = read_file(survey, "codebook", folder="results/coins")
     assert [(row["column"], row["code"]) for row in codebook] == [
         ("q1_randomized", "1"), ("q1_randomized", "0"),
         ("q2_randomized", "1"), ("q2_randomized", "0"),
@@ -173,7 +175,7 @@ def test_an_old_wave_is_exported_with_the_new_codes() -> None:
     assert Counter(row["q2_randomized"] for row in reports) == dict.fromkeys(
         ["-99", "-98", "-97", "-96", "-95", "-997", "-998"], 20
     )
-    kinds = {row["code"]: row["kind"] for row in read_file(survey, "codebook")[2:]}
+    kinds = {row["code"]: row["kind"] for row in read_file(survey, "codebook")[3:]}
     assert kinds == {
         **dict.fromkeys(["-99", "-98", "-97", "-96", "-95"], "answer"),
         "-997": "declined",

@@ -56,7 +56,7 @@ class TestFiles:
         reports = rows(download(survey, "reports_csv"))
         estimates = rows(download(survey, "estimates_csv"))
         assert len(reports) == 1400
-        assert list(reports[0]) == ["q1_randomized", "q2_randomized"]
+        assert list(reports[0]) == ["data", "q1_randomized", "q2_randomized"]
         for row in estimates:
             shown = sum(
                 report[f"{row['symbol']}_randomized"] == row["estimand"] for report in reports
@@ -163,7 +163,7 @@ class TestFiles:
         survey = field(make_launched_survey(), yes=[80, 100], total=200)
         for kind in ("reports", "codebook", "estimates"):
             text = body(download(survey, f"{kind}_csv"))
-            assert text[0] in "qcs"
+            assert text[0] in "dcs"
             assert text.endswith("\r\n")
             assert text.count("\n") == text.count("\r\n")
 
@@ -267,23 +267,23 @@ def test_codes_are_written_as_the_csv_module_writes_them(
     codes = np.random.default_rng(5).integers(0, len(written), size=(200, columns), dtype=np.uint8)
     codes[0, 0] = len(written) - 1
     expected = io.StringIO(newline="")
-    # The module would quote an empty cell that is alone in its row.
     csv.writer(expected).writerows(
-        [written[code] if written[code] is not None else "" for code in row]
-        for row in codes.tolist()
+        ["survey", *(written[code] for code in row)] for row in codes.tolist()
     )
     tables = [write_table(make_column(written))] * columns
-    assert write_codes(codes, tables).decode() == expected.getvalue().replace('""', "")
+    found = write_codes(codes, tables, origin="survey").decode()
+    assert found == expected.getvalue()
 
 
 def test_a_code_that_no_column_knows_is_not_written_as_an_empty_cell() -> None:
     table = write_table(make_column([0, 1, -97]))
-    assert write_codes(np.array([[3], [2]], dtype=np.uint8), [table]) == b"?\r\n-97\r\n"
+    codes = np.array([[3], [2]], dtype=np.uint8)
+    assert write_codes(codes, [table], origin="demo") == b"demo,?\r\ndemo,-97\r\n"
 
 
 def test_no_rows_give_no_bytes() -> None:
     table = write_table(make_column([0, 1]))
-    assert write_codes(np.empty((0, 4), dtype=np.uint8), [table] * 4) == b""
+    assert write_codes(np.empty((0, 4), dtype=np.uint8), [table] * 4, origin="survey") == b""
 
 
 def test_batches_are_read_in_runs_of_bounded_size() -> None:

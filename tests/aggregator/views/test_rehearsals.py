@@ -1,0 +1,151 @@
+"""A rehearsal cannot be taken for a survey: pages, pictures, files and the API say what it is."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.urls import reverse
+
+from aggregator.models import Comparison
+from aggregator.results.chart import REHEARSAL
+from aggregator.simulation.rehearsal import open_rehearsal
+from surveys.authoring.services import close_wave, copy_survey
+from surveys.models import Survey, Wave
+from tests.support.comparisons import ask, compute
+from tests.support.factories import make_survey
+from tests.support.fielding import field, process, send_codes, sign_in
+from tests.support.reading import text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+MARK = "Rehearsal: invented answers."
+NOTICE = 'id="rehearsal"'
+
+
+@pytest.fixture
+def rehearsal() -> Survey:
+    """A rehearsal with results, of people with a browser and of people with coins."""
+    wave = open_rehearsal(survey=make_survey(coins=True), people=200)
+    send_codes(wave.survey.waves.manual().get(), yes=[80, 100], total=200)
+    survey = field(wave, yes=[80, 100], total=200)
+    process(survey.waves.manual().get())
+    compute(ask(wave, Comparison.Kind.TABLE, "q1", "q2"))
+    return survey
+
+
+def get(survey: Survey, name: str, **names: Any) -> Any:
+    address = reverse(f"aggregator:{name}", kwargs={"slug": survey.slug, **names})
+    return sign_in(survey.owner).get(address)
+
+
+def read_rows(response: Any) -> list[dict[str, str]]:
+    assert response.status_code == 200
+    content = b"".join(response) if response.streaming else response.content
+    return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+
+
+def list_comparison_names(survey: Survey) -> dict[str, int]:
+    assert survey.wave is not None
+    return {"pk": survey.wave.comparisons.get().pk}
+
+
+@pytest.mark.slow
+def test_every_page_of_results_says_so_at_the_top(rehearsal: Survey) -> None:
+    one = list_comparison_names(rehearsal)
+    for name, names in (
+        ("results", {}), ("coin_results", {}), ("mode_comparison", {}), ("compare", {}),
+        ("comparison", one),
+    ):  # fmt: skip
+        page = get(rehearsal, name, **names).content.decode()
+        assert page.count(NOTICE) == 1, name
+        assert page.index("<h1") < page.index(NOTICE) < page.index("<section"), name
+        assert MARK in text_of(get(rehearsal, name, **names))
+
+
+@pytest.mark.slow
+def test_lists_and_tags_name_it(rehearsal: Survey) -> None:
+    client = sign_in(rehearsal.owner)
+    tag = '<span class="tag">Rehearsal</span>'
+    for address in ("/", f"/surveys/{rehearsal.slug}/", f"/surveys/{rehearsal.slug}/results"):
+        assert client.get(address).content.decode().count(tag) == 1, address
+    Survey.objects.update(rehearsal=False)
+    for address in ("/", f"/surveys/{rehearsal.slug}/", f"/surveys/{rehearsal.slug}/results"):
+        page = client.get(address).content.decode()
+        assert tag not in page
+        assert NOTICE not in page
+
+
+@pytest.mark.slow
+def test_the_pictures_say_so(rehearsal: Survey) -> None:
+    assert rehearsal.wave is not None
+    chart = rehearsal.wave.chart
+    assert chart.specification["title"]["subtitle"][0] == REHEARSAL
+    assert MARK in chart.svg
+    assert MARK not in field(copy_and_open(rehearsal), yes=[80, 100], total=200).wave.chart.svg  # type: ignore[union-attr]
+
+
+def copy_and_open(survey: Survey) -> Wave:
+    from surveys.authoring.services import launch_survey
+
+    copied = copy_survey(survey=survey)
+    assert not copied.rehearsal
+    return launch_survey(survey=copied)
+
+
+@pytest.mark.slow
+def test_every_row_of_every_file_says_so(rehearsal: Survey) -> None:
+    one = list_comparison_names(rehearsal)
+    files = {
+        "estimates_csv": {}, "reports_csv": {}, "coin_estimates_csv": {}, "coin_reports_csv": {},
+        "mode_comparison_csv": {}, "comparison_csv": one,
+    }  # fmt: skip
+    for origin, marks in (
+        ("rehearsal", {"rehearsal": True}),
+        ("demo", {"rehearsal": False, "demo": True}),
+        ("survey", {"rehearsal": False, "demo": False}),
+    ):
+        Survey.objects.filter(pk=rehearsal.pk).update(**marks)
+        for name, names in files.items():
+            response = get(rehearsal, name, **names)
+            assert {row["data"] for row in read_rows(response)} == {origin}, name
+            is_named = "_rehearsal_" in response["Content-Disposition"]
+            assert is_named is (origin == "rehearsal"), name
+        first = read_rows(get(rehearsal, "codebook_csv"))[0]
+        assert (first["column"], first["code"]) == ("data", origin)
+
+
+@pytest.mark.slow
+def test_the_api_says_so(rehearsal: Survey) -> None:
+    assert get(rehearsal, "api_survey").json()["rehearsal"] is True
+    assert get(rehearsal, "api_results").json()["rehearsal"] is True
+    Survey.objects.update(rehearsal=False)
+    assert get(rehearsal, "api_survey").json()["rehearsal"] is False
+    assert get(rehearsal, "api_results").json()["rehearsal"] is False
+
+
+def test_rehearsals_from_before_the_mark_are_found_and_nothing_else_is() -> None:
+    migration = importlib.import_module("surveys.migrations.0007_rehearsals")
+    owned = make_survey()
+    made = open_rehearsal(survey=owned, people=200).survey
+    by_hand = open_rehearsal(survey=owned, people=200).survey
+    Survey.objects.filter(pk=by_hand.pk).update(
+        created_at=by_hand.created_at - timedelta(minutes=1)
+    )
+    renamed = open_rehearsal(survey=owned, people=200).survey
+    Survey.objects.filter(pk=renamed.pk).update(title="Pilot")
+    draft = make_survey(title="Rehearsal of a play", cap=200)
+    Survey.objects.update(rehearsal=False)
+    migration.mark_rehearsals(apps, None)
+    marked = Survey.objects.filter(rehearsal=True)
+    assert list(marked) == [made]
+    assert draft.is_draft
+    for wave in Wave.objects.all():
+        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    Survey.objects.update(rehearsal=False)
+    migration.mark_rehearsals(apps, None)
+    assert list(marked.all()) == [made]
