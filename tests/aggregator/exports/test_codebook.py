@@ -50,7 +50,7 @@ def study() -> Survey:
     people = STUDY.people()
     first = [one for one in people if one["q2"] == 0][:30]
     later = [one for one in people if one["q2"] == 1][:170]
-    wave = launch_survey(survey=survey)
+    wave = launch_survey(survey=survey, total_confirmed=True)
     return send(wave, [randomize_answers(wave.description, one) for one in first + later])
 
 
