@@ -8,6 +8,8 @@ from django.contrib import messages
 from django.http import HttpRequest
 from django.shortcuts import resolve_url
 
+from accounts.networks import name_network
+
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
     error_messages = {
@@ -15,6 +17,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         "email_password_mismatch": "The e-mail address or the password is wrong. "
         "Check both and try again.",
     }
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        # allauth's own limits count by this: behind a proxy, they must not count all people as one.
+        return name_network(request)
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False

@@ -1,7 +1,7 @@
 """Which failed sign-ins are counted together, and the page shown after too many.
 
-Failures are counted by e-mail address and network address together, so that a stranger's guesses
-lock out the stranger and not the account's owner.
+Failures are counted by e-mail address and network together, so that a stranger's guesses lock out
+the stranger and not the account's owner.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -20,16 +19,6 @@ def person_of(request: HttpRequest, credentials: Mapping[str, Any] | None = None
     known = credentials or {}
     typed = known.get("email") or known.get("username") or request.POST.get("login")
     return str(typed or "").strip().lower()
-
-
-def address_of(request: HttpRequest) -> str:
-    """Return the network address of a request; behind a proxy, the one that the proxy appended.
-
-    Everyone shares the proxy's own address, so six wrong passwords from a stranger would lock out
-    the account's owner.
-    """
-    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.BEHIND_PROXY else ""
-    return forwarded.rpartition(",")[2].strip() or str(request.META.get("REMOTE_ADDR", ""))
 
 
 def refuse(request: HttpRequest, *_details: object) -> HttpResponse:

@@ -36,9 +36,6 @@ def read_form(request: HttpRequest, *, limit: int) -> tuple[QueryDict, bool]:
 
 
 def check_limit(request: HttpRequest) -> None:
-    wait = seconds_to_wait(
-        client=request.META.get("REMOTE_ADDR", ""),
-        forwarded=request.headers.get("X-Forwarded-For", ""),
-    )
+    wait = seconds_to_wait(request)
     if wait:
         raise RetryLater(problems.TOO_MANY_REQUESTS, "Send the page again later.", retry_after=wait)

@@ -15,6 +15,7 @@ from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope
 from django.conf import settings
 from django.db import connection
 
+from accounts.networks import UNKNOWN, find_network
 from aggregator import problems
 from aggregator.intake.body import BodyTooLarge, BodyTooSlow, Disconnected, read_body
 from aggregator.intake.core import (
@@ -26,7 +27,7 @@ from aggregator.intake.core import (
 )
 from aggregator.intake.errors import IntakeError, Refused, RetryLater
 from aggregator.intake.gathering import Gatherer
-from aggregator.intake.limiter import UNKNOWN, Limiter, find_sender
+from aggregator.intake.limiter import Limiter, network_to_limit
 from aggregator.intake.store import Outcome, record_reports
 from aggregator.intake.wire import MAX_BODY_BYTES, Upload
 
@@ -135,9 +136,10 @@ def _join_headers(scope: HTTPScope) -> dict[str, str]:
 
 def _sender(scope: HTTPScope, headers: Mapping[str, str]) -> bytes | None:
     client = scope.get("client")
-    return find_sender(
+    network = find_network(
         client=client[0] if client else "", forwarded=headers.get("x-forwarded-for", "")
     )
+    return network_to_limit(network)
 
 
 def _hang_up(reply: Reply) -> Reply:

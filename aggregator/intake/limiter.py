@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
 import logging
 import secrets
-import socket
 import time
 from collections.abc import Sequence
 
 from django.conf import settings
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
+
+from accounts.networks import is_loopback
 
 logger = logging.getLogger(__name__)
 WINDOW_SECONDS = 60
@@ -28,9 +28,6 @@ KEY_FRESH_SECONDS = 10.0
 # A limiter that does not answer is not asked again for a while: each attempt would cost time.
 PATIENCE_SECONDS = 0.25
 AWAY_SECONDS = 2.0
-# Senders whose addresses are unknown must not share the limit of one address. They share the cap
-# that applies to everyone while the limiter is unreachable.
-UNKNOWN = b""
 KEY_NAME = "murmur:limiter:key"
 PREFIX = b"murmur:reports:"
 # Returns 0 for each address that may send, otherwise the number of seconds to wait.
@@ -77,7 +74,11 @@ class Limiter:
         return [self._all.wait_for_one(now) for _ in networks]
 
     def admit_unknown(self) -> int:
-        """Return the same for a report from an unknown address."""
+        """Return the same for a report from an unknown network.
+
+        These must not share the limit of one network. They share the cap that applies to everyone
+        while the limiter is unreachable.
+        """
         return self._all.wait_for_one(time.monotonic())
 
     async def _count_in_redis(self, networks: Sequence[bytes], *, now: float) -> Sequence[int]:
@@ -124,47 +125,7 @@ class TokenBucket:
         return 1
 
 
-def find_sender(*, client: str, forwarded: str) -> bytes | None:
-    """Return the network that a request comes from; None if it is not limited.
-
-    `client` is the address of the connection, `forwarded` the X-Forwarded-For header; each is
-    empty if unknown.
-    """
-    if settings.BEHIND_PROXY:
-        # The last entry is from the proxy; the client may have invented the others.
-        appended = forwarded.rpartition(",")[2].strip()
-        return network_of(without_port(appended)) if appended else UNKNOWN
-    network = network_of(client) if client else UNKNOWN
+def network_to_limit(network: bytes) -> bytes | None:
+    """Return the network whose reports are counted; None if they are not limited."""
     # Without a proxy, a request from this machine comes from its user.
-    return None if is_loopback(network) else network
-
-
-def network_of(address: str) -> bytes:
-    """Return the network that is counted: an IPv4 address, or the /64 of an IPv6 address.
-
-    A household or phone usually has its own /64. All texts that are not addresses count as one
-    network.
-    """
-    for family in (socket.AF_INET, socket.AF_INET6):
-        try:
-            packed = socket.inet_pton(family, address)
-        except (OSError, ValueError):
-            continue
-        if len(packed) == 4:
-            return packed
-        mapped = ipaddress.IPv6Address(packed).ipv4_mapped
-        return packed[:8] if mapped is None else mapped.packed
-    return b"?"
-
-
-def without_port(address: str) -> str:
-    """Remove the port that some proxies append: 192.0.2.1:5678, [2001:db8::1]:5678."""
-    if address.startswith("["):
-        return address[1:].partition("]")[0]
-    # More than one colon is an IPv6 address.
-    return address.partition(":")[0] if address.count(":") == 1 else address
-
-
-def is_loopback(network: bytes) -> bool:
-    """Whether a network is this machine (::1 shares its /64 with no address in use)."""
-    return network == bytes(8) or (len(network) == 4 and network[0] == 127)
+    return None if is_loopback(network) and not settings.BEHIND_PROXY else network

@@ -13,20 +13,21 @@ import time
 from functools import lru_cache
 
 from django.conf import settings
+from django.http import HttpRequest
 from redis import Redis
 from redis.exceptions import RedisError
 
+from accounts.networks import UNKNOWN, network_of_request
 from aggregator.intake.limiter import (
     AWAY_SECONDS,
     COUNT,
     KEY_LIFETIME_SECONDS,
     KEY_NAME,
     PATIENCE_SECONDS,
-    UNKNOWN,
     WINDOW_SECONDS,
     TokenBucket,
-    find_sender,
     name_counter,
+    network_to_limit,
 )
 
 logger = logging.getLogger(__name__)
@@ -76,9 +77,9 @@ def _limiter() -> PageLimiter:
     )
 
 
-def seconds_to_wait(*, client: str, forwarded: str) -> int:
+def seconds_to_wait(request: HttpRequest) -> int:
     """Return 0 if this sender may send now, otherwise the number of seconds to wait."""
-    network = find_sender(client=client, forwarded=forwarded)
+    network = network_to_limit(network_of_request(request))
     if network is None or settings.REPORTS_PER_MINUTE == 0:
         return 0
     return _limiter().admit(network)

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
+from accounts.networks import network_of
 from aggregator.intake import asgi
 from aggregator.intake.asgi import IntakeApplication
 from aggregator.intake.errors import IntakeError
-from aggregator.intake.limiter import Limiter, network_of
+from aggregator.intake.limiter import Limiter
 from aggregator.intake.store import Outcome, record_reports
 from aggregator.intake.wire import Upload
 from aggregator.models import RawReport
