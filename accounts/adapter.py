@@ -8,6 +8,8 @@ from django.contrib import messages
 from django.http import HttpRequest
 from django.shortcuts import resolve_url
 
+from accounts.lockout import end_pauses
+from accounts.models import User
 from accounts.networks import name_network
 
 
@@ -21,6 +23,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def get_client_ip(self, request: HttpRequest) -> str:
         # allauth's own limits count by this: behind a proxy, they must not count all people as one.
         return name_network(request)
+
+    def set_password(self, user: User, password: str) -> None:
+        super().set_password(user, password)
+        # Whoever guessed, guessed the old password. The page after a reset says "sign in now".
+        end_pauses(user)
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False

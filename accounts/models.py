@@ -29,6 +29,8 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField("e-mail address", unique=True)
     is_active = models.BooleanField(default=True)
+    # Failed sign-ins are counted per round; a new round ends every pause (accounts/lockout.py).
+    sign_in_round = models.PositiveIntegerField(default=0, db_default=0)
 
     objects = UserManager()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -96,6 +97,20 @@ def test_a_forgotten_password_is_replaced_through_the_mailed_link(
     assert "no longer works" in client.get(link, follow=True).text  # once only
 
 
+@pytest.mark.slow
+def test_a_new_password_ends_the_pause_after_too_many_guesses(client: Client, person: User) -> None:
+    guess = {"login": person.email, "password": "a guess"}
+    statuses = [client.post("/accounts/login/", guess).status_code for _ in range(6)]
+    assert statuses[-1] == 429
+    form = client.get(reset_link(client, person.email), follow=True)
+    path = form.redirect_chain[-1][0]
+    done = client.post(path, {"password1": NEW, "password2": NEW}, follow=True)
+    assert "You can now sign in with the new password." in done.text
+    right = {"login": person.email, "password": NEW}
+    assert client.post("/accounts/login/", right).status_code == 302
+    assert get_user(client) == person
+
+
 def test_a_bad_new_password_is_explained_and_the_link_stays_valid(
     client: Client, person: User
 ) -> None:
@@ -158,6 +173,26 @@ def test_too_many_requests_for_links_are_slowed_down(client: Client, person: Use
     assert statuses == [302] * 5 + [429]
     assert len(mail.outbox) == 5
     assert "Too many attempts" in client.post(RESET, {"email": person.email}).text
+
+
+def test_behind_a_proxy_nobody_can_stop_others_from_asking_for_links(
+    client: Client, person: User, settings: Any
+) -> None:
+    settings.BEHIND_PROXY = True
+    replies = [
+        client.post(
+            RESET,
+            {"email": f"nobody{number}@example.org"},
+            headers={"x-forwarded-for": f"203.0.113.{number}, 198.51.100.7:{1000 + number}"},
+        )
+        for number in range(40)
+    ]
+    assert [reply.status_code for reply in replies] == [302] * 20 + [429] * 20
+    own = {"x-forwarded-for": "192.0.2.1"}
+    assert client.post(RESET, {"email": person.email}, headers=own).status_code == 302
+    send_next_reset_mail()
+    send_next_reset_mail()
+    assert [message.to for message in mail.outbox] == [[person.email]]
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from unittest.mock import patch
 import pytest
 from django.contrib.auth import get_user
 from django.core.cache import cache
+from django.core.management import CommandError, call_command
 from django.test import Client, override_settings
 from django.urls import reverse
 
@@ -131,6 +132,39 @@ def test_the_pause_ends_even_if_attempts_continue(client: Client, person: User) 
 
 
 @pytest.mark.slow
+def test_the_operator_ends_a_pause_on_every_network(
+    client: Client, person: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    colleague = make_user("colleague@example.org")
+    for address in (HERE, ELSEWHERE):
+        assert guess_wrongly(client, 6, address=address)[-1] == 429
+    call_command("unlock_sign_in", "--email", colleague.email)
+    assert sign_in(client).status_code == 429  # another account
+    call_command("unlock_sign_in", "--email", "Rosa@Example.org")
+    assert "rosa@example.org can sign in again" in capsys.readouterr().out
+    for address in (HERE, ELSEWHERE):
+        assert sign_in(client, address=address).status_code == 302
+        client.logout()
+    # Counting has begun anew, not ended.
+    assert guess_wrongly(client, 6) == [200, 200, 200, 200, 200, 429]
+
+
+def test_the_operator_hears_of_an_account_that_does_not_exist(person: User) -> None:
+    with pytest.raises(CommandError, match=r"no account .*'nobody@example\.org'"):
+        call_command("unlock_sign_in", "--email", "nobody@example.org")
+
+
+@pytest.mark.parametrize("email", ["rosa@example.org\x00", "\x00"])
+def test_an_address_with_a_zero_byte_is_no_failure(
+    client: Client, person: User, email: str
+) -> None:
+    assert sign_in(client, email=email).status_code == 200
+    client.force_login(person)
+    fields = {"password": "a guess", "login": email}
+    assert client.post("/accounts/reauthenticate/", fields).status_code == 200
+
+
+@pytest.mark.slow
 def test_a_stranger_cannot_lock_out_the_owner(client: Client, person: User) -> None:
     guess_wrongly(client, 8, address=ELSEWHERE)
     assert sign_in(client, address=HERE).status_code == 302
@@ -206,3 +240,30 @@ def test_behind_a_proxy_a_strangers_guesses_lock_out_only_the_stranger(
     assert statuses[-1] == 429
     right = {"login": person.email, "password": PASSWORD}
     assert client.post(LOGIN, right, headers=owner).status_code == 302
+
+
+def test_behind_a_proxy_nobody_can_shut_sign_in_for_others(
+    client: Client, person: User, settings: Any
+) -> None:
+    settings.BEHIND_PROXY = True
+    # The stranger invents all but the last entry.
+    replies = [
+        client.post(LOGIN, {}, headers={"x-forwarded-for": f"203.0.113.{number}, {ELSEWHERE}:5678"})
+        for number in range(40)
+    ]
+    assert [response.status_code for response in replies] == [200] * 30 + [429] * 10
+    right = {"login": person.email, "password": PASSWORD}
+    assert client.post(LOGIN, right, headers={"x-forwarded-for": HERE}).status_code == 302
+
+
+@pytest.mark.slow
+def test_addresses_of_one_ipv6_network_count_as_one(
+    client: Client, person: User, settings: Any
+) -> None:
+    settings.BEHIND_PROXY = True
+    wrong = {"login": person.email, "password": "guess"}
+    replies = [
+        client.post(LOGIN, wrong, headers={"x-forwarded-for": f"[2001:db8::{number}]:5678"})
+        for number in range(1, 7)
+    ]
+    assert replies[-1].status_code == 429
