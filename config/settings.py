@@ -301,11 +301,16 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {"IntervalMethodEnum": "aggregator.api.serializers.METHODS"},
 }
 
-# --- logs: no addresses, no bodies; Django's own error mails stay off --------------------------
+# --- logs: no addresses, no bodies, no reset links; Django's own error mails stay off ----------
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "plain": {
+            "class": "config.logs.WithoutResetLinks",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {

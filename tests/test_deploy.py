@@ -18,6 +18,7 @@ import pytest
 import redis
 import uvicorn
 import yaml
+from django.urls import reverse
 
 from aggregator import problems
 from aggregator.intake.wire import MAX_BODY_BYTES
@@ -302,13 +303,13 @@ def test_the_proxy_stores_no_addresses() -> None:
     levels = re.findall(r"error_log \S+ (\w+);", NGINX)
     assert levels == ["alert", "emerg"]  # first for the program itself, then for requests
     logs = re.findall(r"access_log ([^;]+);", NGINX)
-    assert logs == ["off", "/dev/stdout short"]
+    assert logs == ["off", "off", "/dev/stdout short"]
     [log_format] = re.findall(r"log_format short ([^;]+);", NGINX)
     assert set(re.findall(r"\$\w+", log_format)) == {
         *("$time_iso8601", "$request_method", "$uri", "$status", "$request_time")
     }
     # The only location with a log is not one that respondents use.
-    [logged] = [block for block in locations() if "access_log" in locations()[block]]
+    [logged] = [block for block in locations() if "access_log /" in locations()[block]]
     assert logged == "/"
     [pages] = [block for block in locations() if block.startswith("~ ")]
     for path in ("/s/abc", "/m/abc.json", "/r/1/page.js", "/static/a.css"):
@@ -319,6 +320,14 @@ def locations() -> dict[str, str]:
     without_json = re.sub(r"'\{.*\}'", "''", NGINX)
     found = re.findall(r"location ([^{]+)\{([^{}]*)\}", without_json)
     return {name.strip(): body for name, body in found}
+
+
+def test_links_that_reset_a_password_differ_from_other_pages_only_in_the_log() -> None:
+    page, link = (
+        re.sub(r"access_log [^;]+;", "", locations()[path]).split()
+        for path in ("/", reverse("account_reset_password") + "key/")
+    )
+    assert link == page
 
 
 def test_only_the_proxy_may_state_the_client_address() -> None:

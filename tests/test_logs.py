@@ -1,0 +1,52 @@
+"""Log lines contain no link that resets a password."""
+
+from __future__ import annotations
+
+import io
+import logging
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from config.logs import WithoutResetLinks
+
+RESET = "/accounts/password/reset"
+
+
+@pytest.mark.parametrize("path", [f"{RESET}/key/", f"{RESET}//key//"])
+@pytest.mark.parametrize("end", ["/", "", "/?next=/", "//"])
+def test_the_key_is_left_out_of_a_line_however_it_is_written(path: str, end: str) -> None:
+    line = write("Not Found: %s (again: %s)", f"{path}3-abc-0123456789{end}", f"{path}1-x-9{end}")
+    assert "abc" not in line
+    assert "0123456789" not in line
+    assert line.startswith("Not Found: ")
+    assert f"{path}…{end} (again: {path}…" in line
+
+
+def test_the_key_is_left_out_of_a_traceback() -> None:
+    path = f"{RESET}/key/3-abc-{123456789}/"
+    try:
+        raise ValueError(path)
+    except ValueError as error:
+        line = write("It failed.", exc_info=(type(error), error, error.__traceback__))
+    assert f"ValueError: {RESET}/key/…/" in line
+    assert "123456789" not in line
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("static_files")
+def test_what_django_refuses_is_logged_without_the_key(client: Client) -> None:
+    [console] = [one for one in logging.getLogger().handlers if type(one) is logging.StreamHandler]
+    stream, written = console.stream, io.StringIO()
+    console.setStream(written)
+    try:
+        assert client.put(f"{RESET}/key/3-abc-0123456789/").status_code == 405
+    finally:
+        console.setStream(stream)
+    assert f"Method Not Allowed (PUT): {RESET}/key/…/" in written.getvalue()
+
+
+def write(message: str, *values: object, exc_info: Any = None) -> str:
+    record = logging.LogRecord("django", logging.WARNING, "", 0, message, values, exc_info)
+    return WithoutResetLinks("%(message)s").format(record)
