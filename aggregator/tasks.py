@@ -24,6 +24,7 @@ from aggregator.simulation.truth import known_truth
 from aggregator.upkeep.broker import count_waiting, drop_waiting_sweeps
 from aggregator.upkeep.due import WorkKind, find_due_work, remember_due_work, was_just_swept
 from aggregator.upkeep.purging import purge_is_due, purge_traces
+from aggregator.upkeep.sessions import forget_expired_sessions
 from aggregator.upkeep.upgrades import report_missing_migrations
 from aggregator.upkeep.verification.run import (
     Verification,
@@ -121,6 +122,11 @@ def purge() -> None:
 @shared_task(time_limit=MAIL_SECONDS)
 def send_reset_mail() -> None:
     send_next_reset_mail()
+
+
+@shared_task
+def forget_sessions() -> None:
+    forget_expired_sessions()
 
 
 # Acknowledged when it starts: it may take longer than the broker waits before it gives an

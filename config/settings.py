@@ -161,6 +161,12 @@ CELERY_BEAT_SCHEDULE = {
         "task": "aggregator.tasks.sweep",
         "schedule": SWEEP_SECONDS,
     },
+    "forget_sessions": {
+        "task": "aggregator.tasks.forget_sessions",
+        # Every hour, because a laptop may never be on at night.
+        "schedule": crontab(minute="17"),
+        "options": {"priority": 9},
+    },
     "verify": {
         "task": "aggregator.tasks.verify",
         "schedule": crontab(hour="3", minute="0"),  # UTC
@@ -285,7 +291,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["aggregator.api.parsers.ShallowJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.PageNumberPagination",
     "PAGE_SIZE": 50,

@@ -372,10 +372,12 @@ def test_only_one_of_several_workers_verifies() -> None:
 
 def test_beat_sends_tasks_that_exist_at_night_and_with_no_time_in_them() -> None:
     schedule = settings.CELERY_BEAT_SCHEDULE
-    assert {entry["task"] for entry in schedule.values()} == {tasks.sweep.name, tasks.verify.name}
+    named = {tasks.sweep.name, tasks.forget_sessions.name, tasks.verify.name}
+    assert {entry["task"] for entry in schedule.values()} == named
     assert not any("expires" in entry.get("options", {}) for entry in schedule.values())
     assert schedule["verify"]["schedule"].hour == {3}
     assert 3 in tasks.NIGHT
+    assert len(schedule["forget_sessions"]["schedule"].hour) == 24
     assert str(app.timezone) == "UTC"
 
 
@@ -428,7 +430,7 @@ def test_a_reset_mail_is_sent_when_one_is_due(queue: list[Message]) -> None:
 
 
 def test_no_task_may_run_until_the_broker_redelivers_its_message() -> None:
-    for task in (tasks.sweep, *ALL):
+    for task in (tasks.sweep, tasks.forget_sessions, *ALL):
         assert task.acks_late is None or task.acks_late
     assert (
         settings.CELERY_TASK_TIME_LIMIT
