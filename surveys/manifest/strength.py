@@ -65,6 +65,15 @@ def largest_guess_in_tenths(epsilon: float) -> int:
     return 10 * math.ceil(guesses - _TINY)
 
 
+def count_true_codes(mechanism: RandomizedResponse) -> int:
+    """Return how many of 100 codes are kept, if most are and one alone protects weakly; else 0.
+
+    Then sentences count these: a small number of swapped codes would sound like safety.
+    """
+    kept = -(-100 * mechanism.threshold // SCALE)
+    return kept if kept > 50 and is_weak(strength_word(mechanism.epsilon)) else 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Strength:
     """`mechanism` is None where the number of codes is not known yet.
@@ -120,6 +129,9 @@ class Strength:
         """What happens to the codes. The numbers never promise more than the mechanism gives."""
         if self.mechanism is None:
             return "How often each other code is sent depends on the number of answers."
+        kept = count_true_codes(self.mechanism)
+        if kept:
+            return f"{kept} of 100 codes are sent unchanged."
         if self._has_two_codes:
             return f"Of every 100 people, {self.flips} send the other answer’s code."
         swapped = SCALE - self.mechanism.threshold

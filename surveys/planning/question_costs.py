@@ -26,7 +26,13 @@ from surveys.formatting import epsilon as write_epsilon
 from surveys.formatting import join_list, percent, points, whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion, with_strength
-from surveys.manifest.strength import PROTECTION, Strength, describe_strength, strength_word
+from surveys.manifest.strength import (
+    PROTECTION,
+    Strength,
+    count_true_codes,
+    describe_strength,
+    strength_word,
+)
 from surveys.planning.assumptions import (
     ASKED,
     FOLLOW_UP_ASKED,
@@ -229,14 +235,16 @@ def _people_for(spread: float) -> int:
 
 
 def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:
+    """Count the same codes as the label does."""
+    kept = count_true_codes(question.mechanism)
+    true = f"{kept} of 100 codes are the true answer."
+    swapped = f"of every 100 people, {question.flips} send the other"
     if question.has_items:
-        return f"For each option: of every 100 people, {question.flips} send the other code."
-    if question.is_rounded and question.k == 2:
-        return (
-            "The number is rounded at random to one end of the range. Then, of every 100 people, "
-            f"{question.flips} send the other end’s code."
-        )
-    return strength.sentence
+        return f"For each option: {true if kept else f'{swapped} code.'}"
+    if question.is_rounded and (kept or question.k == 2):
+        then = f" {kept} of 100 codes stay as they are" if kept else f", {swapped} end’s code"
+        return f"The number is rounded at random to one end of the range. Then{then}."
+    return true if kept else strength.sentence
 
 
 def _describe_codes(question: ManifestQuestion) -> str:

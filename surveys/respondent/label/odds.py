@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from privacy.mechanism.drawing import SCALE
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
-from surveys.manifest.strength import PROTECTION, is_weak, strength_word
+from surveys.manifest.strength import PROTECTION, count_true_codes, strength_word
 from surveys.respondent.label.names import (
     form_of_tenths,
     name_questions,
@@ -66,21 +66,12 @@ def _count_dots(question: ManifestQuestion) -> int:
     """Count the codes of 100 that the sentence counts, if there are two codes."""
     if question.k != 2:
         return 0
-    return count_true_codes(question) or _swapped(question)
+    return count_true_codes(question.mechanism) or _swapped(question)
 
 
 def _swapped(question: ManifestQuestion) -> int:
     """Return how many of 100 codes become the other one, if there are two."""
     return 100 * (SCALE - question.mechanism.threshold) // SCALE
-
-
-def count_true_codes(question: ManifestQuestion) -> int:
-    """Return how many of 100 codes are kept, if most are and one alone protects weakly; else 0.
-
-    Then the sentences count these: a small number of swapped codes would sound like safety.
-    """
-    kept = -(-100 * question.mechanism.threshold // SCALE)
-    return kept if kept > 50 and is_weak(strength_word(question.mechanism.epsilon)) else 0
 
 
 def _odds_sentence(manifest: Manifest, question: ManifestQuestion) -> str:
@@ -95,7 +86,7 @@ def _odds_sentence(manifest: Manifest, question: ManifestQuestion) -> str:
 
 
 def _own_odds(question: ManifestQuestion) -> tuple[str, ...]:
-    if count_true_codes(question):
+    if count_true_codes(question.mechanism):
         return _kept_odds(question)
     if question.has_only_yes_and_no:
         return (_yes_no_odds(question),)
@@ -160,7 +151,7 @@ def _yes_no_odds(question: ManifestQuestion) -> str:
 
 
 def _kept_odds(question: ManifestQuestion) -> tuple[str, ...]:
-    count = {"count": write_whole(count_true_codes(question))}
+    count = {"count": write_whole(count_true_codes(question.mechanism))}
     if question.is_rounded:
         kept = _("Then %(count)s of 100 codes stay as they are.") % count
         return (_("Your number is turned into one of two codes by chance."), kept)

@@ -9,11 +9,15 @@ from django.utils.translation import gettext as _
 
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
-from surveys.manifest.strength import HARDLY, PRACTICALLY_CERTAIN_FROM, is_weak
+from surveys.manifest.strength import (
+    HARDLY,
+    PRACTICALLY_CERTAIN_FROM,
+    count_true_codes,
+    is_weak,
+)
 from surveys.respondent.label.guesses import write_guess
 from surveys.respondent.label.names import name_questions, scrambled, write_whole
 from surveys.respondent.label.odds import (
-    count_true_codes,
     is_told_by_others,
     is_told_by_rows,
     word_of,
@@ -30,7 +34,7 @@ def list_readable(manifest: Manifest) -> list[ManifestQuestion]:
 
 def _sends_answers(question: ManifestQuestion) -> bool:
     """Whether most codes are the answer itself; the code of a number only rounds it."""
-    return not question.is_rounded and count_true_codes(question) > 0
+    return not question.is_rounded and count_true_codes(question.mechanism) > 0
 
 
 def describe_readable(manifest: Manifest) -> tuple[str, ...]:
@@ -49,8 +53,14 @@ def describe_readable(manifest: Manifest) -> tuple[str, ...]:
     return tuple(_add_name(manifest, questions, sentence) for questions, sentence in said)
 
 
+def name_readable(manifest: Manifest) -> tuple[str, ...]:
+    """Say which answers these are, if not all."""
+    readable = list_readable(manifest)
+    return (_add_name(manifest, readable, _("Mostly, yes.")),) if readable else ()
+
+
 def _describe_true_codes(questions: list[ManifestQuestion]) -> str:
-    counts = {count_true_codes(question) for question in questions}
+    counts = {count_true_codes(question.mechanism) for question in questions}
     if len(counts) == 1:
         sentence = _("%(count)s of 100 codes are the true answer.")
     else:

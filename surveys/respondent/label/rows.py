@@ -13,7 +13,7 @@ from surveys.respondent.label.names import name_questions, scrambled, sent_as_an
 from surveys.respondent.label.odds import describe_odds, word_of
 from surveys.respondent.label.parts import Row
 from surveys.respondent.label.precision import describe_finding
-from surveys.respondent.label.readable import describe_readable, list_readable
+from surveys.respondent.label.readable import describe_readable, list_readable, name_readable
 
 
 def describe_rows(manifest: Manifest) -> tuple[Row, ...]:
@@ -50,7 +50,8 @@ def describe_sight(manifest: Manifest) -> Row:
         light = _is_light(manifest)
         copy = _("They get a lightly scrambled copy.") if light else _("They get a scrambled copy.")
         answers = (_deny_sight(light=light, exceptions=_count_exceptions(manifest)), copy)
-    return Row(question=question, answers=(*answers, *_describe_exceptions(manifest)))
+    exceptions = (*describe_readable(manifest), *_describe_declared(manifest))
+    return Row(question=question, answers=(*answers, *exceptions))
 
 
 def _describe_database(manifest: Manifest) -> tuple[str, ...]:
@@ -60,7 +61,7 @@ def _describe_database(manifest: Manifest) -> tuple[str, ...]:
     return (
         _deny_sight(light=light, exceptions=exceptions),
         _describe_copies(light=light, exceptions=exceptions),
-        *_describe_exceptions(manifest),
+        *_name_exceptions(manifest),
     )
 
 
@@ -69,7 +70,7 @@ def _describe_proof(manifest: Manifest) -> tuple[str, ...]:
         return (_("Mostly, yes."), *_describe_declared(manifest))
     light = _is_light(manifest) or is_practically_certain(manifest)
     denial = _deny_proof(light=light, exceptions=_count_exceptions(manifest))
-    return (denial, *_describe_exceptions(manifest))
+    return (denial, *_name_exceptions(manifest))
 
 
 def _is_all_readable(manifest: Manifest) -> bool:
@@ -90,8 +91,8 @@ def _count_exceptions(manifest: Manifest) -> int:
     return len(sent_as_answered(manifest)) + len(list_readable(manifest))
 
 
-def _describe_exceptions(manifest: Manifest) -> tuple[str, ...]:
-    return (*describe_readable(manifest), *_describe_declared(manifest))
+def _name_exceptions(manifest: Manifest) -> tuple[str, ...]:
+    return (*name_readable(manifest), *_describe_declared(manifest))
 
 
 def _deny_sight(*, light: bool, exceptions: int) -> str:

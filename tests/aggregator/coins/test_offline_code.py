@@ -81,7 +81,7 @@ def test_a_code_with_many_spaces_is_shown_in_full_if_it_must_be_sent_again() -> 
 
 def test_a_report_whose_first_question_is_a_number_can_be_handed_in() -> None:
     survey = make_survey(questions=[])
-    content = {"minimum": 0, "maximum": 24, "unit": "hours"}
+    content: dict[str, Any] = {"minimum": 0, "maximum": 24, "unit": "hours"}
     add_question(survey=survey, text="How long?", type=Question.Type.NUMBER, **content)
     wave = launch_survey(survey=survey)
     page = Client(headers={"host": "localhost"}).get(address(wave))

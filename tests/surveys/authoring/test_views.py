@@ -111,7 +111,7 @@ def test_two_coins_come_first_and_are_already_chosen(author: Client, survey: Sur
     assert re.search(r'value="25"[^>]*checked', page)
     assert "Of every 100 people, 25 send the other answer’s code." in page
     assert page.count("Careful:") == 1  # only at 5 of 100
-    assert "could guess the answer better, from 50 to at most 95 in 100." in page
+    assert "a guess goes from 50 to at most 95 in 100." in page
 
 
 def test_a_question_is_edited_in_its_place(author: Client, survey: Survey) -> None:

@@ -299,11 +299,37 @@ def test_packing_never_costs_more_than_both_apart(flips: int) -> None:
         assert offer.packed < offer.apart
 
 
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        (make(flips=5), "95 of 100 codes are the true answer."),
+        (make("several", flips=5), "For each option: 95 of 100 codes are the true answer."),
+        # 95 / (95 + 2 · 5) = 90.5
+        (make("choice", options=3, flips=5), "91 of 100 codes are the true answer."),
+        (
+            make("number", options=0, flips=5, minimum=0, maximum=30, refusal=True),
+            f"{ROUNDED.partition(' Then')[0]} Then 91 of 100 codes stay as they are.",
+        ),
+    ],
+    ids=lambda value: getattr(value, "type", ""),
+)
+def test_below_twelve_flips_the_codes_that_are_kept_are_counted(
+    question: ManifestQuestion, sentence: str
+) -> None:
+    cost = find_question_cost(survey_of(question), question)
+    assert cost is not None
+    assert cost.sentence == sentence
+
+
 def test_strengths_do_not_promise_too_much() -> None:
     for flips in range(1, 50):
         for symbols in (2, 3, 4, 7, 64):
             chosen = describe_strength(flips, symbols=symbols)
             mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)
+            if kept := re.match(r"(\d+) of 100 codes are sent unchanged", chosen.sentence):
+                assert 100 * mechanism.threshold / 2**32 <= int(kept[1])
+                assert flips < 12
+                continue
             said = re.search(r"sent ([\d.]+) of", chosen.sentence)
             times = float(said[1]) if said else flips
             assert (said is None) == (symbols == 2)
