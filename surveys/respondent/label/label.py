@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from django.utils.translation import override
 
+from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import direction, language_tag
 from surveys.manifest.manifest import Manifest
 from surveys.respondent.label.guesses import describe_together
@@ -47,10 +48,14 @@ def quote_label(manifest: Manifest) -> Quote | None:
     if not manifest.ledger:
         return None
     manifest = _without_impossible_subset(manifest)
+    coins = derive_coin_manifest(manifest)
     with override(manifest.language):
         return Quote(
             sight=describe_sight(manifest),
             together=join_sentences(describe_together(manifest)),
+            by_coins=join_sentences(describe_together(coins))
+            if coins is not None and manifest.coin_epsilon > manifest.drawn_epsilon
+            else "",
             tag=language_tag(manifest.language),
             direction=direction(manifest.language),
         )

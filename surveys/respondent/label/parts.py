@@ -53,6 +53,7 @@ class Quote:
 
     sight: Row
     together: str
+    by_coins: str  # the same for people who toss coins, if that reveals more
     tag: str
     direction: str
 

@@ -14,6 +14,7 @@ from accounts.models import User
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import NotConfirmed
 from surveys.authoring.services import add_question, launch_survey
+from surveys.manifest.coins import derive_coin_manifest
 from surveys.models import Question, Survey, Wave
 from surveys.respondent.label.label import describe_protection
 from tests.support.factories import make_launched_survey, make_survey, make_user
@@ -175,6 +176,22 @@ def test_the_quote_is_in_the_language_of_its_readers(author: Client, owner: User
     page = author.get(at("edit", survey)).text
     assert '<blockquote class="notice" lang="de" dir="ltr">' in page
     assert "Können die Forschenden meine Antworten sehen?" in page
+
+
+def test_the_words_for_people_who_toss_coins_are_quoted_if_they_reveal_more(
+    author: Client, owner: User
+) -> None:
+    survey = make_survey(
+        owner=owner, questions=[f"Number {n}?" for n in range(6)], flips=40, coins=True
+    )
+    coins = derive_coin_manifest(describe(survey=survey, wave_number=1))
+    assert coins is not None
+    text = words_of(author.get(at("launch", survey)))
+    assert f"With two coins they will read: {describe_protection(coins).told_together}" in text
+    # In the browser, 1.5⁶ / (1 + 1.5⁶) = 91.9 of 100.
+    assert "If all your answers hang together, at most 92 in 100." in text
+    stronger = make_survey(owner=owner, flips=20, coins=True)
+    assert "With two coins they" not in words_of(author.get(at("launch", stronger)))
 
 
 # --- all answers together ------------------------------------------------------------------------
