@@ -32,6 +32,8 @@ from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
 
 _Listed = tuple[QuestionResult | None, list[EstimateText], DeclaredResult | None]
+# A chart of more shares would have letters of less than 5 points on a page.
+MOST_SHARES_ON_PAPER = 24
 STOP_POLLING = 286  # htmx: swap in this response and stop polling
 
 
@@ -53,8 +55,8 @@ def _context(view: View) -> dict[str, Any]:
         "texts": texts,
         "questions": _list_questions(found, texts) if found else [],
         "epsilons": _list_epsilons(view.manifest) if view.manifest else [],
-        "has_shares": found is not None
-        and any(not one.is_mean for question in found.questions for one in question.shown),
+        "shares": sum(not text.estimate.is_mean for text in texts),
+        "most_shares_on_paper": MOST_SHARES_ON_PAPER,
         "chart_note": " ".join(describe_intervals(found)) if found else "",
         "alarm": describe_alarm(found) if found else "",
         "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),

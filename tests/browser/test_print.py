@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from surveys.authoring.services import close_wave, launch_survey
 from surveys.models import Survey, Wave
@@ -86,6 +86,28 @@ def open_page(chromium: Browser, live: LiveApplication, survey: Survey, scheme: 
     return page
 
 
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_chart_that_is_printed_is_legible_and_stands_on_the_first_page(
+    chromium: Browser, live: LiveApplication, long_survey: Survey, paper: str
+) -> None:
+    page = open_page(chromium, live, long_survey, "light")
+    lay_out(page, paper)
+    expect(page.locator(".chart")).to_be_hidden()  # of 38 shares
+    expect(page.locator(".only-on-paper")).to_be_visible()
+    wave = make_launched_survey(questions=["Have you?"] * 20, flips=40)
+    send_people(wave, people=100)
+    process(wave)
+    page = open_page(chromium, live, wave.survey, "light")
+    lay_out(page, paper)
+    chart = page.locator(".chart-live svg")
+    box = chart.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < PAPERS[paper][1] * PIXELS_PER_MM
+    scale = box["height"] / chart.evaluate("svg => svg.viewBox.baseVal.height")
+    assert 14 * scale * 0.75 > 5  # points
+    page.context.close()
+
+
 def count_pages(pdf: bytes) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
@@ -109,6 +131,9 @@ def test_a_long_survey_prints_completely_and_on_few_pages(
     assert height / PAPERS[paper][1] <= pages <= height / PAPERS[paper][1] * 1.25 + 1
     check_sheet(page, paper)
     assert page.evaluate(STUCK % (PAPERS[paper][1] * PIXELS_PER_MM * 0.7)) == []
+    rows = page.locator(".table-estimates tr")
+    heights = [row["height"] for row in map(Locator.bounding_box, rows.all()) if row]
+    assert max(heights) < 30 * PIXELS_PER_MM
     # Every question has its heading, and every number of the table is on the paper.
     expect(page.locator("article.finding h3:visible")).to_have_count(10)
     cells = page.locator(".table-estimates :is(td, tbody th)")
