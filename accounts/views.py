@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import Any
 
 from allauth.account.views import PasswordChangeView, PasswordResetDoneView
@@ -10,6 +9,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+
+from accounts.networks import is_loopback, network_of_request
 
 
 class ChangePasswordView(PasswordChangeView):  # type: ignore[misc]  # allauth ships no types
@@ -29,7 +30,7 @@ class ResetDoneView(PasswordResetDoneView):  # type: ignore[misc]
 
 def find_unsent_mail(request: HttpRequest) -> str:
     """Return where mails are if this installation sends none; only for people at this computer."""
-    if settings.BEHIND_PROXY or not _is_loopback(request.META.get("REMOTE_ADDR", "")):
+    if not is_loopback(network_of_request(request)):
         return ""
     if settings.EMAIL_BACKEND.endswith("filebased.EmailBackend"):
         return str(getattr(settings, "EMAIL_FILE_PATH", ""))
@@ -37,10 +38,3 @@ def find_unsent_mail(request: HttpRequest) -> str:
         log = settings.VAR_DIR / "log" / "worker.log"  # of scripts/run
         return str(log) if log.exists() else "the log of the workers"
     return ""
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return False
