@@ -22,9 +22,9 @@ from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
 ORIGINS: Mapping[Survey.Origin, str] = {
-    Survey.Origin.SURVEY: "A survey, the same in every row",
-    Survey.Origin.REHEARSAL: "A rehearsal, the same in every row: all answers are invented",
-    Survey.Origin.DEMO: "A demo of Murmur, the same in every row",
+    Survey.Origin.SURVEY: "Neither a rehearsal nor a demo; the same in every row",
+    Survey.Origin.REHEARSAL: "A rehearsal: all answers are invented; the same in every row",
+    Survey.Origin.DEMO: "A demo of Murmur; the same in every row",
 }
 WITHOUT_ANSWER: Mapping[CodeKind, str] = {
     CodeKind.DECLINED: "Declined: “Prefer not to say”",
@@ -38,16 +38,16 @@ NOT_CHOSEN_OR_MISSING = (
     "{label}. People who did not answer the question have this code too; {gate} tells how many"
 )
 IN_BROWSER = (
-    "Randomized in the browser: it sent the true code with probability {keep:.6g} and otherwise "
+    "randomized in the browser: it sent the true code with probability {keep:.6g} and otherwise "
     "{others}"
 )
 WITH_COINS = (
-    "Randomized with two coins: they let the person report the true code with probability "
+    "randomized with two coins: they let the person report the true code with probability "
     "{keep:.6g} and otherwise {others}"
 )
 ROUNDED = (
-    "First rounded at random: a number x became {maximum} with probability "
-    "(x − {minimum}) / {length} and otherwise {minimum}. Then: "
+    "First rounded at random: a number x became {maximum} with probability {distance} / {length} "
+    "and otherwise {minimum}. Then "
 )
 AS_SENT = "Not randomized: sent as it was chosen"
 NOTHING_SENT = "Not randomized: nothing was sent for this question"
@@ -109,12 +109,19 @@ class CodebookRow:
         question, others = self.column.question, self.mechanism.symbols - 1
         text = (WITH_COINS if self.manifest.mode == Mode.MANUAL else IN_BROWSER).format(
             keep=self.mechanism.keep_probability,
-            others="the other one" if others == 1 else f"one of the {others} others, at random",
+            others="the other one"
+            if others == 1
+            else f"one of the {others} others, each equally likely",
         )
-        if not question.is_rounded:
-            return text
-        length = question.points - 1
-        first = ROUNDED.format(minimum=question.minimum, maximum=question.maximum, length=length)
+        if not question.is_rounded or self.code.kind is not CodeKind.ANSWER:
+            return text[0].upper() + text[1:]
+        low = question.minimum or 0
+        first = ROUNDED.format(
+            minimum=low,
+            maximum=question.maximum,
+            distance=f"(x − {low})" if low >= 0 else f"(x + {-low})",
+            length=question.points - 1,
+        )
         return first + text
 
 

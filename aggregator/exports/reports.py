@@ -122,11 +122,12 @@ def write_codes(
     width = start + sum(table.shape[1] + 1 for table in tables) + 1
     lines = np.empty((len(codes), width), dtype=np.uint8)
     lines[:, :start] = np.frombuffer(f"{origin},".encode(), dtype=np.uint8)
-    for place, table in enumerate(tables):
-        end = start + table.shape[1]
-        lines[:, start:end] = table[codes[:, place]]
-        lines[:, end] = _COMMA
-        start = end + 1
+    for column, table in zip(codes.T, tables, strict=True):
+        for character in table.T:
+            lines[:, start] = character[column]
+            start += 1
+        lines[:, start] = _COMMA
+        start += 1
     lines[:, -2:] = _CR, _LF  # in place of the last comma
     if not lines.all():
         lines = lines[lines != 0]  # shorter cells leave gaps

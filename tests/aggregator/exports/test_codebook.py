@@ -110,7 +110,9 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
     assert {row["question_number"] for row in codebook.values() if row["question"] == "q9"} == {"8"}
     rounded = codebook["q4_rounded_up_randomized", "0"]["randomization"]
     assert "(x − 0) / 30" in rounded
-    assert rounded.endswith("and otherwise one of the 3 others, at random")
+    assert rounded.endswith("and otherwise one of the 3 others, each equally likely")
+    declined = codebook["q4_rounded_up_randomized", "-97"]["randomization"]
+    assert declined.startswith("Randomized in the browser: it sent the true code with probability")
 
 
 def test_the_wording_of_authors_is_no_formula() -> None:
