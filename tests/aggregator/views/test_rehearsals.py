@@ -12,13 +12,14 @@ import pytest
 from django.apps import apps
 from django.urls import reverse
 
-from aggregator.models import Comparison
+from aggregator.models import Chart, Comparison
 from aggregator.results.chart import REHEARSAL
+from aggregator.results.chart_updates import find_waves_to_render
 from aggregator.simulation.rehearsal import open_rehearsal
-from surveys.authoring.services import close_wave, copy_survey
+from surveys.authoring.services import close_wave, copy_survey, launch_survey
 from surveys.models import Survey, Wave
 from tests.support.comparisons import ask, compute
-from tests.support.factories import make_survey
+from tests.support.factories import make_launched_survey, make_survey
 from tests.support.fielding import field, process, send_codes, sign_in
 from tests.support.reading import text_of
 
@@ -90,8 +91,6 @@ def test_the_pictures_say_so(rehearsal: Survey) -> None:
 
 
 def copy_and_open(survey: Survey) -> Wave:
-    from surveys.authoring.services import launch_survey
-
     copied = copy_survey(survey=survey)
     assert not copied.rehearsal
     return launch_survey(survey=copied)
@@ -149,3 +148,14 @@ def test_rehearsals_from_before_the_mark_are_found_and_nothing_else_is() -> None
     Survey.objects.update(rehearsal=False)
     migration.mark_rehearsals(apps, None)
     assert list(marked.all()) == [made]
+
+
+@pytest.mark.slow
+def test_charts_of_old_rehearsals_are_rendered_again(rehearsal: Survey) -> None:
+    """They were rendered without the line that says what they are."""
+    migration = importlib.import_module("aggregator.migrations.0007_charts_of_rehearsals")
+    other = field(make_launched_survey(), yes=[8, 10], total=20)
+    assert list(find_waves_to_render()) == []
+    migration.delete_charts(apps, None)
+    assert list(find_waves_to_render()) == list(rehearsal.waves.order_by("pk"))
+    assert Chart.objects.get().wave == other.wave
