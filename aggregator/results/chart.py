@@ -125,7 +125,8 @@ def build_rows(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[
 def _build_row(question: QuestionResult, estimate: Estimate, *, truth: float | None) -> ChartRow:
     key = f"Q{question.number}"
     alone = len(question.shown) == 1
-    hidden = estimate.contradiction
+    # An interval that excludes nothing would be the heaviest mark of the chart.
+    hidden = estimate.contradiction or estimate.says_nothing
     inner = {} if hidden else {one.level: one.ends for one in estimate.intervals.inner}
     (low_80, high_80), (low_50, high_50) = (inner.get(level, (None, None)) for level in (0.8, 0.5))
     asked, name = question.question.text, name_estimand(estimate.estimand)
@@ -136,7 +137,7 @@ def _build_row(question: QuestionResult, estimate: Estimate, *, truth: float | N
         value=summarize(estimate),
         question=asked,
         option=f"{name} {describe_group(estimate)}".rstrip(),
-        estimate=None if hidden or estimate.says_nothing else estimate.displayed,
+        estimate=None if hidden else estimate.displayed,
         low=None if hidden else estimate.low,
         high=None if hidden else estimate.high,
         low_80=low_80,

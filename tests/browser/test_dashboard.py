@@ -62,9 +62,9 @@ def test_the_chart_is_rendered_without_a_single_violation(
     context.close()
 
 
-def test_a_figure_that_says_nothing_fits_on_a_phone(
-    chromium: Browser, live: LiveApplication
-) -> None:
+@pytest.fixture
+def behind_a_rule(live: LiveApplication) -> Survey:
+    """Make an open survey with a long question that few people are asked."""
     survey = make_survey(title="Behind a rule", questions=(), flips=40)
     first = add_question(survey=survey, text="Have you ever worked while ill?", flips=40)
     rule = {"name": f"{first.pk}", "is": [1]}
@@ -75,8 +75,14 @@ def test_a_figure_that_says_nothing_fits_on_a_phone(
     wave = launch_survey(survey=survey)
     send_people(wave, people=60)
     process(wave)
-    context = make_context(chromium, live, survey, viewport=PHONE)
-    page = Reader(context.new_page(), live).open(survey)
+    return survey
+
+
+def test_a_figure_that_says_nothing_fits_on_a_phone(
+    chromium: Browser, live: LiveApplication, behind_a_rule: Survey
+) -> None:
+    context = make_context(chromium, live, behind_a_rule, viewport=PHONE)
+    page = Reader(context.new_page(), live).open(behind_a_rule)
     live_chart(page)
     expect(page.locator(".finding", has_text=CANNOT_TELL).first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
@@ -84,14 +90,16 @@ def test_a_figure_that_says_nothing_fits_on_a_phone(
 
 
 def test_the_95_percent_interval_is_visible_in_the_table_of_a_desk(
-    reader: Reader, survey: Survey
+    chromium: Browser, live: LiveApplication, behind_a_rule: Survey
 ) -> None:
-    page = reader.open(survey)
+    context = make_context(chromium, live, behind_a_rule)
+    page = Reader(context.new_page(), live).open(behind_a_rule)
     right = page.locator(".table-wrap").evaluate("wrap => wrap.getBoundingClientRect().right")
     header = page.locator(".table-estimates thead th", has_text="95 % interval")
     box = header.bounding_box()
     assert box is not None
     assert box["x"] + box["width"] <= right
+    context.close()
 
 
 def test_axe_finds_nothing_and_the_chart_has_a_name(

@@ -80,11 +80,11 @@ class TestSpecification:
         texts = [layer for layer in specification["layer"] if layer["mark"]["type"] == "text"]
         assert [layer["mark"].get("aria", True) for layer in texts] == [False, True] * 2
 
-    def test_what_says_nothing_has_no_dot(self) -> None:
+    def test_what_says_nothing_has_no_dot_and_no_whisker(self) -> None:
         row = build_rows(
             results_of(field(make_launched_survey(), yes=[5, 5], total=10, rendered=False))
         )[0]
-        assert (row.estimate, row.low, row.high) == (None, 0, 1)
+        assert (row.estimate, row.low, row.high) == (None, None, None)
         assert row.value == "cannot tell"
 
     def test_a_contradiction_has_no_dot_and_no_whisker(self) -> None:
