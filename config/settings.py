@@ -154,6 +154,8 @@ CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
 # would leave the worker without one for seconds.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+# Without a mail server, mails are printed. As log lines, they would lose the links in them.
+CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 SWEEP_SECONDS = env.float("MURMUR_SWEEP_SECONDS", default=2.0)
 CELERY_BEAT_SCHEDULE = {
