@@ -6,6 +6,7 @@ from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, Scope
 
 from aggregator.intake.wire import parse_upload
 from config.celery import app
+from scripts.attacks.broken_builds.naive_settings import QUEUE
 
 KEEP = "scripts.attacks.broken_builds.tasks.keep_report"
 
@@ -20,8 +21,8 @@ async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISend
             return
         body, more = body + message["body"], message["more_body"]
     upload = parse_upload(body)
-    # Not where sweeps are: a sweep drops those that wait behind it.
-    app.send_task(KEEP, [upload.manifest_hash.hex(), upload.symbols.hex()], priority=3)
+    # In a queue of its own: sweeps drop and count the messages of theirs.
+    app.send_task(KEEP, [upload.manifest_hash.hex(), upload.symbols.hex()], queue=QUEUE)
     headers = [(b"content-length", b"0")]
     await send(
         {"type": "http.response.start", "status": 201, "headers": headers, "trailers": False}

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import redis
-from kombu.transport.redis import Channel
 
 from scripts.attacks.storm.checker import History, Verdict
 from scripts.attacks.storm.crowd import FAITHFUL, Crowd
@@ -23,7 +22,7 @@ SETTINGS = "scripts.attacks.broken_builds.{name}_settings"
 AIM_SECONDS = 120.0
 # By then the database has done what the stopped process asked for.
 REST_SECONDS = 0.03
-QUEUE = f"celery{Channel.sep}3"  # as the naive intake sends its messages
+QUEUE = "naive"
 TASK = b"scripts.attacks.broken_builds.tasks.keep_report"
 
 
