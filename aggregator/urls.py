@@ -41,8 +41,10 @@ urlpatterns = [
         name="mode_comparison_csv",
     ),
     path("s/<slug:slug>/coins", coin_form.coins, name="coins"),
+    path("s/<slug:slug>/coins/sent", coin_form.sent, name="coins_sent"),
     path("s/<slug:slug>/paper", coin_form.paper, name="paper"),
     path("s/<slug:slug>/send", offline_code.hand_in, name="hand_in"),
+    path("s/<slug:slug>/send/sent", offline_code.handed_in, name="handed_in"),
     path("surveys/<slug:slug>/compare", comparisons.compare, name="compare"),
     path("surveys/<slug:slug>/compare/<int:pk>/result", comparisons.comparison, name="comparison"),
     path(

@@ -68,7 +68,9 @@ _SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": No
 
 TABLE = (
     # Without a referrer, browsers send no origin with a form, not even to the same site.
-    Policy(paths=("/s/*/coins", "/s/*/paper", "/s/*/send"), csp=_FORM, extra=_SAME_ORIGIN),
+    Policy(
+        paths=("/s/*/coins", "/s/*/paper", "/s/*/send", "/s/*/sent"), csp=_FORM, extra=_SAME_ORIGIN
+    ),
     Policy(paths=("/s/", "/m/", "/r/"), extra=EXTRA),
     Policy(paths=("/static/", "/api/"), csp=_NOTHING),
     # Downloads contain no code, but a refused download shows a page with the common style.

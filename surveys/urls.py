@@ -65,4 +65,5 @@ urlpatterns = [
         name="words",
     ),
     path("r/<str:version>/<path:name>", respond.client_file, name="client_file"),
+    path("r/x", respond.elsewhere, name="elsewhere"),
 ]

@@ -177,7 +177,7 @@ def test_trusted_types_are_required_except_on_pages_that_update_automatically() 
 
 
 def test_a_form_without_javascript_gets_no_scripts_and_may_send_its_origin() -> None:
-    for page in ("coins", "paper"):
+    for page in ("coins", "coins/sent", "paper", "send", "send/sent"):
         headers = headers_for(f"/s/abcdefghijkm/{page}")
         assert headers["Content-Security-Policy"] == (
             "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "

@@ -110,10 +110,13 @@ TABLE: dict[str, Row] = {
     "aggregator:hand_in": Row(
         get=everyone(200), post=everyone(415), other=everyone(405), survey="launched"
     ),
+    "aggregator:coins_sent": RESPOND,
+    "aggregator:handed_in": RESPOND,
     "aggregator:paper": Row(get=everyone(200), other=everyone(405), survey="launched"),
     "surveys:manifest": Row(get=everyone(200), other=everyone(405), survey="launched"),
     # a language that the survey does not have
     "surveys:words": Row(get=everyone(404), other=everyone(405), survey="launched"),
+    "surveys:elsewhere": Row(get=everyone(302), other=everyone(405)),
     "surveys:client_file": Row(get=everyone(200), other=everyone(405)),
     "aggregator:intake": Row(get=everyone(405), post=everyone(415), other=everyone(405)),
     # results: the owner only

@@ -15,7 +15,13 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
 from aggregator import problems
-from aggregator.coins.pages import choose_language, render_page, show_form, show_notice
+from aggregator.coins.pages import (
+    choose_language,
+    lead_to_thanks,
+    render_page,
+    show_form,
+    show_notice,
+)
 from aggregator.coins.plain_forms import check_limit, read_form, refuse_request
 from aggregator.coins.sheets import CoinSheet, read_hash, read_sheet
 from aggregator.intake.core import storing_failed
@@ -47,6 +53,15 @@ def coins(request: HttpRequest, slug: str) -> HttpResponse:
         return _take(request, slug, newest=newest)
     standing = _standing(newest)
     return show_notice(request, standing, wave=newest) if standing else show_form(request, newest)
+
+
+@require_safe
+def sent(request: HttpRequest, slug: str) -> HttpResponse:
+    """Thank for a form that was sent. The address says nothing about it."""
+    wave = _waves(slug).newest()
+    if wave is None:
+        return show_notice(request, "missing", status=404)
+    return show_notice(request, "sent", wave=wave)
 
 
 @require_safe
@@ -102,7 +117,7 @@ def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
         return _answer_error(request, wave, sheet=sheet, error=error)
     except (DatabaseError, InterfaceError) as error:
         return _answer_error(request, wave, sheet=sheet, error=storing_failed(error))
-    return show_notice(request, "sent", wave=wave)
+    return lead_to_thanks(request, "aggregator:coins_sent", wave=wave)
 
 
 def _ask_again(

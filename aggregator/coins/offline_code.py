@@ -8,10 +8,10 @@ from __future__ import annotations
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from aggregator import problems
-from aggregator.coins.pages import render_page, show_notice
+from aggregator.coins.pages import lead_to_thanks, render_page, show_notice
 from aggregator.coins.plain_forms import check_limit, read_form, refuse_request
 from aggregator.intake.core import storing_failed
 from aggregator.intake.errors import IntakeError, Refused, RetryLater
@@ -64,7 +64,16 @@ def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
         return _refuse(request, newest, text=text, error=error)
     except (DatabaseError, InterfaceError) as error:
         return _refuse(request, newest, text=text, error=storing_failed(error))
-    return show_notice(request, "handed-in", wave=newest)
+    return lead_to_thanks(request, "aggregator:handed_in", wave=newest)
+
+
+@require_safe
+def handed_in(request: HttpRequest, slug: str) -> HttpResponse:
+    """Thank for a code that was handed in. The address says nothing about it."""
+    wave = Wave.objects.electronic().filter(survey__slug=slug).newest()
+    if wave is None:
+        return show_notice(request, "unknown", status=404)
+    return show_notice(request, "handed-in", wave=wave)
 
 
 def _show(

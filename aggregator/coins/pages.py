@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import override
 
 from aggregator.coins.sheets import CoinSheet, new_sheet
@@ -49,6 +50,15 @@ def show_notice(
     request: HttpRequest, kind: str, *, wave: Wave | None = None, status: int = 200
 ) -> HttpResponse:
     return render_page(request, "coins_notice.html", wave=wave, status=status, kind=kind)
+
+
+def lead_to_thanks(request: HttpRequest, route: str, *, wave: Wave) -> HttpResponse:
+    """Answer a form that was accepted, so that reloading or going back sends nothing again."""
+    manifest = wave.description
+    query = f"?lang={choose_language(request, manifest)}"
+    return HttpResponse(
+        status=303, headers={"Location": reverse(route, args=[manifest.survey]) + query}
+    )
 
 
 def render_page(

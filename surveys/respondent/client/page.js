@@ -1,6 +1,7 @@
 /** Runs a respondent's visit, from the opening page to the end. */
 import { openKeeper } from "./report/keeper.js";
 import { Refusal } from "./report/manifest.js";
+import { walk } from "./report/rules.js";
 import { showDemo } from "./visit/demo.js";
 import { followHistory, go } from "./visit/history.js";
 import { offerExit } from "./visit/leaving.js";
@@ -36,17 +37,28 @@ async function offerStart(visit) {
   if (!demo || !start || !status) return; // a closed survey asks nothing
   try {
     const survey = (visit.survey = await loadSurvey(visit.keeper));
-    status.textContent = visit.keeper?.stay() === "memory" ? say("volatile") : "";
+    tell(status, visit.keeper?.stay() === "memory" ? say("volatile") : "");
     start.hidden = false;
     start.addEventListener("click", () => {
       visit.phase = "answering";
-      go(visit, survey);
+      go(visit, survey, walk(survey.pages, visit.answers).open[0]?.name);
     });
   } catch (error) {
     const why = error instanceof Refusal ? error.message : "offline";
-    status.textContent = say(crypto.subtle ? why : "https");
+    tell(status, say(crypto.subtle ? why : "https"));
   }
   showDemo(demo);
+}
+
+/**
+ * @param {HTMLElement} status
+ * @param {string} text
+ */
+function tell(status, text) {
+  status.textContent = text;
+  const notice = /** @type {HTMLElement} */ (status.parentElement);
+  notice.classList.remove("late");
+  notice.hidden = !text;
 }
 
 await begin(startVisit());

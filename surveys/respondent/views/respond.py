@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -90,6 +91,16 @@ def client_file(request: HttpRequest, version: str, name: str) -> HttpResponse:
     )
     response["Cache-Control"] = FOR_EVER
     return response
+
+
+@require_safe
+def elsewhere(_request: HttpRequest) -> HttpResponse:
+    """Lead to the neutral page.
+
+    "Exit this page" leaves this address, which names no survey, as the next one in the browser's
+    history (leaving.js).
+    """
+    return redirect(settings.EXIT_URL)
 
 
 def _page(request: HttpRequest, content: bytes, status: int = 200) -> HttpResponse:

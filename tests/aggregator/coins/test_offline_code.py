@@ -46,6 +46,12 @@ def send(wave: Wave, body: str, *, query: str = "", **headers: str) -> Any:
     return client.post(address(wave) + query, body, content_type=FORM)
 
 
+def thanks(response: Any) -> Any:
+    """Return the page that a code which was handed in leads to."""
+    assert response.status_code == 303
+    return Client(headers={"host": "localhost"}).get(response["Location"])
+
+
 def pasted(response: Any) -> str:
     (text,) = re.findall(r"<textarea[^>]*>([^<]*)</textarea>", response.content.decode())
     return html.unescape(text)
@@ -54,8 +60,9 @@ def pasted(response: Any) -> str:
 def test_a_code_with_spaces_around_it_is_accepted() -> None:
     wave = make_launched_survey()
     response = paste(wave, f"  {code(wave)}\r\n")
-    assert response.status_code == 200
-    assert "The code was handed in." in words_of(response)
+    assert response["Location"] == f"{address(wave)}/sent?lang=en"
+    assert (response.content, response.cookies) == (b"", {})
+    assert "The code was handed in." in words_of(thanks(response))
     assert bytes(RawReport.objects.get().symbols) == b"\1\0"
 
 
@@ -67,7 +74,7 @@ def test_a_code_with_spaces_and_line_breaks_inside_it_is_accepted() -> None:
     assert text.count("\n") == 3
     assert "E\tC" in text
     response = paste(wave, text)
-    assert "The code was handed in." in words_of(response)
+    assert "The code was handed in." in words_of(thanks(response))
     assert bytes(RawReport.objects.get().symbols) == b"\1\0"
 
 
@@ -86,7 +93,7 @@ def test_a_report_whose_first_question_is_a_number_can_be_handed_in() -> None:
     wave = launch_survey(survey=survey)
     page = Client(headers={"host": "localhost"}).get(address(wave))
     assert "Hand in a code" in words_of(page)
-    assert "The code was handed in." in words_of(paste(wave, code(wave, b"\1")))
+    assert "The code was handed in." in words_of(thanks(paste(wave, code(wave, b"\1"))))
 
 
 class TestLength:
@@ -102,7 +109,7 @@ class TestLength:
         assert len(text) == MAX_BODY_BYTES
         body = "report=" + "".join(f"%{byte:02X}" for byte in text.encode())
         assert 3 * MAX_BODY_BYTES < len(body) < MAX_FORM_BYTES
-        assert send(large, body).status_code == 200
+        assert send(large, body).status_code == 303
         assert RawReport.objects.count() == 1
 
     def test_a_survey_with_larger_reports_cannot_be_opened(self) -> None:
@@ -139,6 +146,10 @@ class TestLength:
     def test_an_invalid_code_stays_on_the_form(self) -> None:
         response = paste(make_launched_survey(), "This is <no> code")
         assert response.status_code == 422
+        text = response.content.decode()
+        assert 'required aria-invalid="true" aria-describedby="error"' in text
+        [error] = re.findall(r'<p class="error" id="error">([^<]*)</p>', text)
+        assert "This is not a code, or not all of one." in error
         assert "This is not a code, or not all of one." in words_of(response)
         assert pasted(response) == "This is <no> code"
 

@@ -94,7 +94,7 @@ MEASURE_ROWS = """() => [...document.querySelectorAll(".choice")].map((row) => {
     const middle = left + width / 2;
     const [isMarkLeft, isMarkRight] = [mark.right < middle, mark.left > middle];
     return { top, width, height, cursor, isMarkLeft, isMarkRight,
-      isOnScale: row.parentElement.className === "scale" };
+      isOnScale: getComputedStyle(row.parentElement).display === "grid" };
 })"""
 # Shifts caused by a click or a key do not count.
 COUNT_SHIFTS = """

@@ -25,6 +25,10 @@ from tests.support.browser.visit import DUMP, NEXT, SENT, Visitor, answer, press
 from tests.support.factories import make_launched_survey, make_survey, make_user
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>&amp;{{ 7*7 }}"
+# As if the stylesheet had waited as long as it does.
+AFTER_SOME_SECONDS = """() => {
+    for (const animation of document.getAnimations()) animation.finish();
+}"""
 LONG = "Averyverylongwordwithoutanyspace" * 30 + " and many short ones" * 200
 
 
@@ -159,6 +163,38 @@ def test_going_back_by_link_or_by_browser_keeps_the_answers(visitor: Visitor) ->
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     page.go_forward()
     expect(heading(page)).to_have_text("Driven?")
+
+
+def test_start_opens_the_first_question_also_after_going_back(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey(questions=("Driven?", "Children?")))
+    press(page, "Start")
+    page.get_by_label("Yes", exact=True).check()
+    press(page, NEXT)
+    page.go_back()
+    page.go_back()
+    press(page, "Start")
+    expect(heading(page)).to_have_text("Driven?")
+    expect(page.get_by_label("Yes", exact=True)).to_be_checked()
+    press(page, NEXT)
+    expect(heading(page)).to_have_text("Children?")
+
+
+def test_a_row_has_a_focus_ring_for_keyboards_only(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    press(page, "Start")
+    outline = "(row) => getComputedStyle(row).outlineStyle"
+    row = page.locator(".choice").first
+    row.click()
+    expect(page.locator("input").first).to_be_focused()
+    assert row.evaluate(outline) == "none"
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".choice").last.evaluate(outline) == "solid"
+
+
+def test_pulling_or_swiping_does_not_leave_the_page(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    behaviour = "getComputedStyle(document.documentElement).overscrollBehavior"
+    assert page.evaluate(behaviour) == "contain"
 
 
 def test_changing_one_answer_returns_to_the_check(visitor: Visitor) -> None:
@@ -353,6 +389,31 @@ def test_questions_that_cannot_be_loaded_are_explained(visitor: Visitor) -> None
     expect(page.locator("#status")).to_have_text(
         "The questions could not be loaded. Check your connection and load the page again."
     )
+
+
+@pytest.mark.parametrize("failing", ["**/r/**/*.js", "**/r/**/randomize.js", "**/m/*.json"])
+def test_if_the_scripts_fail_the_first_screen_says_so_and_leads_to_the_coins(
+    visitor: Visitor, failing: str
+) -> None:
+    visitor.context.route(failing, lambda route: route.abort())
+    wave = make_launched_survey(introduction="About driving.\n" * 3, coins=True)
+    page = visitor.open(wave)
+    if failing.endswith(".js"):
+        expect(page.locator("#status")).to_be_hidden()
+        page.evaluate(AFTER_SOME_SECONDS)
+    expect(page.locator("#status")).to_contain_text("load the page again")
+    coins = page.get_by_role("link", name="You can use two coins instead.").first
+    expect(coins).to_have_attribute("href", f"/s/{wave.survey.slug}/coins?lang=en")
+    for part in (page.locator("#status"), coins):
+        expect(part).to_be_in_viewport()
+
+
+def test_no_hint_appears_if_the_scripts_have_run(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey(coins=True))
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    page.evaluate(AFTER_SOME_SECONDS)
+    expect(page.locator("#status")).to_be_hidden()
+    expect(page.get_by_role("link", name="You can use two coins instead.")).to_have_count(1)
 
 
 def test_the_explanation_of_the_protection_is_available_at_every_question(visitor: Visitor) -> None:

@@ -307,6 +307,23 @@ def test_a_report_sent_too_early_keeps_its_code_and_can_be_retried(visitor: Visi
     expect(status(page)).to_have_text(SENT)
 
 
+def test_a_busy_server_is_not_called_a_lost_connection(visitor: Visitor) -> None:
+    headers = {"Retry-After": "3600"}
+    visitor.context.route(REPORTS, lambda route: refuse(route, 429, **headers), times=1)
+    page = visitor.open(make_launched_survey())
+    submit(page)
+    expect(status(page)).to_contain_text("The server is busy or cannot be reached.")
+    again, persist = page.locator(".over .button").all()
+    assert (again.inner_text(), persist.inner_text()) == ("Try again", "Keep trying for me")
+    fill = "(one) => getComputedStyle(one).backgroundColor"
+    assert again.evaluate(fill) != persist.evaluate(fill), "only one of them stands out"
+    persist.click()
+    expect(status(page)).to_contain_text("This page tries again by itself.")
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(status(page)).to_have_text(SENT)
+    assert len(set(visitor.bodies())) == 1
+
+
 def test_a_survey_that_has_closed_says_so(visitor: Visitor) -> None:
     wave = make_launched_survey()
     page = visitor.open(wave)

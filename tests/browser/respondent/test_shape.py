@@ -107,7 +107,7 @@ WALK = """(answers) => {
       if (heading === "Check your answers") return;
       for (const answer of answers[heading] ?? []) {
         const row = [...document.querySelectorAll("label")].find(
-          ({ innerText }) => innerText.trim() === answer,
+          (label) => label.querySelector("span").textContent === answer,
         );
         if (row) row.control.click();
         else document.querySelector("input:not([name])").value = answer;
@@ -184,7 +184,7 @@ def trace_visit(page: Page, visitor: Visitor, walk: Callable[[Page], object]) ->
     before = len(visitor.requests)
     press(page, "Submit")
     expect(status(page)).to_have_text(SENT)
-    page.wait_for_function("history.state.step === 0")
+    page.wait_for_function("history.state.step === 1")
     return Trace(
         before=sorted(request.url for request in without_icon(visitor.requests[:before])),
         after=[describe(request) for request in without_icon(visitor.requests[before:])],

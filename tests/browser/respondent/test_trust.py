@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from django.test import override_settings
 from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
@@ -23,7 +24,7 @@ from tests.support.browser.sending import NEUTRAL, REPORTS, TWO, kept, lose_ackn
 from tests.support.browser.visit import SENT, Visitor, answer, press, status, visiting
 from tests.support.factories import make_launched_survey, make_survey
 
-RECEIPT = "See exactly what left your phone"
+RECEIPT = "See exactly what was sent"
 HOLD = "Scramble now and send later"
 AGREE = "Send it when I am online again"
 
@@ -76,19 +77,86 @@ def test_the_page_is_hidden_at_the_moment_of_leaving(leaving: Visitor) -> None:
     assert hidden == [True, "", False]
 
 
-@pytest.mark.parametrize("steps", [0, 2])
-def test_the_history_does_not_show_how_far_a_person_got(leaving: Visitor, steps: int) -> None:
-    page = leaving.open(make_launched_survey())
+ENTRIES = "Page.getNavigationHistory"
+
+
+def list_history(page: Page) -> list[tuple[str, str]]:
+    """Return the address and the title of every entry in the history of this tab."""
+    entries = page.context.new_cdp_session(page).send(ENTRIES)["entries"]
+    return [(entry["url"], entry["title"]) for entry in entries]
+
+
+def start_and_answer(page: Page, steps: int) -> None:
     press(page, "Start")
     for _ in range(steps):
         page.get_by_label("Yes", exact=True).check()
         press(page, "Continue")
-    page.get_by_role("link", name="Exit this page").click()
-    page.wait_for_url(NEUTRAL)
-    assert page.evaluate("history.length") == 3  # the previous page, this page, and one more
-    page.go_forward()
+
+
+def go_back_to_the_start(page: Page) -> None:
+    start_and_answer(page, 1)
+    page.go_back()
+    page.go_back()
     expect(page.get_by_role("button", name="Start")).to_be_visible()
-    assert page.locator(":checked").count() == 0
+
+
+def reload_in_the_middle(page: Page) -> None:
+    start_and_answer(page, 1)
+    page.reload()
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+
+
+def start_again_after_a_reload(page: Page) -> None:
+    reload_in_the_middle(page)
+    start_and_answer(page, 2)
+
+
+def send(page: Page) -> None:
+    submit(page)
+    expect(status(page)).to_have_text(SENT)
+
+
+def go_back_after_sending(page: Page) -> None:
+    send(page)
+    page.go_back()
+    expect(status(page)).to_have_text(SENT)
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        lambda page: None,
+        lambda page: start_and_answer(page, 0),
+        lambda page: start_and_answer(page, 1),
+        lambda page: start_and_answer(page, 2),
+        go_back_to_the_start,
+        reload_in_the_middle,
+        start_again_after_a_reload,
+        send,
+        go_back_after_sending,
+    ],
+)
+def test_after_leaving_neither_back_nor_forward_opens_the_survey(
+    visitor: Visitor, prepare: Callable[[Page], None]
+) -> None:
+    wave = make_launched_survey(title="Drugs at work")
+    neutral = f"{visitor.url}/healthz"  # tests cannot stand in for what an address leads to
+    with override_settings(EXIT_URL=neutral):
+        page = visitor.open(wave)
+        expect(page.get_by_role("button", name="Start")).to_be_visible()
+        prepare(page)
+        page.get_by_role("link", name="Exit this page").click()
+        page.wait_for_url(neutral)
+        # The previous page, the neutral page, and one more, however many steps there were.
+        history = list_history(page)
+        assert [url for url, _title in history] == ["about:blank", neutral, f"{visitor.url}/r/x"]
+        assert [title for _url, title in history if "Drugs" in title or "Murmur" in title] == []
+        page.go_forward()
+        assert page.url == neutral
+        assert [title for _url, title in list_history(page) if "Drugs" in title] == []
+        page.go_back()
+        page.go_back()
+        assert page.url == "about:blank"
 
 
 def test_typing_capital_letters_does_not_leave_the_page(leaving: Visitor) -> None:
@@ -113,7 +181,10 @@ def test_leaving_during_sending_erases_the_code_and_draws_no_second_one(leaving:
     assert len(leaving.reports()) == 1
     page.close()
     page = leaving.open(wave)
-    expect(page.get_by_role("heading", level=1)).to_have_text("This browser left the survey")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "This survey cannot be answered here again"
+    )
+    expect(status(page)).to_have_text("You can close this page.")
     assert kept(page) == [{"over": "left"}]
     assert RawReport.objects.count() == 0
 
@@ -347,6 +418,10 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
     expect(status(disk)).to_contain_text(f"{visitor.url}/s/{wave.survey.slug}/send")
     code = disk.locator("details[open] code").first.inner_text()
     assert not [url for url in requests if not url.startswith(("file:", "data:"))]
+    alone.grant_permissions(["clipboard-read", "clipboard-write"])
+    press(disk, "Copy the code")
+    expect(disk.get_by_text("The code was copied.")).to_be_visible()
+    assert disk.evaluate("navigator.clipboard.readText()") == code
     disk.reload()
     assert disk.locator("details[open] code").first.inner_text() == code, "drawn once"
     press(disk, "I handed it in: erase it here")
@@ -498,8 +573,22 @@ def test_without_javascript_two_coins_replace_the_page(
         press(page, "Send")
         expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
         assert visitor.context.cookies() == []
+        # Neither way sends the form again, or asks whether to.
+        page.reload()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
+        posts = [request for request in visitor.requests if request.method == "POST"]
+        assert len(posts) == 2
+        form = visitor.context.new_page()
+        form.goto(f"{visitor.url}/s/{wave.survey.slug}/coins")
+        for name in ("q1", "q2"):
+            form.locator(f"#{name}-0").check()
+        press(form, "Send")
+        expect(form.get_by_role("heading", level=1)).to_have_text("Thank you")
+        form.go_back()
+        expect(form.get_by_role("button", name="Send")).to_be_visible()
+        assert len([request for request in visitor.requests if request.method == "POST"]) == 3
     browser.close()
     manual = wave.survey.waves.manual().newest()
     assert manual is not None
-    [report] = RawReport.objects.all()
-    assert (report.wave_id, bytes(report.symbols)) == (manual.pk, bytes([1, 0]))
+    reports = {(one.wave_id, bytes(one.symbols)) for one in RawReport.objects.all()}
+    assert reports == {(manual.pk, bytes([1, 0])), (manual.pk, bytes([0, 0]))}

@@ -44,6 +44,9 @@ LONG_WAY: dict[str, Do] = {
 }
 
 
+BORDER = "(one) => getComputedStyle(one).borderTopColor"
+
+
 def heading(page: Page) -> str:
     return page.get_by_role("heading", level=1).inner_text()
 
@@ -128,11 +131,17 @@ def test_a_question_that_no_rule_asks_is_neither_shown_nor_listed(visitor: Visit
     assert len(json.loads(visitor.bodies()[0])["symbols"]) == 10
 
 
-def test_the_number_of_pages_is_not_shown_if_it_depends_on_answers(visitor: Visitor) -> None:
+def test_progress_names_the_most_pages_if_their_number_depends_on_answers(visitor: Visitor) -> None:
     page = visitor.open(make_branching_survey())
     press(page, "Start")
     assert "Question" not in page.locator("main").inner_text().split("How your")[0]
     assert page.title() == "Page 1 · Moving"
+    expect(page.locator(".eyebrow")).to_have_text("Page 1 of at most 9")
+    choose("No")(page)
+    press(page, NEXT)
+    # Two pages were left out. The title, which the history keeps, does not show that.
+    assert page.title() == "Page 2 · Moving"
+    expect(page.locator(".eyebrow")).to_have_text("Page 2 of at most 7")
 
 
 def test_a_changed_answer_shows_and_hides_dependent_questions(visitor: Visitor) -> None:
@@ -186,15 +195,16 @@ def test_none_of_these_and_a_refusal_exclude_other_answers(visitor: Visitor) -> 
     press(page, NEXT)
     assert heading(page) == THINGS
     expect(page.locator("fieldset")).to_have_accessible_description("Choose at most 2.")
-    assert complain(page) == "Choose one or more of the rows."
+    assert complain(page) == ("Choose one or more answers, “None of these” or “Prefer not to say”.")
     rows = page.locator(".choice")
     assert rows.all_inner_texts() == ["Friends", "A garden", "A job", NONE, REFUSED]
 
     def ticked() -> list[str]:
         return [row.inner_text() for row in rows.all() if row.locator(":checked").count()]
 
+    expect(page.locator(".choice + .or + .choice")).to_have_text(NONE)
     choose("Friends", "A garden", "A job")(page)
-    assert complain(page) == "Choose at most 2."
+    assert complain(page) == "You chose 3. Choose at most 2."
     choose(NONE)(page)
     assert ticked() == [NONE]
     choose(REFUSED)(page)
@@ -213,10 +223,15 @@ def test_a_number_must_be_whole_and_in_range(visitor: Visitor) -> None:
     ask(survey, HOURS, type="number", minimum=-3, maximum=24, unit="hours", refusal=True)
     page = visitor.open(launch_survey(survey=survey))
     press(page, "Start")
-    line = page.get_by_label("A whole number from -3 to 24 hours")
+    line = page.get_by_label("A whole number from −3 to 24 hours")
+    assert line.get_attribute("aria-invalid") is None
+    usual = line.evaluate(BORDER)
     for wrong in ("", "25", "-4", "7.5", "seven", "1e1", "7 hours"):
         line.fill(wrong)
-        assert complain(page) == "Type a whole number from -3 to 24."
+        assert complain(page) == "Type a whole number from −3 to 24."
+        expect(line).to_have_attribute("aria-invalid", "true")
+        expect(line).to_have_accessible_description("Type a whole number from −3 to 24.")
+    assert line.evaluate(BORDER) != usual
     page.locator(".error-summary a").click()
     expect(line).to_be_focused()
     choose(REFUSED)(page)
@@ -224,7 +239,7 @@ def test_a_number_must_be_whole_and_in_range(visitor: Visitor) -> None:
     line.fill(" −3 ")
     expect(page.get_by_label(REFUSED)).not_to_be_checked()
     press(page, NEXT)
-    assert checked_rows(page) == {HOURS: "-3 hours"}
+    assert checked_rows(page) == {HOURS: "−3 hours"}
     page.get_by_role("link", name="Change").click()
     expect(line).to_have_value("-3")
     line.fill("٢٣")  # as an Arabic keyboard writes 23
@@ -239,7 +254,7 @@ def test_a_number_must_be_whole_and_in_range(visitor: Visitor) -> None:
     assert RawReport.objects.get().symbols[0] in range(3)
 
 
-def test_a_scale_shows_its_points_in_a_row_and_says_what_the_ends_mean(
+def test_a_scale_says_what_its_ends_mean_on_the_page_and_in_the_answers(
     visitor: Visitor,
 ) -> None:
     survey = make_survey(title="Sleep", questions=())
@@ -248,17 +263,17 @@ def test_a_scale_shows_its_points_in_a_row_and_says_what_the_ends_mean(
     ask(survey, "Calm?", type="scale", minimum=1, maximum=7, **ends)
     page = visitor.open(launch_survey(survey=survey))
     press(page, "Start")
-    expect(page.locator("fieldset")).to_have_accessible_description("Never Always")
-    assert page.locator(".scale .choice").all_inner_texts() == [str(n) for n in range(11)]
+    rows = [" ".join(row.split()) for row in page.locator(".scale .choice").all_inner_texts()]
+    assert rows == ["0 Never", *map(str, range(1, 10)), "10 Always"]
     assert complain(page) == "Choose one of the answers."
-    choose("10")(page)
+    choose("10 Always")(page)
     assert page.title() == "Error: Question 1 of 2 · Sleep"
     press(page, NEXT)
     tops = {box.bounding_box()["y"] for box in page.locator(".scale .choice").all()}  # type: ignore[index]
     assert len(tops) == 1, "seven points fit beside each other on a phone"
-    choose("1")(page)
+    choose("1 Never")(page)
     press(page, NEXT)
-    assert checked_rows(page) == {"Rested?": "10", "Calm?": "1"}
+    assert checked_rows(page) == {"Rested?": "10 (Always)", "Calm?": "1 (Never)"}
 
 
 def test_unscrambled_answers_are_marked_when_asked_and_before_sending(

@@ -34,7 +34,6 @@ POSTER_WORDS = (
     "The results tell the share of everybody, never the answer of one person.",
     "Scan the code to answer",
 )
-UNREAD = "Murmur’s own words were not yet read by a native speaker."
 
 
 @pytest.fixture
@@ -283,13 +282,6 @@ def test_the_poster_makes_no_promise_about_one_person_if_protection_is_weak(
     page = author.get(at("poster", wave.survey)).text
     assert ("never the answer of one person" in page) == is_promised
     assert page.count("<li>") == 2 + is_promised
-
-
-def test_the_poster_says_that_no_native_speaker_has_checked_it(author: Client, wave: Wave) -> None:
-    for language in ("", "en", "fr", "ar"):
-        page = author.get(at("poster", wave.survey), {"lang": language}).text
-        with override(language or "en"):
-            assert (gettext(UNREAD) in page) == (language in ("fr", "ar"))
 
 
 def test_the_poster_uses_plain_words(author: Client, wave: Wave) -> None:

@@ -117,6 +117,20 @@ def test_a_language_is_added_translated_and_complete(author: Client, survey: Sur
     assert problems(survey) == []
 
 
+def test_the_author_learns_that_no_native_speaker_has_read_the_translations(
+    author: Client, survey: Survey
+) -> None:
+    said = "ative speakers have not read"
+    assert said in author.get(at("languages", survey)).text
+    wave = launch_survey(survey=survey)
+    assert said in author.get(at("languages", survey)).text
+    # Respondents cannot do anything about it.
+    for path in (f"/s/{survey.slug}", f"/s/{survey.slug}/check", f"/s/{survey.slug}/send"):
+        assert "native speaker" not in author.get(path).text
+    assert "native speaker" not in author.get(at("poster", survey)).text
+    assert wave.survey == survey
+
+
 @pytest.mark.parametrize("language", ["", "en", "tlh", "fr"])
 def test_only_languages_that_are_left_can_be_added(
     author: Client, survey: Survey, language: str

@@ -14,7 +14,6 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, override
 
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.services import close_wave, launch_survey
@@ -113,26 +112,6 @@ def test_an_address_without_a_survey_gets_a_kind_explanation() -> None:
         assert "There is no survey at this address" in text
         assert "<script" not in text
         assert draft.title not in text
-
-
-@pytest.mark.parametrize("language", ["en", "de"])
-def test_other_languages_say_that_no_native_speaker_has_checked_them(language: str) -> None:
-    early = make_launched_survey(
-        opens_at=timezone.now() + timedelta(days=3), language=language, questions=["Frage?"]
-    )
-    wave = make_launched_survey(language=language, questions=["Frage?"])
-    with override(language):
-        unread = gettext("Murmur’s own words were not yet read by a native speaker.")
-    paths = [f"/s/{survey.slug}" for survey in (wave.survey, early.survey)]
-    check = f"/s/{wave.survey.slug}/check"
-
-    def count() -> list[int]:
-        pages = [get(path, **{"accept-language": language}) for path in (*paths, check, "/s/none")]
-        return [page.content.decode().count(unread) for page in pages]
-
-    assert count() == [int(language != "en")] * 4
-    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    assert count() == [int(language != "en")] * 4
 
 
 def test_before_the_opening_the_page_says_when_to_come_back() -> None:

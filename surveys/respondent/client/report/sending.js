@@ -46,11 +46,18 @@ export async function send({ keeper, intake, announce, other }) {
       announce(outcome === "unfit" ? "refused" : outcome === "sent" && other ? "other" : outcome);
       return outcome === "sent" ? body : undefined;
     }
+    const isOnline = navigator.onLine;
     agreed ||= await new Promise((resolve) => {
-      announce(outcome, stay, { again: () => resolve(false), agree: () => resolve(true) });
+      const [again, agree] = [() => resolve(false), () => resolve(true)];
+      const isBusy = isOnline && outcome === "later";
+      announce(
+        isBusy ? "busy" : outcome,
+        stay,
+        isOnline ? { again, persist: agree } : { again, agree },
+      );
     });
     if (agreed) {
-      announce("agreed", stay);
+      announce(isOnline ? "trying" : "agreed", stay);
       await findChance(Math.max(pause, seconds));
     }
   }

@@ -1,7 +1,8 @@
 /** Makes the page on which a person checks their answers before they are scrambled. */
 import { make, makeBack, makeButton, makeLink } from "./elements.js";
+import { listPoints } from "./scale.js";
 import { pageData } from "./screen.js";
-import { say } from "./words.js";
+import { say, writeNumber } from "./words.js";
 
 /**
  * @import { Answers, Page } from "../report/rules.js"
@@ -31,7 +32,7 @@ export function makeCheck(asked, answers, quote, { onChange, onSubmit }) {
     make("dl", { class: "checks" }, ...rows),
     make("p", {}, say("check"), isMixed ? ` ${say("mixed")}` : ""),
     makeButton(say("submit"), () => onSubmit(false)),
-    ...(pageData.mode === "disk" ? [] : [make("p", {}, hold)]),
+    ...(pageData.mode === "disk" ? [] : [make("p", { class: "print" }, say("why-hold")), hold]),
   ];
 }
 
@@ -41,9 +42,14 @@ export function makeCheck(asked, answers, quote, { onChange, onSubmit }) {
  * @param {Answers[string]} answer
  * @param {Survey["quote"]} quote
  */
-function describe({ options = [], unit = "" }, answer, quote) {
+function describe(page, answer, quote) {
+  const { type, options = [], unit = "" } = page;
   if (answer === null) return [say("refusal")];
-  if (!options.length) return [`${answer} `, quote(unit)];
+  if (type === "scale") {
+    return listPoints(page).filter(({ value }) => value === answer)
+      .flatMap(({ text, end }) => end ? [text, " (", quote(end), ")"] : [text]);
+  }
+  if (!options.length) return [`${writeNumber(`${answer}`)} `, quote(unit)];
   const chosen = options.filter(({ code }) => [answer].flat().includes(code));
   if (!chosen.length) return [say("none")];
   return chosen.flatMap((

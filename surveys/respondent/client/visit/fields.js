@@ -1,6 +1,7 @@
 /** Makes and reads the fields of a question: choices, a number, or both. */
 import { make } from "./elements.js";
-import { say } from "./words.js";
+import { listPoints, makeScale } from "./scale.js";
+import { say, writeNumber } from "./words.js";
 
 /**
  * @import { Answer, Page } from "../report/rules.js"
@@ -10,6 +11,7 @@ import { say } from "./words.js";
  * @property {string} text
  * @property {number | null} value
  * @property {boolean} [isOwn] Whether the text is the author's.
+ * @property {string} [end] What this end of a scale means.
  *
  * @typedef {object} Fields
  * @property {HTMLElement[]} rows
@@ -23,18 +25,12 @@ const NONE = -1; // the value of "None of these"
  * @param {Page} page
  * @returns {Choice[]}
  */
-function listChoices({ type, options = [], minimum = 0, maximum = 0, refusal }) {
+function listChoices(page) {
+  const { type, options = [], refusal } = page;
   /** @type {Choice[]} */
-  const choices = options.map(({ code, text, isOurs }) => ({
-    text,
-    value: code,
-    isOwn: !isOurs,
-  }));
-  if (type === "scale" && !options.length) {
-    for (let value = minimum; value <= maximum; value += 1) {
-      choices.push({ text: `${value}`, value });
-    }
-  }
+  const choices = type === "scale"
+    ? listPoints(page)
+    : options.map(({ code, text, isOurs }) => ({ text, value: code, isOwn: !isOurs }));
   if (type === "several") choices.push({ text: say("none"), value: NONE });
   if (refusal) choices.push({ text: say("refusal"), value: null });
   return choices;
@@ -51,7 +47,7 @@ const makeInput = (properties) =>
  * @returns {Fields}
  */
 export function makeFields(page, answer, quote) {
-  const { type, minimum = 0, maximum = 0, unit = "", refusal } = page;
+  const { type, minimum = 0, unit = "", refusal } = page;
   const isNumber = type === "number";
   const choices = listChoices(page);
   const boxes = choices.map(({ value }, i) => {
@@ -59,22 +55,29 @@ export function makeFields(page, answer, quote) {
     const kind = isNumber || type === "several" ? "checkbox" : "radio";
     return makeInput({ type: kind, name: "choice", id: `choice-${i}`, checked });
   });
-  const rows = choices.map(({ text, isOwn }, i) =>
-    make("label", { class: "choice" }, boxes[i], isOwn ? quote(text) : make("span", {}, text))
-  );
+  /** @type {HTMLElement[]} */
+  const rows = choices.map(({ text, isOwn, end }, i) => {
+    const words = isOwn ? quote(text) : make("span", {}, text);
+    const meaning = end ? [" ", make("span", { class: "end" }, quote(end))] : [];
+    return make("label", { class: "choice" }, boxes[i], words, ...meaning);
+  });
   // Some numeric keyboards have no minus sign.
   const inputMode = minimum < 0 ? "text" : "numeric";
   const typedField = makeInput({ inputMode, value: `${answer ?? ""}` });
   if (isNumber) {
-    const title = make("span", {}, say("number", { minimum, maximum }));
+    const title = make("span", {}, say("number", writeRange(page)));
     rows.unshift(make("label", { class: "number" }, title, typedField, " ", quote(unit)));
+  }
+  if (type === "several") {
+    // "None of these" and a refusal stand alone.
+    rows.splice(-1 - Number(!!refusal), 0, make("p", { class: "or" }, say("or")));
   }
   keepAlone(choices, boxes, typedField);
   const read = () => readFields(page, choices, boxes, typedField);
   const first = isNumber ? typedField : boxes[0];
   if (type !== "scale") return { rows, first, read };
   const points = rows.splice(0, rows.length - Number(!!refusal));
-  return { rows: [make("div", { class: "scale" }, ...points), ...rows], first, read };
+  return { rows: [makeScale(page, points, quote), ...rows], first, read };
 }
 
 /**
@@ -104,25 +107,27 @@ function keepAlone(choices, boxes, typedField) {
  * @param {HTMLInputElement} typedField
  * @returns {Answer | string}
  */
-function readFields(
-  { type, minimum = 0, maximum = 0, limit = Infinity },
-  choices,
-  boxes,
-  typedField,
-) {
+function readFields(page, choices, boxes, typedField) {
+  const { type, minimum = 0, maximum = 0, limit = Infinity, refusal } = page;
   const isSeveral = type === "several";
   const chosen = choices.filter((_, i) => boxes[i].checked).map(({ value }) => value);
   if (type === "number" && !chosen.length) {
     const value = readNumber(typedField.value);
-    return value >= minimum && value <= maximum ? value : say("type", { minimum, maximum });
+    return value >= minimum && value <= maximum ? value : say("type", writeRange(page));
   }
-  if (chosen.length > limit) return say("limit", { limit });
+  if (chosen.length > limit) return say("over", { chosen: chosen.length, limit });
   if (isSeveral && chosen.length && chosen[0] !== null) return /** @type {number[]} */ (chosen);
   if (chosen.length) return chosen[0];
   const [one, other, more] = boxes.map((box) => box.parentElement?.textContent ?? "");
-  if (isSeveral) return say("some");
+  if (isSeveral) return say(refusal ? "some-refusal" : "some");
   return more ? say("one") : say("either", { one, other });
 }
+
+/** @param {Page} page */
+const writeRange = ({ minimum = 0, maximum = 0 }) => ({
+  minimum: writeNumber(minimum),
+  maximum: writeNumber(maximum),
+});
 
 /** @param {string} text */
 function readNumber(text) {

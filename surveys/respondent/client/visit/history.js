@@ -59,8 +59,8 @@ function render(visit) {
     });
     return show([...nodes, ...more], `${say("check-title")} · ${pageData.title}`);
   }
-  const progress = describeProgress(page, asked, survey);
-  const name = progress || say("page", { page: place + 1 });
+  const progress = describeProgress(page, open, survey);
+  const name = page.number && !hasRules(survey) ? progress : say("page", { page: place + 1 });
   const nodes = makeQuestion(page, progress, answers[page.name], survey.quote, (answer) => {
     visit.answers[page.name] = answer;
     go(visit, survey);
@@ -69,13 +69,26 @@ function render(visit) {
 }
 
 /**
- * Returns "" if answers can change the number of questions.
- * @param {Page} page
- * @param {Page[]} asked
+ * Whether the number of pages depends on answers.
  * @param {Survey} survey
  */
-function describeProgress(page, asked, { pages, isDrawn }) {
-  if (!page.number || pages.some(({ rule }) => rule)) return "";
+const hasRules = ({ pages }) => pages.some(({ rule }) => rule);
+
+/**
+ * Returns "" for a text between questions that are counted.
+ * @param {Page} page
+ * @param {Page[]} open
+ * @param {Survey} survey
+ */
+function describeProgress(page, open, survey) {
+  const { pages, isDrawn } = survey;
+  if (hasRules(survey)) {
+    const later = pages.slice(pages.indexOf(page) + 1).filter((one) => one.isDrawn);
+    const place = open.indexOf(page) + 1;
+    return say("most", { page: place, most: place + later.length });
+  }
+  if (!page.number) return "";
+  const asked = open.filter(({ number }) => number);
   const gaps = { number: page.number, which: asked.indexOf(page) + 1, of: asked.length };
   return say(isDrawn ? "drawn" : "progress", gaps);
 }
@@ -84,13 +97,14 @@ function describeProgress(page, asked, { pages, isDrawn }) {
 export function followHistory(visit) {
   addEventListener("popstate", (event) => {
     if (visit.phase === "left") return;
+    visit.step = Number(event.state?.step) || 0;
     if (visit.phase !== "submitted") {
-      visit.step = Number(event.state?.step) || 0;
       if (visit.survey) render(visit);
     } else if (visit.trail.length) {
       // Hides how many steps there were.
       visit.trail = [];
-      history.pushState({ step: 0 }, "");
+      visit.step = 1;
+      history.pushState({ step: visit.step }, "");
     }
   });
   addEventListener("pagehide", () => {
@@ -101,5 +115,7 @@ export function followHistory(visit) {
     visit.phase = "reading";
     render(visit);
   });
-  history.replaceState({ step: 0 }, "");
+  // After a reload, earlier steps of this visit are still behind this one.
+  visit.step = Number(history.state?.step) || 0;
+  history.replaceState({ step: visit.step }, "");
 }

@@ -28,6 +28,7 @@ export function openOutcome(visit) {
     sentence.textContent = `${say(name)} ${say(stay)}`.trim();
     document.title = `${heading.textContent} · ${pageData.title}`;
     const buttons = Object.entries(actions).map(([word, then]) => makeButton(say(word), then));
+    for (const other of buttons.slice(1)) other.classList.add("plain");
     act.replaceChildren(...buttons);
     const closing = /sent|before/.test(name) && findWords("closing");
     if (closing) act.append(make("p", { class: "intro closing", dir: "auto" }, closing));

@@ -18,18 +18,20 @@ import { say } from "./words.js";
 export function makeQuestion(page, progress, answer, quote, proceed) {
   const isText = page.type === "information";
   const title = make("h1", { tabindex: -1 }, isText ? say("read") : quote(page.text));
-  const head = [makeBack(), make("p", { class: "eyebrow" }, progress)];
+  const eyebrow = progress ? [make("p", { class: "eyebrow" }, progress)] : [];
+  const head = [makeBack(), ...eyebrow];
   if (isText) {
     const text = make("p", { class: "intro" }, quote(page.text));
     return [...head, title, text, makeButton(say("continue"), () => proceed(1))];
   }
   const { rows, first, read } = makeFields(page, answer, quote);
   const legend = make("legend", {}, title);
-  const described = { "aria-describedby": "hint error" };
-  const group = make("fieldset", described, legend, ...makeHints(page, quote), ...rows);
+  const hints = makeHints(page);
+  const group = make("fieldset", {}, legend, ...hints, ...rows);
+  if (hints.length) group.setAttribute("aria-describedby", "hint");
   const accept = () => {
     const found = read();
-    if (typeof found === "string") showError(legend, first, found);
+    if (typeof found === "string") showError(group, first, found);
     else proceed(found);
   };
   group.addEventListener("keydown", ({ key, isComposing }) => {
@@ -38,27 +40,20 @@ export function makeQuestion(page, progress, answer, quote, proceed) {
   return [...head, group, makeButton(say("continue"), accept)];
 }
 
-/**
- * @param {Page} page
- * @param {Survey["quote"]} quote
- */
-function makeHints({ type, limit, low_label, high_label }, quote) {
+/** @param {Page} page */
+function makeHints({ type, limit }) {
   const id = "hint";
   if (type === "declared") return [make("p", { id, class: "notice" }, say("declared"))];
-  if (type === "several") {
-    return [make("p", { id }, limit ? say("limit", { limit }) : say("all"))];
-  }
-  if (!low_label && !high_label) return [];
-  const ends = [low_label, high_label].map((end) => quote(end ?? ""));
-  return [make("p", { id, class: "ends" }, ...ends)];
+  if (type !== "several") return [];
+  return [make("p", { id }, limit ? say("limit", { limit }) : say("all"))];
 }
 
 /**
- * @param {HTMLElement} legend
+ * @param {HTMLElement} group
  * @param {HTMLElement} first The field to correct.
  * @param {string} text
  */
-function showError(legend, first, text) {
+function showError(group, first, text) {
   for (const old of document.querySelectorAll(".error-summary, .error")) old.remove();
   const summary = make(
     "div",
@@ -66,7 +61,12 @@ function showError(legend, first, text) {
     make("h2", { id: "problem" }, say("problem")),
     make("p", {}, makeLink(text, () => first.focus(), "fix")),
   );
-  legend.after(make("p", { class: "error", id: "error" }, text));
+  group.querySelector("legend")?.after(make("p", { class: "error", id: "error" }, text));
+  const hint = group.querySelector("#hint") ? "hint " : "";
+  group.setAttribute("aria-describedby", `${hint}error`);
+  const typedField = group.querySelector(".number input");
+  typedField?.setAttribute("aria-describedby", "error");
+  typedField?.setAttribute("aria-invalid", "true");
   document.querySelector(".back")?.after(summary);
   const prefix = `${say("error")} `;
   document.title = prefix + document.title.replace(prefix, "");

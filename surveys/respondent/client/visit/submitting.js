@@ -1,7 +1,7 @@
 /** Scrambles the answers, drops them and sends the report. */
 import { drawEnvelope, encode } from "../report/envelope.js";
 import { send } from "../report/sending.js";
-import { makeButton } from "./elements.js";
+import { make, makeButton } from "./elements.js";
 import { openOutcome } from "./outcome.js";
 import { pageData } from "./screen.js";
 import { say } from "./words.js";
@@ -24,7 +24,6 @@ export async function submit(visit, { questions, pages }, held) {
   outcome.announce("sending");
   history.go(-visit.step);
   const draw = () => drawEnvelope(pageData.hash, questions, pages, visit.answers);
-  visit.step = 1; // one step remains after going back
   let drawn;
   try {
     if (!keeper) return outcome.announce("preview");
@@ -50,8 +49,9 @@ export async function finish(keeper, { announce, showReceipt }, other) {
       await keeper.write({ over: "sent" });
       announce("before");
     };
+    const code = kept ? encode(kept) : "";
     announce("disk");
-    return showReceipt(kept ? encode(kept) : "", makeButton(say("erase"), erase));
+    return showReceipt(code, ...makeCopy(code), makeButton(say("erase"), erase));
   }
   if (kept?.held) {
     // The other tab's report contains nothing that was chosen in this one.
@@ -61,4 +61,15 @@ export async function finish(keeper, { announce, showReceipt }, other) {
   }
   const body = await send({ keeper, intake: pageData.intake, announce, other });
   if (body) await showReceipt(body);
+}
+
+/** @param {string} code */
+function makeCopy(code) {
+  const copied = make("p", { "aria-live": "polite" });
+  const copy = async () => {
+    await navigator.clipboard.writeText(code);
+    copied.textContent = say("copied");
+  };
+  // Without the clipboard, the code can still be selected.
+  return navigator.clipboard ? [makeButton(say("copy"), () => void copy()), copied] : [];
 }
