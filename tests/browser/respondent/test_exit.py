@@ -48,7 +48,7 @@ def make_long_survey(language: str) -> Wave:
     ask(survey, "Which?", type="several", options=[f"Row {n}" for n in range(20)], limit=2)
     for number in range(8):
         ask(survey, f"Number {number}?", type="yes_no")
-    return launch_survey(survey=survey)
+    return launch_survey(survey=survey, total_confirmed=True)
 
 
 def assert_reachable(page: Page) -> None:

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from aggregator.models import RawReport
 from surveys.authoring.drafts import describe
 from surveys.manifest.base64url import encode_base64url
+from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import Option
 from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Wave
@@ -301,7 +302,9 @@ def test_text_in_another_direction_keeps_its_direction(visitor: Visitor) -> None
 
 def test_radio_buttons_are_built_from_any_number_of_options(visitor: Visitor) -> None:
     options = tuple(Option(code=code, text=f"Row {code}") for code in (3, 0, 4, 1, 2))
-    wave = launch_unusual(question={"options": options, "threshold": 2**31})
+    # The buttons of yes/no questions are Murmur's own.
+    changes = {"type": QuestionType.CHOICE, "options": options, "threshold": 2**31}
+    wave = launch_unusual(question=changes)
     page = visitor.open(wave)
     press(page, "Start")
     assert page.locator(".choice").all_inner_texts() == [option.text for option in options]

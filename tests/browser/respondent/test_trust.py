@@ -430,7 +430,8 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
     alone.close()
 
     hand_in(visitor, wave, code[:-1])
-    expect(page_of(visitor).get_by_text("not all of one")).to_be_visible()
+    for place in (".error-summary", "#error"):
+        expect(page_of(visitor).locator(place)).to_contain_text("not all of one")
     hand_in(visitor, wave, f"  {code}\n")
     expect(page_of(visitor).get_by_role("heading", level=1)).to_have_text("Thank you")
     hand_in(visitor, wave, code)
