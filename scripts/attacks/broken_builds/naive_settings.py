@@ -1,11 +1,8 @@
 """The product's settings with a task that stores reports and a broker that soon redelivers."""
 
-from kombu import Exchange, Queue
-
 from config.settings import *  # noqa: F403
 from config.settings import CELERY_BROKER_TRANSPORT_OPTIONS, INSTALLED_APPS
 
 QUEUE = "naive"
 INSTALLED_APPS = [*INSTALLED_APPS, "scripts.attacks.broken_builds"]
 CELERY_BROKER_TRANSPORT_OPTIONS = {**CELERY_BROKER_TRANSPORT_OPTIONS, "visibility_timeout": 4}
-CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("celery", QUEUE)]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import redis
 
+from scripts.attacks.broken_builds.naive_settings import QUEUE
 from scripts.attacks.storm.checker import History, Verdict
 from scripts.attacks.storm.crowd import FAITHFUL, Crowd
 from scripts.attacks.storm.kills import aim
@@ -22,7 +23,6 @@ SETTINGS = "scripts.attacks.broken_builds.{name}_settings"
 AIM_SECONDS = 120.0
 # By then the database has done what the stopped process asked for.
 REST_SECONDS = 0.03
-QUEUE = "naive"
 TASK = b"scripts.attacks.broken_builds.tasks.keep_report"
 
 
@@ -33,7 +33,8 @@ class NaiveStack(Stack):
         naive = {
             "config.asgi:application": "scripts.attacks.broken_builds.naive_intake:application"
         }
-        return [naive.get(word, word) for word in super()._command(name)]
+        command = [naive.get(word, word) for word in super()._command(name)]
+        return [*command, "--queues", f"celery,{QUEUE}"] if name == "worker" else command
 
 
 @dataclass(frozen=True, kw_only=True)
