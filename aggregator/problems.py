@@ -60,6 +60,12 @@ ID_ALREADY_USED = Problem(
 WAVE_CLOSED = Problem(
     "wave-closed", 410, "The survey is closed", "It accepts no more reports. Nothing was recorded."
 )
+SURVEY_DELETED = Problem(
+    "survey-deleted",
+    410,
+    "The survey has been deleted",
+    "It accepts no more reports, and those that it had were erased. Nothing was recorded.",
+)
 TOO_LARGE = Problem(
     "too-large", 413, "The request is too large", "A report is only a few hundred bytes long."
 )
@@ -152,6 +158,7 @@ INTAKE_PROBLEMS: tuple[Problem, ...] = (
     UNKNOWN_MANIFEST,
     ID_ALREADY_USED,
     WAVE_CLOSED,
+    SURVEY_DELETED,
     WAVE_NOT_OPEN_YET,
     TOO_LARGE,
     WRONG_CONTENT_TYPE,

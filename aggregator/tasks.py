@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_ready
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import IntegrityError
 from django.utils import timezone
 
 from accounts.reset_mail import is_reset_mail_due, send_next_reset_mail
@@ -97,14 +101,26 @@ def estimate_wave(wave_id: int) -> None:
     # Rendering costs far more than estimating: that waits for a sweep, and so skips snapshots
     # that are old by then.
     if find_waves_to_estimate().filter(pk=wave_id).exists():
-        update_snapshot(wave_id=wave_id)
+        with _unless_deleted(wave_id):
+            update_snapshot(wave_id=wave_id)
 
 
 @shared_task
 def draw_wave(wave_id: int) -> None:
     # Every sweep sends what is still due, so several messages may request the same chart.
     if find_waves_to_render().filter(pk=wave_id).exists():
-        update_chart(wave_id=wave_id, find_truth=known_truth)
+        with _unless_deleted(wave_id):
+            update_chart(wave_id=wave_id, find_truth=known_truth)
+
+
+@contextmanager
+def _unless_deleted(wave_id: int) -> Iterator[None]:
+    """Do nothing if the survey is deleted while its results are computed."""
+    try:
+        yield
+    except (ObjectDoesNotExist, IntegrityError):
+        if Wave.objects.filter(pk=wave_id).exists():
+            raise
 
 
 @shared_task

@@ -3,7 +3,16 @@
 from django.urls import URLPattern, include, path
 
 from aggregator.coins import coin_form, offline_code
-from aggregator.views import comparisons, downloads, health, home, methods, mode_comparison, results
+from aggregator.views import (
+    comparisons,
+    deleting,
+    downloads,
+    health,
+    home,
+    methods,
+    mode_comparison,
+    results,
+)
 from surveys.manifest.modes import Mode
 
 
@@ -40,6 +49,7 @@ urlpatterns = [
         mode_comparison.mode_comparison_csv,
         name="mode_comparison_csv",
     ),
+    path("surveys/<slug:slug>/delete-with-data", deleting.delete, name="delete"),
     path("s/<slug:slug>/coins", coin_form.coins, name="coins"),
     path("s/<slug:slug>/coins/sent", coin_form.sent, name="coins_sent"),
     path("s/<slug:slug>/paper", coin_form.paper, name="paper"),

@@ -9,12 +9,12 @@ from typing import Any
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django_htmx.http import HttpResponseClientRefresh
 
-from surveys.models import Survey
+from surveys.models import DeletedWave, Survey
 
 
 def get_own_survey(user: AbstractBaseUser | AnonymousUser, slug: str) -> Survey:
@@ -34,6 +34,19 @@ def for_owner(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespon
                 return HttpResponseClientRefresh()
             return redirect_to_login(request.get_full_path())
         survey = get_own_survey(request.user, slug)
-        return view(request, survey, **rest)
+        try:
+            response = view(request, survey, **rest)
+        except Exception as error:
+            raise_404_if_deleted(slug, error)
+            raise
+        if response.status_code >= 400:
+            raise_404_if_deleted(slug)
+        return response
 
     return wrapper
+
+
+def raise_404_if_deleted(slug: str, error: Exception | None = None) -> None:
+    """A survey may be deleted while a page about it is made, which then fails or finds nothing."""
+    if not isinstance(error, Http404) and DeletedWave.objects.filter(slug=slug).exists():
+        raise Http404 from error

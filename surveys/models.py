@@ -7,7 +7,7 @@ state. After the launch only the wave's state and its ending change.
 from __future__ import annotations
 
 import secrets
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from django.conf import settings
@@ -29,6 +29,10 @@ MAX_QUESTION_LENGTH = 1000
 MAX_OPTION_LENGTH = 200
 SLUG_LENGTH = 12
 SLUG_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # easy to read on paper
+
+
+def today() -> date:
+    return timezone.now().date()
 
 
 def new_slug() -> str:
@@ -356,3 +360,21 @@ class Wave(models.Model):
             and (self.opens_at is None or now >= self.opens_at)
             and (self.closes_at is None or now < self.closes_at)
         )
+
+
+class DeletedWave(models.Model):
+    """All that stays of a wave whose survey was deleted.
+
+    Its link and reports that browsers still hold are answered with "deleted", not "unknown".
+    """
+
+    manifest_hash = models.BinaryField(max_length=32, unique=True)
+    slug = models.CharField(max_length=SLUG_LENGTH, db_index=True)
+    # A day, never a time.
+    deleted_on = models.DateField(default=today)
+
+    class Meta:
+        db_table = "surveys_deleted_wave"
+
+    def __str__(self) -> str:
+        return f"{self.slug}, deleted on {self.deleted_on}"

@@ -15,6 +15,7 @@ from config import urls
 from config.asgi import application
 from config.headers import DEFAULT_CACHE_CONTROL, TABLE, SecurityHeaders, headers_for
 from surveys.manifest.base64url import encode_base64url
+from surveys.models import DeletedWave
 from tests.support.routes import Route, all_routes
 from tests.support.waves import make_wave
 
@@ -69,6 +70,15 @@ def test_errors_have_the_headers_too(method: str, path: str, status: int) -> Non
     response = request(method, path)
     assert response.status_code == status
     assert_headers_of_the_table(response, httpx.URL(path).path)
+
+
+@pytest.mark.parametrize("page", ["", "/fr", "/coins", "/send"])
+def test_a_deleted_survey_has_the_headers_and_is_not_cached(page: str) -> None:
+    DeletedWave.objects.create(manifest_hash=bytes(32), slug="deleted")
+    response = request("GET", f"/s/deleted{page}")
+    assert response.status_code == 410
+    assert_headers_of_the_table(response, f"/s/deleted{page}")
+    assert response.headers["cache-control"] == "no-store"
 
 
 def test_static_files_have_the_headers_and_their_own_caching() -> None:

@@ -17,7 +17,7 @@ from aggregator.batches.sealing import seal_next_batch
 from aggregator.comparisons.jobs import request_comparison, run_comparison
 from aggregator.models import Chart, Comparison
 from aggregator.results.snapshots import update_snapshot
-from surveys.authoring.services import copy_survey
+from surveys.authoring.services import close_wave, copy_survey, launch_survey
 from surveys.models import Question, Survey, Translation, Wave
 from surveys.respondent import client_files
 from tests.support.routes import Route, all_routes
@@ -98,6 +98,7 @@ TABLE: dict[str, Row] = {
     "surveys:close": Row(get=own(200), post=own(302), other=everyone(405), survey="launched"),
     "surveys:copy": Row(get=everyone(405), post=own(302), other=everyone(405)),
     "surveys:delete": Row(get=own(200), post=own(302), other=everyone(405)),
+    "aggregator:delete": Row(get=own(200), post=own(422), other=everyone(405), survey="closed"),
     "surveys:plan": Row(get=(200, 200, 302), other=everyone(405)),
     # the respondent's side: the same for everyone
     "surveys:respond": RESPOND,
@@ -162,7 +163,7 @@ TABLE: dict[str, Row] = {
 
 @pytest.fixture
 def surveys() -> dict[str, Survey]:
-    """One person's draft, and the same person's launched survey with results."""
+    """One person's draft, open survey with results, and closed survey."""
     wave = make_wave(minimum_batch=10, display_minimum=10, coins=True)
     for each in Wave.objects.all():
         send_many(each, [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)])
@@ -176,7 +177,9 @@ def surveys() -> dict[str, Survey]:
     assert Comparison.objects.get().state == Comparison.State.DONE
     draft = copy_survey(survey=wave.survey)
     draft.translations.create(language="fr", texts={draft.title: "Sur la route"})
-    return {"draft": draft, "launched": wave.survey}
+    closed = launch_survey(survey=copy_survey(survey=wave.survey))
+    close_wave(wave_id=closed.pk, ending=Wave.Ending.OWNER)
+    return {"draft": draft, "launched": wave.survey, "closed": closed.survey}
 
 
 def make_client(role: str, owner: User) -> Client:

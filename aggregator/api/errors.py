@@ -14,6 +14,7 @@ from rest_framework.views import set_rollback
 
 from aggregator import problems
 from aggregator.problems import Problem, problem_body
+from surveys.access import raise_404_if_deleted
 
 logger = logging.getLogger(__name__)
 RETRY_SECONDS = 5
@@ -52,9 +53,20 @@ _DETAILS: dict[Problem, str] = {
 }
 
 
+def _was_deleted(context: Mapping[str, Any]) -> bool:
+    """Whether the survey that the request names was deleted while the reply was made."""
+    try:
+        raise_404_if_deleted((context.get("kwargs") or {}).get("slug", ""))
+    except Http404:
+        return True
+    return False
+
+
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """Turn an exception in an API view into a response, without the text of the exception."""
     problem = next((p for kind, p in _PROBLEMS if isinstance(exc, kind)), problems.SERVER_ERROR)
+    if problem is problems.SERVER_ERROR and _was_deleted(context):
+        problem = problems.NOT_FOUND
     if problem is problems.SERVER_ERROR:
         logger.error("an API view failed", exc_info=exc)
     set_rollback()

@@ -31,7 +31,7 @@ from aggregator.exports.reports import stream_reports
 from aggregator.problems import CONTENT_TYPE as PROBLEM_TYPE
 from aggregator.results.display import Results, find_view
 from aggregator.results.survey_list import find_surveys, read_lines
-from surveys.access import get_own_survey
+from surveys.access import get_own_survey, raise_404_if_deleted
 
 
 class CsvRenderer(BaseRenderer):
@@ -131,6 +131,7 @@ def estimates_csv(request: Request, slug: str) -> HttpResponseBase:
 def _find_results(request: Request, slug: str) -> Results:
     found = find_view(get_own_survey(request.user, slug)).results
     if found is None:
+        raise_404_if_deleted(slug)
         raise TooFewResponses
     return found
 

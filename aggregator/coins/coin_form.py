@@ -19,6 +19,7 @@ from aggregator.coins.pages import (
     choose_language,
     lead_to_thanks,
     render_page,
+    show_absence,
     show_form,
     show_notice,
 )
@@ -33,6 +34,7 @@ from surveys.models import Wave, WaveQuerySet
 # After these refusals the form is useless; after all others it is shown again.
 _NOTICES = {
     problems.WAVE_CLOSED: "closed",
+    problems.SURVEY_DELETED: "deleted",
     problems.WAVE_NOT_OPEN_YET: "early",
     problems.ID_ALREADY_USED: "other-codes",
 }
@@ -48,7 +50,7 @@ def coins(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the form for the newest wave with two coins, or record the ticks."""
     newest = _waves(slug).newest()
     if newest is None:
-        return show_notice(request, "missing", status=404)
+        return show_absence(request, "missing", slug=slug)
     if request.method == "POST":
         return _take(request, slug, newest=newest)
     standing = _standing(newest)
@@ -69,7 +71,7 @@ def paper(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the same questions for printing, with the address of the form."""
     wave = _waves(slug).newest()
     if wave is None:
-        return show_notice(request, "missing", status=404)
+        return show_absence(request, "missing", slug=slug)
     manifest = wave.description
     language = choose_language(request, manifest)
     # A person who reads the sheet in one language wants the form in the same language.

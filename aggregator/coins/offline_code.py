@@ -11,7 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
 from aggregator import problems
-from aggregator.coins.pages import lead_to_thanks, render_page, show_notice
+from aggregator.coins.pages import lead_to_thanks, render_page, show_absence, show_notice
 from aggregator.coins.plain_forms import check_limit, read_form, refuse_request
 from aggregator.intake.core import storing_failed
 from aggregator.intake.errors import IntakeError, Refused, RetryLater
@@ -24,6 +24,7 @@ MAX_FORM_BYTES = 4 * MAX_BODY_BYTES
 # The message for each kind of refusal; for any other, the message is that the format is wrong.
 _TROUBLES = {
     problems.WAVE_CLOSED: "closed",
+    problems.SURVEY_DELETED: "closed",
     problems.WAVE_NOT_OPEN_YET: "early",
     problems.ID_ALREADY_USED: "used",
     problems.UNKNOWN_MANIFEST: "foreign",
@@ -41,7 +42,7 @@ def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
     waves = Wave.objects.electronic().filter(survey__slug=slug)
     newest = waves.newest()
     if newest is None:
-        return show_notice(request, "unknown", status=404)
+        return show_absence(request, "unknown", slug=slug)
     if request.method != "POST":
         return _show(request, newest)
     refused = refuse_request(request, newest)

@@ -11,12 +11,13 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import override
 
+from aggregator import problems
 from aggregator.coins.sheets import CoinSheet, new_sheet
 from surveys.manifest.languages import NAMES, negotiate, translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
-from surveys.models import Wave
+from surveys.models import DeletedWave, Wave
 from surveys.respondent.label.label import describe_protection
 from surveys.respondent.page import describe_page, link_languages
 
@@ -59,6 +60,13 @@ def lead_to_thanks(request: HttpRequest, route: str, *, wave: Wave) -> HttpRespo
     return HttpResponse(
         status=303, headers={"Location": reverse(route, args=[manifest.survey]) + query}
     )
+
+
+def show_absence(request: HttpRequest, kind: str, *, slug: str) -> HttpResponse:
+    """Say that the survey was deleted; or, if none ever had this address, what `kind` says."""
+    if DeletedWave.objects.filter(slug=slug).exists():
+        return show_notice(request, "deleted", status=problems.SURVEY_DELETED.status)
+    return show_notice(request, kind, status=problems.NOT_FOUND.status)
 
 
 def render_page(

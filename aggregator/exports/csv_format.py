@@ -7,6 +7,7 @@ a spreadsheet would run as a formula get a leading apostrophe; numeric cells nev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 
 from django.http import StreamingHttpResponse
 
@@ -16,6 +17,7 @@ from surveys.models import Wave
 Cell = str | float | None
 
 CONTENT_TYPE = "text/csv; charset=utf-8"
+PARTS_AT_FIRST = 2  # the header, and the first part of the content
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
 _NEEDS_QUOTES = frozenset('",\r\n')
 
@@ -37,7 +39,10 @@ def name_wave(wave: Wave, *, slug: str) -> str:
 def respond_with_csv(
     *, results: Results, kind: str, stream: Callable[[Results], Iterator[bytes]]
 ) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(stream(results), content_type=CONTENT_TYPE)
+    rows = stream(results)
+    # Read before the response begins: if the survey is deleted now, the reply is still a 404.
+    first = list(islice(rows, PARTS_AT_FIRST))
+    response = StreamingHttpResponse(chain(first, rows), content_type=CONTENT_TYPE)
     name = name_file(results=results, kind=kind)
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

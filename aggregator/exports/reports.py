@@ -27,6 +27,10 @@ _COMMA, _CR, _LF = b",\r\n"
 _UNKNOWN = ord("?")
 
 
+class ReportsDeleted(Exception):
+    """The survey was deleted while its file was written: the download breaks off, visibly."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class BatchKey:
     pk: int
@@ -45,8 +49,13 @@ def stream_reports(results: Results) -> Iterator[bytes]:
     tables = [write_table(column) for column in columns]
     origin = results.wave.survey.origin.value
     yield write_row([ORIGIN_COLUMN, *(column.name for column in columns)])
-    for keys in group_batches(find_batches(results), limit=ROWS_AT_ONCE):
+    found = find_batches(results)
+    if not found:
+        raise ReportsDeleted  # a snapshot counts at least one batch
+    for keys in group_batches(found, limit=ROWS_AT_ONCE):
         batches = Batch.objects.in_bulk([key.pk for key in keys])
+        if len(batches) < len(keys):
+            raise ReportsDeleted
         for key in keys:
             batch = batches.pop(key.pk)
             matrix = unpack_reports(bytes(batch.packed), size=batch.size, ks=layout.ks)

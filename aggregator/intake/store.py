@@ -14,10 +14,15 @@ from django.utils import timezone
 
 from aggregator import problems
 from aggregator.intake.errors import IntakeError, Refused
-from aggregator.intake.waves import find_refusal, find_terms, refused_as_closed
+from aggregator.intake.waves import (
+    find_refusal,
+    find_terms,
+    refused_as_closed,
+    refused_as_deleted,
+)
 from aggregator.intake.wire import Upload
 from surveys.locks import WAVE_LOCK
-from surveys.models import Wave
+from surveys.models import DeletedWave, Wave
 
 # One statement, and so one transaction in one round trip. The waves are locked in the order of
 # their ids, as everywhere else. The row lock shows a wave's newest state even if it was closed
@@ -106,13 +111,18 @@ def _record_together(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
     ]
     rest = {upload.report_id for upload, done in zip(uploads, recorded, strict=True) if not done}
     known = _find(rest) if rest else {}
-    closed = _find_closed({u.manifest_hash for u, o in zip(uploads, refusals, strict=True) if o})
+    unexplained = {
+        upload.manifest_hash
+        for upload, refusal in zip(uploads, refusals, strict=True)
+        if upload.report_id in rest and (refusal or upload.report_id not in known)
+    }
+    over = _find_over(unexplained) if unexplained else {}
     return [
         Outcome.RECORDED
         if done
         else _judge(
             upload,
-            refused_as_closed() if upload.manifest_hash in closed else refusal,
+            over.get(upload.manifest_hash, refusal),
             known=known.get(upload.report_id),
         )
         for upload, refusal, done in zip(uploads, refusals, recorded, strict=True)
@@ -203,13 +213,14 @@ def _insert_sqlite(uploads: Sequence[Upload]) -> set[bytes]:
         return fresh
 
 
-def _find_closed(hashes: set[bytes]) -> set[bytes]:
-    """Return which of these waves are closed; that takes precedence over other refusals."""
-    if not hashes:
-        return set()
+def _find_over(hashes: set[bytes]) -> dict[bytes, IntakeError]:
+    """Explain which of these waves are closed or deleted; that precedes other refusals."""
+    deleted = DeletedWave.objects.filter(manifest_hash__in=hashes)
     closed = Wave.objects.closed().filter(manifest_hash__in=hashes)
     return {
-        bytes(manifest_hash) for manifest_hash in closed.values_list("manifest_hash", flat=True)
+        bytes(manifest_hash): refusal
+        for waves, refusal in ((deleted, refused_as_deleted()), (closed, refused_as_closed()))
+        for manifest_hash in waves.values_list("manifest_hash", flat=True)
     }
 
 

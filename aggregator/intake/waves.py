@@ -93,6 +93,10 @@ def refused_as_closed() -> Refused:
     return Refused(problems.WAVE_CLOSED, "This survey is closed and accepts no more reports.")
 
 
+def refused_as_deleted() -> Refused:
+    return Refused(problems.SURVEY_DELETED, "This survey has been deleted with all its reports.")
+
+
 def _check_symbols(symbols: bytes, terms: Terms) -> IntakeError | None:
     if len(symbols) != len(terms.options):
         return Refused(

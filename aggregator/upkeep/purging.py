@@ -1,4 +1,4 @@
-"""Erasing the traces that a database keeps of sealed reports: dead rows, write-ahead log.
+"""Erasing what a database keeps of sealed reports and deleted surveys: dead rows, log files.
 
 Deleting a row leaves its bytes in the files. docs/decisions/0013-erasing-traces.md says what is
 erased here, what cannot be erased, and what was measured.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
@@ -17,14 +20,29 @@ from django.db.models import Max
 from django.utils import timezone
 
 from aggregator.models import Batch, Discard, Upkeep
+from surveys.models import DeletedWave
 
 logger = logging.getLogger(__name__)
 # Uploads queue behind a process that waits to lock the table, so purging waits at most this long.
 LOCK_MS = 100
 LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code for this error
-# Rewriting more rows would delay uploads for longer than a second.
+# Rewriting more reports or ids would delay uploads for longer than a second.
 MOST_WAITING = 200_000
 CHECKPOINT_TRIES = 5
+SPENT_IDS = "aggregator_spent_id"
+# Everything that names a survey, a wave or a question, or counts reports; raw reports come first.
+TABLES_OF_SURVEYS = (
+    "aggregator_batch",
+    "aggregator_discard",
+    "aggregator_snapshot",
+    "aggregator_chart",
+    "aggregator_comparison",
+    SPENT_IDS,
+    "surveys_question",
+    "surveys_translation",
+    "surveys_wave",
+    "surveys_survey",
+)
 
 NOT_SWITCHED = (
     "The write-ahead log keeps sealed reports until its current file is full, because {role} may "
@@ -50,7 +68,7 @@ class PurgePostponed(Exception):
 
 
 def purge_is_due() -> bool:
-    """Whether raw reports were sealed or discarded since the last purge, long enough ago."""
+    """Whether rows were sealed, discarded or deleted since the last purge, long enough ago."""
     done = Upkeep.objects.filter(job=Upkeep.Job.PURGE).first()
     if done is None:
         return any(_newest().values())
@@ -62,11 +80,18 @@ def purge_is_due() -> bool:
 
 
 def _newest() -> dict[str, int]:
-    """Return the newest batch and discard whose raw reports have been deleted."""
+    """Return the newest batch and discard whose raw reports are gone, and the newest deletion."""
     return {
         "batch": Batch.objects.aggregate(newest=Max("pk"))["newest"] or 0,
         "discard": Discard.objects.aggregate(newest=Max("pk"))["newest"] or 0,
+        "deletion": DeletedWave.objects.aggregate(newest=Max("pk"))["newest"] or 0,
     }
+
+
+def _reached_before() -> dict[str, Any]:
+    done = Upkeep.objects.filter(job=Upkeep.Job.PURGE).first()
+    reached: dict[str, Any] = done.found if done else {}
+    return reached
 
 
 def purge_traces() -> None:
@@ -91,6 +116,8 @@ def purge_traces() -> None:
 
 def _purge_postgresql() -> tuple[dict[str, int], list[str]]:
     reached = _rewrite_raw_reports()
+    if reached["deletion"] > _reached_before().get("deletion", 0):
+        _rewrite_tables_of_surveys()
     return reached, _drop_used_log_files()
 
 
@@ -99,30 +126,71 @@ def _rewrite_raw_reports() -> dict[str, int]:
 
     VACUUM alone frees the space of a deleted row and leaves its bytes there.
     """
-    try:
-        with transaction.atomic(durable=True), connection.cursor() as cursor:
-            _refuse_if_many_wait(cursor)
-            cursor.execute(f"SET LOCAL lock_timeout = {LOCK_MS}")
-            cursor.execute("LOCK TABLE aggregator_raw_report IN ACCESS EXCLUSIVE MODE")
-            # Sealing deletes reports, inserts the batch and commits. Under this lock, no such
-            # transaction is halfway through, so everything deleted belongs to these numbers.
-            reached = _newest()
-            _refuse_if_deleted_rows_are_in_sight(cursor)
-            cursor.execute("CLUSTER aggregator_raw_report USING aggregator_raw_report_pkey")
-    except OperationalError as error:
-        if getattr(error.__cause__, "sqlstate", None) == LOCK_NOT_AVAILABLE:
-            raise PurgePostponed("the table of raw reports is in use") from None
-        raise
+    if _is_long("aggregator_raw_report"):
+        raise PurgePostponed("too many raw reports wait to be sealed")
+    with _locked("aggregator_raw_report") as cursor:
+        # Sealing deletes reports, inserts the batch and commits. Under this lock, no such
+        # transaction is halfway through, so everything deleted belongs to these numbers.
+        reached = _newest()
+        _refuse_if_deleted_rows_are_in_sight(cursor)
+        cursor.execute("CLUSTER aggregator_raw_report USING aggregator_raw_report_pkey")
     return reached
 
 
-def _refuse_if_many_wait(cursor: CursorWrapper) -> None:
-    cursor.execute(
-        "SELECT count(*) FROM (SELECT FROM aggregator_raw_report LIMIT %s) AS waiting",
-        [MOST_WAITING + 1],
-    )
-    if cursor.fetchone()[0] > MOST_WAITING:
-        raise PurgePostponed("too many raw reports wait to be sealed")
+def _rewrite_tables_of_surveys() -> None:
+    """Write the tables that held a deleted survey anew without it, one after another.
+
+    Spent ids, which nothing connects with anything else, stay in the file of a long table.
+    """
+    tables = [name for name in TABLES_OF_SURVEYS if name != SPENT_IDS or not _is_long(name)]
+    for table in tables:
+        with _locked(table) as cursor:
+            cursor.execute(f"CLUSTER {table} USING {table}_pkey")
+            # The statistics hold samples of texts; this replaces those of deleted rows.
+            cursor.execute(f"ANALYZE {table}")
+    _rewrite_statistics()
+
+
+def _rewrite_statistics() -> None:
+    """Write PostgreSQL's statistics anew without replaced samples, as a database's owner may."""
+    with _no_long_waits("pg_statistic"), connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = {LOCK_MS}")
+        try:
+            cursor.execute("VACUUM (FULL) pg_catalog.pg_statistic")
+        finally:
+            cursor.execute("RESET lock_timeout")
+
+
+@contextmanager
+def _locked(table: str) -> Iterator[CursorWrapper]:
+    """Lock a table, or postpone everything: whoever needs it next queues behind us."""
+    with (
+        _no_long_waits(table),
+        transaction.atomic(durable=True),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(f"SET LOCAL lock_timeout = {LOCK_MS}")
+        cursor.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        yield cursor
+
+
+@contextmanager
+def _no_long_waits(table: str) -> Iterator[None]:
+    try:
+        yield
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None) == LOCK_NOT_AVAILABLE:
+            raise PurgePostponed(f"{table} is in use") from None
+        raise
+
+
+def _is_long(table: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*) FROM (SELECT FROM {table} LIMIT %s) AS counted",  # noqa: S608
+            [MOST_WAITING + 1],
+        )
+        return bool(cursor.fetchone()[0] > MOST_WAITING)
 
 
 def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
@@ -131,13 +199,13 @@ def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
     Sealing inserts its batch in the transaction that deletes, so the batch is as old as the
     deletion. A transaction that began before it may be a backup or a query on a standby.
     """
-    done = Upkeep.objects.filter(job=Upkeep.Job.PURGE).first()
-    reached = done.found if done else {}
+    reached = _reached_before()
     cursor.execute(
         """
         WITH deletion AS (
             SELECT xmin FROM aggregator_batch WHERE id > %s
             UNION ALL SELECT xmin FROM aggregator_discard WHERE id > %s
+            UNION ALL SELECT xmin FROM surveys_deleted_wave WHERE id > %s
         ), reader AS (
             SELECT greatest(age(backend_xmin), age(backend_xid)) AS age FROM pg_stat_activity
             WHERE pid <> pg_backend_pid() AND coalesce(datname = current_database(), true)
@@ -147,7 +215,7 @@ def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
         SELECT coalesce(
             (SELECT max(age) FROM reader) >= (SELECT min(age(xmin)) FROM deletion), false)
         """,
-        [reached.get("batch", 0), reached.get("discard", 0)],
+        [reached.get(name, 0) for name in ("batch", "discard", "deletion")],
     )
     if cursor.fetchone()[0]:
         raise PurgePostponed("an earlier transaction may still read deleted rows")

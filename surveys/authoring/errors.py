@@ -3,6 +3,7 @@
 SurveyError
 ├── NotDraft            a launched survey cannot change
 ├── NotOpen             only an open wave can be closed
+├── NotClosed           only a closed survey can be deleted with its data
 ├── TooManyQuestions    the author must remove one first
 ├── BrokenRules         a change would break a rule; `problems` lists them
 ├── RuleError           the text of a rule cannot be read
@@ -34,6 +35,11 @@ class NotDraft(SurveyError):
 class NotOpen(SurveyError):
     def __init__(self) -> None:
         super().__init__("This survey is not open, so there is nothing to close.")
+
+
+class NotClosed(SurveyError):
+    def __init__(self) -> None:
+        super().__init__("This survey is still open. Close it first, then delete it.")
 
 
 class TooManyQuestions(SurveyError):

@@ -55,7 +55,10 @@ def render_notice(
     words: str = "",
     **context: Any,
 ) -> bytes:
-    """Make the page that says why there is nothing to answer: `missing`, `early` or `empty`."""
+    """Make the page that says why there is nothing to answer.
+
+    `mode` is `missing`, `deleted`, `early` or `empty`.
+    """
     if manifest is not None:
         manifest = translate_manifest(manifest, language, words)
     return _render(mode, manifest=manifest, language=language, **context)

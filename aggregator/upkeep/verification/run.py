@@ -36,17 +36,23 @@ class Verification:
             if wave is None:
                 continue  # deleted since the run began
             self.waves += 1
-            yield from check_reports(wave)
-            manifest, broken = check_manifest(wave)
-            if broken:
-                yield broken
-            if manifest:
-                check = WaveCheck(wave, manifest)
-                yield from check.run()
-                self.batches += check.batches
-                self.reports += check.reports
-                self.snapshots += check.snapshots
-                self.comparisons += check.comparisons
+            differences = list(self._check(wave))
+            # What disappeared because its owner deleted the survey during the run is no difference.
+            if differences and Wave.objects.filter(pk=pk).exists():
+                yield from differences
+
+    def _check(self, wave: Wave) -> Iterator[Difference]:
+        yield from check_reports(wave)
+        manifest, broken = check_manifest(wave)
+        if broken:
+            yield broken
+        if manifest:
+            check = WaveCheck(wave, manifest)
+            yield from check.run()
+            self.batches += check.batches
+            self.reports += check.reports
+            self.snapshots += check.snapshots
+            self.comparisons += check.comparisons
 
 
 def claim_verification(*, now: datetime) -> bool:

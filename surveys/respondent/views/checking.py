@@ -8,9 +8,11 @@ from django.views.decorators.http import require_safe
 from surveys.models import Wave
 from surveys.respondent.single_page import build_check_page, build_single_page, describe_download
 from surveys.respondent.views.compressed import answer
+from surveys.respondent.views.deleted import unless_deleted
 
 
 @require_safe
+@unless_deleted
 def check(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a test of the scrambling, and the fingerprints of everything that the page runs."""
     wave, language = _find(request, slug)
@@ -24,6 +26,7 @@ def check(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@unless_deleted
 def single_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Serve the page as one file that can be opened from disk."""
     wave, language = _find(request, slug)

@@ -16,10 +16,11 @@ from django.views.decorators.http import require_safe
 
 from surveys.manifest.languages import NAMES, negotiate
 from surveys.manifest.serialization import parse_manifest
-from surveys.models import Wave
+from surveys.models import DeletedWave, Wave
 from surveys.respondent.client_files import client_files, client_version, squeeze
 from surveys.respondent.page import render_notice, render_questions
 from surveys.respondent.views.compressed import HTML, answer
+from surveys.respondent.views.deleted import show_deleted, unless_deleted
 
 FOR_EVER = "public, max-age=31536000, immutable"
 
@@ -29,6 +30,8 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
     """Ask the questions of a survey's newest wave, or explain why there are none."""
     wave = Wave.objects.electronic().filter(survey__slug=slug).newest()
     if wave is None:
+        if DeletedWave.objects.filter(slug=slug).exists():
+            return show_deleted(request, language=language)
         return _page(
             request, render_notice("missing", language=_choose(request, NAMES)), status=404
         )
@@ -55,6 +58,7 @@ def _choose(request: HttpRequest, offered: Collection[str]) -> str:
 
 
 @require_safe
+@unless_deleted
 def manifest(request: HttpRequest, digest: str) -> HttpResponse:
     """Return the stored bytes of a manifest, which never change."""
     wave = Wave.objects.filter(manifest_hash=bytes.fromhex(digest)).first()
@@ -69,6 +73,7 @@ def manifest(request: HttpRequest, digest: str) -> HttpResponse:
 
 
 @require_safe
+@unless_deleted
 def frozen_words(request: HttpRequest, digest: str, language: str) -> HttpResponse:
     """Return the words of a wave in another language, whose hash its manifest names."""
     wave = Wave.objects.filter(manifest_hash=bytes.fromhex(digest)).first()

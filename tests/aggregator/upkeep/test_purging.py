@@ -7,12 +7,12 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 from pytest_django.plugin import DjangoDbBlocker
@@ -20,13 +20,14 @@ from pytest_django.plugin import DjangoDbBlocker
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.intake.store import record_reports
 from aggregator.intake.wire import Upload
-from aggregator.models import Batch, RawReport, Upkeep
+from aggregator.models import Batch, RawReport, SpentId, Upkeep
 from aggregator.upkeep import purging
 from aggregator.upkeep.checks.postgresql import RECOMMENDED_POSTGRESQL
+from aggregator.upkeep.deleting import delete_survey
 from aggregator.upkeep.purging import purge_is_due, purge_traces
 from scripts.attacks.linker.server import ROLE, Server, django_on, migrate, running_server
 from surveys.authoring.services import close_wave, launch_survey
-from surveys.models import Question, Wave
+from surveys.models import DeletedWave, Question, Wave
 from tests.support.factories import make_survey
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -130,6 +131,19 @@ def test_discarded_reports_also_make_a_purge_due() -> None:
     assert not purge_is_due()
 
 
+def test_a_deleted_survey_also_makes_a_purge_due() -> None:
+    wave, _ = seal_some()
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    purge_traces()
+    set_ended(timedelta(hours=1))
+    assert not purge_is_due()
+    delete_survey(survey=wave.survey)
+    assert purge_is_due()
+    purge_traces()
+    set_ended(timedelta(hours=1))
+    assert not purge_is_due()
+
+
 # --- SQLite -------------------------------------------------------------------------------------
 
 
@@ -176,6 +190,41 @@ def test_a_reader_on_sqlite_postpones_the_purge_without_long_waits() -> None:
     assert holders(gone) == set()
 
 
+def fill_and_close(wave: Wave) -> list[bytes]:
+    """Close a survey whose reports are sealed; return what its rows contain."""
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    seal_next_batch(wave_id=wave.pk)
+    needles = [bytes(batch.packed) for batch in wave.batches.all()]
+    needles += [bytes(spent.id) for spent in SpentId.objects.filter(wave=wave)]
+    # PostgreSQL compresses long values, so the manifest is not searched for.
+    return [*needles, b"A title that no other survey has", bytes(wave.manifest_hash)]
+
+
+def delete_keeping_the_hash(wave: Wave, needles: list[bytes]) -> list[bytes]:
+    delete_survey(survey=wave.survey)
+    return [needle for needle in needles if needle != bytes(wave.manifest_hash)]
+
+
+def make_titled_wave() -> Wave:
+    survey = make_survey(title="A title that no other survey has", questions=[])
+    Question.objects.bulk_create(
+        Question(survey=survey, position=number, text=f"Question {number}?", flips=49)
+        for number in range(1, QUESTIONS + 1)
+    )
+    return launch_survey(survey=survey)
+
+
+def test_sqlite_keeps_no_byte_of_a_deleted_survey() -> None:
+    wave, _ = seal_some(wave=make_titled_wave())
+    needles = fill_and_close(wave)
+    purge_traces()
+    assert all(holders([needle]) == {""} for needle in needles)
+    gone = delete_keeping_the_hash(wave, needles)
+    purge_traces()
+    assert holders(gone) == set()
+    assert holders([bytes(DeletedWave.objects.get().manifest_hash)]) == {""}
+
+
 # --- PostgreSQL ---------------------------------------------------------------------------------
 
 
@@ -193,7 +242,7 @@ def on_postgresql(postgres_server: Server) -> Iterator[Server]:
         yield postgres_server
     postgres_server.run(
         "TRUNCATE aggregator_raw_report, aggregator_spent_id, aggregator_batch, "
-        "aggregator_upkeep CASCADE",
+        "aggregator_upkeep, surveys_deleted_wave CASCADE",
         f"GRANT pg_checkpoint TO {ROLE}",
         f"GRANT EXECUTE ON FUNCTION pg_switch_wal() TO {ROLE}",
         "ALTER SYSTEM RESET ALL",
@@ -214,6 +263,81 @@ def test_postgresql_keeps_no_byte_of_a_sealed_report(on_postgresql: Server) -> N
     waiting = [bytes(row.symbols) for row in RawReport.objects.filter(wave=wave)]
     assert len(waiting) == 10
     assert "base" in on_postgresql.files_with(waiting)
+
+
+def test_postgresql_keeps_no_byte_of_a_deleted_survey(on_postgresql: Server) -> None:
+    wave, _ = seal_some(wave=make_titled_wave())
+    needles = fill_and_close(wave)
+    other, _ = seal_some(seed=5)
+    purge_traces()
+    on_postgresql.run("ANALYZE", "CHECKPOINT")
+    assert [one for one in needles if "base" not in files_with(on_postgresql, [one])] == []
+    set_ended(timedelta(hours=1))
+    gone = delete_keeping_the_hash(wave, needles)
+    on_postgresql.run("VACUUM", "CHECKPOINT")
+    assert "base" in files_with(on_postgresql, gone)  # vacuum is not enough
+    assert purge_is_due()
+    purge_traces()
+    assert files_with(on_postgresql, gone) == set()
+    assert left() == []
+    assert "base" in files_with(on_postgresql, [bytes(wave.manifest_hash)])
+    # The other survey is whole, and works.
+    assert (other.batches.get().size, SpentId.objects.filter(wave=other).count()) == (50, 60)
+    send(other, make_reports(10, seed=7))
+    with pytest.raises(DatabaseError, match="a launched wave cannot change"):
+        Wave.objects.filter(pk=other.pk).update(manifest=b"{}")
+
+
+def test_a_reader_of_a_deleted_survey_postpones_the_purge(on_postgresql: Server) -> None:
+    wave, _ = seal_some()
+    gone = fill_and_close(wave)[:1]
+    purge_traces()
+    set_ended(timedelta(hours=1))
+    with on_postgresql.connect() as other, other.transaction():
+        other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        other.execute("SELECT count(*) FROM surveys_survey")
+        delete_survey(survey=wave.survey)
+        purge_traces()
+        assert purge_is_due()
+        assert other.execute("SELECT count(*) FROM aggregator_batch").fetchone() == (2,)
+    purge_traces()
+    assert not purge_is_due()
+    assert files_with(on_postgresql, gone) == set()
+
+
+def test_many_spent_ids_are_not_rewritten(
+    on_postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wave, _ = seal_some()
+    gone = fill_and_close(wave)[:1]
+    seal_some(seed=5)
+    purge_traces()
+    set_ended(timedelta(hours=1))
+    delete_survey(survey=wave.survey)
+    monkeypatch.setattr(purging, "MOST_WAITING", 59)  # 60 ids of the other survey remain
+    before = read_file_of(on_postgresql, "aggregator_spent_id")
+    purge_traces()
+    assert not purge_is_due()
+    assert files_with(on_postgresql, gone) == set()
+    assert read_file_of(on_postgresql, "aggregator_spent_id") == before
+
+
+def files_with(server: Server, needles: list[bytes]) -> set[str]:
+    """Like Server.files_with, for needles of any length."""
+    found = set()
+    for path in server.postgres.data.rglob("*"):
+        with suppress(FileNotFoundError):  # the server has removed it
+            content = path.read_bytes() if path.is_file() else b""
+            if any(needle in content for needle in needles):
+                found.add(path.relative_to(server.postgres.data).parts[0])
+    return found
+
+
+def read_file_of(server: Server, table: str) -> str:
+    with server.connect() as superuser:
+        row = superuser.execute(f"SELECT pg_relation_filepath('{table}')").fetchone()
+        assert row is not None
+        return str(row[0])
 
 
 def test_waiting_reports_are_kept_and_stored_in_the_order_of_their_random_ids(

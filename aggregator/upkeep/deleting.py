@@ -1,0 +1,36 @@
+"""Deleting a closed survey with everything that was collected and computed.
+
+The rows go in one transaction. A worker then erases what the database's files keep of them
+(aggregator/upkeep/purging.py).
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from aggregator.models import Batch, Chart, Comparison, Discard, RawReport, Snapshot, SpentId
+from surveys.authoring.errors import NotClosed
+from surveys.models import DeletedWave, Survey, Wave
+
+_COLLECTED = (RawReport, SpentId, Batch, Discard, Snapshot, Chart, Comparison)
+
+
+@transaction.atomic(durable=True)
+def delete_survey(*, survey: Survey) -> None:
+    """Delete a closed survey; only a row of DeletedWave stays of each wave.
+
+    Raises Survey.DoesNotExist if someone else was faster.
+    """
+    locked = Survey.objects.select_for_update().get(pk=survey.pk)
+    # Waits for a batch that is being sealed. Workers that are still computing results cannot
+    # store them afterwards, because the row that theirs would refer to is gone.
+    waves = list(Wave.objects.select_for_update().filter(survey=locked).order_by("pk"))
+    if not waves or any(wave.is_open for wave in waves):
+        raise NotClosed
+    DeletedWave.objects.bulk_create(
+        DeletedWave(manifest_hash=bytes(wave.manifest_hash), slug=locked.slug) for wave in waves
+    )
+    for model in _COLLECTED:
+        model._default_manager.filter(wave__in=waves).delete()
+    Wave.objects.filter(survey=locked).delete()
+    locked.delete()

@@ -1,0 +1,229 @@
+"""Deleting a closed survey: what goes, what stays, and what others notice who are at work."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.models import Model
+from django.utils import timezone
+
+from aggregator import tasks
+from aggregator.batches.sealing import seal_next_batch
+from aggregator.comparisons import jobs
+from aggregator.comparisons.jobs import request_comparison, run_comparison
+from aggregator.intake import waves as intake_waves
+from aggregator.intake.core import Reply, handle
+from aggregator.intake.wire import encode_report
+from aggregator.models import Chart, Comparison, Discard, RawReport, SpentId
+from aggregator.results.snapshots import update_snapshot
+from aggregator.upkeep.deleting import delete_survey
+from aggregator.upkeep.verification.run import Verification
+from surveys.authoring.errors import NotClosed
+from surveys.authoring.services import close_wave, copy_survey
+from surveys.models import DeletedWave, Survey, Translation, Wave
+from tests.support.waves import make_wave, send, send_many
+
+pytestmark = pytest.mark.django_db
+ID = bytes(range(32))
+
+
+def make_full_survey() -> Survey:
+    """A closed survey with something in every table, also for people who toss coins."""
+    wave = make_wave(coins=True)
+    for each in Wave.objects.filter(survey=wave.survey):
+        send(each, b"\1\0\1", report_id=bytes([each.pk % 250]) * 32)
+        send_many(each, [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)])
+        seal_next_batch(wave_id=each.pk)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    for each in Wave.objects.filter(survey=wave.survey):
+        update_snapshot(wave_id=each.pk)
+        Chart.objects.create(wave=each, through_batch=1, specification={}, svg="", png=b"")
+        Discard.objects.create(wave=each, size=3)
+        run_comparison(
+            comparison_id=request_comparison(
+                wave=each,
+                snapshot=each.snapshots.get(),
+                kind=Comparison.Kind.TABLE,
+                names=["q1", "q2"],
+            ).pk
+        )
+    Translation.objects.create(survey=wave.survey, language="fr", texts={"On the road": "En route"})
+    assert RawReport.objects.filter(wave=wave).exists()  # not all are sealed yet
+    return wave.survey
+
+
+def rows_about(model: type[Model]) -> dict[str, int]:
+    """How many rows of each table refer to a survey or to a wave; also tables added later."""
+    return {
+        field.related_model._meta.db_table: field.related_model._base_manager.count()
+        for field in model._meta.get_fields(include_hidden=True)
+        if field.auto_created and not field.concrete and isinstance(field.related_model, type)
+    }
+
+
+def post(manifest_hash: bytes, *, report_id: bytes = ID) -> Reply:
+    body = encode_report(manifest_hash=manifest_hash, report_id=report_id, symbols=b"\1\0\1")
+    headers = {"host": "localhost", "content-type": "application/json"}
+    return handle(method="POST", headers=headers, body=body)
+
+
+def test_every_row_of_the_survey_goes_and_one_for_each_manifest_stays() -> None:
+    survey = make_full_survey()
+    hashes = {bytes(wave.manifest_hash) for wave in survey.waves.all()}
+    before = rows_about(Wave) | rows_about(Survey)
+    assert len(before) == 10
+    assert all(before.values()), before
+    delete_survey(survey=survey)
+    after = rows_about(Wave) | rows_about(Survey)
+    assert not any(after.values()), after
+    assert not Survey.objects.exists()
+    assert {bytes(left.manifest_hash) for left in DeletedWave.objects.all()} == hashes
+    for left in DeletedWave.objects.all():
+        assert (left.slug, left.deleted_on) == (survey.slug, timezone.now().date())
+    names = {field.name for field in DeletedWave._meta.get_fields()}
+    assert names == {"id", "manifest_hash", "slug", "deleted_on"}
+
+
+def test_other_surveys_keep_everything() -> None:
+    survey = make_full_survey()
+    other = make_wave()
+    send_many(other, [b"\1\0\1"] * 25)
+    seal_next_batch(wave_id=other.pk)
+    delete_survey(survey=survey)
+    assert (other.batches.get().size, SpentId.objects.count()) == (15, 25)
+    assert RawReport.objects.filter(wave=other).count() == 10
+    assert list(Verification().run(Wave.objects.all())) == []
+
+
+@pytest.mark.parametrize("state", ["draft", "open"])
+def test_a_survey_that_is_not_closed_is_refused(state: str) -> None:
+    survey = make_wave().survey
+    survey = survey if state == "open" else copy_survey(survey=survey)
+    with pytest.raises(NotClosed):
+        delete_survey(survey=survey)
+    assert Survey.objects.filter(pk=survey.pk).exists()
+    assert not DeletedWave.objects.exists()
+
+
+def test_a_second_deletion_finds_nothing() -> None:
+    survey = make_full_survey()
+    again = Survey.objects.get(pk=survey.pk)
+    delete_survey(survey=survey)
+    with pytest.raises(Survey.DoesNotExist):
+        delete_survey(survey=again)
+
+
+# --- reports that browsers still hold -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["a process that knew it", "a new process"])
+def test_reports_are_told_that_the_survey_was_deleted(known: bool) -> None:
+    survey = make_full_survey()
+    hashes = [bytes(wave.manifest_hash) for wave in survey.waves.all()]
+    sent = [bytes([wave.pk % 250]) * 32 for wave in survey.waves.all()]
+    assert len(hashes) == 2
+    for manifest_hash in hashes:
+        assert json.loads(post(manifest_hash).body)["type"] == "/problems/wave-closed"
+    delete_survey(survey=survey)
+    if not known:
+        intake_waves._terms.clear()
+    for manifest_hash, before in zip(hashes, sent, strict=True):
+        for report_id in (ID, before):  # one that was kept, and one that was acknowledged
+            reply = post(manifest_hash, report_id=report_id)
+            assert (reply.status, json.loads(reply.body)["type"]) == (
+                410,
+                "/problems/survey-deleted",
+            )
+    assert not RawReport.objects.exists()
+    assert not SpentId.objects.exists()
+
+
+def test_a_manifest_that_never_existed_is_still_unknown() -> None:
+    delete_survey(survey=make_full_survey())
+    reply = post(bytes(32))
+    assert (reply.status, json.loads(reply.body)["type"]) == (422, "/problems/unknown-manifest")
+
+
+# --- workers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("task", ["estimate_wave", "draw_wave"])
+def test_workers_store_nothing_about_a_survey_that_was_deleted_meanwhile(
+    task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    survey = make_full_survey()
+    wave = survey.waves.electronic().get()
+    name = {"estimate_wave": "update_snapshot", "draw_wave": "update_chart"}[task]
+    compute = getattr(tasks, name)
+    Chart.objects.all().delete()
+    if task == "estimate_wave":
+        wave.snapshots.all().delete()
+
+    def delete_first(**options: object) -> None:
+        delete_survey(survey=survey)
+        compute(**options)
+
+    monkeypatch.setattr(tasks, name, delete_first)
+    getattr(tasks, task)(wave.pk)
+    assert not Wave.objects.exists()
+    assert not any(rows_about(Wave).values())
+    assert seal_next_batch(wave_id=wave.pk) is None
+
+
+def test_a_comparison_that_was_being_computed_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    survey = make_full_survey()
+    Comparison.objects.all().delete()
+    wave = survey.waves.electronic().get()
+    comparison = request_comparison(
+        wave=wave, snapshot=wave.snapshots.get(), kind=Comparison.Kind.TABLE, names=["q1", "q2"]
+    )
+    compute = jobs._compute
+
+    def delete_first(row: Comparison) -> object:
+        delete_survey(survey=survey)
+        return compute(row)
+
+    monkeypatch.setattr(jobs, "_compute", delete_first)
+    run_comparison(comparison_id=comparison.pk)
+    assert not Comparison.objects.exists()
+
+
+def test_verify_agrees_with_a_deleted_survey_and_with_one_deleted_during_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    delete_survey(survey=make_full_survey())
+    call_command("verify", stdout=StringIO())
+    survey = make_full_survey()
+    Discard.objects.all().delete()
+    assert list(Verification().run(Wave.objects.all())) == []
+
+    check = Verification._check
+
+    def delete_first(verification: Verification, wave: Wave) -> object:
+        if Survey.objects.filter(pk=survey.pk).exists():
+            delete_survey(survey=survey)
+        return check(verification, wave)
+
+    monkeypatch.setattr(Verification, "_check", delete_first)
+    assert list(Verification().run(Wave.objects.all())) == []
+
+
+# --- the frozen rest ----------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_database_still_refuses_to_change_the_waves_of_other_surveys() -> None:
+    survey = make_full_survey()
+    other = make_wave()
+    delete_survey(survey=survey)
+    with (
+        pytest.raises(Exception, match="a launched wave cannot change"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("UPDATE surveys_wave SET manifest = %s WHERE id = %s", [b"{}", other.pk])
