@@ -66,7 +66,8 @@ def _check_size(survey: Survey, manifest: Manifest) -> Iterator[str]:
     elif manifest.drawn_epsilon > LARGEST_TOTAL_EPSILON:
         yield (
             f"The questions together exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, which "
-            "respondents’ browsers refuse. Protect them more strongly or ask fewer."
+            "respondents’ browsers refuse. Protect them more strongly, ask fewer, or ask each "
+            "person a random subset of them (Settings)."
         )
     if len(manifest.symbols) > MOST_SYMBOLS:
         yield (

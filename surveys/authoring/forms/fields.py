@@ -66,7 +66,7 @@ class PlainText(forms.CharField):
 
 
 class Lines(PlainText):
-    """Several texts, one per line, none empty and no two alike; cleaned to a list."""
+    """Several texts, one per line, no two alike; cleaned to a list without empty lines."""
 
     def __init__(self, *, least: int, most: int, longest: int, **kwargs: Any) -> None:
         self.least, self.most, self.longest = least, most, longest
@@ -80,20 +80,18 @@ class Lines(PlainText):
         )
 
     def clean(self, value: Any) -> list[str]:
-        # People often leave empty lines at the end of a list. Elsewhere an option may be missing.
-        lines = [line.strip() for line in super().clean(value).rstrip().split("\n")]
+        typed = [line.strip() for line in super().clean(value).split("\n")]
+        # Pasted lists often have empty lines. The others keep their numbers in messages.
+        lines = {number: line for number, line in enumerate(typed, 1) if _shows_something(line)}
         problems = list(self._find_problems(lines))
         if problems:
             raise ValidationError(problems[:MOST_LINE_ERRORS])
-        return lines
+        return list(lines.values())
 
-    def _find_problems(self, lines: list[str]) -> list[str]:
+    def _find_problems(self, lines: dict[int, str]) -> list[str]:
         problems = []
         first_with: dict[str, int] = {}
-        for number, line in enumerate(lines, start=1):
-            if not _shows_something(line):
-                problems.append(f"Line {number} is empty. Write an option there or delete it.")
-                continue
+        for number, line in lines.items():
             if len(line) > self.longest:
                 problems.append(
                     f"Line {number} has {len(line)} characters. "

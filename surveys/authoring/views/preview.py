@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -21,13 +23,18 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the author the page that respondents see; this one neither stores nor sends."""
     survey = get_own_survey(request.user, slug)
     content, words = _freeze(survey)
+    way_back: dict[str, Any] = {
+        "preview": True,
+        "slug": slug,
+        "kind": "draft" if survey.is_draft else "survey",
+    }
     manifest = parse_manifest(content)
     language = request.GET.get("lang", manifest.language)
     if language not in manifest.languages:
         language = manifest.language
     if not manifest.ledger:  # browsers refuse a survey in which nothing is scrambled
         # The notice is for the author, so it is in the author's language.
-        notice = render_notice("empty", manifest=manifest, preview=True)
+        notice = render_notice("empty", manifest=manifest, **way_back)
         return answer(request, notice, content_type=HTML)
     page = render_questions(
         "preview",
@@ -35,7 +42,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         language=language,
         words=words.get(language, ""),
         manifest_url=reverse("surveys:preview_manifest", args=[slug]),
-        preview=True,
+        **way_back,
     )
     return answer(request, page, content_type=HTML)
 

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from surveys.access import get_own_survey
 from surveys.authoring.qr_codes import draw_png, draw_svg
+from surveys.authoring.reach import find_local_host
 from surveys.authoring.state import describe_state
 from surveys.authoring.views.access import authoring
 from surveys.manifest.languages import translate_manifest
@@ -61,10 +62,12 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     if wave is not None:
         manifest = wave.description
         languages = manifest.languages
+        link = _make_link(request, survey)
         context |= {
             "has_coins": bool(manifest.coin_questions),
             "state": describe_state(wave=wave, now=timezone.now()),
-            "link": _make_link(request, survey),
+            "link": link,
+            "local_host": find_local_host(link.address),
             "links": [_make_link(request, survey, language) for language in languages]
             if len(languages) > 1
             else [],

@@ -29,6 +29,7 @@ from surveys.authoring.forms import (
     list_stored,
 )
 from surveys.authoring.launch_checks import find_launch_problems
+from surveys.authoring.reach import find_local_host
 from surveys.authoring.stamps import stamp_settings
 from surveys.authoring.state import describe_state
 from surveys.authoring.views.access import authoring, signed_in_user
@@ -77,6 +78,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
         "state": describe_state(wave=wave, now=timezone.now()),
         "wave": wave,
         "respond_link": link,
+        "local_host": find_local_host(link),
         "facts": list_facts(manifest),
         "waves": _add_up_waves(survey),
         **total_context(manifest),

@@ -129,7 +129,7 @@ def test_the_form_shows_what_is_stored(author: Client, survey: Survey) -> None:
 @pytest.mark.parametrize(
     ("type_", "changes", "field", "message"),
     [
-        ("choice", {"options": "A\n\nB"}, "options", "Line 2 is empty."),
+        ("choice", {"options": "A\n\na"}, "options", "Line 3 is the same as line 1."),
         ("choice", {"options": "A\na"}, "options", "Line 2 is the same as line 1."),
         ("choice", {"options": "\n".join(map(str, range(65)))}, "options", "There are 65 options."),
         ("scale", {"minimum": "5"}, "maximum", "must be above the first point, 5"),

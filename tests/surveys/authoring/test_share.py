@@ -19,6 +19,7 @@ from accounts.models import User
 from config.headers import headers_for
 from surveys.authoring.drafts import describe
 from surveys.authoring.qr_codes import QUIET_ZONE, SCALE, draw_png, draw_svg
+from surveys.authoring.reach import find_local_host
 from surveys.authoring.services import add_question, close_wave, launch_survey, save_translation
 from surveys.manifest.languages import list_texts
 from surveys.models import Question, Survey, Wave
@@ -319,3 +320,51 @@ def test_only_the_owner_may_share(client: Client, wave: Wave) -> None:
         assert client.get(at(name, wave.survey)).status_code == 404
     client.logout()
     assert client.get(at("poster", wave.survey)).status_code == 302
+
+
+# --- addresses that nobody elsewhere can open -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "is_local"),
+    [
+        ("localhost:8000", True),
+        ("LOCALHOST.", True),
+        ("murmur.localhost", True),
+        ("laptop.local:8000", True),
+        ("127.0.0.1:8000", True),
+        ("127.3.2.1", True),
+        ("[::1]:8000", True),
+        ("10.1.2.3", True),
+        ("192.168.178.20:8000", True),
+        ("172.16.0.1", True),
+        ("172.31.255.255", True),
+        ("[fd00::1]", True),
+        ("[fe80::1]", True),
+        ("172.32.0.1", False),
+        ("11.0.0.1", False),
+        ("8.8.8.8:8000", False),
+        ("[2a00:1450::1]", False),
+        ("murmur.example", False),
+        ("localhost.example.org", False),
+        ("local.example.org", False),
+        ("10.example.org", False),
+    ],
+)
+def test_local_addresses_are_known(host: str, is_local: bool) -> None:
+    assert bool(find_local_host(f"http://{host}/s/abc")) == is_local
+
+
+@pytest.mark.parametrize("name", ["share", "edit"])
+def test_a_link_that_nobody_elsewhere_can_open_carries_a_warning(
+    author: Client, wave: Wave, name: str
+) -> None:
+    address = reverse(f"surveys:{name}", args=[wave.survey.slug])
+    warned = author.get(address, headers={"host": "localhost:8000"}).content.decode()
+    assert "Nobody outside this computer or its network can open this link" in warned
+    assert "<strong>localhost</strong>" in warned
+    assert "Nobody outside" not in author.get(address).content.decode()  # at testserver
+    poster = reverse("surveys:poster", args=[wave.survey.slug])
+    assert (
+        "Nobody outside" not in author.get(poster, headers={"host": "localhost"}).content.decode()
+    )

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.authoring.services import close_wave
+from surveys.authoring.services import close_wave, launch_survey
 from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
 from tests.support.factories import QUESTIONS, make_launched_survey, make_survey, make_user
 
@@ -499,3 +499,23 @@ def test_forms_require_their_token(owner: User, survey: Survey) -> None:
     assert answer.status_code == 403
     assert "This form has expired" in answer.text
     assert Survey.objects.exists()
+
+
+def test_the_preview_leads_back_to_what_it_shows(author: Client, survey: Survey) -> None:
+    back = f'href="{at("edit", survey)}" lang="en">Back to the '
+    page = author.get(at("preview", survey)).content.decode()
+    assert f"{back}draft</a>" in page
+    launch_survey(survey=survey)
+    assert f"{back}survey</a>" in author.get(at("preview", survey)).content.decode()
+    assert "Back to the" not in author.get(at("respond", survey)).content.decode()
+
+
+def test_a_preview_without_questions_leads_back_too(author: Client, owner: User) -> None:
+    empty = make_survey(owner=owner, questions=[])
+    assert f'href="{at("edit", empty)}"' in author.get(at("preview", empty)).content.decode()
+
+
+def test_too_large_a_total_names_all_three_remedies(author: Client, owner: User) -> None:
+    survey = make_survey(owner=owner, questions=[f"Question {n}?" for n in range(19)])
+    page = author.get(at("launch", survey)).content.decode()
+    assert "Protect them more strongly, ask fewer, or ask each person a random subset" in page

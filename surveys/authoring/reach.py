@@ -1,0 +1,21 @@
+"""Whether people elsewhere can open an address."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+# Names that are never looked up on the Internet (RFC 6761, RFC 6762).
+LOCAL_NAMES = ("localhost", "local")
+
+
+def find_local_host(address: str) -> str:
+    """Return the host of an address that only this computer or its network can open; or ""."""
+    host = (urlsplit(address).hostname or "").rstrip(".")
+    try:
+        number = ipaddress.ip_address(host)
+    except ValueError:
+        is_local = host.rpartition(".")[2] in LOCAL_NAMES
+    else:
+        is_local = number.is_private or number.is_loopback or number.is_link_local
+    return host if is_local else ""
