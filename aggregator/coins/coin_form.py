@@ -62,7 +62,7 @@ def sent(request: HttpRequest, slug: str) -> HttpResponse:
     """Thank for a form that was sent. The address says nothing about it."""
     wave = _waves(slug).newest()
     if wave is None:
-        return show_notice(request, "missing", status=404)
+        return show_absence(request, "missing", slug=slug)
     return show_notice(request, "sent", wave=wave)
 
 

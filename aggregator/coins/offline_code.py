@@ -73,7 +73,7 @@ def handed_in(request: HttpRequest, slug: str) -> HttpResponse:
     """Thank for a code that was handed in. The address says nothing about it."""
     wave = Wave.objects.electronic().filter(survey__slug=slug).newest()
     if wave is None:
-        return show_notice(request, "unknown", status=404)
+        return show_absence(request, "unknown", slug=slug)
     return show_notice(request, "handed-in", wave=wave)
 
 

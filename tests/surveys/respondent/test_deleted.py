@@ -20,6 +20,8 @@ PAGES = (
     "/s/deleted/coins",
     "/s/deleted/paper",
     "/s/deleted/send",
+    "/s/deleted/coins/sent",
+    "/s/deleted/send/sent",
     f"/m/{DIGEST.hex()}.json",
     f"/m/{DIGEST.hex()}/fr.json",
 )
