@@ -127,6 +127,15 @@ def test_the_api_says_so(rehearsal: Survey) -> None:
     assert get(rehearsal, "api_results").json()["rehearsal"] is False
 
 
+def test_its_owner_deletes_a_rehearsal_from_its_page(rehearsal: Survey) -> None:
+    client = sign_in(rehearsal.owner)
+    address = reverse("aggregator:delete", args=[rehearsal.slug])
+    assert f'href="{address}"' in client.get(f"/surveys/{rehearsal.slug}/").content.decode()
+    assert client.post(address, {"title": rehearsal.title}).status_code == 302
+    assert not Survey.objects.filter(pk=rehearsal.pk).exists()
+    assert Survey.objects.count() == 1  # the rehearsed draft is still there
+
+
 def test_rehearsals_from_before_the_mark_are_found_and_nothing_else_is() -> None:
     migration = importlib.import_module("surveys.migrations.0007_rehearsals")
     owned = make_survey()
