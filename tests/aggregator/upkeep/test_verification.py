@@ -456,8 +456,9 @@ def test_a_single_survey_can_be_verified(wave: Wave, finished: Wave) -> None:
 
 
 def test_the_task_stores_what_it_found_and_logs_it(
-    wave: Wave, caplog: pytest.LogCaptureFixture
+    wave: Wave, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tasks, "NIGHT", range(24))
     flip_a_bit()
     with caplog.at_level(logging.ERROR, "aggregator"):
         tasks.verify()
@@ -469,6 +470,7 @@ def test_the_task_stores_what_it_found_and_logs_it(
 def test_the_first_of_very_many_differences_are_kept_and_all_are_counted(
     wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tasks, "NIGHT", range(24))
     monkeypatch.setattr(run, "MOST_STORED", 2)
     let_waves_change()
     Wave.objects.update(minimum_batch=51, display_minimum=51)
