@@ -125,7 +125,9 @@ def test_the_cost_of_each_switch_is_shown_while_editing(page: Page, live: LiveAp
     assert page.evaluate(FOCUSED).startswith("40 of 100"), "the focus stays on the row"
     page.keyboard.press("ArrowUp")
     expect(card).to_contain_text("in the whole survey")
-    expect(page.get_by_role("status")).to_have_text("ε = 1.10 for this question, 2.20 in all")
+    expect(page.get_by_role("status")).to_have_text(
+        "Protection: strong, ε = 1.10 for this question, 2.20 in all"
+    )
     tab_to(page, "Offer “Prefer not to say”")
     page.keyboard.press("Space")
     expect(card).to_contain_text("k = 3")
