@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from surveys.respondent.replies import Unreadable
+from surveys.respondent.fetching import Unreadable
 from surveys.respondent.verification import check_client
 
 
