@@ -1,4 +1,4 @@
-"""Why a report is not accepted.
+"""The two kinds of refusal.
 
 IntakeError
 ├── Refused         final: sending the same bytes again will not help

@@ -23,8 +23,8 @@ from surveys.manifest.languages import NAMES, hash_words, translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import hash_manifest, parse_manifest
 from surveys.respondent.client_files import client_files, client_version
-from surveys.respondent.page import render_questions
 from surveys.respondent.fetching import MANIFEST, PAGE, Reply, Unreadable, fetch, open_client
+from surveys.respondent.page import render_questions
 from surveys.respondent.single_page import build_check_page, build_single_page, describe_download
 
 

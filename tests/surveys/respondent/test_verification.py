@@ -19,8 +19,8 @@ from surveys.manifest.languages import NAMES, list_texts, read_words
 from surveys.models import Wave
 from surveys.respondent.client_files import client_files
 from surveys.respondent.client_files import compress as pack
-from surveys.respondent.page import render_questions
 from surveys.respondent.fetching import LARGEST_BYTES, PAGE, POLICY, Unreadable
+from surveys.respondent.page import render_questions
 from surveys.respondent.single_page import build_check_page, build_single_page
 from surveys.respondent.verification import Finding, check_client
 from tests.support.factories import make_launched_survey, make_survey
