@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from allauth.account import forms
+from allauth.core import ratelimit
 from django.forms import Form
 from django.http import HttpRequest
 
@@ -54,8 +55,10 @@ class RequestResetForm(PlainWords, forms.ResetPasswordForm):  # type: ignore[mis
     words = {"email": _EMAIL}
 
     def save(self, request: HttpRequest, **kwargs: Any) -> str:
-        request_reset_mail(account=self.users[0].pk if self.users else None)
-        return str(self.cleaned_data["email"])
+        email = str(self.cleaned_data["email"])
+        if ratelimit.consume(request, action="reset_mail", key=email.lower()):
+            request_reset_mail(account=self.users[0].pk if self.users else None)
+        return email
 
 
 class NewPasswordForm(PlainWords, forms.ResetPasswordKeyForm):  # type: ignore[misc]

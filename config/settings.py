@@ -124,6 +124,8 @@ CACHES = {
     "default": {
         "BACKEND": "config.cache.RedisCache",
         "LOCATION": LIMITER_URL,
+        # Releases that pickled used the same keys without it, and fail on JSON during an upgrade.
+        "KEY_PREFIX": "json",
         "OPTIONS": {
             "serializer": "config.cache.JsonSerializer",
             "socket_connect_timeout": 2,
@@ -216,7 +218,13 @@ ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # would invite strangers to sign up, whi
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 # axes counts failed sign-ins per e-mail address and network. allauth would count per e-mail
 # address alone, so that anyone could lock out anyone.
-ACCOUNT_RATE_LIMITS = {"login_failed": None}
+# Resets are refused per network only, for the same reason. A limit of our own (reset_mail) keeps
+# an account from being sent more than five mails a minute; the page answers as usual.
+ACCOUNT_RATE_LIMITS = {
+    "login_failed": None,
+    "reset_password": "20/m/ip",
+    "reset_mail": "5/m/key",
+}
 ACCOUNT_FORMS = {
     "login": "accounts.forms.SignInForm",
     "reauthenticate": "accounts.forms.ConfirmPasswordForm",

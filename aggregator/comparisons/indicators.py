@@ -86,7 +86,10 @@ class Indicator:
 
     @property
     def no_text(self) -> str:
-        return f"other groups of Q{self.number}" if self.is_known else f"No to {self.label}"
+        if self.is_known:
+            declined = " (or declined)" if self.question.refusal else ""
+            return f"other groups of Q{self.number}{declined}"
+        return f"No to {self.label}"
 
     @property
     def category_texts(self) -> tuple[str, str, str]:
@@ -187,6 +190,10 @@ def _parts(
             at_least, below = answers[option.code :], answers[: option.code]
             yield str(option.code), own, f"{option.text} or more", at_least, below
     else:
+        if question.is_declared:
+            # Apart, few people who preferred not to say would be shown, and with them the number
+            # of any group that is hidden to hide theirs.
+            answers = tuple(range(question.k))
         for option in question.options:
             others = tuple(code for code in answers if code != option.code)
             yield str(option.code), own, option.text, (option.code,), others

@@ -63,6 +63,12 @@ FILES_KEPT = (
 )
 
 
+STATISTICS_KEPT = (
+    "PostgreSQL's statistics keep samples of deleted surveys, because {role} does not own this "
+    'database. As superuser: ALTER DATABASE "{database}" OWNER TO "{role}";'
+)
+
+
 class PurgePostponed(Exception):
     """The database is too busy, or a transaction may still read what was deleted."""
 
@@ -115,10 +121,15 @@ def purge_traces() -> None:
 
 
 def _purge_postgresql() -> tuple[dict[str, int], list[str]]:
-    reached = _rewrite_raw_reports()
-    if reached["deletion"] > _reached_before().get("deletion", 0):
-        _rewrite_tables_of_surveys()
-    return reached, _drop_used_log_files()
+    reached, before = _rewrite_raw_reports(), _reached_before().get("deletion", 0)
+    if reached["deletion"] > before:
+        try:
+            _rewrite_tables_of_surveys()
+        except PurgePostponed as reason:
+            # This stays due. What is sealed meanwhile must not stay in the log for as long.
+            logger.info("purging a deleted survey is postponed: %s", reason)
+            reached["deletion"] = before
+    return reached, [*_drop_used_log_files(), *_find_kept_statistics()]
 
 
 def _rewrite_raw_reports() -> dict[str, int]:
@@ -159,6 +170,21 @@ def _rewrite_statistics() -> None:
             cursor.execute("VACUUM (FULL) pg_catalog.pg_statistic")
         finally:
             cursor.execute("RESET lock_timeout")
+
+
+def _find_kept_statistics() -> list[str]:
+    """Return what to do if a survey was deleted and its samples could not be written over."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT current_user, datname, pg_has_role(datdba, 'USAGE') FROM pg_database
+            WHERE datname = current_database()
+            """
+        )
+        role, database, is_owner = cursor.fetchone()
+    if is_owner or not DeletedWave.objects.exists():
+        return []
+    return [STATISTICS_KEPT.format(role=role, database=database)]
 
 
 @contextmanager

@@ -57,7 +57,8 @@ def delete(request: HttpRequest, slug: str) -> HttpResponse:
             delete_survey(survey=survey)
         except Survey.DoesNotExist:
             raise Http404 from None  # deleted in another window
-        messages.success(request, f"“{survey.title}” was deleted with everything it collected.")
+        # Without the title: the message is stored in the session.
+        messages.success(request, "The survey was deleted with everything it collected.")
         return redirect("aggregator:home")
     context = {"survey": survey, "wave": wave, "form": form}
     status = 422 if form.errors else 200

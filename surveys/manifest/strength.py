@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from django.utils.translation import gettext_noop as noop
-
 from privacy.mechanism.drawing import SCALE
 from privacy.mechanism.mechanisms import RandomizedResponse
+from surveys.manifest.question_types import noop
 
 TWO_COINS = 25
 OFFERED_FLIPS = (TWO_COINS, 40, 33, 20, 12, 5)

@@ -7,6 +7,7 @@ import io
 import re
 import secrets
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -154,12 +155,26 @@ def test_few_who_decline_are_hidden_like_a_small_group(declinable: Wave) -> None
 
 
 @pytest.mark.slow
-def test_those_who_decline_are_in_none_of_the_groups_compared(declinable: Wave) -> None:
+def test_those_who_decline_are_among_the_others(declinable: Wave) -> None:
     send(declinable, {0: 120, 1: 150, 2: 130, 3: 110}, yes={0: 80, 1: 60, 2: 50, 3: 110})
     found = compute(ask(declinable, Kind.TABLE, "q2", "q1.0")).result
     assert found is not None
     assert found["share_first"]["raw"] == pytest.approx(2 * 80 / 120 - 0.5, abs=1e-8)
-    assert found["share_second"]["raw"] == pytest.approx(2 * 110 / 280 - 0.5, abs=1e-8)
+    assert found["share_second"]["raw"] == pytest.approx(2 * 220 / 390 - 0.5, abs=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [("q2", "q1.1"), ("q1.1", "q2")])
+def test_no_comparison_shows_how_many_of_a_hidden_few_declined(
+    declinable: Wave, names: tuple[str, str]
+) -> None:
+    send(declinable, {0: 120, 1: 150, 2: 130, 3: 2})  # hidden: those who declined, and group 0
+    found = compute(ask(declinable, Kind.TABLE, *names))
+    assert found.result is not None
+    counts = np.array(found.result["counts"])
+    sums = {*counts.sum(axis=0).tolist(), *counts.sum(axis=1).tolist()}
+    assert {150, 252} <= sums
+    assert not sums & {2, 120, 122}
 
 
 # --- comparing them -----------------------------------------------------------------------------

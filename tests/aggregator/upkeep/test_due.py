@@ -152,7 +152,10 @@ def test_a_sweep_that_reads_earlier_and_writes_later_does_no_harm(
     assert rows() == {("seal", 7): (1, 2)}
 
 
-def test_a_sweep_that_finds_nothing_makes_few_queries_and_writes_only_its_heartbeat() -> None:
+def test_a_sweep_that_finds_nothing_makes_few_queries_and_writes_only_its_heartbeat(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tasks, "drop_waiting_sweeps", lambda: None)  # there is no broker here
     for _ in range(3):
         make_wave()
     tasks.sweep()
@@ -163,4 +166,4 @@ def test_a_sweep_that_finds_nothing_makes_few_queries_and_writes_only_its_heartb
     statements = [query["sql"].split()[0].upper() for query in queries]
     written = [name for name in statements if name in ("INSERT", "UPDATE", "DELETE")]
     assert written == ["INSERT"]
-    assert statements.count("SELECT") <= 14
+    assert statements.count("SELECT") <= 15
