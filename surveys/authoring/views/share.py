@@ -112,6 +112,7 @@ def poster(request: HttpRequest, slug: str) -> HttpResponse:
             "is_only_shares": not some_declared and hides_every_answer(manifest),
             "language": language,
             "link": link,
+            "local_host": find_local_host(link.address),
         }
         return render(request, "surveys/authoring/poster.html", context)
 

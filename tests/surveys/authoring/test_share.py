@@ -364,7 +364,11 @@ def test_a_link_that_nobody_elsewhere_can_open_carries_a_warning(
     assert "Nobody outside this computer or its network can open this link" in warned
     assert "<strong>localhost</strong>" in warned
     assert "Nobody outside" not in author.get(address).content.decode()  # at testserver
-    poster = reverse("surveys:poster", args=[wave.survey.slug])
-    assert (
-        "Nobody outside" not in author.get(poster, headers={"host": "localhost"}).content.decode()
-    )
+
+
+def test_a_poster_with_a_local_address_warns_only_its_author(author: Client, wave: Wave) -> None:
+    path = reverse("surveys:poster", args=[wave.survey.slug])
+    bar, poster = author.get(path, headers={"host": "localhost:8000"}).text.split("</nav>")
+    assert "can open the address localhost on this poster" in bar
+    assert "Nobody outside" not in poster
+    assert "Nobody outside" not in author.get(path).text  # at testserver
