@@ -46,7 +46,7 @@ def test_typing_the_title_deletes_the_survey() -> None:
     survey = make_closed()
     response = sign_in(survey.owner).post(at(survey), {"title": "On the road"}, follow=True)
     assert response.redirect_chain == [("/", 302)]
-    assert "“On the road” was deleted with everything it collected." in words_of(response)
+    assert "The survey was deleted with everything it collected." in words_of(response)
     assert not Survey.objects.exists()
     assert DeletedWave.objects.get().slug == survey.slug
 

@@ -207,20 +207,23 @@ def test_all_visits_to_a_branching_survey_look_the_same(
     assert len({trace.symbols for trace in traces}) > 10
 
 
+# Without --long, every seventh: 7 divides neither 10 nor 12, so all branches still occur.
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.long)])
 def test_all_answers_to_a_branching_survey_look_the_same(
-    chromium: Browser, live: LiveApplication
+    chromium: Browser, live: LiveApplication, step: int
 ) -> None:
-    """This tests all combinations of the answers to six questions of all scrambled types."""
+    """This tests combinations of the answers to six questions of all scrambled types."""
     wave = make_small_survey()
     vectors = list(choose_all_answers())
     # Moved: 2 × 4 answers to the two pages that depend on it; then 2 × 2 × 3 to the others.
     assert len(vectors) == (8 + 1 + 1) * 12
+    vectors = vectors[::step]
     walks = [lambda page, answers=answers: page.evaluate(WALK, answers) for answers in vectors]
     traces = trace_visits(chromium, live, wave, walks)
     # The id; then u and v of eight symbols, and the rounding of the number.
     assert traces[0].drawn == [32, *[4] * (2 * 8 + 1)]
     assert_alike(traces)
-    assert len({trace.symbols for trace in traces}) > 40
+    assert 3 * len({trace.symbols for trace in traces}) > len(traces)
 
 
 def trace_visits(
