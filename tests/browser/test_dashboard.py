@@ -86,6 +86,11 @@ def test_a_figure_that_says_nothing_fits_on_a_phone(
     live_chart(page)
     expect(page.locator(".finding", has_text=CANNOT_TELL).first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    # The same facts with the numbers of a large survey.
+    facts = page.locator(".facts-row dd.number")
+    assert facts.count() > 0
+    facts.evaluate_all("all => all.forEach((dd) => dd.textContent = '≈ 12,803 (11,709–13,894)')")
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     context.close()
 
 
