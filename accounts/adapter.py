@@ -26,7 +26,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
 
     def set_password(self, user: User, password: str) -> None:
         super().set_password(user, password)
-        # Whoever guessed, guessed the old password. The page after a reset says "sign in now".
+        # Earlier guesses were at the old password, and the next page says "sign in now".
         end_pauses(user)
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:

@@ -88,7 +88,7 @@ def _compose(user: User) -> EmailMessage:
     texts = [
         render_to_string(
             f"account/email/password_reset_key_{part}.txt",
-            # Not the host of the request, which whoever asks can choose.
+            # A stranger could set the host in the request.
             {"password_reset_url": f"{settings.PUBLIC_URL}{path}"},
         ).strip()
         for part in ("subject", "message")

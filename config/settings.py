@@ -37,7 +37,7 @@ def _first_host() -> str:
     return named[0] if named else "localhost"
 
 
-# Where links in e-mails lead. A request's own host will not do: whoever asks can choose it.
+# Where links in e-mails lead. It is not taken from the request, because a stranger could set that.
 PUBLIC_URL = env.str("MURMUR_PUBLIC_URL", default="").rstrip("/") or (
     f"{'https' if HTTPS else 'http'}://{_first_host()}"
 )

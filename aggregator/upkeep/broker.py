@@ -26,7 +26,7 @@ def count_waiting(priority: int) -> int:
 def drop_waiting_sweeps() -> None:
     """Delete the sweeps that piled up while no worker ran; they would go before all other work.
 
-    Whoever calls this is sweeping, and finds all that they would find.
+    The caller is a sweep itself and finds the same work.
     """
     with _connected() as client:
         client.delete(_key(SWEEPS))

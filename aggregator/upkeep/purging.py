@@ -126,7 +126,7 @@ def _purge_postgresql() -> tuple[dict[str, int], list[str]]:
         try:
             _rewrite_tables_of_surveys()
         except PurgePostponed as reason:
-            # This stays due. What is sealed meanwhile must not stay in the log for as long.
+            # The next purge tries again. The log files must not wait: they hold sealed reports.
             logger.info("purging a deleted survey is postponed: %s", reason)
             reached["deletion"] = before
     return reached, [*_drop_used_log_files(), *_find_kept_statistics()]
@@ -149,7 +149,7 @@ def _rewrite_raw_reports() -> dict[str, int]:
 
 
 def _rewrite_tables_of_surveys() -> None:
-    """Write the tables that held a deleted survey anew without it, one after another.
+    """Rewrite the tables that held a deleted survey, one after another.
 
     Spent ids, which nothing connects with anything else, stay in the file of a long table.
     """
@@ -163,7 +163,7 @@ def _rewrite_tables_of_surveys() -> None:
 
 
 def _rewrite_statistics() -> None:
-    """Write PostgreSQL's statistics anew without replaced samples, as a database's owner may."""
+    """Rewrite PostgreSQL's statistics without old samples. The database's owner may do this."""
     with _no_long_waits("pg_statistic"), connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = {LOCK_MS}")
         try:
@@ -189,7 +189,7 @@ def _find_kept_statistics() -> list[str]:
 
 @contextmanager
 def _locked(table: str) -> Iterator[CursorWrapper]:
-    """Lock a table, or postpone everything: whoever needs it next queues behind us."""
+    """Lock a table, or postpone the purge: other processes wait while we wait for the lock."""
     with (
         _no_long_waits(table),
         transaction.atomic(durable=True),

@@ -74,7 +74,7 @@ def test_every_column_and_every_code_of_the_reports_is_explained(study: Survey) 
 
 @pytest.mark.slow
 def test_the_counts_of_the_estimates_follow_from_the_reports(study: Survey) -> None:
-    """Whoever has the codebook finds the reports behind a row of estimates.csv."""
+    """The codebook leads from a row of estimates.csv to the reports behind it."""
     reports, codebook = read_file(study, "reports"), read_file(study, "codebook")
     estimates = {(row["question"], row["estimand"]): row for row in read_file(study, "estimates")}
     linked = [row for row in codebook if row["estimand"]]
