@@ -69,9 +69,7 @@ def restore(world: World, backup: Path, var: Path, *, server: Postgres | None) -
     return World(stack=stack, database_url=url, password=world.password)
 
 
-@pytest.mark.parametrize(
-    "world", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
-)
+@pytest.mark.long
 def test_a_backup_taken_under_load_is_restored_verified_and_used(
     world: World, server: Postgres | None, tmp_path: Path
 ) -> None:

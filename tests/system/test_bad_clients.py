@@ -136,6 +136,7 @@ def test_half_sent_requests_delay_no_one_and_are_cut_off_in_time(
     wait_until(lambda: open_sockets(target) <= before + 2, seconds=SLACK)
 
 
+@pytest.mark.long
 def test_one_byte_per_second_does_not_extend_the_deadlines(target: Target, crowd: Crowd) -> None:
     trickles = {
         "headers": (b"", HEAD, HEADER_DEADLINE),

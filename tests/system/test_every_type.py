@@ -17,6 +17,7 @@ from scripts.stack.world import World
 
 
 # With SQLite, the other demo survey runs (test_demo.py).
+@pytest.mark.long
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 def test_reports_to_a_survey_of_every_type_are_counted_and_estimated(
     world: World, monkeypatch: pytest.MonkeyPatch

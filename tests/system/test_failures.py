@@ -33,6 +33,7 @@ def fragile(own_postgres: Postgres, tmp_path: Path) -> Iterator[World]:
         world.stack.stop()
 
 
+@pytest.mark.long
 def test_an_emptied_redis_loses_no_report(fragile: World) -> None:
     demo = fragile.start_demo(connections=2)
     broker = redis.Redis.from_url(fragile.stack.redis_url)

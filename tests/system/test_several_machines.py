@@ -33,6 +33,7 @@ from scripts.stack.stack import Stack, free_port
 from scripts.stack.world import World
 
 # Forty codes make every report unique.
+pytestmark = pytest.mark.long  # one machine fills two cores
 QUESTIONS = 40
 # The first wave seals nothing, so that its reports can be compared with later copies.
 MINIMUM_BATCHES = (1000, 10, 10, 10, 10)

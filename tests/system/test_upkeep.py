@@ -153,6 +153,7 @@ def pids(world: World) -> dict[str, int]:
     return {name: world.stack.processes[name].pid for name in names}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 def test_work_continues_after_the_broker_was_unavailable_and_emptied(world: World) -> None:
     """It is down for about ten seconds; `scripts/bench killstorm` stops it for two minutes."""
