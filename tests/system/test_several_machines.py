@@ -32,8 +32,8 @@ from scripts.stack.postgres import Postgres
 from scripts.stack.stack import Stack, free_port
 from scripts.stack.world import World
 
+pytestmark = pytest.mark.long  # the two machines keep both cores busy for a minute
 # Forty codes make every report unique.
-pytestmark = pytest.mark.long  # one machine fills two cores
 QUESTIONS = 40
 # The first wave seals nothing, so that its reports can be compared with later copies.
 MINIMUM_BATCHES = (1000, 10, 10, 10, 10)
