@@ -63,6 +63,8 @@ class Survey(models.Model):
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
     cap = models.PositiveIntegerField(null=True, blank=True)
+    # How many people the author expects to answer; None if unknown.
+    people_expected = models.PositiveIntegerField(null=True, blank=True)
     # The author's language. Respondents' pages use it too, unless they choose a translation.
     language = models.CharField(max_length=10, default="en", choices=LANGUAGES)
     # Shown after a code was sent.
@@ -85,6 +87,7 @@ class Survey(models.Model):
         "minimum_batch",
         "display_minimum",
         "cap",
+        "people_expected",
         "language",
         "closing_message",
         "quick_exit",
@@ -108,6 +111,11 @@ class Survey(models.Model):
             models.CheckConstraint(
                 condition=models.Q(cap__isnull=True) | models.Q(cap__gte=models.F("minimum_batch")),
                 name="surveys_survey_cap_reaches_a_batch",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(people_expected__isnull=True)
+                | models.Q(people_expected__gte=models.F("minimum_batch")),
+                name="surveys_survey_people_expected_make_a_batch",
             ),
         ]
 

@@ -203,6 +203,7 @@ def open_rehearsal(*, survey: Survey, people: int) -> Wave:
     rehearsal.rehearsal = True
     rehearsal.title = TITLE.format(title=survey.title)[:200]
     rehearsal.cap, rehearsal.opens_at, rehearsal.closes_at = people, None, None
+    rehearsal.people_expected = None  # it is the number of the real survey
     save_draft(survey=rehearsal)
     # Nobody real answers it, so there is nothing to confirm.
     return launch_survey(survey=rehearsal, total_confirmed=True)

@@ -49,6 +49,7 @@ def _describe_all(*, survey: Survey, wave_number: int, questions: Sequence[Quest
         opens=survey.opens_at,
         closes=survey.closes_at,
         cap=survey.cap,
+        people_expected=survey.people_expected,
         questions=described,
         closing_message=survey.closing_message,
         quick_exit=survey.quick_exit,

@@ -15,8 +15,8 @@ from surveys.manifest.modes import Mode
 def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
     """Derive the manifest for coins from the one for browsers; None if no question suits coins.
 
-    The number of people that ends the browsers' wave ends this wave too. There is no random
-    subset: everyone is asked all questions.
+    The number of people that ends the browsers' wave ends this wave too. The number of people
+    expected is that of browsers. There is no random subset: everyone is asked all questions.
     """
     if not manifest.coin_questions:
         return None
@@ -27,4 +27,5 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
         coins=False,
         drawn=None,
         cap=None,
+        people_expected=None,
     )

@@ -34,6 +34,8 @@ class Manifest:
     closes: datetime | None
     cap: int | None
     questions: tuple[ManifestQuestion, ...]
+    # How many people the author expects to answer; None if the author did not say.
+    people_expected: int | None = None
     # How many blocks of questions each person is asked; None for all.
     drawn: int | None = None
     closing_message: str = ""

@@ -48,6 +48,8 @@ def serialize_manifest(manifest: Manifest) -> bytes:
         "cap": manifest.cap,
         "questions": [_describe_question(question) for question in manifest.questions],
     }
+    if manifest.people_expected is not None:
+        content["people_expected"] = manifest.people_expected
     if manifest.drawn is not None:
         content["drawn"] = manifest.drawn
     if manifest.closing_message:
@@ -99,6 +101,7 @@ def parse_manifest(content: bytes) -> Manifest:
         opens=_parse_moment(raw["opens"]),
         closes=_parse_moment(raw["closes"]),
         cap=raw["cap"],
+        people_expected=raw.get("people_expected"),
         drawn=raw.get("drawn"),
         closing_message=raw.get("closing_message", ""),
         quick_exit=raw.get("quick_exit", False),

@@ -57,7 +57,7 @@ def test_a_wave_may_still_be_closed() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"minimum_batch": 9}, {"display_minimum": 9}, {"cap": 5}],
+    [{"minimum_batch": 9}, {"display_minimum": 9}, {"cap": 5}, {"people_expected": 9}],
 )
 def test_the_database_refuses_thresholds_below_their_floors(change: dict[str, int]) -> None:
     survey = make_wave().survey
@@ -90,6 +90,14 @@ def test_the_manifest_is_canonical_and_its_hash_is_over_its_bytes() -> None:
         "type": "yes_no",
     }
     assert (parsed["cap"], parsed["closes"], parsed["minimum_batch"]) == (1000, None, 10)
+
+
+def test_the_number_of_people_expected_is_frozen_only_if_the_author_gave_one() -> None:
+    with_number, without = make_wave(people_expected=500), make_wave()
+    assert json.loads(bytes(with_number.manifest))["people_expected"] == 500
+    assert with_number.description.people_expected == 500
+    assert "people_expected" not in json.loads(bytes(without.manifest))
+    assert without.description.people_expected is None
 
 
 def test_the_manifest_contains_no_float() -> None:

@@ -102,7 +102,14 @@ class SettingsForm(SurveyTextForm):
         max_value=MAX_PEOPLE,
         error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE, " Or leave it empty."),
     )
-
+    people_expected = forms.IntegerField(
+        label="How many people do you expect to answer? (optional)",
+        required=False,
+        min_value=MIN_BATCH_FLOOR,
+        max_value=MAX_PEOPLE,
+        error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE, " Or leave it empty."),
+        help_text="Your best guess, frozen when you open the survey.",
+    )
     drawn = forms.IntegerField(
         label="Questions per person (random subset), in blocks (optional)",
         required=False,
@@ -172,6 +179,20 @@ class SettingsForm(SurveyTextForm):
             lambda display, cap: cap >= display,
             "A survey that closes after {second:,} people would never show a result, because "
             "results need {first:,}. Raise this number or lower the display minimum.",
+        )
+        self._compare(
+            "display_minimum",
+            "people_expected",
+            lambda display, people: people >= display,
+            "If {second:,} people answer, no result is ever shown, because results need {first:,}. "
+            "Raise this number or lower the display minimum.",
+        )
+        self._compare(
+            "cap",
+            "people_expected",
+            lambda cap, people: people <= cap,
+            "The survey closes when {first:,} people have answered, so you cannot expect "
+            "{second:,}. Lower this number or raise the other.",
         )
         self._compare(
             "opens_at",

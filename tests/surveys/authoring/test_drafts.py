@@ -419,11 +419,11 @@ def test_a_scale_whose_rules_name_points_keeps_its_first_point(survey: Survey) -
 
 
 def test_a_copy_asks_the_same_questions_under_its_own_rules(everything: Survey) -> None:
-    everything.drawn = 3
+    everything.drawn, everything.people_expected = 3, 200
     everything.save()
     copied = copy_survey(survey=everything)
     first, second = (describe_questions(list(one.questions.all())) for one in (everything, copied))
     assert first == second
-    assert copied.drawn == 3
+    assert (copied.drawn, copied.people_expected) == (3, 200)
     delete_question(question=everything.questions.get(position=10))
     assert manifest_of(copied).questions == second

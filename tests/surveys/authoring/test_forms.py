@@ -154,6 +154,33 @@ def test_a_cap_that_is_not_a_sensible_number_is_refused(value: str) -> None:
     assert not settings_form(cap=value).is_valid()
 
 
+def test_fewer_people_than_the_display_minimum_cannot_be_expected() -> None:
+    message = only_error(settings_form(people_expected="99"), "people_expected")
+    assert message == (
+        "If 99 people answer, no result is ever shown, because results need 100. Raise this "
+        "number or lower the display minimum."
+    )
+    assert settings_form(people_expected="100").is_valid()
+
+
+def test_more_people_than_the_cap_cannot_be_expected() -> None:
+    message = only_error(settings_form(cap="200", people_expected="201"), "people_expected")
+    assert message.startswith("The survey closes when 200 people have answered")
+    assert settings_form(cap="200", people_expected="200").is_valid()
+
+
+@pytest.mark.parametrize("value", ["0", "9", "-5", "many", "12.5", "9" * 5000])
+def test_a_number_of_people_expected_that_makes_no_sense_is_refused(value: str) -> None:
+    message = only_error(settings_form(people_expected=value), "people_expected")
+    assert message.startswith("Enter a whole number from 10 to")
+
+
+def test_the_number_of_people_expected_may_stay_empty() -> None:
+    form = settings_form(people_expected="")
+    assert form.is_valid()
+    assert form.cleaned_data["people_expected"] is None
+
+
 def test_dates_in_the_past_are_refused() -> None:
     form = settings_form(opens_at=in_days(-2), closes_at=in_days(-1))
     assert str(form.errors["opens_at"][0]).startswith("The opening date has passed.")

@@ -189,6 +189,7 @@ def test_settings_are_saved(author: Client, survey: Survey) -> None:
             display_minimum=200,
             closes_at=closes.strftime("%Y-%m-%dT%H:%M"),
             cap=2000,
+            people_expected=1500,
         ),
         follow=True,
     )
@@ -196,7 +197,9 @@ def test_settings_are_saved(author: Client, survey: Survey) -> None:
     assert (survey.title, survey.minimum_batch, survey.display_minimum) == ("Renamed", 20, 200)
     assert (survey.closes_at, survey.cap, survey.opens_at) == (closes, 2000, None)
     assert "The settings were saved." in answer.text
+    assert survey.people_expected == 1500
     assert "or earlier when 2,000 people have answered" in answer.text
+    assert '<span class="number">1,500</span>' in answer.text
     form = author.get(at("settings", survey)).text
     assert "The first batch is therefore sealed once 2K reports have arrived." in form
     assert f'value="{closes:%Y-%m-%dT%H:%M}"' in form

@@ -45,7 +45,9 @@ def draft_of(survey: Survey) -> Manifest:
 
 
 def test_only_plain_yes_no_questions_are_asked_and_in_the_same_words() -> None:
-    survey = make_mixed_survey(introduction="About it.", closing_message="Bye.", cap=500, drawn=2)
+    survey = make_mixed_survey(
+        introduction="About it.", closing_message="Bye.", cap=500, people_expected=400, drawn=2
+    )
     survey.translations.create(language="de", texts={"First?": "Erstens?"})
     manifest = draft_of(survey)
     coins = derive_coin_manifest(manifest)
@@ -55,7 +57,7 @@ def test_only_plain_yes_no_questions_are_asked_and_in_the_same_words() -> None:
         assert (one.k, one.flips, one.threshold) == (2, 25, 3 * 2**30)
         assert [(option.code, option.text) for option in one.options] == [(1, "Yes"), (0, "No")]
     assert (coins.mode, coins.coins, coins.drawn) == (Mode.MANUAL, False, None)
-    assert (coins.cap, coins.quick_exit) == (None, True)
+    assert (coins.cap, coins.people_expected, coins.quick_exit) == (None, None, True)
     for name in (
         *("survey", "wave", "title", "introduction", "language", "translations", "opens"),
         *("closes", "minimum_batch", "display_minimum", "closing_message"),
