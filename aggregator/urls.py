@@ -12,6 +12,7 @@ from aggregator.views import (
     methods,
     mode_comparison,
     results,
+    security_txt,
 )
 from surveys.manifest.modes import Mode
 
@@ -69,6 +70,7 @@ urlpatterns = [
     ),
     path("methods", methods.methods, name="methods"),
     path("methods/figures/<str:name>", methods.methods_figure, name="methods_figure"),
+    path(".well-known/security.txt", security_txt.security_txt, name="security_txt"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("api", home.api_guide, name="api_guide"),

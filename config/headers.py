@@ -72,7 +72,7 @@ TABLE = (
         paths=("/s/*/coins", "/s/*/paper", "/s/*/send", "/s/*/sent"), csp=_FORM, extra=_SAME_ORIGIN
     ),
     Policy(paths=("/s/", "/m/", "/r/"), extra=EXTRA),
-    Policy(paths=("/static/", "/api/"), csp=_NOTHING),
+    Policy(paths=("/static/", "/api/", "/.well-known/"), csp=_NOTHING),
     # Downloads contain no code, but a refused download shows a page with the common style.
     Policy(
         paths=("*.svg", "*.png", "*.csv"),

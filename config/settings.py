@@ -273,6 +273,10 @@ EXIT_URL = env.str("MURMUR_EXIT_URL", default="https://www.wikipedia.org/")
 # The address of the source code for a link on the start page; empty for no link.
 SOURCE_URL = env.str("MURMUR_SOURCE_URL", default="")
 
+# Where people report vulnerabilities of this server, and the rules for it; security.txt has both.
+SECURITY_CONTACT = env.str("MURMUR_SECURITY_CONTACT", default="")
+SECURITY_POLICY = env.str("MURMUR_SECURITY_POLICY", default="")
+
 LANGUAGE_CODE = "en"
 USE_I18N = True
 # Languages of respondents' pages (surveys/locale); researchers' pages are English. Each name is in

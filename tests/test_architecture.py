@@ -1,9 +1,8 @@
-"""Rules for folders and documents that the import contracts in pyproject.toml cannot express."""
+"""Rules for folders that the import contracts in pyproject.toml cannot express."""
 
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from scripts.stack.stack import ROOT
 
 PACKAGES = ("config", "privacy", "accounts", "surveys", "aggregator", "scripts", "tests")
 MAX_MODULES = 13
-DOCUMENTS = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 
 
@@ -66,21 +64,3 @@ def test_no_test_module_imports_another() -> None:
 )
 def test_every_spelling_of_such_an_import_is_seen(source: str, imported: set[str]) -> None:
     assert imported_test_modules(source) == imported
-
-
-def named_paths(text: str) -> set[str]:
-    """Return the paths below our folders that a document names in backquotes."""
-    folders = "|".join((*PACKAGES, "templates", "docs", "deploy"))
-    found = re.findall(rf"`((?:{folders})/[\w./-]*)(?:::[\w]+)?`", text)
-    return {path for path in found if "{" not in path}
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_every_path_that_a_document_names_exists(path: Path) -> None:
-    named = named_paths(path.read_text())
-    assert {name for name in named if not (ROOT / name).exists()} == set()
-
-
-def test_paths_in_documents_are_seen() -> None:
-    named = named_paths("In `surveys/models.py`, `scripts/run` and `tests/`; not `a/b` or `x.py`.")
-    assert named == {"surveys/models.py", "scripts/run", "tests/"}

@@ -148,6 +148,7 @@ TABLE: dict[str, Row] = {
     "aggregator:methods": PUBLIC,
     "aggregator:methods_figure": PUBLIC,
     # for machines: the same for everyone
+    "aggregator:security_txt": Row(get=everyone(404), other=everyone(405)),  # no contact is set
     "aggregator:healthz": PUBLIC,
     "aggregator:readyz": PUBLIC,
     # the API

@@ -18,7 +18,11 @@ from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 from aggregator.upkeep.checks.postgresql import check_postgresql
 from aggregator.upkeep.checks.redis_servers import check_redis
-from aggregator.upkeep.checks.settings import check_contradictions, check_privacy_settings
+from aggregator.upkeep.checks.settings import (
+    check_contradictions,
+    check_privacy_settings,
+    check_security_contact,
+)
 from aggregator.upkeep.checks.sqlite import check_sqlite
 from aggregator.upkeep.checks.stored import check_stored_rows
 from aggregator.upkeep.upgrades import describe_missing_migrations
@@ -30,6 +34,7 @@ SETTINGS = "settings"
 def register_checks() -> None:
     checks.register(check_contradictions, SETTINGS)
     checks.register(check_privacy_settings, PRIVACY, deploy=True)
+    checks.register(check_security_contact, checks.Tags.security, deploy=True)
     checks.register(check_servers, PRIVACY, deploy=True)
     checks.register(check_migrations, checks.Tags.database, PRIVACY, deploy=True)
     checks.register(check_rows, PRIVACY, deploy=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import resource
 from collections.abc import Iterator
 from typing import Any
@@ -84,6 +85,18 @@ def _check_core_dumps() -> list[CheckMessage]:
     )
 
 
+def check_security_contact(**_kwargs: Any) -> list[CheckMessage]:
+    """Say that nobody can find out whom to tell about a vulnerability of this server."""
+    return judge(
+        messages.SECURITY_CONTACT,
+        "MURMUR_SECURITY_CONTACT is not set",
+        good=True if settings.SECURITY_CONTACT else None,
+        meaning="/.well-known/security.txt answers 404, so people who find a vulnerability do not "
+        "know whom to tell.",
+        remedy="export MURMUR_SECURITY_CONTACT=mailto:…, or the address of a page with a form",
+    )
+
+
 # --- settings that cannot be intended ------------------------------------------------------------
 Rule = tuple[str, bool | None, str, str]  # subject, whether it is right, meaning, remedy
 
@@ -103,6 +116,7 @@ def _find_rules() -> Iterator[Rule]:
     yield from _number_rules()
     yield _proxy_rule()
     yield _public_rule()
+    yield _contact_rule()
     yield from _address_rules()
 
 
@@ -155,14 +169,26 @@ def _public_rule() -> Rule:
     )
 
 
+def _contact_rule() -> Rule:
+    contact = settings.SECURITY_CONTACT
+    return (
+        f"MURMUR_SECURITY_CONTACT = {contact}",
+        # A line break would add a field to security.txt.
+        not contact or re.fullmatch(r"(mailto:|https://|tel:)\S+", contact) is not None,
+        "security.txt must give it as mailto:…, https://… or tel:….",
+        "export MURMUR_SECURITY_CONTACT=mailto:…",
+    )
+
+
 def _address_rules() -> Iterator[Rule]:
     for name, url in (
         ("MURMUR_EXIT_URL", settings.EXIT_URL),
         ("MURMUR_SOURCE_URL", settings.SOURCE_URL),
+        ("MURMUR_SECURITY_POLICY", settings.SECURITY_POLICY),
     ):
         yield (
             f"{name} = {url}",
-            not url or url.startswith(("https://", "http://")),
-            "pages link to it, but it is not a web address.",
+            not url or re.fullmatch(r"https?://\S+", url) is not None,
+            "pages or security.txt link to it, but it is not a web address.",
             f"export {name}=https://…",
         )

@@ -58,6 +58,10 @@ def test_every_kind_of_finding_has_its_own_number() -> None:
         ("REPORTS_PER_SECOND", 0),
         ("EXIT_URL", "javascript:alert(1)"),
         ("SOURCE_URL", "murmur"),
+        ("SECURITY_POLICY", "SECURITY.md"),
+        ("SECURITY_CONTACT", "security@murmur.example"),
+        ("SECURITY_CONTACT", "http://murmur.example/report"),
+        ("SECURITY_CONTACT", "mailto:a@murmur.example\nCanonical: https://evil.example"),
         ("PUBLIC_URL", "ftp://localhost"),
         ("PUBLIC_URL", "https://localhost/murmur"),
         ("PUBLIC_URL", "https://elsewhere.example"),
@@ -79,3 +83,18 @@ def test_an_impossible_setting_stops_every_command(
 def test_a_proxy_without_https_is_a_warning(settings: Settings) -> None:
     settings.HTTPS, settings.BEHIND_PROXY = False, True
     assert [message.id for message in run_plain_checks()] == ["aggregator.W008"]
+
+
+def test_only_the_check_for_deployment_says_that_no_one_knows_where_to_report(
+    settings: Settings,
+) -> None:
+    def find() -> list[CheckMessage]:
+        found = checks.run_checks(tags=[checks.Tags.security], include_deployment_checks=True)
+        return [message for message in found if str(message.id).startswith("aggregator.")]
+
+    (message,) = find()
+    assert message.id == "aggregator.W009"
+    assert "MURMUR_SECURITY_CONTACT" in str(message.hint)
+    assert run_plain_checks() == []
+    settings.SECURITY_CONTACT = "mailto:security@murmur.example"
+    assert find() == []
