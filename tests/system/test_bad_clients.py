@@ -176,6 +176,7 @@ def has_ended(connection: socket.socket) -> bool:
     return True
 
 
+@pytest.mark.long
 def test_silently_dead_clients_are_dropped(target: Target, crowd: Crowd) -> None:
     """This happens when machines lose their network: no FIN, no RST, nothing."""
     before = open_sockets(target)
@@ -196,6 +197,7 @@ def test_silently_dead_clients_are_dropped(target: Target, crowd: Crowd) -> None
         )
 
 
+@pytest.mark.long
 def test_clients_that_never_read_delay_no_one(target: Target, crowd: Crowd) -> None:
     static = target.stack.var / "static"
     largest = max(static.rglob("*.js"), key=lambda path: path.stat().st_size)

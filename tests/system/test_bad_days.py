@@ -96,7 +96,9 @@ def assert_room_was_all_that_it_lacked(target: Target, history: History) -> None
     history.retry_the_rest()
 
 
-@pytest.mark.parametrize("place", ["on_sqlite", "on_postgresql"])
+@pytest.mark.parametrize(
+    "place", ["on_sqlite", pytest.param("on_postgresql", marks=pytest.mark.long)]
+)
 def test_a_full_disk_gives_503_and_loses_nothing(
     place: str, request: pytest.FixtureRequest
 ) -> None:

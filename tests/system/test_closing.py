@@ -156,6 +156,7 @@ def test_a_wave_closed_between_check_and_commit_counts_what_was_checked(
     assert post(target, target.body(first + 1, survey=survey)).status_code == 410
 
 
+@pytest.mark.long
 def test_a_replay_after_sealing_is_answered_200_and_not_counted_again(
     target: Target,
 ) -> None:

@@ -20,6 +20,7 @@ YES = {"affair": 2053, "unhappy": 1440, "religious": 3078, "children": 3952}  # 
 
 
 # As in scripts/run; with PostgreSQL, the other demo survey runs (test_every_type.py).
+@pytest.mark.long
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
 def test_the_demo_works_from_the_first_report_to_the_csv(world: World) -> None:
     demo = world.start_demo()

@@ -338,6 +338,7 @@ def test_a_page_in_a_subset_shows_the_number_that_the_label_uses(visitor: Visito
     expect(page.locator(".eyebrow")).to_have_text(f"Question {number} (1 of 3)")
 
 
+@pytest.mark.long
 def test_every_pair_of_blocks_occurs(chromium: Browser, live: LiveApplication) -> None:
     """It uses the browser's own generator; test_randomize.py checks that all are equally likely."""
     wave = make_subset_survey()

@@ -47,7 +47,7 @@ def at_length(few: int, many: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("examples", [few, pytest.param(many, marks=pytest.mark.long)])
 
 
-@at_length(2_000, 20_000)
+@at_length(1_000, 20_000)
 def test_no_spoiled_request_is_accepted_or_does_any_harm(examples: int, tmp_path: Path) -> None:
     with running_intake(var=tmp_path) as target:  # a new one, because every stored id is compared
         found = fuzz(target, requests=examples)

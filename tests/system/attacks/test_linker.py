@@ -157,7 +157,6 @@ def _of(wave: int, values: Sequence[Guess], waves: Sequence[int]) -> list[Guess]
 @pytest.mark.parametrize(
     ("vendor", "runs", "each", "per_second"),
     [
-        ("sqlite", 4, 250, 100),
         pytest.param("sqlite", RUNS, EACH, PER_SECOND, marks=pytest.mark.long),
         pytest.param("postgresql", RUNS, EACH, PER_SECOND, marks=pytest.mark.long),
     ],
