@@ -1,9 +1,9 @@
 """Makes the files that a respondent's browser loads from the sources in client/.
 
-The stylesheet and the icon are served as they are. Scripts are joined from their modules, without
-comments; the sources are served too, so that people can read them. All files share one version,
-which is computed from their bytes. An address under /r/VERSION/ always has the same bytes, so it
-may be cached forever, and a page never mixes two versions.
+The icon is served as it is. Scripts are joined from their modules, and the stylesheet is shortened,
+both without comments; the sources are served too, so that people can read them. All files share
+one version, which is computed from their bytes. An address under /r/VERSION/ always has the same
+bytes, so it may be cached forever, and a page never mixes two versions.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import zopfli.gzip
 from django.urls import reverse
 
 from surveys.respondent.joining import SOURCES, join_modules, strip_module
+from surveys.respondent.stylesheet import shorten_stylesheet
 
 FOLDER = Path(__file__).resolve().parent / "client"
 # The next two scripts import this one, so the self-test runs the same file that scrambles answers.
@@ -102,7 +103,7 @@ def _read_module(name: str) -> str:
 
 def _read_sources() -> dict[str, bytes]:
     folder = _read_folder().items()
-    return {f"{SOURCES}{name}": content for name, content in folder if name.endswith(".js")}
+    return {f"{SOURCES}{name}": content for name, content in folder if name != ICON}
 
 
 @lru_cache(maxsize=1)
@@ -113,8 +114,10 @@ def _make_files() -> dict[str, bytes]:
 
 
 def _make(name: str, content: bytes) -> bytes:
-    if not name.endswith(".js"):
+    if name == ICON:
         return content
+    if name == STYLESHEET:
+        return shorten_stylesheet(content.decode()).encode()
     if name == RANDOMIZER:
         return strip_module(name, content.decode()).encode()
     return join_modules(name, read=_read_module, apart=frozenset({RANDOMIZER})).encode()

@@ -1,4 +1,4 @@
-"""Splits our own JavaScript into tokens and removes comments, exactly or not at all.
+"""Splits our own JavaScript into tokens, to leave out comments and indentation, or refuses it.
 
 It supports the part of the language that the respondent's modules use. It refuses everything else,
 such as a slash that could either divide or begin a regular expression.
@@ -70,7 +70,7 @@ def split_tokens(source: str) -> list[Token]:
 
 
 def strip_comments(tokens: Iterable[Token]) -> str:
-    """Write tokens without comments. Line ends remain, and words stay separate."""
+    """Write tokens without comments and indentation. Line ends remain, and words stay separate."""
     text, last = "", ""
     for token in tokens:
         text += _strip_gap(token.text, after=last) if token.kind is Kind.GAP else token.text
@@ -79,15 +79,9 @@ def strip_comments(tokens: Iterable[Token]) -> str:
 
 
 def _strip_gap(gap: str, *, after: str) -> str:
-    parts = _COMMENT.sub("\0", gap).split("\0")
-    if len(parts) == 1:
-        return gap
-    if "\n" not in gap:
-        return "" if after in ("(", "[") else " "
-    *lines, last = "\0".join(parts).split("\n")
-    indentation = last[: len(last) - len(last.lstrip(" \t"))] if lines else ""
-    is_apart = any(part.count("\n") > 1 for part in parts)
-    return ("\n\n" if is_apart else "\n") + indentation
+    if "\n" in gap:  # in a comment, too, it ends the line
+        return "\n"
+    return "" if "/" in gap and after in ("(", "[") else " "
 
 
 class _Splitter:

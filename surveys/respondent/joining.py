@@ -1,8 +1,8 @@
 """Joins the respondent's modules into the files that browsers load.
 
 A joined file contains the lines of its modules, each module after those that it imports. Only
-comments, import statements and the word export are left out. The same sources always give the same
-bytes. Code that could behave differently after joining is refused.
+comments, indentation, import statements and the word export are left out. The same sources always
+give the same bytes. Code that could behave differently after joining is refused.
 """
 
 from __future__ import annotations
@@ -55,12 +55,11 @@ def join_modules(entry: str, *, read: ReadSource, apart: frozenset[str] = frozen
 
 
 def _import(source: str, names: set[str]) -> str:
-    lines = "".join(f"  {name},\n" for name in sorted(names))
-    return f'import {{\n{lines}}} from "./{source}";\n'
+    return f'import {{ {", ".join(sorted(names))} }} from "./{source}";\n'
 
 
 def strip_module(name: str, source: str) -> str:
-    """Write one module without its comments. It still imports and exports."""
+    """Write one module without comments and indentation. It still imports and exports."""
     _parse(name, source)
     return f"// {SOURCES}{name}\n{strip_comments(split_tokens(source))}"
 

@@ -32,6 +32,7 @@ from surveys.respondent.client_files import (
     join_page,
 )
 from surveys.respondent.page import render_questions
+from surveys.respondent.stylesheet import shorten_stylesheet
 from surveys.respondent.views.compressed import accepts_gzip
 from tests.support.factories import make_launched_survey, make_survey, make_user
 
@@ -188,7 +189,8 @@ def test_other_versions_and_other_files_do_not_exist(version: str, name: str) ->
 
 
 def test_sources_are_served_as_written_and_cannot_be_run() -> None:
-    written = {path.relative_to(FOLDER).as_posix(): path for path in FOLDER.rglob("*.js")}
+    sources = (path for path in FOLDER.rglob("*.*") if path.suffix in (".js", ".css"))
+    written = {path.relative_to(FOLDER).as_posix(): path for path in sources}
     served = {name for name in client_files() if name.startswith("source/")}
     assert served == {f"source/{name}" for name in written}
     for name, path in written.items():
@@ -197,11 +199,11 @@ def test_sources_are_served_as_written_and_cannot_be_run() -> None:
         assert response["Content-Type"] == "text/plain; charset=utf-8"
 
 
-def test_stylesheet_and_icon_are_served_as_written() -> None:
-    written = {path.name for path in FOLDER.iterdir() if path.suffix in (".css", ".svg")}
-    assert written
-    for name in written:
-        assert get(client_files()[name].url).content == (FOLDER / name).read_bytes()
+def test_the_icon_is_served_as_written_and_the_stylesheet_without_comments() -> None:
+    assert get(client_files()[ICON].url).content == (FOLDER / ICON).read_bytes()
+    style = get(client_files()[STYLESHEET].url).content.decode()
+    assert style == shorten_stylesheet((FOLDER / STYLESHEET).read_text())
+    assert "/*" not in style
 
 
 def test_scripts_are_served_without_comments_and_in_few_files() -> None:

@@ -1,0 +1,47 @@
+"""Shortens our own stylesheet without changing what it means, exactly or not at all.
+
+Comments go, white space that separates nothing, and the semicolon before a closing brace. The same
+source always gives the same bytes. Anything else than the part of the language that the stylesheet
+uses is refused: a comment within a line, an escape, or a string that does not end.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+class UnsupportedStylesheetError(ValueError):
+    """The stylesheet uses a part of the language that is not supported."""
+
+
+# A comment fills its lines, so it separates nothing that the ends of the lines do not.
+_COMMENT = r"/\*(?:[^*]|\*(?!/))*\*/(?=\n)"
+_TOKEN = re.compile(
+    rf"(?P<gap>(?:[ \n]|(?<![^ \n]){_COMMENT})+)"
+    r'|(?P<string>"[^"\\\n]*")'
+    r"|(?P<sign>[{};,:])"
+    r"|(?P<word>/(?!\*)|[^\s\"'/\\{};,:]+)"
+)
+# No white space matters next to the first, or after the second: `a :hover` is not `a:hover`.
+_NEVER_AROUND = "{};"
+_NEVER_AFTER = ",:"
+
+
+def shorten_stylesheet(source: str) -> str:
+    text, place = "", 0
+    while place < len(source):
+        found = _TOKEN.match(source, place)
+        if not found:
+            line = source.count("\n", 0, place) + 1
+            raise UnsupportedStylesheetError(f"line {line}: {source[place:][:20]!r}")
+        text, place = _add(text, found), found.end()
+    return text.rstrip(" ")
+
+
+def _add(text: str, found: re.Match[str]) -> str:
+    """Add a token to what is written so far."""
+    if found["gap"]:
+        return text if not text or text[-1] in _NEVER_AROUND + _NEVER_AFTER else f"{text} "
+    if found[0] in _NEVER_AROUND:
+        text = text.removesuffix(" ")
+    return (text.removesuffix(";") if found[0] == "}" else text) + found[0]
