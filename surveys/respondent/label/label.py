@@ -18,6 +18,7 @@ from surveys.respondent.label.names import describe_length
 from surveys.respondent.label.parts import Odds, PrivacyLabel, Quote, Row, join_sentences
 from surveys.respondent.label.process import describe_process
 from surveys.respondent.label.readable import hides_every_answer
+from surveys.respondent.label.remaining import describe_crowd, describe_what_shows
 from surveys.respondent.label.rows import describe_rows, describe_sight
 
 __all__ = [
@@ -38,6 +39,8 @@ def describe_protection(manifest: Manifest) -> PrivacyLabel:
         rows=describe_rows(manifest),
         process=describe_process(manifest),
         together=describe_together(manifest),
+        shows=describe_what_shows(manifest),
+        crowd=describe_crowd(manifest),
         length=describe_length(manifest),
         denies_proof=hides_every_answer(manifest),
     )

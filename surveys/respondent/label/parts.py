@@ -63,6 +63,8 @@ class PrivacyLabel:
     rows: tuple[Row, ...]
     process: tuple[str, ...]
     together: tuple[str, ...]
+    shows: Row  # although answers are scrambled
+    crowd: tuple[str, ...]
     length: str  # how many questions there are
     denies_proof: bool  # of any answer, alone or together
 
@@ -73,6 +75,10 @@ class PrivacyLabel:
     @property
     def told_together(self) -> str:
         return join_sentences(self.together)
+
+    @property
+    def told_crowd(self) -> str:
+        return join_sentences(self.crowd)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.modes import Mode
 from surveys.manifest.strength import is_weak
 from surveys.respondent.label.guesses import is_practically_certain
 from surveys.respondent.label.names import name_questions, scrambled, sent_as_answered, write_whole
@@ -34,7 +33,6 @@ def describe_rows(manifest: Manifest) -> tuple[Row, ...]:
             odds=describe_odds(manifest),
         ),
         Row(question=_("What can they learn?"), answers=describe_finding(manifest)),
-        Row(question=_("What is not hidden?"), answers=_describe_what_shows(manifest)),
     )
 
 
@@ -146,22 +144,3 @@ def _describe_declared(manifest: Manifest) -> tuple[str, ...]:
         "%(name)s can be read as it is.", "%(name)s can be read as they are.", len(plain)
     )
     return (readable % {"name": name_questions(manifest, plain)},)
-
-
-def _describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
-    drawn = (_("Which questions were drawn for you."),) if manifest.drawn is not None else ()
-    language = (_("In which language you read it."),) if manifest.translations else ()
-    by_hand = manifest.mode == Mode.MANUAL
-    coins = (_("That you used coins."),) if by_hand else ()
-    kept = (
-        () if by_hand else (_("That this browser took part: it remembers that, but no answers."),)
-    )
-    return (
-        _("That this phone or computer, with its network address, opened this page."),
-        *language,
-        *coins,
-        *kept,
-        *drawn,
-        _("What someone sees over your shoulder."),
-        _("Spyware on the phone or computer."),
-    )

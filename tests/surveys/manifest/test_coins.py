@@ -139,7 +139,7 @@ class TestLabel:
         coins = derive_coin_manifest(manifest)
         assert coins is not None
         for one in (manifest, coins):
-            shown = describe_protection(one).rows[-1]
+            shown = describe_protection(one).shows
             assert shown.question == "What is not hidden?"
             assert ("In which language you read it." in shown.answers) == bool(translations)
             assert ("That you used coins." in shown.answers) == (one is coins)

@@ -21,13 +21,14 @@ from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.services import add_question, launch_survey
 from surveys.manifest.languages import LANGUAGES
+from surveys.manifest.modes import Mode
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
 from surveys.respondent.client_files import ENTRY, FOLDER, RANDOMIZER, client_files
 from surveys.respondent.label.label import PrivacyLabel, describe_protection
 from tests.support.factories import YES_NO, make_survey
-from tests.support.label import FORBIDDEN, LONGEST_SENTENCE, sentences, survey
+from tests.support.label import FORBIDDEN, LONGEST_SENTENCE, RULE, make, sentences, survey
 
 
 def question(*, flips: int, options: tuple[Option, ...] = YES_NO) -> ManifestQuestion:
@@ -186,6 +187,42 @@ def test_without_a_fixed_end_the_wider_interval_is_named() -> None:
 def test_the_label_says_if_nothing_could_be_learned() -> None:
     text = label_text(describe_protection(survey(question(flips=49))))
     assert "With only 100 people even that stays unclear." in text
+
+
+# --- what remains -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("minimum", "others"), [(50, "49 others"), (10, "9 others")])
+def test_the_label_says_who_a_code_hides_among_and_when_it_does_not(
+    minimum: int, others: str
+) -> None:
+    manifest = replace(survey(question(flips=25)), minimum_batch=minimum)
+    assert describe_protection(manifest).crowd == (
+        "The people who run this survey could send made-up codes and so single yours out.",
+        "Then only the scrambling protects you, with the odds above.",
+        f"Otherwise your code is counted together with at least {others}.",
+    )
+
+
+def test_what_remains_is_one_tap_below_the_odds() -> None:
+    label = describe_protection(survey(question(flips=25)))
+    odds, below = label_text(label).split("<details><summary>What is not hidden?</summary>")
+    assert "Of every 100 people" in odds
+    assert label.told_crowd in below
+    assert all(one in below for one in label.shows.answers)
+
+
+def test_the_network_sees_how_long_people_took_and_so_where_answers_led_them() -> None:
+    took = "How long you took, from opening this page until the code is sent."
+    hint = "That time can hint at your answers: some lead to more questions."
+    straight = describe_protection(survey(make("yes_no"), make("yes_no"))).shows.answers
+    assert took in straight
+    assert hint not in straight
+    for branching in (survey(make("yes_no"), make("yes_no", rule=RULE)), survey(make("follow_up"))):
+        shown = describe_protection(branching).shows.answers
+        assert shown[shown.index(took) + 1] == hint
+    by_hand = replace(survey(make("yes_no")), mode=Mode.MANUAL)
+    assert took in describe_protection(by_hand).shows.answers
 
 
 # --- words --------------------------------------------------------------------------------------

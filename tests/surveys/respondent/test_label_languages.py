@@ -57,12 +57,13 @@ def manifests() -> Iterator[Manifest]:
 
 
 def texts(label: PrivacyLabel) -> set[str]:
-    rows = [(row.question, *row.answers) for row in label.rows]
+    rows = [(row.question, *row.answers) for row in (*label.rows, label.shows)]
     odds = [(o.scope, o.sentence, o.protection) for row in label.rows for o in row.odds]
     found = {
         label.length,
         *label.process,
         *label.together,
+        *label.crowd,
         *(t for row in rows + odds for t in row),
     }
     return found - {""}
@@ -102,7 +103,7 @@ def test_languages_with_six_forms_use_them() -> None:
 
 
 def test_one_point_is_singular() -> None:
-    [*_rows, finding, _hidden] = describe_protection(
+    [*_rows, finding] = describe_protection(
         survey(make("yes_no", flips=25), cap=100_000)
     ).rows
     assert finding.answers[-1] == "With 100,000 people, that is give or take 1 point."

@@ -137,7 +137,7 @@ def test_the_label_explains_a_subset_with_its_numbers() -> None:
         "You are asked 1 of 4 groups of questions, drawn by chance on your phone or computer."
         in tied.process
     )
-    assert "Which questions were drawn for you." in tied.rows[4].answers
+    assert "Which questions were drawn for you." in tied.shows.answers
     better = "Someone who saw your codes could guess better: about one answer, from 50 to at most"
     # The largest group has two codes about one answer; everything is said about that one.
     assert tied.together == (f"{better} 90 in 100.",)
