@@ -34,7 +34,12 @@ _FORM = {
     "form-action": "'self'",
     "frame-ancestors": "'none'",
 }
-_NOTHING = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'"}
+_NOTHING = {
+    "default-src": "'none'",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "'none'",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

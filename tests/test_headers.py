@@ -207,6 +207,13 @@ def test_no_policy_allows_inline_or_foreign_code() -> None:
         assert text.startswith("default-src 'none'")
 
 
+def test_no_response_may_be_framed_and_no_base_or_form_is_left_open() -> None:
+    for policy in TABLE:
+        text = policy.content_security_policy()
+        for rule in ("frame-ancestors 'none'", "base-uri 'none'", "form-action '"):
+            assert rule in text, (policy.paths, rule)
+
+
 def test_an_oversized_page_request_is_refused() -> None:
     response = request("POST", "/surveys/new", content=b"x" * 1_000_001)
     assert response.status_code == 413
