@@ -6,10 +6,12 @@ FOLDER holds what an intruder with full access can copy (see dump.py). The only 
 senders is `canaries.json`, which lists texts to look for: some were sent with the reports, others
 were never sent.
 
-There are two attacks. The linker searches every file for canaries in many spellings. It also
-guesses when each sealed report arrived within its batch, by several strategies: by the position of
-its bytes in each file, by the order of rows in the batch, and by the order in which ids were spent,
-joined to the rows in the only possible way.
+There are three attacks. The linker searches every file for canaries in many spellings. It searches
+every file, of the broker and PostgreSQL's log too, for what dates a batch: a message that sends a
+task, or a checkpoint, which erasing requests after each sealing. And it guesses when each sealed
+report arrived within its batch, by several strategies: by the position of its bytes in each file,
+by the order of rows in the batch, and by the order in which ids were spent, joined to the rows in
+the only possible way.
 """
 
 from __future__ import annotations
@@ -44,6 +46,8 @@ ENCODINGS = {
     "letters": (ord("A"), 1),
     "letters, every second": (ord("A"), 2),
 }
+# Where a file has one of these, a time stands next to it.
+DATES = {"a task's message": b"aggregator.tasks.", "a checkpoint in a log": b"LOG:  checkpoint "}
 # A window of almost only zeros is padding; a report of 40 or more weak coins never looks so.
 FEWEST_ONES = 3
 # One guess for each row of a batch: a number that grows with the guessed moment, or NaN.
@@ -69,6 +73,7 @@ class Hit:
 @dataclass
 class Findings:
     hits: list[Hit] = field(default_factory=list)
+    dates: set[tuple[str, str]] = field(default_factory=set)  # what dates batches, in which file
     # For each strategy that found something: a guess for each batch.
     guesses: dict[str, list[Guess]] = field(default_factory=dict)
     files: int = 0
@@ -312,6 +317,8 @@ def link(dump: Dump) -> Findings:
         findings.files += 1
         findings.size += len(content)
         findings.hits += canaries.find(name, content)
+        if name.startswith("files/"):  # what is in memory only is gone after a restart
+            findings.dates |= {(what, name) for what, text in DATES.items() if text in content}
         for encoding, (base, stride) in ENCODINGS.items():
             if answers.find(content, base=base, stride=stride):
                 findings.hits.append(Hit(canary="true answer", spelling=encoding, file=name))
@@ -349,6 +356,8 @@ def main() -> None:
     print(f"{findings.files} files, {findings.size:,} bytes, {len(dump.batches)} batches")
     for hit in findings.hits:
         print(f"canary {hit.canary}: {hit.spelling} in {hit.file}")
+    for what, file in sorted(findings.dates):
+        print(f"dates batches: {what} in {file}")
     for strategy, guesses in findings.guesses.items():
         placed = sum(int(np.isfinite(guess).sum()) for guess in guesses)
         print(f"{placed:>7,} reports placed by {strategy}")

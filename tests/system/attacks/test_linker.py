@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
+import redis
 
 from aggregator.upkeep.checks.postgresql import RECOMMENDED_POSTGRESQL
 from scripts.attacks.linker.control_settings import SERIAL_POSTGRESQL, SERIAL_SQLITE
@@ -46,6 +47,9 @@ STATE = """
            (SELECT cast(found AS text) FROM aggregator_upkeep WHERE job = 'purge')
 """
 SECONDS = 240.0
+# Among the files that are searched. The broker's folder is empty, because it writes nothing.
+SEARCHED = {"files/var/log/broker.log", "files/var/log/worker.log"}
+SEARCHED_POSTGRESQL = {"files/postgresql.log"}
 
 
 @dataclass
@@ -129,6 +133,10 @@ def find_truths(batches: Sequence[SealedBatch], crowd: Crowd) -> list[Guess]:
     return [np.array([float(moments[row]) for row in batch.rows]) for batch in batches]
 
 
+def find_searched(dump: Dump) -> set[str]:
+    return {name for name, _ in dump.read_files()}
+
+
 def judge(dump: Dump, findings: Findings, crowd: Crowd) -> dict[str, float]:
     """Print how well each strategy did and return its p."""
     truths = find_truths(dump.batches, crowd)
@@ -165,6 +173,7 @@ def test_a_full_dump_links_no_one_and_contains_no_canary(
     vendor: str, runs: int, each: int, per_second: int, tmp_path: Path, assets: Path
 ) -> None:
     running, stopped = tmp_path / "running", tmp_path / "stopped"
+    is_postgresql = vendor == "postgresql"
     with running_site(vendor, tmp_path / "var", assets) as site:
         site.stack.start_all()
         crowd = site.field(runs=runs, each=each, per_second=per_second)
@@ -182,6 +191,8 @@ def test_a_full_dump_links_no_one_and_contains_no_canary(
         findings = link(dump)
         chances = judge(dump, findings, crowd)
         assert findings.hits == []
+        assert findings.dates == set()
+        assert find_searched(dump) >= SEARCHED | (SEARCHED_POSTGRESQL if is_postgresql else set())
         assert [strategy for strategy in chances if not strategy.startswith("rows")] == []
         # The search works: it finds the ids, which stay in the database's files.
         assert any("place in files/" in strategy for strategy in chances)
@@ -197,8 +208,14 @@ def test_a_leaky_build_is_detected(vendor: str, tmp_path: Path, assets: Path) ->
         for statement in SERIAL_POSTGRESQL if site.server else SERIAL_SQLITE:
             site.query(statement)
         site.stack.start_all()
+        with redis.Redis.from_url(site.stack.redis_url) as broker:
+            broker.config_set("appendonly", "yes")
+        if site.server is not None:
+            site.server.run("ALTER SYSTEM SET log_checkpoints = on", "SELECT pg_reload_conf()")
         crowd = site.field(runs=1, each=300)
         site.wait_until_sealed(300, purged=False)
+        if site.server is not None:
+            site.server.run("CHECKPOINT")  # as erasing does
         copy_files(folder, stack=site.stack, server=site.server)
         copy_contents(folder, stack=site.stack, server=site.server)
     crowd.write_canaries(folder)
@@ -207,6 +224,11 @@ def test_a_leaky_build_is_detected(vendor: str, tmp_path: Path, assets: Path) ->
     chances = judge(dump, findings, crowd)
     assert {hit.canary for hit in findings.hits} == {"forwarded", "address"}
     assert {hit.file for hit in findings.hits} == {"files/var/log/web.log"}
+    dates = {("a task's message", "files/var/redis-broker/appendonly.aof")}
+    if vendor == "postgresql":
+        dates.add(("a checkpoint in a log", "files/postgresql.log"))
+    assert findings.dates == dates
     assert chances["rows as they lie"] < ACCEPT
-    log = "files/postgresql/pg_wal/" if vendor == "postgresql" else "files/var/murmur.sqlite3-wal"
+    # SQLite may have written the beginning of its log into the file already.
+    log = "files/postgresql/pg_wal/" if vendor == "postgresql" else "files/var/murmur.sqlite3"
     assert min(p for name, p in chances.items() if name.startswith(f"bytes in {log}")) < ACCEPT
