@@ -17,6 +17,16 @@ from aggregator.models import Batch, Discard, RawReport
 from surveys.models import Wave
 
 MAX_BATCH = 65_536
+# Enough to choose from a million waiting reports in memory, so that PostgreSQL writes no ids into
+# temporary files. It is allocated only as far as it is needed.
+_CHOOSE_IN_MEMORY = "SET LOCAL work_mem = '256MB'"
+# The database draws the nonce, so that no statement, log or list of running queries shows it.
+_NONCE = {"postgresql": "uuid_send(gen_random_uuid())", "sqlite": "hex(randomblob(16))"}
+_KEY = {
+    "postgresql": "sha256(id || (SELECT nonce FROM drawn))",
+    # Django's own function, which takes text.
+    "sqlite": "sha256(hex(id) || (SELECT nonce FROM drawn))",
+}
 
 
 class SealingError(Exception):
@@ -48,7 +58,7 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
         )
         if wave is None:
             return None
-        # In a long backlog, count no more reports than one batch takes.
+        # In a long backlog, count no more reports than one batch takes; all can be chosen.
         enough = max(MAX_BATCH, wave.minimum_batch) + wave.minimum_batch
         waiting = RawReport.objects.filter(wave=wave).order_by()[:enough].count()
         size = choose_batch_size(
@@ -77,17 +87,24 @@ def _seal(*, wave: Wave, size: int) -> Batch:
 
 
 def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
-    """Delete exactly `size` raw reports and return their symbols."""
-    # Ids are random, so their order has nothing to do with the order of arrival.
-    lock = "FOR UPDATE SKIP LOCKED" if connection.vendor == "postgresql" else ""
+    """Delete exactly `size` raw reports, chosen by chance, and return their symbols.
+
+    Browsers draw the ids, so programs can choose them. With a new nonce for each batch, no id makes
+    it likelier that a report is taken, or that it goes on waiting.
+    """
+    vendor = connection.vendor
+    lock = "FOR UPDATE SKIP LOCKED" if vendor == "postgresql" else ""
     with connection.cursor() as cursor:
+        if vendor == "postgresql":
+            cursor.execute(_CHOOSE_IN_MEMORY)
         # Materialized: a plan may run a plain subquery again for each row. It would then skip rows
         # that have been locked or deleted since, and choose others.
         cursor.execute(
             f"""
-            WITH chosen AS MATERIALIZED (
-                SELECT id FROM aggregator_raw_report
-                WHERE wave_id = %s ORDER BY id LIMIT %s {lock})
+            WITH drawn (nonce) AS MATERIALIZED (SELECT {_NONCE[vendor]}),
+            chosen AS MATERIALIZED (
+                SELECT id FROM aggregator_raw_report WHERE wave_id = %s
+                ORDER BY {_KEY[vendor]} LIMIT %s {lock})
             DELETE FROM aggregator_raw_report WHERE id IN (SELECT id FROM chosen)
             RETURNING symbols
             """,  # noqa: S608

@@ -144,7 +144,12 @@ def find_comparisons_to_run(*, now: datetime | None = None) -> QuerySet[Comparis
 
 
 def _due(now: datetime) -> Q:
-    free = Q(leased_until__isnull=True) | Q(leased_until__lt=now)
+    free = (
+        Q(leased_until__isnull=True)
+        | Q(leased_until__lt=now)
+        # No lease is this long: the clock was set back since it began.
+        | Q(leased_until__gt=now + 2 * LEASE)
+    )
     return free & Q(state__in=[Comparison.State.WAITING, Comparison.State.RUNNING])
 
 

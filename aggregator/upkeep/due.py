@@ -71,7 +71,9 @@ def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
     moved = [
         item
         for item in due
-        if (row := known.get((item.kind, item.subject))) and row.progress != item.progress
+        if (row := known.get((item.kind, item.subject)))
+        # A time in the future comes from a clock that was set back since.
+        and (row.progress != item.progress or row.since > now)
     ]
     still_due = {(item.kind, item.subject) for item in due}
     done = [row for key, row in known.items() if key not in still_due]
@@ -87,7 +89,7 @@ def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
         )
         for item in moved:
             DueWork.objects.filter(kind=item.kind, subject=item.subject).exclude(
-                progress=item.progress
+                progress=item.progress, since__lte=now
             ).update(progress=item.progress, since=now)
         for row in done:
             # Unless another sweep has seen it progress since.

@@ -1,7 +1,11 @@
 """Health checks for load balancers and monitoring: does this process answer, is work being done?
 
-They do not show how many reports wait. They do not ask the broker, because web processes never
-use it: if messages are lost, the age of the last sweep shows it.
+They do not ask the broker, because web processes never use it: if messages are lost, the age of the
+last sweep shows it.
+
+Strangers can ask too, so nothing here may tell how many reports wait, when a survey reached a full
+batch, or when its traces were erased. Ages are whole minutes: as long as work is done within one,
+they never change.
 """
 
 from __future__ import annotations
@@ -27,6 +31,10 @@ from aggregator.upkeep.upgrades import describe_missing_migrations
 LIMITER_PATIENCE_SECONDS = 0.5
 RETRY_SECONDS = 5
 MAX_DIGITS = 9
+MINUTE = 60
+# The clocks of two machines may differ a little. A time further ahead is from before a clock was
+# set back, and says nothing about now.
+AHEAD_SECONDS = 5
 
 
 @require_safe
@@ -40,7 +48,8 @@ def readyz(request: HttpRequest) -> HttpResponse:
     """Say whether the database answers and, for monitoring, how late work is.
 
     The status is 200 even while no worker runs: reports can be accepted, so the load balancer must
-    keep this process. `?max_age=60` answers 503 if due work or the last sweep is older.
+    keep this process. `?max_age=60` answers 503 if due work or the last sweep is at least that
+    old. All ages are in whole minutes.
     """
     text = request.GET.get("max_age", "")
     if set(request.GET) - {"max_age"} or (request.GET and not _is_seconds(text)):
@@ -72,23 +81,30 @@ def _describe(*, now: datetime) -> dict[str, int | str | None]:
         "limiter": "ok" if _limiter_answers(settings.LIMITER_URL) else "away",
         "last_verified": verified.ended_at.date().isoformat() if verified else None,
         "differences": verified.found["count"] if verified else None,
-        "last_purge_seconds": _age(ended.get(Upkeep.Job.PURGE), now),
     }
 
 
 def _age(moment: datetime | None, now: datetime) -> int | None:
-    # The clocks of two machines may differ a little, but no age is negative.
-    return None if moment is None else max(0, int((now - moment).total_seconds()))
+    """Return the age in seconds, rounded down to minutes; negative for a time in the future."""
+    if moment is None:
+        return None
+    seconds = (now - moment).total_seconds()
+    return 0 if -AHEAD_SECONDS <= seconds < 0 else int(seconds // MINUTE) * MINUTE
 
 
 def _find_late(report: dict[str, int | str | None], *, max_age: int) -> str:
-    """Say what is older than `max_age`; empty if nothing is."""
+    """Say what is at least as old as `max_age`, or lies in the future; empty if nothing does."""
     swept, due = report["last_sweep_seconds"], report["oldest_due_work_seconds"]
+    oldest = max(max_age, MINUTE)
     if not isinstance(swept, int):
         return "No worker has looked for due work yet."
-    if swept > max_age:
+    if swept < 0:
+        return "The last time a worker looked for due work lies in the future: check the clocks."
+    if swept >= oldest:
         return f"No worker has looked for due work for {swept} seconds."
-    if isinstance(due, int) and due > max_age:
+    if isinstance(due, int) and due < 0:
+        return "The oldest due work was found in the future: check the clocks."
+    if isinstance(due, int) and due >= oldest:
         return f"The oldest due work has been waiting for {due} seconds."
     return ""
 

@@ -161,10 +161,7 @@ class Stack:
                 *("--hostname", f"{name}@%h"),
                 *("--without-gossip", "--without-mingle", "--loglevel", "WARNING"),
             ]
-        return [
-            *(*celery, "beat", "--scheduler", "celery.beat:Scheduler"),
-            *("--pidfile", "", "--loglevel", "WARNING"),
-        ]
+        return [*celery, "beat", "--pidfile", "", "--loglevel", "WARNING"]
 
     def _spawn(
         self, command: Sequence[str], *, name: str, stdin: int = subprocess.DEVNULL

@@ -156,9 +156,9 @@ def pids(world: World) -> dict[str, int]:
 @pytest.mark.long
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 def test_work_continues_after_the_broker_was_unavailable_and_emptied(world: World) -> None:
-    """It is down for about ten seconds; `scripts/bench killstorm` stops it for two minutes."""
+    """It is down for more than a minute, the shortest time that /readyz can tell."""
     [wave] = launch(world)
-    wait(lambda: ask(world, "?max_age=5")[0] == 200, seconds=60)
+    wait(lambda: ask(world, "?max_age=60")[0] == 200, seconds=60)
     before = pids(world)
 
     world.stack.kill("broker")
@@ -170,16 +170,16 @@ def test_work_continues_after_the_broker_was_unavailable_and_emptied(world: Worl
         status, told = ask(world)
         assert status == 200  # reports can be accepted: the load balancer keeps this process
         ages.append(told["oldest_due_work_seconds"])
-        return ask(world, "?max_age=8")[0] == 503
+        return ask(world, "?max_age=60")[0] == 503
 
-    wait(watch, seconds=60)
+    wait(watch, seconds=150)
     assert ages == sorted(ages)
-    assert ages[-1] - ages[0] >= 2
+    assert (ages[0], ages[-1]) == (0, 60)
     assert sealed(world) == 0
 
     world.stack.start("broker")
     wait(lambda: sealed(world) == 30, seconds=60)
-    wait(lambda: ask(world, "?max_age=5")[0] == 200, seconds=60)
+    wait(lambda: ask(world, "?max_age=60")[0] == 200, seconds=60)
 
     more = draw_reports(40, first=40)
     broker = redis.Redis.from_url(world.stack.redis_url)
@@ -253,9 +253,10 @@ def stand_still_in_the_middle_of_sealing(twin: World) -> None:
         wait(lambda: find_sealer(gate) == "idle in transaction", seconds=4)
     assert sealed(twin) == before
     twin.stack.start("worker-2")
-    wait(lambda: (ask(twin)[1]["oldest_due_work_seconds"] or 0) >= 1, seconds=60)
+    late = "SELECT count(*) FROM aggregator_duework WHERE since < now() - interval '1 second'"
+    wait(lambda: bool(twin.query(late)[0][0]), seconds=60)
     wait(lambda: sealed(twin) == before + 30, seconds=60)
-    wait(lambda: ask(twin, "?max_age=3")[0] == 200, seconds=60)
+    wait(lambda: not twin.query(late)[0][0], seconds=60)
 
     twin.stack.signal("worker", signal.SIGCONT)
     twin.stack.kill("worker-2")

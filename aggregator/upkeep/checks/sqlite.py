@@ -18,6 +18,7 @@ PRAGMAS = {
     "journal_mode": (("wal",), "readers and writers block each other."),
     "synchronous": (("2", "3"), "a crash loses acknowledged reports."),
     "secure_delete": (("1",), "the file keeps the bytes of deleted reports."),
+    "temp_store": (("2",), "temporary files show which ids were sealed together."),
 }
 
 

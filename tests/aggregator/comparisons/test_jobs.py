@@ -152,6 +152,15 @@ def test_a_worker_that_died_is_replaced_when_its_lease_ends() -> None:
     assert compute(found).state == Comparison.State.DONE
 
 
+def test_a_lease_from_before_the_clock_was_set_back_has_ended() -> None:
+    found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
+    Comparison.objects.filter(pk=found.pk).update(
+        state=Comparison.State.RUNNING, leased_until=timezone.now() + timedelta(hours=2)
+    )
+    assert list(find_comparisons_to_run()) == [found]
+    assert compute(found).state == Comparison.State.DONE
+
+
 def fail(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def compute(_: Comparison) -> ComparisonResult:
         raise error

@@ -167,3 +167,11 @@ def test_a_sweep_that_finds_nothing_makes_few_queries_and_writes_only_its_heartb
     written = [name for name in statements if name in ("INSERT", "UPDATE", "DELETE")]
     assert written == ["INSERT"]
     assert statements.count("SELECT") <= 15
+
+
+def test_work_seen_before_the_clock_was_set_back_is_as_old_as_the_next_sweep() -> None:
+    remember(SEAL_7, at=7200)
+    remember(SEAL_7, at=1)
+    assert rows() == {("seal", 7): (0, 1)}
+    remember(SEAL_7, at=3)
+    assert rows() == {("seal", 7): (0, 1)}

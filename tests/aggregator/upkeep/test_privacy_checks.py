@@ -147,6 +147,7 @@ def test_core_dumps_are_reported(good: Settings, monkeypatch: pytest.MonkeyPatch
     [
         ("synchronous = NORMAL", "PRAGMA synchronous"),
         ("secure_delete = OFF", "PRAGMA secure_delete"),
+        ("temp_store = FILE", "PRAGMA temp_store"),
     ],
 )
 def test_a_wrong_pragma_is_reported(good: Settings, pragma: str, subject: str) -> None:
@@ -159,7 +160,8 @@ def test_a_wrong_pragma_is_reported(good: Settings, pragma: str, subject: str) -
 
 
 def test_a_wrong_journal_mode_is_reported() -> None:
-    pragmas = {"journal_mode": "delete", "synchronous": "2", "secure_delete": "1"}
+    right = {name: accepted[0] for name, (accepted, _) in sqlite.PRAGMAS.items()}
+    pragmas = {**right, "journal_mode": "delete"}
     (message,) = sqlite.judge_pragmas(pragmas)
     assert message.id == "aggregator.E030"
     assert message.msg.startswith("PRAGMA journal_mode = delete: ")

@@ -24,7 +24,6 @@ MEMBERS = [
     "limiter",
     "last_verified",
     "differences",
-    "last_purge_seconds",
 ]
 
 
@@ -35,10 +34,10 @@ def limiter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def worked(db: None) -> None:
-    """Store a sweep 3 seconds ago, a purge 50 seconds ago, and a run that found two differences."""
+    """Store a sweep 3 minutes ago, a purge 50 seconds ago, and a run that found two differences."""
     now = timezone.now()
     for job, seconds, found in (
-        (Upkeep.Job.SWEEP, 3.5, {}),
+        (Upkeep.Job.SWEEP, 185, {}),
         (Upkeep.Job.PURGE, 50.5, {"left": []}),
         (Upkeep.Job.VERIFY, 0, {"differences": ["a", "b"], "count": 2}),
     ):
@@ -72,37 +71,69 @@ def test_before_the_first_sweep_everything_is_unknown() -> None:
 
 @pytest.mark.usefixtures("worked")
 def test_readyz_says_how_late_work_is() -> None:
-    remember(7.5)
+    remember(430)
     remember_younger = DueWork(kind="draw", subject=1, since=timezone.now())
     remember_younger.save()
     assert ask() == (
         200,
         {
-            "oldest_due_work_seconds": 7,
-            "last_sweep_seconds": 3,
+            "oldest_due_work_seconds": 420,
+            "last_sweep_seconds": 180,
             "limiter": "ok",
             "last_verified": timezone.now().date().isoformat(),
             "differences": 2,
-            "last_purge_seconds": 50,
         },
     )
 
 
 @pytest.mark.usefixtures("worked")
-def test_a_clock_that_runs_ahead_gives_no_negative_age() -> None:
-    remember(-5)
+def test_clocks_that_differ_a_little_give_no_negative_age() -> None:
+    remember(-4)
     assert ask()[1]["oldest_due_work_seconds"] == 0
+    assert ask("/readyz?max_age=240")[0] == 200
+
+
+@pytest.mark.usefixtures("worked")
+@pytest.mark.parametrize("ahead", [30, 7200])
+@pytest.mark.parametrize("sweep", [True, False])
+def test_a_time_in_the_future_is_late_however_old_work_may_be(ahead: float, sweep: bool) -> None:
+    if sweep:
+        future = timezone.now() + timedelta(seconds=ahead)
+        Upkeep.objects.filter(job=Upkeep.Job.SWEEP).update(ended_at=future)
+    else:
+        remember(-ahead)
+    name = "last_sweep_seconds" if sweep else "oldest_due_work_seconds"
+    status, told = ask()
+    assert (status, told[name]) == (200, -60 if ahead == 30 else -7200)
+    status, problem = ask("/readyz?max_age=999999")
+    assert status == 503
+    assert "in the future" in problem["detail"]
+
+
+@pytest.mark.usefixtures("worked")
+@pytest.mark.parametrize("query", ["", "?max_age=0", "?max_age=59", "?max_age=60"])
+def test_strangers_cannot_see_when_a_survey_reached_a_full_batch_or_was_erased(query: str) -> None:
+    Upkeep.objects.filter(job=Upkeep.Job.SWEEP).update(ended_at=timezone.now())
+    before = ask(f"/readyz{query}")
+    assert before[0] == 200
+    for seconds in (59, 30, 1):
+        DueWork.objects.all().delete()
+        remember(seconds)
+        Upkeep.objects.filter(job=Upkeep.Job.PURGE).update(
+            ended_at=timezone.now() - timedelta(seconds=seconds)
+        )
+        status, told = ask(f"/readyz{query}")
+        assert (status, told) == (200, {**before[1], "oldest_due_work_seconds": 0})
 
 
 @pytest.mark.usefixtures("worked")
 @pytest.mark.parametrize(
     ("waiting", "max_age", "status"),
     [
-        (None, 3, 200),
-        (None, 2, 503),  # the last sweep was three seconds ago
-        (7.5, 7, 200),
-        (7.5, 6, 503),
-        (500, 60, 503),
+        (None, 181, 200),
+        (None, 180, 503),  # the last sweep was three minutes ago
+        (430, 421, 200),
+        (430, 420, 503),
         (500, None, 200),  # slow workers are no reason to take the intake out of service
     ],
 )
@@ -118,7 +149,7 @@ def test_max_age_names_what_is_too_old(
         assert response["Retry-After"] == "5"
         told = response.json()["detail"]
         assert ("due work" if waiting else "looked") in told
-        assert str(int(waiting or 3)) in told
+        assert ("420" if waiting else "180") in told
 
 
 @pytest.mark.django_db

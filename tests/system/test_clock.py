@@ -1,0 +1,79 @@
+"""A clock that is set back two hours: beat, worker and web process go on by its new time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from scripts.stack.opening import open_surveys
+from scripts.stack.stack import Stack, free_port
+from scripts.stack.world import World
+
+K = 10
+BACK = "-2"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    clock = tmp_path / "clock"
+    clock.write_text("0")
+    stack = Stack(
+        var=tmp_path,
+        port=free_port(),
+        settings={
+            "MURMUR_SWEEP_SECONDS": "1",
+            "DJANGO_SETTINGS_MODULE": "scripts.stack.clock_settings",
+            "MURMUR_TEST_CLOCK": str(clock),
+        },
+    )
+    world = World(stack=stack, database_url="")
+    try:
+        world.begin()
+        yield world
+    finally:
+        stack.stop()
+
+
+def wait_until(what: Callable[[], bool], *, seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_sealing_goes_on_after_the_clock_was_set_back_and_readyz_tells_while_it_does_not(
+    world: World,
+) -> None:
+    [wave] = open_surveys(world.stack, [{"minimum_batch": K, "display_minimum": K}], questions=3)
+    with httpx.Client(base_url=world.stack.url, trust_env=False, timeout=30) as client:
+
+        def send(count: int) -> None:
+            for _ in range(count):
+                headers = {"content-type": "application/json"}
+                reply = client.post("/api/reports", content=wave.body(b"\0\1\0"), headers=headers)
+                assert reply.status_code == 201
+
+        def is_ready() -> bool:
+            return client.get("/readyz?max_age=120").status_code == 200
+
+        send(2 * K)
+        world.wait_for(lambda tally: tally.sealed == K)
+        wait_until(is_ready)
+
+        world.stack.kill("worker")
+        (world.stack.var / "clock").write_text(BACK)
+        assert not is_ready()
+        late = client.get("/readyz?max_age=9999999").json()
+        assert "in the future" in late["detail"]
+        assert client.get("/readyz").json()["last_sweep_seconds"] == -7200
+        send(K)
+
+        world.stack.start("worker")
+        world.wait_for(lambda tally: tally.sealed == 2 * K)
+        wait_until(is_ready)
+    assert "The clock was set back" in (world.stack.var / "log" / "beat.log").read_text()
+    world.stack.manage("verify")
