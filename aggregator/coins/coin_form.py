@@ -17,11 +17,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 from aggregator import problems
 from aggregator.coins.pages import (
     choose_language,
-    lead_to_thanks,
+    lead_to,
     render_page,
     show_absence,
     show_form,
     show_notice,
+    show_thanks,
 )
 from aggregator.coins.plain_forms import check_limit, read_form, refuse_request
 from aggregator.coins.sheets import CoinSheet, read_hash, read_sheet
@@ -63,7 +64,7 @@ def sent(request: HttpRequest, slug: str) -> HttpResponse:
     wave = _waves(slug).newest()
     if wave is None:
         return show_absence(request, "missing", slug=slug)
-    return show_notice(request, "sent", wave=wave)
+    return show_thanks(request, "sent", form="aggregator:coins", wave=wave)
 
 
 @require_safe
@@ -119,7 +120,7 @@ def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
         return _answer_error(request, wave, sheet=sheet, error=error)
     except (DatabaseError, InterfaceError) as error:
         return _answer_error(request, wave, sheet=sheet, error=storing_failed(error))
-    return lead_to_thanks(request, "aggregator:coins_sent", wave=wave)
+    return lead_to(request, "aggregator:coins_sent", wave=wave)
 
 
 def _ask_again(

@@ -11,7 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
 from aggregator import problems
-from aggregator.coins.pages import lead_to_thanks, render_page, show_absence, show_notice
+from aggregator.coins.pages import lead_to, render_page, show_absence, show_thanks
 from aggregator.coins.plain_forms import check_limit, read_form, refuse_request
 from aggregator.intake.core import storing_failed
 from aggregator.intake.errors import IntakeError, Refused, RetryLater
@@ -65,7 +65,7 @@ def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
         return _refuse(request, newest, text=text, error=error)
     except (DatabaseError, InterfaceError) as error:
         return _refuse(request, newest, text=text, error=storing_failed(error))
-    return lead_to_thanks(request, "aggregator:handed_in", wave=newest)
+    return lead_to(request, "aggregator:handed_in", wave=newest)
 
 
 @require_safe
@@ -74,7 +74,7 @@ def handed_in(request: HttpRequest, slug: str) -> HttpResponse:
     wave = Wave.objects.electronic().filter(survey__slug=slug).newest()
     if wave is None:
         return show_absence(request, "unknown", slug=slug)
-    return show_notice(request, "handed-in", wave=wave)
+    return show_thanks(request, "handed-in", form="aggregator:hand_in", wave=wave)
 
 
 def _show(

@@ -53,8 +53,18 @@ def show_notice(
     return render_page(request, "coins_notice.html", wave=wave, status=status, kind=kind)
 
 
-def lead_to_thanks(request: HttpRequest, route: str, *, wave: Wave) -> HttpResponse:
-    """Answer a form that was accepted, so that reloading or going back sends nothing again."""
+def show_thanks(request: HttpRequest, kind: str, *, form: str, wave: Wave) -> HttpResponse:
+    """Thank for a form that was sent; lead to it whoever opened the address without sending it.
+
+    Only the browser says which it was. The address, and a cookie that there is not, say nothing.
+    """
+    if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+        return lead_to(request, form, wave=wave)
+    return show_notice(request, kind, wave=wave)
+
+
+def lead_to(request: HttpRequest, route: str, *, wave: Wave) -> HttpResponse:
+    """Lead to another page. After a form, reloading or going back then sends nothing again."""
     manifest = wave.description
     query = f"?lang={choose_language(request, manifest)}"
     return HttpResponse(

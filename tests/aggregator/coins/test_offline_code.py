@@ -78,6 +78,18 @@ def test_a_code_with_spaces_and_line_breaks_inside_it_is_accepted() -> None:
     assert bytes(RawReport.objects.get().symbols) == b"\1\0"
 
 
+@pytest.mark.parametrize("name", ["coins", "hand_in"])
+@pytest.mark.parametrize("came", ["same-origin", "none", "cross-site"])
+def test_only_a_form_of_ours_leads_to_thanks(name: str, came: str) -> None:
+    slug = make_launched_survey(coins=True).survey.slug
+    form = reverse(f"aggregator:{name}", args=[slug])
+    client = Client(headers={"host": "localhost", "sec-fetch-site": came})
+    response = client.get(f"{form}/sent?lang=en")
+    is_ours = came == "same-origin"
+    assert response.status_code == (200 if is_ours else 303)
+    assert response.get("Location", "") == ("" if is_ours else f"{form}?lang=en")
+
+
 def test_a_code_with_many_spaces_is_shown_in_full_if_it_must_be_sent_again() -> None:
     wave, other = make_launched_survey(), make_launched_survey()
     text = code(other)

@@ -433,7 +433,13 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
     for place in (".error-summary", "#error"):
         expect(page_of(visitor).locator(place)).to_contain_text("not all of one")
     hand_in(visitor, wave, f"  {code}\n")
-    expect(page_of(visitor).get_by_role("heading", level=1)).to_have_text("Thank you")
+    thanks = page_of(visitor)
+    for act in (lambda: None, thanks.reload):
+        act()
+        expect(thanks.get_by_role("heading", level=1)).to_have_text("Thank you")
+    directly = visitor.context.new_page()
+    directly.goto(thanks.url)
+    expect(directly.get_by_role("heading", level=1)).to_have_text("Hand in a code")
     hand_in(visitor, wave, code)
     [report] = RawReport.objects.all()
     symbols = json.loads(code)["symbols"]
