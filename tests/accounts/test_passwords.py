@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import re
+import secrets
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+import zxcvbn
 from django.conf import settings
 from django.contrib.auth import get_user
+from django.contrib.auth.hashers import Argon2PasswordHasher
+from django.contrib.auth.password_validation import validate_password
 from django.core import mail
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from accounts.passwords import HASHES_AT_ONCE, READ_CHARACTERS, Argon2Hasher
 from accounts.reset_mail import send_next_reset_mail
 from tests.support.factories import PASSWORD, make_user
 
@@ -73,6 +83,76 @@ def test_a_bad_change_is_explained_at_its_field(
     assert re.search(rf'<a href="#{field}">[^<]*{message}', page)
     person.refresh_from_db()
     assert person.check_password(PASSWORD)
+
+
+EASY = ("123456789012", "qwertyuiopas", "passwordpassword", "iloveyou1234", "rosa-rosa-1234")
+
+
+@pytest.mark.parametrize("easy", EASY)
+def test_a_password_that_is_easy_to_guess_is_refused_wherever_one_is_set(
+    client: Client, person: User, easy: str
+) -> None:
+    form = client.get(reset_link(client, person.email), follow=True)
+    path = form.redirect_chain[-1][0]
+    reset = client.post(path, {"password1": easy, "password2": easy})
+    client.force_login(person)
+    changed = client.post(CHANGE, {"oldpassword": PASSWORD, "password1": easy, "password2": easy})
+    for page in (reset, changed):
+        assert re.search(r'<a href="#id_password1">[^<]*easy to guess\. Use four', page.text)
+    with (
+        patch("getpass.getpass", return_value=easy),
+        pytest.raises(CommandError, match="Aborting password change"),
+    ):
+        call_command("changepassword", person.email, stderr=io.StringIO())
+    person.refresh_from_db()
+    assert person.check_password(PASSWORD)
+
+
+@pytest.mark.parametrize("good", [NEW, secrets.token_urlsafe(15), "Käse Tor lila Mond"])
+def test_words_and_generated_passwords_are_accepted(person: User, good: str) -> None:
+    validate_password(good, person)
+
+
+def test_a_long_password_is_judged_by_its_beginning_only() -> None:
+    with patch("zxcvbn.zxcvbn", wraps=zxcvbn.zxcvbn) as judged:
+        validate_password(NEW * 1000)
+    assert len(judged.call_args.args[0]) == READ_CHARACTERS
+
+
+def test_a_hash_with_other_costs_works_and_is_replaced_at_the_next_sign_in(
+    client: Client, person: User
+) -> None:
+    older = Argon2PasswordHasher()
+    older.memory_cost, older.parallelism = 256, 8
+    person.password = older.encode(PASSWORD, older.salt())
+    person.save()
+    right = {"login": person.email, "password": PASSWORD}
+    assert client.post("/accounts/login/", right).status_code == 302
+    person.refresh_from_db()
+    assert "$m=19456,t=2,p=1$" in person.password
+    assert get_user(client) == person
+
+
+def test_no_more_than_two_passwords_are_hashed_at_once() -> None:
+    running, most, lock = 0, 0, threading.Lock()
+    both = threading.Barrier(HASHES_AT_ONCE)
+
+    def hash_slowly(*_: object) -> str:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        both.wait(timeout=20)  # passed only by as many as there may be
+        with lock:
+            running -= 1
+        return ""
+
+    with (
+        patch.object(Argon2PasswordHasher, "encode", hash_slowly),
+        ThreadPoolExecutor(3 * HASHES_AT_ONCE) as threads,
+    ):
+        list(threads.map(Argon2Hasher().encode, [PASSWORD] * 3 * HASHES_AT_ONCE, ["salt"] * 99))
+    assert most == HASHES_AT_ONCE
 
 
 def test_an_account_without_a_password_gets_its_first_one_by_mail(client: Client) -> None:
