@@ -3,11 +3,14 @@
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest
+from django.contrib.auth import update_session_auth_hash
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 
+from accounts.known_browsers import remember_browser
 from accounts.lockout import end_pauses
 from accounts.models import User
 from accounts.networks import name_network
@@ -28,6 +31,19 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         super().set_password(user, password)
         # Earlier guesses were at the old password, and the next page says "sign in now".
         end_pauses(user)
+
+    def post_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse:
+        response: HttpResponse = super().post_login(request, user, **kwargs)
+        remember_browser(request, response, user)
+        return response
+
+    def reauthenticate(self, user: User, password: str) -> bool:
+        is_right: bool = super().reauthenticate(user, password)
+        if is_right:
+            # The password may just have been hashed anew, which ends all other sessions.
+            user.refresh_from_db(fields=["password"])
+            update_session_auth_hash(context.request, user)
+        return is_right
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False

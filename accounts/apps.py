@@ -5,3 +5,9 @@ from django.apps import AppConfig
 
 class AccountsConfig(AppConfig):
     name = "accounts"
+
+    def ready(self) -> None:
+        from accounts import audit, sessions  # need the models
+
+        audit.connect_signals()
+        sessions.connect_signals()

@@ -1,31 +1,65 @@
-"""Which failed sign-ins are counted together, and the page shown after too many.
+"""Failed sign-ins: which are counted together, and who has to wait after too many.
 
-Failures are counted by e-mail address and network together, so that a stranger's guesses lock out
-the stranger and not the account's owner. They are counted in the limiter, under names that cannot
-be listed: nobody can look up the networks from which sign-in to an account is paused. A pause ends
-early because the account, in the database, begins a new round of counting.
+Two counts, both in the limiter's memory only:
+
+- By e-mail address and network together, so that a stranger's guesses pause the stranger for an
+  hour and not the account's owner.
+- By e-mail address alone. Guesses from many networks only slow sign-in down, by at most a minute
+  from one attempt to the next, because a longer pause would let anybody lock out the owner.
+
+A browser that has signed in to the account before has a count of its own and never waits for
+others. The names of the counts cannot be listed: nobody can look up who tried to sign in, or from
+where. All pauses end early when the account, in the database, begins a new round of counting.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from axes.handlers.cache import AxesCacheHandler
+from django.core.cache import cache
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from accounts import audit
+from accounts.known_browsers import find_known_browser, has_cookie
 from accounts.models import User
+from accounts.networks import name_network
+
+Credentials = Mapping[str, Any] | None
+
+# Failures of all networks together within an hour, before sign-in to the account slows down.
+FREE_FAILURES = 20
+LONGEST_PAUSE_SECONDS = 60
+COUNTED_SECONDS = 3600
 
 
-def person_of(request: HttpRequest, credentials: Mapping[str, Any] | None = None) -> str:
+def person_of(request: HttpRequest, credentials: Credentials = None) -> str:
     """Return the e-mail address used to sign in, in lower case, and the account's round."""
-    # allauth calls it "email", axes "username", and the form "login".
-    known = credentials or {}
-    typed = known.get("email") or known.get("username") or request.POST.get("login")
-    email = str(typed or "").replace("\x00", "").strip().lower()
+    email = _email_of(request, credentials)
     rounds = User.objects.filter(email__iexact=email).values_list("sign_in_round", flat=True)
     return f"{email}/{rounds.first() or 0}/"
+
+
+def source_of(request: HttpRequest) -> str:
+    """Return where an attempt comes from: a browser known to this account, or else a network."""
+    return _known_browser(request, None) or name_network(request)
+
+
+def _email_of(request: HttpRequest, credentials: Credentials) -> str:
+    # allauth calls it "email", axes "username", and the form "login". To confirm a password,
+    # people who are signed in type nothing else.
+    known = credentials or {}
+    typed = known.get("email") or known.get("username") or request.POST.get("login")
+    signed_in = getattr(getattr(request, "user", None), "email", "")
+    return str(typed or signed_in).replace("\x00", "").strip().lower()
+
+
+def _find_account(email: str) -> int | None:
+    return User.objects.filter(email__iexact=email).values_list("pk", flat=True).first()
 
 
 def end_pauses(user: User) -> None:
@@ -34,6 +68,76 @@ def end_pauses(user: User) -> None:
     user.refresh_from_db(fields=["sign_in_round"])
 
 
+class SignInHandler(AxesCacheHandler):  # type: ignore[misc]  # axes ships no types
+    """Counts by network as axes does, and by account."""
+
+    def is_locked(self, request: HttpRequest, credentials: Credentials = None) -> bool:
+        return super().is_locked(request, credentials) or _must_wait(request, credentials)
+
+    def user_login_failed(
+        self,
+        sender: Any,
+        credentials: Mapping[str, Any],
+        request: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        # axes sets this before it refuses an attempt without looking at the password.
+        was_refused = request.axes_locked_out
+        if not was_refused:
+            _count_failure(request, credentials)
+        audit.record(
+            "sign-in-refused" if was_refused else "sign-in-failed",
+            account=_find_account(_email_of(request, credentials)),
+        )
+        super().user_login_failed(sender, credentials, request, **kwargs)
+
+
+def pause_after(failures: int) -> int:
+    """Return the seconds between two attempts after so many failures: 0, then 1, 2, 4 … 60."""
+    if failures < FREE_FAILURES:
+        return 0
+    return min(LONGEST_PAUSE_SECONDS, 2 ** min(failures - FREE_FAILURES, 6))
+
+
+def _must_wait(request: HttpRequest, credentials: Credentials) -> bool:
+    """Let one attempt pass, and refuse the others until its pause is over."""
+    if _known_browser(request, credentials):
+        return False
+    name = _count_name(request, credentials)
+    pause = pause_after(cache.get(name) or 0)
+    if not pause or cache.add(f"{name}-pause", 1, timeout=pause):
+        return False
+    request.sign_in_pause = pause  # type: ignore[attr-defined]  # for the page
+    return True
+
+
+def _count_failure(request: HttpRequest, credentials: Credentials) -> None:
+    if _known_browser(request, credentials):
+        return
+    name = _count_name(request, credentials)
+    if cache.add(name, 1, timeout=COUNTED_SECONDS):
+        return
+    try:
+        cache.incr(name)
+    except ValueError:  # the hour has just ended
+        cache.add(name, 1, timeout=COUNTED_SECONDS)
+
+
+def _known_browser(request: HttpRequest, credentials: Credentials) -> str:
+    if not has_cookie(request):
+        return ""
+    account = _find_account(_email_of(request, credentials))
+    return find_known_browser(request, account=account)
+
+
+def _count_name(request: HttpRequest, credentials: Credentials) -> str:
+    return f"sign-in-{hashlib.sha256(person_of(request, credentials).encode()).hexdigest()}"
+
+
 def refuse(request: HttpRequest, *_details: object) -> HttpResponse:
     """Render the page for axes, which also passes its own response and the credentials."""
-    return render(request, "account/locked_out.html", status=429)
+    pause: int = getattr(request, "sign_in_pause", 0)
+    response = render(request, "account/locked_out.html", {"pause": pause}, status=429)
+    if pause:
+        response["Retry-After"] = str(pause)
+    return response

@@ -4,7 +4,7 @@ from allauth.account import views
 from django.urls import path, re_path
 from django.views.decorators.http import require_http_methods
 
-from accounts.views import ChangePasswordView, ResetDoneView
+from accounts.views import ChangePasswordView, NewPasswordView, ResetDoneView
 
 # allauth's views treat PUT as POST; pages need only these methods.
 page = require_http_methods(["GET", "HEAD", "POST"])
@@ -19,7 +19,7 @@ urlpatterns = [
     path("password/reset/done/", page(ResetDoneView.as_view()), name="account_reset_password_done"),
     re_path(
         r"^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
-        page(views.password_reset_from_key),
+        page(NewPasswordView.as_view()),
         name="account_reset_password_from_key",
     ),
     path(

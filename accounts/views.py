@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from allauth.account.views import PasswordChangeView, PasswordResetDoneView
+from allauth.account.views import (
+    PasswordChangeView,
+    PasswordResetDoneView,
+    PasswordResetFromKeyView,
+)
 from django.conf import settings
-from django.http import HttpRequest
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
+from accounts.known_browsers import remember_browser
 from accounts.networks import is_loopback, network_of_request
 
 
@@ -19,6 +25,14 @@ class ChangePasswordView(PasswordChangeView):  # type: ignore[misc]  # allauth s
             # There is no password to change yet: it is set through the reset mail.
             return redirect("account_reset_password")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+        return response
+
+
+class NewPasswordView(PasswordResetFromKeyView):  # type: ignore[misc]
+    def form_valid(self, form: Form) -> HttpResponse:
+        response: HttpResponse = super().form_valid(form)
+        # Whoever reads the account's mail may sign in at once, however many strangers are guessing.
+        remember_browser(self.request, response, self.reset_user)
         return response
 
 

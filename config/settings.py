@@ -66,6 +66,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.sessions.watch_sessions",
+    "accounts.audit.record_exports",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -217,8 +219,8 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_SESSION_REMEMBER = False
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # would invite strangers to sign up, which is not possible
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
-# axes counts failed sign-ins per e-mail address and network. allauth would count per e-mail
-# address alone, so that anyone could lock out anyone.
+# accounts/lockout.py counts failed sign-ins. allauth would refuse all sign-ins to an account after
+# too many, so that anyone could lock out anyone.
 # Resets are refused per network only, for the same reason. A limit of our own (reset_mail) keeps
 # an account from being sent more than five mails a minute; the page answers as usual.
 ACCOUNT_RATE_LIMITS = {
@@ -233,14 +235,14 @@ ACCOUNT_FORMS = {
     "reset_password": "accounts.forms.RequestResetForm",
     "reset_password_from_key": "accounts.forms.NewPasswordForm",
 }
-AXES_HANDLER = "axes.handlers.cache.AxesCacheHandler"
+AXES_HANDLER = "accounts.lockout.SignInHandler"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_FAILURE_LIMIT = 6
 AXES_COOLOFF_TIME = 1  # hour
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # the hour ends even if attempts continue
 AXES_USERNAME_CALLABLE = "accounts.lockout.person_of"
-AXES_CLIENT_IP_CALLABLE = "accounts.networks.name_network"
+AXES_CLIENT_IP_CALLABLE = "accounts.lockout.source_of"
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 AXES_LOCKOUT_CALLABLE = "accounts.lockout.refuse"
@@ -251,6 +253,10 @@ DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="murmur@localhost")
 
 # --- cookies and transport; headers are set for every response by config/headers.py ------------
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+SESSION_ENGINE = "accounts.sessions"
+# A session ends after this time without activity, and this long after sign-in at the latest.
+SESSION_IDLE_SECONDS = int(env.float("MURMUR_SESSION_IDLE_HOURS", default=12.0) * 3600)
+SESSION_COOKIE_AGE = int(env.float("MURMUR_SESSION_DAYS", default=7.0) * 24 * 3600)
 SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "session"
 CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
@@ -337,6 +343,8 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
         "httpx": {"level": "WARNING"},
+        # What people did with accounts and surveys, whatever LOG_LEVEL says (accounts/audit.py).
+        "murmur.audit": {"level": "INFO"},
         "axes": {"level": "ERROR"},  # its warnings carry addresses
         # Internet scanners use wrong host names: they get a 400, and no traceback is logged.
         "django.security.DisallowedHost": {"level": "CRITICAL"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.contrib.sessions.backends.db import SessionStore
+from accounts.sessions import SessionStore
 
 
 def forget_expired_sessions() -> None:

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from accounts import audit
 from aggregator.upkeep.deleting import delete_survey
 from surveys.access import get_own_survey
 from surveys.authoring.errors import NotClosed
@@ -57,6 +58,7 @@ def delete(request: HttpRequest, slug: str) -> HttpResponse:
             delete_survey(survey=survey)
         except Survey.DoesNotExist:
             raise Http404 from None  # deleted in another window
+        audit.record("survey-deleted", account=request.user.pk, survey=slug)
         # Without the title: the message is stored in the session.
         messages.success(request, "The survey was deleted with everything it collected.")
         return redirect("aggregator:home")

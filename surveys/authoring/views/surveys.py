@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts import audit
 from privacy.mechanism.accounting import cumulative_epsilon
 from surveys.access import get_own_survey
 from surveys.authoring import services
@@ -152,6 +153,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
         except NotConfirmed as error:
             form.add_error("confirmed", str(error))
         else:
+            audit.record("survey-opened", account=request.user.pk, survey=slug)
             messages.success(request, "The survey was opened. It can no longer be changed.")
             return to_edit(survey)
     manifest = describe(survey=survey, wave_number=1)
@@ -175,6 +177,7 @@ def close(request: HttpRequest, slug: str) -> HttpResponse:
         raise NotOpen
     if request.method == "POST":
         services.close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+        audit.record("survey-closed", account=request.user.pk, survey=slug)
         messages.success(request, "The survey was closed. The last reports are being counted.")
         return to_edit(survey)
     return render(request, "surveys/authoring/close.html", {"survey": survey, "wave": wave})

@@ -1,0 +1,53 @@
+"""A line in the log for what people do with accounts and surveys; docs/operations.md lists them.
+
+A line has the number of the account and the link name of the survey. It never has an e-mail
+address, a network or a password, and nothing is recorded about respondents.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from allauth.account.signals import password_changed, password_reset
+from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.dispatch import Signal
+from django.http import HttpRequest, HttpResponse
+
+from accounts.models import User
+
+logger = logging.getLogger("murmur.audit")
+
+
+def record(event: str, *, account: int | None, **facts: str) -> None:
+    """Write one line; `facts` must not contain anything that a person typed."""
+    rest = "".join(f" {name}={value}" for name, value in facts.items())
+    logger.info("%s account=%s%s", event, "none" if account is None else account, rest)
+
+
+def record_exports(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
+    """Middleware: every CSV file is an export, whichever page or API sends it."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if response.headers.get("Content-Type", "").startswith("text/csv"):
+            record("export", account=request.user.pk, path=request.path)
+        return response
+
+    return middleware
+
+
+def connect_signals() -> None:
+    _record_on(user_logged_in, "signed-in")
+    _record_on(user_logged_out, "signed-out")
+    _record_on(password_changed, "password-changed")
+    _record_on(password_reset, "password-reset")
+
+
+def _record_on(signal: Signal, event: str) -> None:
+    def receive(user: User | None = None, **_details: Any) -> None:
+        if user is not None:  # a visitor may sign out
+            record(event, account=user.pk)
+
+    signal.connect(receive, weak=False, dispatch_uid=f"audit {event}")

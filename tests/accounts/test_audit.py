@@ -1,0 +1,95 @@
+"""What people do with accounts and surveys leaves a line in the log, without addresses."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from surveys.authoring.drafts import describe
+from surveys.authoring.services import close_wave
+from surveys.manifest.serialization import hash_manifest, serialize_manifest
+from surveys.models import Wave
+from tests.support.factories import PASSWORD, make_survey, make_user
+from tests.support.fielding import process, send_codes, sign_in
+from tests.support.waves import make_wave
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("static_files")]
+LOGIN = "/accounts/login/"
+NEW = "an even longer passphrase"
+
+
+@pytest.fixture
+def person() -> User:
+    return make_user("rosa@example.org")
+
+
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
+    caplog.set_level(logging.INFO, logger="murmur.audit")
+    found: list[str] = []
+
+    class Collect(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            found.append(record.getMessage())
+
+    handler = Collect()
+    logging.getLogger("murmur.audit").addHandler(handler)
+    yield found
+    logging.getLogger("murmur.audit").removeHandler(handler)
+
+
+@pytest.mark.slow
+def test_signing_in_and_out_and_new_passwords_are_recorded(
+    client: Client, person: User, lines: list[str]
+) -> None:
+    client.post(LOGIN, {"login": person.email, "password": "a wrong guess"})
+    client.post(LOGIN, {"login": "nobody@example.org", "password": "a wrong guess"})
+    client.post(LOGIN, {"login": person.email, "password": PASSWORD})
+    fields = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
+    client.post("/accounts/password/change/", fields)
+    client.post("/accounts/logout/")
+    for _ in range(7):
+        client.post(LOGIN, {"login": person.email, "password": "a wrong guess"})
+    own = f"account={person.pk}"
+    assert lines == [
+        f"sign-in-failed {own}",
+        "sign-in-failed account=none",
+        f"signed-in {own}",
+        f"password-changed {own}",
+        f"signed-out {own}",
+        *[f"sign-in-failed {own}"] * 6,
+        f"sign-in-refused {own}",
+    ]
+
+
+def test_opening_closing_and_deleting_a_survey_are_recorded(person: User, lines: list[str]) -> None:
+    client, survey = sign_in(person), make_survey(owner=person)
+    frozen = hash_manifest(serialize_manifest(describe(survey=survey, wave_number=1))).hex()
+    fields = {"manifest": frozen, "confirmed": "on"}
+    client.post(reverse("surveys:launch", args=[survey.slug]), fields)
+    client.post(reverse("surveys:close", args=[survey.slug]))
+    client.post(reverse("aggregator:delete", args=[survey.slug]), {"title": survey.title})
+    own = f"account={person.pk} survey={survey.slug}"
+    assert lines[1:] == [f"survey-opened {own}", f"survey-closed {own}", f"survey-deleted {own}"]
+
+
+@pytest.mark.parametrize("root", ["/surveys/{}/results", "/api/surveys/{}"])
+def test_every_export_is_recorded_with_its_file(person: User, lines: list[str], root: str) -> None:
+    wave = make_wave(owner=person)
+    send_codes(wave, yes=[10, 10, 10], total=40)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, rendered=False)
+    client = sign_in(person)
+    path = f"{root.format(wave.survey.slug)}/estimates.csv"
+    assert client.get(path).status_code == 200
+    assert client.get(path.replace("estimates", "invented")).status_code == 404
+    assert lines[1:] == [f"export account={person.pk} path={path}"]
+
+
+def test_the_lines_are_written_whatever_the_log_level_is(person: User) -> None:
+    assert logging.getLogger("murmur.audit").level == logging.INFO
