@@ -96,7 +96,7 @@ def pause_after(failures: int) -> int:
     """Return the seconds between two attempts after so many failures: 0, then 1, 2, 4 … 60."""
     if failures < FREE_FAILURES:
         return 0
-    return min(LONGEST_PAUSE_SECONDS, 2 ** min(failures - FREE_FAILURES, 6))
+    return min(LONGEST_PAUSE_SECONDS, 1 << min(failures - FREE_FAILURES, 6))
 
 
 def _must_wait(request: HttpRequest, credentials: Credentials) -> bool:
