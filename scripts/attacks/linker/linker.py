@@ -10,8 +10,8 @@ There are three attacks. The linker searches every file for canaries in many spe
 every file, of the broker and PostgreSQL's log too, for what dates a batch: a message that sends a
 task, or a checkpoint, which erasing requests after each sealing. And it guesses when each sealed
 report arrived within its batch, by several strategies: by the position of its bytes in each file,
-by the order of rows in the batch, and by the order in which ids were spent, joined to the rows in
-the only possible way.
+by the order of rows in the batch, and by the order in which ids were spent, joined to the rows as
+if a batch took the lowest ids that wait.
 """
 
 from __future__ import annotations
@@ -283,10 +283,10 @@ class IdFinder:
 
 
 def assign_ids(spent: list[dict[str, Any]], sizes: list[int], minimum: int) -> list[list[bytes]]:
-    """Return the sorted ids in each batch of a wave, if sealing depended only on the arrivals.
+    """Return the sorted ids in each batch of a wave, if sealing took the lowest ids that wait.
 
-    While a wave is open, a batch takes all but `minimum` of the waiting ids, the smallest first;
-    the last batch takes the rest.
+    It did so once. Now chance decides, and waiting.py looks for anything else that does. While a
+    wave is open, a batch takes all but `minimum` of the waiting ids; the last one takes the rest.
     """
     ids = [row["id"] for row in spent]
     waiting: list[bytes] = []

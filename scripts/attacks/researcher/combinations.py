@@ -1,0 +1,127 @@
+"""Attacks that need no fakes: rows that are alone in what others know about a person.
+
+Somebody knows a colleague's declared answers, or heard which questions they were asked. If no other
+row agrees with that, the row shows all codes of the colleague.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+
+from aggregator.comparisons.jobs import request_comparison
+from aggregator.models import Comparison
+from aggregator.results.snapshots import newest_snapshot
+from scripts.attacks.researcher.account import Account, Sight
+from scripts.attacks.researcher.ground import Design, close, draw_codes, open_survey, send, work
+from scripts.attacks.researcher.isolation import SEED, Outcome
+from surveys.models import Wave
+
+PEOPLE = 320
+MINIMUM = 10
+GROUPS = Design(
+    minimum_batch=MINIMUM, display_minimum=MINIMUM, questions=2, flips=12, groups=(8, 8, 8)
+)
+SUBSETS = Design(minimum_batch=MINIMUM, display_minimum=MINIMUM, questions=16, drawn=8)
+CROSSINGS = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fingerprints:
+    """How many rows of reports.csv can be told from the others by what people know."""
+
+    attack: str
+    rows: int
+    alone: int
+    few: int  # rows that share it with fewer than the display minimum
+    compared: int = 0  # crossed groups below the display minimum that Compare counted
+    refused: int = 0  # the same, refused
+
+
+def find_fingerprints(name: str, design: Design) -> Fingerprints:
+    account, generator = Account(), random.Random(SEED)
+    wave = open_survey(account.user, design)
+    people = [draw_codes(design, generator=generator) for _ in range(PEOPLE)]
+    send(wave, people)
+    work()
+    close(wave)
+    sight = account.look(wave)
+    known = Counter(_read_known(sight, design))
+    compared, refused = _cross_groups(wave, design, people) if design.groups else (0, 0)
+    return Fingerprints(
+        attack=name,
+        rows=len(sight.rows),
+        alone=sum(times for times in known.values() if times == 1),
+        few=sum(times for times in known.values() if times < design.display_minimum),
+        compared=compared,
+        refused=refused,
+    )
+
+
+def _read_known(sight: Sight, design: Design) -> list[tuple[object, ...]]:
+    """Return what a row shows of its person: declared answers, and which cells are empty."""
+    width = len(design.groups)
+    return [(*row[:width], *(cell == "" for cell in row)) for row in sight.rows]
+
+
+def _cross_groups(wave: Wave, design: Design, people: list[bytes]) -> tuple[int, int]:
+    """Ask for regressions on two declared groups that few people are both in."""
+    width = len(design.groups)
+    cells = Counter(person[:2] for person in people)
+    small = [cell for cell in sorted(cells) if cells[cell] < design.display_minimum][:CROSSINGS]
+    snapshot = newest_snapshot(wave)
+    assert snapshot is not None
+    asked = [
+        request_comparison(
+            wave=wave,
+            snapshot=snapshot,
+            kind=Comparison.Kind.REGRESSION,
+            names=[f"q{width + 1}", *(f"q{place}.{code}" for place, code in enumerate(cell, 1))],
+        )
+        for cell in small
+    ]
+    work()
+    done = sum(
+        Comparison.objects.filter(pk=one.pk, state=Comparison.State.DONE).count() for one in asked
+    )
+    return done, len(asked) - done
+
+
+def attack_small_groups(*, people: int) -> Outcome:
+    """Add fakes to people who are alone in their groups, until their rows leave whole.
+
+    The attacker knows these people's declared answers.
+    """
+    design, generator, account = GROUPS, random.Random(SEED), Account()
+    outcome = Outcome(
+        attack=f"after the close, {design.display_minimum - 1} fakes in each person's groups",
+        minimum_batch=design.minimum_batch,
+        people=people,
+    )
+    width = len(design.groups)
+    wave = open_survey(account.user, design)
+    crowd = [draw_codes(design, generator=generator) for _ in range(PEOPLE)]
+    cells = Counter(person[:width] for person in crowd)
+    victims = [person for person in crowd if cells[person[:width]] == 1][:people]
+    send(wave, crowd)
+    for victim in victims:
+        # Codes that the person did not send, so that the rows differ.
+        fake = victim[:width] + bytes(1 - code for code in victim[width:])
+        send(wave, [fake] * (design.display_minimum - 1))
+        outcome.fakes += design.display_minimum - 1
+    close(wave)
+    rows = Counter(row for row in account.look(wave).rows)
+    for victim in victims:
+        declared = tuple(str(code + 1) for code in victim[:width])
+        found = [row for row in rows if row[:width] == declared]
+        codes = tuple(str(code) for code in victim[width:])
+        outcome.rows += rows[declared + codes] == 1 and len(found) == 2
+    return outcome
+
+
+def find_all_fingerprints() -> list[Fingerprints]:
+    return [
+        find_fingerprints("three declared groups of eight", GROUPS),
+        find_fingerprints("8 of 16 questions drawn", SUBSETS),
+    ]

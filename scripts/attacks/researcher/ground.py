@@ -1,0 +1,113 @@
+"""One Murmur without servers: surveys of an ordinary account, people who answer, and the workers.
+
+Reports go through the intake's own code, and the work that beat and workers would do is done in
+this process, so that thousands of fakes take seconds. The limits per network are left out: they
+slow an attacker down, but somebody with enough networks is not stopped by them.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.models import User
+from aggregator.batches.closing import close_due_waves
+from aggregator.batches.sealing import seal_next_batch
+from aggregator.comparisons.jobs import run_comparison
+from aggregator.intake.store import Outcome, record_reports
+from aggregator.intake.wire import Upload
+from aggregator.results.snapshots import update_snapshot
+from aggregator.upkeep.due import Due, WorkKind, find_due_work
+from surveys.authoring.services import add_question, close_wave, create_survey, launch_survey
+from surveys.manifest.manifest import NOT_DRAWN
+from surveys.models import Question, Wave
+
+ID_BYTES = 32
+MOST_ROUNDS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """A survey as its author sets it up for the attack."""
+
+    minimum_batch: int
+    display_minimum: int
+    questions: int = 24  # yes or no; everybody is asked all of them, unless some are drawn
+    flips: int = 45  # of 100 people
+    groups: Sequence[int] = ()  # the number of options of each declared question, which come first
+    cap: int | None = None
+    drawn: int | None = None
+
+
+def open_survey(owner: User, design: Design) -> Wave:
+    survey = create_survey(
+        owner=owner,
+        title="Working conditions",
+        minimum_batch=design.minimum_batch,
+        display_minimum=design.display_minimum,
+        cap=design.cap,
+        drawn=design.drawn,
+    )
+    for number, size in enumerate(design.groups, start=1):
+        options = [f"Group {option}" for option in range(1, size + 1)]
+        declared = Question.Type.DECLARED
+        add_question(survey=survey, text=f"List {number}", type=declared, options=options)
+    for number in range(1, design.questions + 1):
+        add_question(survey=survey, text=f"Statement {number}", flips=design.flips)
+    return launch_survey(survey=survey, total_confirmed=True)
+
+
+def draw_codes(design: Design, *, generator: random.Random) -> bytes:
+    """Draw the codes of one person. What they answered in truth plays no part in the attacks."""
+    asked = set(range(design.questions))
+    if design.drawn is not None:
+        asked = set(generator.sample(range(design.questions), design.drawn))
+    declared = bytes(generator.randrange(size) for size in design.groups)
+    return declared + bytes(
+        generator.getrandbits(1) if place in asked else NOT_DRAWN
+        for place in range(design.questions)
+    )
+
+
+def send(wave: Wave, rows: Sequence[bytes], *, beginning: bytes = b"") -> None:
+    """Send reports whose ids begin with these bytes; the client chooses the ids."""
+    manifest_hash = bytes(wave.manifest_hash)
+    uploads = [
+        Upload(
+            manifest_hash=manifest_hash,
+            report_id=beginning + secrets.token_bytes(ID_BYTES - len(beginning)),
+            symbols=symbols,
+        )
+        for symbols in rows
+    ]
+    for outcome in record_reports(uploads) if uploads else ():
+        if outcome is not Outcome.RECORDED:
+            raise AssertionError(outcome)
+
+
+def work() -> None:
+    """Do what is due until nothing is. Charts are left out: they show the newest snapshot."""
+    for _ in range(MOST_ROUNDS):
+        closed = close_due_waves()
+        due = [item for item in find_due_work() if item.kind is not WorkKind.RENDER]
+        if not (due or closed):
+            return
+        for item in due:
+            _do(item)
+    raise AssertionError(f"still due: {due}")
+
+
+def close(wave: Wave) -> None:
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    work()
+
+
+def _do(item: Due) -> Any:
+    if item.kind is WorkKind.SEAL:
+        return seal_next_batch(wave_id=item.subject)
+    if item.kind is WorkKind.ESTIMATE:
+        return update_snapshot(wave_id=item.subject)
+    return run_comparison(comparison_id=item.subject)
