@@ -77,10 +77,20 @@ def today() -> date:
 
 
 class Snapshot(models.Model):
-    """Counts and estimates over batches 1..through_batch; a pure function of them."""
+    """Counts and estimates as of a look (aggregator.results.looks): all that anybody sees.
+
+    It is a pure function of batches 1 to through_batch, and of the end of the wave if it is final.
+    """
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="snapshots")
-    through_batch = models.PositiveIntegerField()
+    through_batch = models.PositiveIntegerField()  # the batch of its newest look
+    # The batch of the last look: at what everybody is asked, then at each block. Empty if all are
+    # through_batch, as in snapshots from before there were looks.
+    looks: models.JSONField[list[int]] = models.JSONField(default=list)
+    # The last batch from before there were looks, when every batch was shown; 0 for later waves.
+    looks_from = models.PositiveIntegerField(default=0)
+    # Until this batch it is decided that no newer look is due.
+    decided_through = models.PositiveIntegerField(default=0)
     method_version = models.PositiveIntegerField()
     # True once the wave is closed and none of its reports wait to be sealed.
     final = models.BooleanField(default=False)
@@ -100,6 +110,19 @@ class Snapshot(models.Model):
 
     def __str__(self) -> str:
         return f"snapshot through batch {self.through_batch}"
+
+    @property
+    def total_look(self) -> int:
+        """Return the batch of the last look at the number of reports."""
+        return self.find_look(0)
+
+    def find_look(self, part: int) -> int:
+        """Return the batch of the last look at a part of the survey."""
+        return self.looks[part] if self.looks else self.through_batch
+
+    def list_looks(self, parts: int) -> list[int]:
+        """List the batches of the last looks at all parts."""
+        return list(self.looks) or [self.through_batch] * parts
 
 
 class Chart(models.Model):

@@ -37,6 +37,11 @@ class Columns:
     def mask_count(self) -> int:
         return len(self.ks) - len(self.places)
 
+    @property
+    def blocks(self) -> tuple[int | None, ...]:
+        """The block of each column; None if all people are asked. Masks are numbered as blocks."""
+        return (*range(self.mask_count), *self.masks)
+
     def write_columns(self, reports: Sequence[bytes]) -> list[bytes]:
         """Turn rows of symbols, as they were sent, into rows of columns."""
         if not self.mask_count:

@@ -1,4 +1,4 @@
-"""Which questions can be compared, and what to choose instead of those that cannot."""
+"""Which questions can be compared, from which batches, and what to choose instead of others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from aggregator.comparisons.indicators import (
     find_plain_indicators,
     list_indicators,
 )
-from aggregator.models import Comparison
+from aggregator.models import Comparison, Snapshot
+from aggregator.results.looks import EVERYBODY, find_part
 from privacy.associations.tables import MAX_CELLS
 from surveys.manifest.manifest import Manifest
 
@@ -47,6 +48,14 @@ TOO_LARGE = (
     "These questions have too many combinations of answers. Choose fewer questions, or questions "
     "with fewer answers."
 )
+BLOCKS_MOVE_APART = (
+    "While the survey is open, each block of questions moves at looks of its own. Questions from "
+    "different blocks can be compared once it is closed."
+)
+ALL_BLOCKS_MOVE_APART = (
+    "While the survey is open, each block of questions moves at looks of its own. All pairs can be "
+    "tested once it is closed."
+)
 
 
 class NotComparable(Exception):
@@ -76,6 +85,36 @@ def check_choice(*, manifest: Manifest, kind: Comparison.Kind, names: Sequence[s
         _check_regression(chosen)
     _check_size(chosen)
     _check_asked_together(manifest, chosen)
+
+
+def find_through_batch(
+    *, manifest: Manifest, snapshot: Snapshot, kind: str, names: Sequence[str]
+) -> int:
+    """Return the last batch that a comparison reads: that of the last look at its questions.
+
+    A table of two blocks would count people who were asked both. It could move by fewer than K of
+    them at a look at either block, so NotComparable is raised until the last look.
+    """
+    looks = find_looks(manifest=manifest, snapshot=snapshot, kind=kind, names=names)
+    if snapshot.final or len(looks) == 1:
+        return max(looks.values())
+    if kind == Comparison.Kind.PAIRS:
+        raise NotComparable(ALL_BLOCKS_MOVE_APART)
+    raise NotComparable(BLOCKS_MOVE_APART, field=GROUP if kind == Comparison.Kind.TABLE else "")
+
+
+def find_looks(
+    *, manifest: Manifest, snapshot: Snapshot, kind: str, names: Sequence[str]
+) -> dict[int, int]:
+    """Map the parts of the survey that move a comparison to the batches of their last looks."""
+    if kind == Comparison.Kind.PAIRS:
+        parts = {find_part(manifest, block) for block in manifest.blocks.values()}
+    else:
+        chosen = find_indicators(manifest, names)
+        parts = {find_part(manifest, one.symbol.block) for one in chosen}
+        # In a table, what everybody is asked is counted only where the block was asked too.
+        parts = parts - {EVERYBODY} or parts
+    return {part: snapshot.find_look(part) for part in parts}
 
 
 def _check_pairs(manifest: Manifest) -> None:

@@ -17,9 +17,10 @@ from aggregator.comparisons.choice import (
     UNKNOWN_QUESTION,
     NotComparable,
     check_choice,
+    find_through_batch,
 )
 from aggregator.comparisons.indicators import Indicator, list_indicators
-from aggregator.models import Comparison
+from aggregator.models import Comparison, Snapshot
 from surveys.manifest.manifest import Manifest
 
 Kind = Comparison.Kind
@@ -61,10 +62,11 @@ class ComparisonForm(forms.Form):
         data: QueryDict | None = None,
         *,
         manifest: Manifest,
+        snapshot: Snapshot,
         shown: Sequence[Indicator],
     ) -> None:
         super().__init__(data, auto_id=f"{self.kind.value}_%s")
-        self.manifest = manifest
+        self.manifest, self.snapshot = manifest, snapshot
         self.names: list[str] = []
         self._in_order = [indicator.name for indicator in list_indicators(manifest)]
         groups = [indicator for indicator in shown if not indicator.is_number]
@@ -85,6 +87,9 @@ class ComparisonForm(forms.Form):
         names = self.read_names()
         try:
             check_choice(manifest=self.manifest, kind=self.kind, names=names)
+            find_through_batch(
+                manifest=self.manifest, snapshot=self.snapshot, kind=self.kind, names=names
+            )
         except NotComparable as error:
             self.add_error(self._find_field(error.field), str(error))
         else:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import PairCounter
 from aggregator.comparisons.analysis import analyse_pairs, analyse_regression, analyse_table
-from aggregator.comparisons.choice import check_choice
+from aggregator.comparisons.choice import check_choice, find_through_batch
 from aggregator.comparisons.indicators import (
     Indicator,
     cross_tabulate_indicators,
@@ -76,9 +76,10 @@ def request_comparison(
     """Return the comparison for this snapshot, computed or waiting; may raise NotComparable."""
     manifest = wave.description
     check_choice(manifest=manifest, kind=kind, names=names)
+    through_batch = find_through_batch(manifest=manifest, snapshot=snapshot, kind=kind, names=names)
     comparison, created = Comparison.objects.get_or_create(
         wave=wave,
-        through_batch=snapshot.through_batch,
+        through_batch=through_batch,
         method_version=METHOD_VERSION,
         kind=kind,
         questions=",".join(names),

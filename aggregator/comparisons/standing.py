@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aggregator.comparisons.choice import find_looks
 from aggregator.comparisons.indicators import list_indicators
 from aggregator.comparisons.jobs import compute_again
 from aggregator.comparisons.result import ComparisonResult
 from aggregator.comparisons.stored import RESULT_CLASSES, UnreadableResult, read_result
-from aggregator.models import Comparison
+from aggregator.models import Comparison, Snapshot
 from aggregator.results.snapshots import (
     METHOD_VERSION,
     ended_as_frozen,
@@ -57,7 +58,7 @@ def find_standing(comparison: Comparison) -> ComparisonStanding:
     newest = newest_snapshot(wave)
     is_newest = (
         newest is not None
-        and newest.through_batch == comparison.through_batch
+        and _counts_the_same(comparison, newest)
         and comparison.method_version == METHOD_VERSION
     )
     return ComparisonStanding(
@@ -82,12 +83,28 @@ def _find_result(comparison: Comparison, manifest: Manifest) -> ComparisonResult
         return None
 
 
+def _counts_the_same(comparison: Comparison, snapshot: Snapshot) -> bool:
+    """Whether a snapshot shows the questions of a comparison as of the same batch."""
+    looks = find_looks(
+        manifest=comparison.wave.description,
+        snapshot=snapshot,
+        kind=comparison.kind,
+        names=comparison.names,
+    )
+    return set(looks.values()) == {comparison.through_batch}
+
+
 def _find_alarms(comparison: Comparison) -> tuple[str, ...]:
     """Questions of this comparison that are in alarm in the snapshot of the same batches."""
-    same = comparison.wave.snapshots.filter(
-        through_batch=comparison.through_batch, method_version=METHOD_VERSION
-    ).first()
-    if same is None:
+    # Looks only move on, so none but the first snapshot from there on can have the same ones.
+    same = (
+        comparison.wave.snapshots.filter(
+            through_batch__gte=comparison.through_batch, method_version=METHOD_VERSION
+        )
+        .order_by("through_batch")
+        .first()
+    )
+    if same is None or not _counts_the_same(comparison, same):
         return ()
     try:
         alarms = {row["name"] for row in same.estimates if row["alarm"]}

@@ -26,6 +26,11 @@ class EstimateRow:
     def question(self) -> ManifestQuestion:
         return self.result.question
 
+    @property
+    def look(self) -> int:
+        """The batch of the last look at the question."""
+        return self.results.find_look(self.question)
+
     def inner_end(self, level: float, end: Literal["low", "high"]) -> float | None:
         """Return an end of the inner interval; None if there is none at this level."""
         for interval in self.estimate.intervals.inner:
@@ -44,7 +49,7 @@ ESTIMATE_COLUMNS: Mapping[str, Callable[[EstimateRow], Cell]] = {
     "manifest_sha256": lambda row: row.results.wave.manifest_hash_hex,
     "state": lambda row: row.results.wave.state,
     "ending": lambda row: row.results.wave.ending,
-    "through_batch": lambda row: row.results.snapshot.through_batch,
+    "through_batch": lambda row: row.look,
     "method_version": lambda row: row.results.snapshot.method_version,
     "day": lambda row: row.results.snapshot.day.isoformat(),
     "question": lambda row: row.question.name,

@@ -78,6 +78,6 @@ def _list_columns(*, browser: Results, coins: Results, pooled: bool) -> Columns:
 def _list_side(
     side: str, results: Results, estimate_of: Callable[[ModeComparison], Estimate]
 ) -> Iterator[tuple[str, Callable[[ModeComparison], Cell]]]:
-    yield f"{side}_through_batch", lambda _: results.snapshot.through_batch
+    yield f"{side}_through_batch", lambda row: results.find_look(row.browser.question)
     for name, read in ESTIMATE_COLUMNS.items():
         yield f"{side}_{name}", lambda row, read=read: read(estimate_of(row))  # type: ignore[misc]

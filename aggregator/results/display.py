@@ -13,6 +13,7 @@ from enum import Enum
 from aggregator.batches.columns import Columns
 from aggregator.models import Chart, RawReport, Snapshot
 from aggregator.results.estimate import QuestionResult
+from aggregator.results.looks import EVERYBODY, find_part, list_least, reports_needed
 from aggregator.results.snapshots import (
     UnreadableSnapshotError,
     ended_as_frozen,
@@ -29,7 +30,7 @@ class Standing(Enum):
     """How far a survey has come towards results."""
 
     DRAFT = "draft"
-    WAITING = "waiting"  # no batch has been sealed and estimated yet
+    WAITING = "waiting"  # there was no look yet
     RECOMPUTING = "recomputing"  # estimated by an earlier version that stored other names
     EMPTY = "empty"  # closed, and no report ever came
     DISCARDED = "discarded"  # closed below the minimum batch; the reports were deleted
@@ -70,6 +71,11 @@ class Results:
     declared: tuple[DeclaredResult, ...]
     fixed_end: bool  # the wave ended as fixed in advance, so intervals for one look are valid
 
+    def find_look(self, question: ManifestQuestion) -> int:
+        """Return the batch of the last look at a question."""
+        block = self.manifest.blocks.get(question.name)
+        return self.snapshot.find_look(find_part(self.manifest, block))
+
     @property
     def alarms(self) -> tuple[QuestionResult, ...]:
         """Questions whose codes the design could not plausibly have produced."""
@@ -95,6 +101,21 @@ class View:
             return f"0-0-{self.standing.value}"
         chart = "chart" if self.chart else "no-chart"
         return f"{self.snapshot.through_batch}-{int(self.snapshot.final)}-{chart}"
+
+    @property
+    def next_look(self) -> int:
+        """How many new reports must be sealed before the number of reports moves."""
+        assert self.manifest is not None
+        return reports_needed(
+            seen=self.snapshot.total if self.snapshot else 0,
+            least=list_least(self.manifest)[EVERYBODY],
+        )
+
+    @property
+    def first_look(self) -> int:
+        """How many reports must come before anything is shown: K of them always wait."""
+        assert self.manifest is not None
+        return self.next_look + self.manifest.minimum_batch
 
     @property
     def is_settled(self) -> bool:

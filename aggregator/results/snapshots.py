@@ -1,14 +1,18 @@
-"""Snapshots: counts and estimates that are a pure function of a wave's batches."""
+"""Snapshots: counts and estimates as of the looks that a wave's batches make."""
 
 from __future__ import annotations
 
 import logging
+from typing import Any
 
+from django.db import transaction
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from aggregator.batches.sealing import count_sealed
 from aggregator.models import Batch, Chart, RawReport, Snapshot
 from aggregator.results.estimating import compute_estimates
+from aggregator.results.looks import EVERYBODY, Replay, list_least
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
@@ -28,63 +32,86 @@ def ended_as_frozen(wave: Wave) -> bool:
 
 
 def update_snapshot(*, wave_id: int) -> Snapshot | None:
-    """Bring the newest snapshot up to the newest batch; return None if there is no batch.
+    """Decide which looks the newest batches make, and store the newest of them.
 
-    It is computed outside any transaction. If a batch is sealed in the meantime, the result is
-    slightly out of date, and the next sweep notices.
+    Returns the newest snapshot; None if there was no look yet. It is computed outside any
+    transaction. If a batch is sealed in the meantime, the next sweep notices.
     """
+    # Read before the wave: if it is final, the wave is closed by then.
+    newest = Snapshot.objects.filter(wave=wave_id).order_by("-through_batch").first()
     wave = Wave.objects.get(pk=wave_id)
     # Checked before the batches are read: if no raw reports are left now, all batches exist.
-    final = not wave.is_open and not RawReport.objects.filter(wave=wave).exists()
-    counts, through_batch = add_up_batches(wave=wave)
-    if through_batch == 0:
+    final = _is_over(wave)
+    replay, decided_through = replay_batches(wave=wave, newest=newest)
+    if final and decided_through:
+        replay.look_at_all(decided_through)
+    if replay.through_batch == 0:
         return None
-    same = wave.snapshots.filter(through_batch=through_batch)
+    if newest is None or _is_outdated(newest, replay, final=final):
+        newest = _store(wave=wave, replay=replay, final=final, newest=newest)
+        _drop_old_snapshots(wave=wave)
+    wave.snapshots.filter(pk=newest.pk, decided_through__lt=decided_through).update(
+        decided_through=decided_through
+    )
+    return newest
+
+
+def _is_over(wave: Wave) -> bool:
+    """Whether the wave is closed and none of its reports wait, so that everything counts."""
+    return not wave.is_open and not RawReport.objects.filter(wave=wave).exists()
+
+
+def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]:
+    """Take the batches since the looks of a snapshot; return also the number of the last one."""
+    manifest = wave.description
+    replay, last = Replay(manifest), 0
+    if newest is not None:
+        last = newest.through_batch
+        looks = newest.list_looks(len(replay.looks))
+        replay.resume(looks=looks, counts=newest.counts, total=newest.total)
+    batches = wave.batches.filter(number__gt=min(replay.looks)).order_by("number")
+    for number, counts in batches.values_list("number", "counts").iterator():
+        replay.take(number, counts)
+        last = max(last, number)
+    return replay, last
+
+
+def _is_outdated(newest: Snapshot, replay: Replay, *, final: bool) -> bool:
+    return (
+        newest.through_batch < replay.through_batch
+        or newest.method_version != METHOD_VERSION
+        or (final and not newest.final)
+    )
+
+
+def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) -> Snapshot:
+    """Store the state of a replay, unless another worker has stored it as the last one since."""
+    same = wave.snapshots.filter(through_batch=replay.through_batch)
     if same.exclude(method_version=METHOD_VERSION).exists():
         # The chart shows estimates that the current method may not reproduce.
         Chart.objects.filter(wave=wave).delete()
-    snapshot, _ = Snapshot.objects.update_or_create(
-        wave=wave,
-        through_batch=through_batch,
-        defaults={
-            "method_version": METHOD_VERSION,
-            "final": final,
-            "total": sum(counts[0]),
-            "counts": counts,
-            "estimates": [
-                result.to_json()
-                for result in compute_estimates(
-                    manifest=wave.description,
-                    counts=counts,
-                    fixed_end=final and ended_as_frozen(wave),
-                )
-            ],
-        },
+    estimates = compute_estimates(
+        manifest=wave.description,
+        counts=replay.counts,
+        fixed_end=final and ended_as_frozen(wave),
     )
-    _drop_old_snapshots(wave=wave)
-    return snapshot
-
-
-def add_up_batches(*, wave: Wave) -> tuple[list[list[int]], int]:
-    """Return the counts over all batches and the number of the newest one."""
-    newest = wave.snapshots.order_by("-through_batch").first()  # counts do not depend on the method
-    counts, through_batch = (newest.counts, newest.through_batch) if newest else ([], 0)
-    return add_counts(
-        counts, through_batch, wave.batches.filter(number__gt=through_batch).order_by("number")
-    )
-
-
-def add_counts(
-    counts: list[list[int]], through_batch: int, batches: QuerySet[Batch]
-) -> tuple[list[list[int]], int]:
-    for number, more in batches.values_list("number", "counts").iterator():
-        through_batch = number
-        counts = (
-            [[a + b for a, b in zip(x, y, strict=True)] for x, y in zip(counts, more, strict=True)]
-            if counts
-            else more
+    values = {
+        "looks": replay.looks,
+        "looks_from": newest.looks_from if newest else 0,
+        "method_version": METHOD_VERSION,
+        "final": final,
+        "total": replay.total,
+        "counts": replay.counts,
+        "estimates": [result.to_json() for result in estimates],
+    }
+    with transaction.atomic():
+        last = same.select_for_update().filter(final=True, method_version=METHOD_VERSION).first()
+        if last and not final:
+            return last
+        snapshot, _ = Snapshot.objects.update_or_create(
+            wave=wave, through_batch=replay.through_batch, defaults=values
         )
-    return counts, through_batch
+    return snapshot
 
 
 def _drop_old_snapshots(*, wave: Wave) -> None:
@@ -93,28 +120,38 @@ def _drop_old_snapshots(*, wave: Wave) -> None:
 
 
 def find_waves_to_estimate() -> QuerySet[Wave]:
-    """Find waves whose newest snapshot lacks batches, uses an older method or is not final."""
+    """Find waves with batches for which no look was decided, an older method, or no last look."""
     newest = Snapshot.objects.filter(wave=OuterRef("pk")).order_by("-through_batch")
     batches = Batch.objects.filter(wave=OuterRef("pk")).order_by("-number")
     waves = Wave.objects.annotate(
         newest_batch=Subquery(batches.values("number")[:1]),
-        seen_batch=Coalesce(Subquery(newest.values("through_batch")[:1]), 0),
-        seen_final=Subquery(newest.values("final")[:1]),
+        decided_batch=Coalesce(Subquery(newest.values("decided_through")[:1]), 0),
+        seen_final=Coalesce(Subquery(newest.values("final")[:1]), False),
         seen_version=Subquery(newest.values("method_version")[:1]),
     ).filter(newest_batch__isnull=False)
-    # One query for each wave, so that the raw reports of other waves are not read.
-    complete = [
-        pk
-        for pk in waves.filter(state=Wave.State.CLOSED, seen_final=False).values_list(
-            "pk", flat=True
-        )
-        if not RawReport.objects.filter(wave=pk).exists()
+    # One query for each of these waves, so that the raw reports of others are not read.
+    candidates: QuerySet[Wave, Any] = waves.filter(
+        Q(state=Wave.State.CLOSED) | Q(seen_version=None), seen_final=False
+    ).defer("manifest", "words")
+    first_or_last = [
+        wave.pk
+        for wave in candidates
+        if _is_over(wave) or (wave.seen_version is None and _may_have_first_look(wave))
     ]
     return waves.filter(
-        Q(newest_batch__gt=F("seen_batch"))
+        Q(seen_version__isnull=False, newest_batch__gt=F("decided_batch"))
         | Q(seen_version__lt=METHOD_VERSION)
-        | Q(pk__in=complete)
+        | Q(pk__in=first_or_last)
     ).order_by("pk")
+
+
+def _may_have_first_look(wave: Wave) -> bool:
+    """Whether enough reports are sealed: what everybody is asked has the first look."""
+    try:
+        least = list_least(wave.description)[EVERYBODY]
+    except (ValueError, KeyError, TypeError):
+        return True  # the manifest is broken: then this wave's task fails, and not every sweep
+    return count_sealed(wave) >= least
 
 
 class UnreadableSnapshotError(Exception):

@@ -1,4 +1,4 @@
-"""A researcher's own surveys: their state and how much of each has been sealed."""
+"""A researcher's own surveys: their state and how many reports their last looks counted."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, IntegerField, OuterRef, Prefetch, QuerySet, Subquery, Sum
+from django.db.models import Count, OuterRef, Prefetch, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.models import User
-from aggregator.models import Batch
+from aggregator.models import Snapshot
 from surveys.authoring.state import SurveyState, describe_state
 from surveys.models import Survey, Wave
 
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyLine:
-    """One survey in a list; `sealed` grows only when a batch is sealed."""
+    """One survey in a list; `sealed` grows only at a look."""
 
     slug: str
     title: str
@@ -49,21 +49,15 @@ def find_surveys(*, owner: User) -> QuerySet[Survey, Any]:
 
     Reports from coins are counted on their own results page.
     """
-    sealed = (
-        Batch.objects.filter(wave__survey=OuterRef("pk"), wave__mode=Wave.Mode.ELECTRONIC)
-        .order_by()
-        .values("wave__survey")
-        .annotate(total=Sum("size"))
-        .values("total")
-    )
+    newest = Snapshot.objects.filter(wave=OuterRef("pk")).order_by("-through_batch")
+    counted = Coalesce(Subquery(newest.values("total")[:1]), 0)
     waves = Wave.objects.electronic().order_by("-number").defer("manifest")
     return (
         Survey.objects.owned_by(owner)
-        .annotate(
-            question_count=Count("questions"),
-            sealed_count=Coalesce(Subquery(sealed, output_field=IntegerField()), 0),
+        .annotate(question_count=Count("questions"))
+        .prefetch_related(
+            Prefetch("waves", waves.annotate(counted=counted), to_attr="newest_waves")
         )
-        .prefetch_related(Prefetch("waves", waves, to_attr="newest_waves"))
         .order_by("-created_at", "-pk")
     )
 
@@ -79,7 +73,7 @@ def _read_line(survey: Any, *, now: datetime) -> SurveyLine:
         title=survey.title,
         state=describe_state(wave=wave, now=now),
         questions=survey.question_count,
-        sealed=survey.sealed_count,
+        sealed=sum(each.counted for each in survey.newest_waves),
         opens_at=survey.opens_at,
         closes_at=survey.closes_at,
         cap=survey.cap,

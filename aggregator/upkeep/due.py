@@ -46,7 +46,7 @@ def find_due_work() -> list[Due]:
         .annotate(progress=Coalesce(Max("batches__number"), 0))
         .values_list("pk", "progress"),
         WorkKind.ESTIMATE: find_waves_to_estimate()
-        .annotate(progress=F("seen_batch"))
+        .annotate(progress=F("decided_batch"))
         .values_list("pk", "progress"),
         WorkKind.RENDER: find_waves_to_render()
         .annotate(progress=Coalesce("chart__through_batch", 0))

@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
+from aggregator.comparisons.choice import BLOCKS_MOVE_APART
 from aggregator.comparisons.forms import CHOOSE_KIND, FORMS, ComparisonForm
 from aggregator.comparisons.indicators import (
     Indicator,
@@ -84,14 +85,19 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
 def _bind(request: HttpRequest, results: Results, shown: list[Indicator]) -> ComparisonForm | None:
     """Return the posted form if it is one of ours."""
     form = FORMS.get(request.POST.get("kind", ""))
-    return form(request.POST, manifest=results.manifest, shown=shown) if form else None
+    if form is None:
+        return None
+    return form(request.POST, manifest=results.manifest, snapshot=results.snapshot, shown=shown)
 
 
 def _describe_forms(
     survey: Survey, results: Results, shown: list[Indicator], posted: ComparisonForm | None
 ) -> dict[str, object]:
     wave, manifest = results.wave, results.manifest
-    forms = {kind: form(manifest=manifest, shown=shown) for kind, form in FORMS.items()}
+    forms = {
+        kind: form(manifest=manifest, snapshot=results.snapshot, shown=shown)
+        for kind, form in FORMS.items()
+    }
     if posted is not None:
         forms[posted.kind.value] = posted
     recent = [
@@ -103,7 +109,8 @@ def _describe_forms(
         "forms": forms,
         "can_compare": len(shown) > 1 and not all(indicator.is_number for indicator in shown),
         "plain_indicators": len(find_plain_indicators(manifest)),
-        "drawn_note": _describe_drawn(manifest),
+        "drawn_note": _describe_drawn(results),
+        "pairs_wait": manifest.drawn is not None and not results.snapshot.final,
         "standing": describe_standing(
             fixed_end=results.fixed_end,
             end_was_frozen=wave.has_fixed_end,
@@ -124,13 +131,15 @@ def _list_shown(results: Results) -> list[Indicator]:
     ]
 
 
-def _describe_drawn(manifest: Manifest) -> str:
+def _describe_drawn(results: Results) -> str:
     """Say what a random subset means for comparisons; empty if everyone was asked everything."""
-    m, blocks = manifest.drawn, manifest.block_count
+    m, blocks = results.manifest.drawn, results.manifest.block_count
     if m is None:
         return ""
     if m == 1:
         return ONE_BLOCK_EACH
+    if not results.snapshot.final:
+        return BLOCKS_MOVE_APART
     share = percent(pair_fraction(drawn=m, questions=blocks))
     return (
         f"Each person was asked {m} of {blocks} blocks of questions. Two questions from different "

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
+from django.db.models import F
+
 from aggregator.batches.columns import Columns
 from aggregator.models import Batch, Comparison, Snapshot
 from aggregator.results.estimating import compute_estimates
+from aggregator.results.looks import Replay
 from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen
 from aggregator.upkeep.verification.batches import Counts, StoredBatch
 from aggregator.upkeep.verification.comparisons import OpenComparison
@@ -28,13 +31,19 @@ class WaveCheck:
         self._wave, self._manifest = wave, manifest
         self._ks = Columns.of(manifest).ks
         self._sums: Counts = [[0] * k for k in self._ks]
+        # By the batch after which looks are decided; it is not 0 if the wave is older than looks.
+        self._replays: dict[int, Replay] = {}
         self.batches = self.reports = self.snapshots = self.comparisons = 0
 
     def run(self) -> Iterator[Difference]:
         # Results before batches: then every batch they were computed from is in the list.
-        snapshots = deque(
-            self._wave.snapshots.order_by("through_batch").values_list("through_batch", "pk")
-        )
+        rows = self._wave.snapshots.order_by("through_batch")
+        snapshots = deque(rows.values_list("through_batch", "pk"))
+        decided = rows.filter(looks_from__lt=F("through_batch"))
+        self._replays = {
+            looks_from: Replay(self._manifest)
+            for looks_from in decided.values_list("looks_from", flat=True)
+        }
         comparisons = deque(self._open_comparisons())
         last = max(
             [through for through, _ in snapshots] + [row.through_batch for row in comparisons],
@@ -82,6 +91,11 @@ class WaveCheck:
             [a + b for a, b in zip(x, y, strict=True)]
             for x, y in zip(self._sums, counts, strict=True)
         ]
+        for looks_from, replay in self._replays.items():
+            if number == looks_from:
+                replay.resume_at(number, counts=self._sums)
+            elif number > looks_from:
+                replay.take(number, counts)
         for comparison in comparisons:
             if faults:
                 comparison.give_up_table()
@@ -105,20 +119,7 @@ class WaveCheck:
         if snapshot is None:
             return  # replaced by newer ones during the run
         self.snapshots += 1
-        faults = []
-        if snapshot.total != sum(self._sums[0]):
-            faults.append("its total does not match its batches")
-        if snapshot.counts != self._sums:
-            faults.append("its counts do not match the sum of its batches")
-        if snapshot.method_version == METHOD_VERSION:
-            estimates = compute_estimates(
-                manifest=self._manifest,
-                counts=self._sums,
-                fixed_end=snapshot.final and ended_as_frozen(snapshot.wave),
-            )
-            computed = [result.to_json() for result in estimates]
-            if not agree(snapshot.estimates, computed, ESTIMATE_TOLERANCE):
-                faults.append("its estimates do not match its batches")
+        faults = list(self._find_faults(snapshot))
         if faults:
             yield Difference(
                 kind="snapshot",
@@ -130,6 +131,32 @@ class WaveCheck:
                     "workers then compute the newest again."
                 ),
             )
+
+    def _find_faults(self, snapshot: Snapshot) -> Iterator[str]:
+        replay = self._find_replay(snapshot)
+        if snapshot.list_looks(len(replay.looks)) != replay.looks:
+            yield "its looks do not follow from its batches"
+        if snapshot.total != replay.total:
+            yield "its total does not match its batches"
+        if snapshot.counts != replay.counts:
+            yield "its counts do not match the sum of its batches"
+        if snapshot.method_version == METHOD_VERSION:
+            estimates = compute_estimates(
+                manifest=self._manifest,
+                counts=replay.counts,
+                fixed_end=snapshot.final and ended_as_frozen(snapshot.wave),
+            )
+            computed = [result.to_json() for result in estimates]
+            if not agree(snapshot.estimates, computed, ESTIMATE_TOLERANCE):
+                yield "its estimates do not match its batches"
+
+    def _find_replay(self, snapshot: Snapshot) -> Replay:
+        """Return what the batches so far should show; everything, if that is what counts."""
+        if not snapshot.final and snapshot.looks_from in self._replays:
+            return self._replays[snapshot.looks_from]
+        everything = Replay(self._manifest)
+        everything.resume_at(snapshot.through_batch, counts=self._sums)
+        return everything
 
     def _open_comparisons(self) -> list[OpenComparison]:
         done = self._wave.comparisons.filter(

@@ -1,0 +1,123 @@
+"""Looks: when the results of an open wave move, decided batch by batch.
+
+Reports that arrive between two looks change nothing that anybody sees. So whoever runs a survey
+cannot surround one report with reports of their own and read it off the difference: at each look
+at least K reports, and a tenth of all, are new.
+
+Everything that all people are asked shares one look, which also moves the number of reports. Where
+each person is asked only some blocks of questions, each block has looks of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aggregator.batches.columns import Columns
+from surveys.manifest.manifest import Manifest
+
+EVERYBODY = 0  # the part that all people are asked; block number b is part b + 1
+
+
+def find_part(manifest: Manifest, block: int | None) -> int:
+    """Return the part that symbols of this block belong to."""
+    return EVERYBODY if block is None or manifest.drawn is None else block + 1
+
+
+def reports_needed(*, seen: int, least: int) -> int:
+    """Return how many new reports make a look, after a look at `seen` reports.
+
+    A tenth of all reports must be new: 10·new ≥ seen + new, so new ≥ seen / 9.
+    """
+    return max(least, -(-seen // 9))
+
+
+def list_least(manifest: Manifest) -> tuple[int, ...]:
+    """List how many new reports each part's look needs at least: K, and a tenth of those expected.
+
+    Of the people expected, each block is asked of the share that is drawn.
+    """
+    expected = manifest.people_expected or 0
+    shares = [(1, 1)]
+    if manifest.drawn is not None:
+        shares += [(manifest.drawn, manifest.block_count)] * manifest.block_count
+    return tuple(
+        max(manifest.minimum_batch, -(-expected * drawn // (10 * blocks)))
+        for drawn, blocks in shares
+    )
+
+
+class Replay:
+    """Takes a wave's batches in order and has a look at each part as soon as one is due.
+
+    `counts` holds the counts of each column as of the look of its part, and `total` the number of
+    reports as of the look of what everybody is asked. The result depends only on the batches: it is
+    the same whether they are taken one at a time or all at once.
+    """
+
+    def __init__(self, manifest: Manifest) -> None:
+        columns = Columns.of(manifest)
+        self._least = list_least(manifest)
+        self._parts = [find_part(manifest, block) for block in columns.blocks]
+        self.looks = [0] * len(self._least)
+        self.counts = [[0] * k for k in columns.ks]
+        self.total = 0
+        self._new = [[0] * k for k in columns.ks]
+        self._new_total = 0
+
+    def resume(self, *, looks: Sequence[int], counts: Sequence[Sequence[int]], total: int) -> None:
+        """Continue after these looks: take all batches after the earliest of them."""
+        self.looks, self.total = list(looks), total
+        self.counts = [list(cells) for cells in counts]
+
+    def resume_at(self, number: int, *, counts: Sequence[Sequence[int]]) -> None:
+        """Continue after a batch through which everything counts."""
+        self.resume(looks=[number] * len(self.looks), counts=counts, total=sum(counts[0]))
+
+    @property
+    def through_batch(self) -> int:
+        """The batch of the newest look; 0 before the first."""
+        return max(self.looks)
+
+    def take(self, number: int, counts: Sequence[Sequence[int]]) -> None:
+        """Add a batch to the parts whose last look is older, and have the looks that are due."""
+        for column, (part, cells) in enumerate(zip(self._parts, counts, strict=True)):
+            if number > self.looks[part]:
+                self._new[column] = _add(self._new[column], cells)
+        if number > self.looks[EVERYBODY]:
+            self._new_total += sum(counts[0])
+        for part, least in enumerate(self._least):
+            if number <= self.looks[part] or not self._may_look(part):
+                continue
+            seen, new = self._count_reports(part)
+            if new >= reports_needed(seen=seen, least=least):
+                self._look(part, number)
+
+    def look_at_all(self, number: int) -> None:
+        """Have a look at everything, as when the wave is closed and nothing waits."""
+        for part in range(len(self.looks)):
+            self._look(part, number)
+
+    def _may_look(self, part: int) -> bool:
+        """No block has a look before the number of reports has had its first one."""
+        return part == EVERYBODY or self.looks[EVERYBODY] > 0
+
+    def _count_reports(self, part: int) -> tuple[int, int]:
+        """Return how many reports of a part were seen at its last look, and are new."""
+        if part == EVERYBODY:
+            return self.total, self._new_total
+        mask = part - 1  # the masks are the first columns
+        return self.counts[mask][1], self._new[mask][1]
+
+    def _look(self, part: int, number: int) -> None:
+        self.looks[part] = number
+        for column, own in enumerate(self._parts):
+            if own == part:
+                self.counts[column] = _add(self.counts[column], self._new[column])
+                self._new[column] = [0] * len(self._new[column])
+        if part == EVERYBODY:
+            self.total += self._new_total
+            self._new_total = 0
+
+
+def _add(one: Sequence[int], other: Sequence[int]) -> list[int]:
+    return [a + b for a, b in zip(one, other, strict=True)]
