@@ -19,14 +19,14 @@ STATES = ("draft", "scheduled", "open", "closed")
 
 
 class SurveySerializer(serializers.Serializer[Any]):
-    """A SurveyLine; `sealed` grows only when a batch is sealed."""
+    """A SurveyLine; `sealed` grows only at a look."""
 
     slug = serializers.CharField()
     title = serializers.CharField()
     state = serializers.ChoiceField(choices=STATES, source="state.key")
     ending = serializers.CharField(help_text="date, cap or owner once closed; empty before")
     questions = serializers.IntegerField(help_text="number of questions")
-    sealed = serializers.IntegerField(help_text="sealed reports")
+    sealed = serializers.IntegerField(help_text="sealed reports counted at the last look")
     opens_at = serializers.DateTimeField(allow_null=True)
     closes_at = serializers.DateTimeField(allow_null=True)
     cap = serializers.IntegerField(allow_null=True)
@@ -161,7 +161,7 @@ class DeclaredSerializer(serializers.Serializer[DeclaredResult]):
 
 
 class ResultsSerializer(serializers.Serializer[Results]):
-    """The newest snapshot: it changes only when a batch is sealed."""
+    """The newest snapshot: it changes only at a look, and when the survey closes."""
 
     survey = serializers.CharField(source="manifest.survey")
     wave = serializers.IntegerField(source="wave.number")
@@ -177,7 +177,9 @@ class ResultsSerializer(serializers.Serializer[Results]):
     )
     minimum_batch = serializers.IntegerField(source="wave.minimum_batch")
     display_minimum = serializers.IntegerField(source="wave.display_minimum")
-    through_batch = serializers.IntegerField(source="snapshot.through_batch")
+    through_batch = serializers.IntegerField(
+        source="snapshot.through_batch", help_text="the batch of the newest look"
+    )
     final = serializers.BooleanField(source="snapshot.final")
     method_version = serializers.IntegerField(source="snapshot.method_version")
     day = serializers.DateField(source="snapshot.day")

@@ -1,4 +1,4 @@
-"""A survey's results page, the panel inside it that follows new batches, and its pictures."""
+"""A survey's results page, the panel inside it that follows new looks, and its pictures."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def results(request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC) 
 def results_panel(
     request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
 ) -> HttpResponse:
-    """Answer 204 while nothing has been sealed since `seen`, then the new panel."""
+    """Answer 204 while there was no look since `seen`, then the new panel."""
     view = view_of(survey, mode=mode)
     if request.GET.get("seen") == view.seen and not view.is_settled:
         return HttpResponse(status=204)
@@ -134,7 +134,7 @@ def chart_png(
 
 
 def _find_chart(survey: Survey, *, mode: str) -> Chart:
-    """Return the chart of a recently loaded page, even if a batch has been sealed since."""
+    """Return the chart of a recently loaded page, even if there was a look since."""
     view = view_of(survey, mode=mode)
     chart = view.chart
     if chart is None and view.standing is Standing.SHOWN:

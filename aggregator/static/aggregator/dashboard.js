@@ -1,5 +1,5 @@
-// Renders the chart of a results page from its specification, again whenever a batch was
-// sealed and htmx has put a new panel in place. Without it the picture and the table stay.
+// Renders the chart of a results page from its specification, again at every look, when
+// htmx has put a new panel in place. Without it the picture and the table stay.
 
 /** @type {View | null} */
 let shown = null;

@@ -193,7 +193,7 @@ def test_an_open_survey_without_a_batch_polls() -> None:
     words = text_of(read(wave.survey))
     assert "Listening" in words
     assert "in batches of at least 10, so that nobody stands out." in words
-    assert "So the first one is sealed once 20 reports have come" in words
+    assert "Results come first once 20 reports have come" in words
     assert "7" not in words.replace(wave.manifest_hash_hex, "")
 
 
