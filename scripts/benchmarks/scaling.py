@@ -211,10 +211,9 @@ def seal_once(bench: Bench, generator: np.random.Generator, *, reports: int) -> 
     bench.look_for_work()
     chosen = ", ".join(map(str, waves))
     done = f"""
-        SELECT coalesce(sum(total), 0) FROM aggregator_snapshot AS s
-        WHERE wave_id IN ({chosen}) AND NOT EXISTS (
-            SELECT FROM aggregator_snapshot AS later
-            WHERE later.wave_id = s.wave_id AND later.through_batch > s.through_batch)
+        SELECT coalesce(sum(size), 0) FROM aggregator_batch AS b
+        WHERE wave_id IN ({chosen}) AND number <= (
+            SELECT max(decided_through) FROM aggregator_snapshot AS s WHERE s.wave_id = b.wave_id)
     """  # noqa: S608
     bench.wait_until(lambda: int(bench.ask(done)[0]) == WAVES * reports - left)
     return WAVES * reports - left, time.perf_counter() - start

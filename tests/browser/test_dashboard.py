@@ -137,7 +137,7 @@ def test_pointing_at_a_dot_shows_its_question(reader: Reader, survey: Survey) ->
     reader.assert_nothing_went_wrong()
 
 
-def test_a_sealed_batch_reaches_the_open_page(chromium: Browser, live: LiveApplication) -> None:
+def test_a_look_reaches_the_open_page(chromium: Browser, live: LiveApplication) -> None:
     wave = make_launched_survey()
     send_codes(wave, yes=[50, 50], total=110)
     process(wave)
@@ -158,18 +158,27 @@ def test_a_sealed_batch_reaches_the_open_page(chromium: Browser, live: LiveAppli
     expect(page.locator("#panel")).to_contain_text("cover the same 500 sealed reports")
     expect(page.locator("#update")).to_contain_text("500 reports are counted")
     assert re.search(r"[89]\d\s%", live_chart(page))
+    expect(page.locator("#next-look")).to_contain_text("when at least 56 new reports have come")
+
+    send_codes(wave, yes=[20, 20], total=20)
+    process(wave)
+    assert wave.batches.count() == 3
+    with page.expect_response(lambda response: "/panel" in response.url) as polled:
+        pass
+    assert polled.value.status == 204  # nor does a batch without a look
+    expect(page.locator("#panel")).to_contain_text("cover the same 500 sealed reports")
 
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
     expect(page.locator("#state")).to_contain_text("Closed")
-    expect(page.locator("#panel")).to_contain_text("cover the same 510 sealed reports")
+    expect(page.locator("#panel")).to_contain_text("cover the same 530 sealed reports")
     assert page.locator("#panel").get_attribute("hx-get") is None  # and stops polling
     live_chart(page)
     reader.assert_nothing_went_wrong()
     context.close()
 
 
-def test_the_first_batch_ends_the_wait(chromium: Browser, live: LiveApplication) -> None:
+def test_the_first_look_ends_the_wait(chromium: Browser, live: LiveApplication) -> None:
     wave = make_launched_survey()
     context = make_context(chromium, live, wave.survey)
     reader = Reader(context.new_page(), live)

@@ -26,10 +26,10 @@ DUE_WORK = """
     GROUP BY w.id, w.minimum_batch, w.state
     HAVING count(*) >= 2 * w.minimum_batch OR w.state = 'closed'
     UNION ALL
-    SELECT 'wave ' || b.wave_id || ' is at batch ' || max(b.number) || ', its snapshot is not'
+    SELECT 'wave ' || b.wave_id || ' is at batch ' || max(b.number) || ', its looks are not decided'
     FROM aggregator_batch b
     GROUP BY b.wave_id
-    HAVING max(b.number) > (SELECT coalesce(max(s.through_batch), 0)
+    HAVING max(b.number) > (SELECT coalesce(max(s.decided_through), 0)
                             FROM aggregator_snapshot s WHERE s.wave_id = b.wave_id)
 """
 NEWEST_BATCH = "SELECT coalesce(max(id), 0) FROM aggregator_batch"

@@ -77,11 +77,12 @@ class SettingsForm(SurveyTextForm):
         error_messages=number_messages(
             MIN_BATCH_FLOOR, MAX_MINIMUM_BATCH, " Fewer than 10 reports are too small a crowd."
         ),
-        help_text="Reports are counted only in sealed batches of at least K. Results move "
-        "only when at least K reports, and a tenth of all, are new, and once more at the close. "
-        "While the survey is open, K reports always wait, so that the last batch is full too. The "
-        "first batch is therefore sealed once 2K reports have arrived. K counts reports, not honest people: someone who floods the survey "
-        "with made-up reports shrinks the crowd that a person hides in.",
+        help_text="Reports are counted only in sealed batches of at least K. Results move only "
+        "when at least K reports, and a tenth of all, are new, and once more at the close. While "
+        "the survey is open, K reports always wait, so that the last batch is full too. The first "
+        "batch is therefore sealed once 2K reports have arrived. K counts reports, not honest "
+        "people: someone who floods the survey with made-up reports shrinks the crowd that a "
+        "person hides in.",
     )
     display_minimum = forms.IntegerField(
         label="Display minimum",
@@ -108,8 +109,8 @@ class SettingsForm(SurveyTextForm):
         min_value=MIN_BATCH_FLOOR,
         max_value=MAX_PEOPLE,
         error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE, " Or leave it empty."),
-        help_text="Results appear, and move, only when at least a tenth as many reports are new, and "
-        "when the survey closes. If far fewer people answer, nothing is shown until then.",
+        help_text="Results appear, and move, only when at least a tenth as many reports are new, "
+        "and when the survey closes. If far fewer people answer, nothing is shown until then.",
     )
     drawn = forms.IntegerField(
         label="Questions per person (random subset), in blocks (optional)",

@@ -103,9 +103,7 @@ def test_languages_with_six_forms_use_them() -> None:
 
 
 def test_one_point_is_singular() -> None:
-    [*_rows, finding] = describe_protection(
-        survey(make("yes_no", flips=25), cap=100_000)
-    ).rows
+    [*_rows, finding] = describe_protection(survey(make("yes_no", flips=25), cap=100_000)).rows
     assert finding.answers[-1] == "With 100,000 people, that is give or take 1 point."
 
 
