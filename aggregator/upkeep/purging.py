@@ -151,7 +151,7 @@ def _rewrite_raw_reports() -> dict[str, int]:
 def _rewrite_tables_of_surveys() -> None:
     """Rewrite the tables that held a deleted survey, one after another.
 
-    Spent ids, which nothing connects with anything else, stay in the file of a long table.
+    Spent ids, which no row connects with anything else, stay in the file of a long table.
     """
     tables = [name for name in TABLES_OF_SURVEYS if name != SPENT_IDS or not _is_long(name)]
     for table in tables:

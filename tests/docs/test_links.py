@@ -107,7 +107,7 @@ def test_every_path_and_test_that_a_document_names_exists(path: Path) -> None:
 
 
 def test_missing_paths_and_tests_in_documents_are_seen() -> None:
-    this = "tests/test_documents.py"
+    this = "tests/docs/test_links.py"
     known = test_missing_paths_and_tests_in_documents_are_seen.__name__
     text = f"In `surveys/models.py`, `tests/` and `{this}::{known}`; not `a/b` or `x.py`."
     named = named_paths(text)
