@@ -6,6 +6,7 @@ import ast
 import re
 
 import pytest
+from django.contrib.auth.hashers import Argon2PasswordHasher, get_hasher
 
 from scripts.stack.stack import ROOT
 
@@ -67,9 +68,8 @@ def test_imports_are_seen_however_they_are_written() -> None:
 
 
 def test_the_parameters_of_password_hashes_are_those_in_use() -> None:
-    from django.contrib.auth.hashers import get_hasher
-
     hasher = get_hasher()
+    assert isinstance(hasher, Argon2PasswordHasher)
     lanes = f"{hasher.parallelism} lane" + "s" * (hasher.parallelism > 1)
     used = f"{hasher.time_cost} passes, {hasher.memory_cost // 1024} MiB, {lanes};"
     assert used in section_of(INVENTORIES, "Cryptography")
