@@ -194,12 +194,13 @@ def seal(wave: Wave, size: int) -> None:
     assert batch.size == size
 
 
-def shown(wave: Wave) -> tuple[int, int]:
-    """What anybody sees of the number of reports: on the results page and in the list."""
-    view = find_view(wave.survey)
-    text = text_of(sign_in(wave.survey.owner).get("/"))
+def shown(wave: Wave) -> tuple[int, int, int]:
+    """What anybody sees of the number of reports: on the results page, in the list, in the API."""
+    view, client = find_view(wave.survey), sign_in(wave.survey.owner)
+    text = text_of(client.get("/"))
     listed = int(text.partition(" sealed report")[0].split()[-1].replace(",", ""))
-    return view.snapshot.total if view.snapshot else 0, listed
+    told = client.get(f"/api/surveys/{wave.survey.slug}").json()["sealed"]
+    return view.snapshot.total if view.snapshot else 0, listed, told
 
 
 def find_differences() -> list[str]:
@@ -214,16 +215,16 @@ def test_fewer_new_reports_than_a_tenth_change_nothing_that_anybody_sees() -> No
     seal(wave, 200)
     update_snapshot(wave_id=wave.pk)
     before = find_view(wave.survey).seen
-    assert shown(wave) == (200, 200)
+    assert shown(wave) == (200, 200, 200)
     seal(wave, 15)
     update_snapshot(wave_id=wave.pk)
-    assert shown(wave) == (200, 200)
+    assert shown(wave) == (200, 200, 200)
     assert find_view(wave.survey).seen == before
     page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/results")
     assert "when at least 23 new reports have come" in text_of(page)
     seal(wave, 10)
     update_snapshot(wave_id=wave.pk)
-    assert shown(wave) == (225, 225)
+    assert shown(wave) == (225, 225, 225)
     assert find_differences() == []
 
 
@@ -235,12 +236,12 @@ def test_the_close_makes_the_look_for_which_too_few_people_came() -> None:
         update_snapshot(wave_id=wave.pk)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     update_snapshot(wave_id=wave.pk)
-    assert shown(wave) == (200, 200)  # the last K reports still wait
+    assert shown(wave) == (200, 200, 200)  # the last K reports still wait
     assert seal_next_batch(wave_id=wave.pk) is not None
     assert find_waves_to_estimate().get() == wave
     snapshot = update_snapshot(wave_id=wave.pk)
     assert snapshot is not None
-    assert (snapshot.final, shown(wave)) == (True, (225, 225))
+    assert (snapshot.final, shown(wave)) == (True, (225, 225, 225))
     assert not find_waves_to_estimate().exists()
     assert find_differences() == []
 
@@ -254,11 +255,11 @@ def test_nothing_is_shown_before_a_tenth_of_the_people_expected_came() -> None:
     assert find_view(wave.survey).standing is Standing.WAITING
     page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/results")
     assert "once 110 reports have come" in text_of(page)
-    assert shown(wave) == (0, 0)
+    assert shown(wave) == (0, 0, 0)
     seal(wave, 40)
     assert find_waves_to_estimate().get() == wave
     update_snapshot(wave_id=wave.pk)
-    assert shown(wave) == (100, 100)
+    assert shown(wave) == (100, 100, 100)
 
 
 def test_the_close_shows_a_survey_that_fewer_people_answered_than_expected() -> None:

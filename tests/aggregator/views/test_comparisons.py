@@ -12,6 +12,8 @@ from django.test import Client
 from django.urls import reverse
 
 from aggregator.comparisons.choice import (
+    ALL_BLOCKS_MOVE_APART,
+    BLOCKS_MOVE_APART,
     DIFFERENT_QUESTIONS,
     NO_PREDICTOR,
     OUTCOME_AS_PREDICTOR,
@@ -33,7 +35,7 @@ from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.comparisons import compute, make_answered_wave
 from tests.support.factories import make_launched_survey, make_survey
-from tests.support.fielding import field, process, sign_in
+from tests.support.fielding import field, process, send_people, sign_in
 from tests.support.reading import text_of
 from tests.support.waves import make_wave, send_many
 
@@ -61,6 +63,29 @@ def compare(wave: Wave, **chosen: Any) -> tuple[Client, Comparison]:
     comparison = Comparison.objects.get()
     assert response["Location"] == address(wave.survey, "comparison", pk=comparison.pk)
     return client, compute(comparison)
+
+
+def test_blocks_of_a_random_subset_are_compared_after_the_close() -> None:
+    wave = make_wave(questions=4, drawn=2)
+    send_people(wave, people=200)
+    process(wave, rendered=False)
+    client = sign_in(wave.survey.owner)
+    page = client.get(address(wave.survey))
+    assert BLOCKS_MOVE_APART in text_of(page)
+    assert 'id="pairs-title"' not in page.content.decode()
+    for chosen, sentence in (
+        ({"kind": "table", "outcome": "q1", "group": "q2"}, BLOCKS_MOVE_APART),
+        ({"kind": "regression", "outcome": "q1", "predictors": ["q2"]}, BLOCKS_MOVE_APART),
+        ({"kind": "pairs"}, ALL_BLOCKS_MOVE_APART),
+    ):
+        refused = choose(client, wave.survey, **chosen)
+        assert refused.status_code == 422
+        assert sentence in text_of(refused)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, rendered=False)
+    page = client.get(address(wave.survey))
+    assert 'id="pairs-title"' in page.content.decode()
+    compare(wave, kind="table", outcome="q1", group="q2")
 
 
 @pytest.mark.slow
