@@ -1,9 +1,10 @@
-"""Log lines contain no link that resets a password."""
+"""Log lines contain no link that resets a password, and do not say when somebody answered."""
 
 from __future__ import annotations
 
 import io
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -36,15 +37,33 @@ def test_the_key_is_left_out_of_a_traceback() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("static_files")
-def test_what_django_refuses_is_logged_without_the_key(client: Client) -> None:
+def test_what_django_refuses_is_logged_without_the_key(client: Client, log: io.StringIO) -> None:
+    assert client.put(f"{RESET}/key/3-abc-0123456789/").status_code == 405
+    assert f"Method Not Allowed (PUT): {RESET}/key/…/" in log.getvalue()
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("static_files")
+@pytest.mark.parametrize(
+    "path", ["/s/abc", "/s/abc/coins", "/s/abc/send", "/m/abc.json", "/r/abc/page.js"]
+)
+def test_nothing_is_logged_of_a_respondent_whose_request_is_refused(
+    client: Client, log: io.StringIO, path: str
+) -> None:
+    assert client.get(path).status_code == 404
+    assert client.put("/accounts/login/").status_code == 405
+    assert "abc" not in log.getvalue()
+    assert "Method Not Allowed (PUT): /accounts/login/" in log.getvalue()
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """Collect what is written to the console."""
     [console] = [one for one in logging.getLogger().handlers if type(one) is logging.StreamHandler]
     stream, written = console.stream, io.StringIO()
     console.setStream(written)
-    try:
-        assert client.put(f"{RESET}/key/3-abc-0123456789/").status_code == 405
-    finally:
-        console.setStream(stream)
-    assert f"Method Not Allowed (PUT): {RESET}/key/…/" in written.getvalue()
+    yield written
+    console.setStream(stream)
 
 
 def write(message: str, *values: object, exc_info: Any = None) -> str:
