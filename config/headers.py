@@ -107,7 +107,6 @@ COMMON = {
         "camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"
     ),
 }
-STRICT_TRANSPORT = "max-age=63072000; includeSubDomains; preload"
 DEFAULT_CACHE_CONTROL = "no-store"
 
 
@@ -129,7 +128,7 @@ def _headers_of(row: int, *, https: bool) -> dict[str, str]:
         **policy.extra,
     }
     if https:
-        headers["Strict-Transport-Security"] = STRICT_TRANSPORT
+        headers["Strict-Transport-Security"] = settings.HSTS
     return headers
 
 

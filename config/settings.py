@@ -37,10 +37,11 @@ def _first_host() -> str:
     return named[0] if named else "localhost"
 
 
-# Where links in e-mails lead. It is not taken from the request, because a stranger could set that.
-PUBLIC_URL = env.str("MURMUR_PUBLIC_URL", default="").rstrip("/") or (
-    f"{'https' if HTTPS else 'http'}://{_first_host()}"
-)
+# Where links lead that are sent or printed: mails, share links, posters, QR codes. They are not
+# made from the request, because a stranger can set its host.
+_PUBLIC_URL = env.str("MURMUR_PUBLIC_URL", default="").rstrip("/")
+PUBLIC_URL_IS_SET = bool(_PUBLIC_URL)
+PUBLIC_URL = _PUBLIC_URL or f"{'https' if HTTPS else 'http'}://{_first_host()}"
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -60,6 +61,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.probes.accept_any_host",
+    "config.probes.accept_any_host",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -266,8 +269,8 @@ SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # probes come from inside, over plain HTTP
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-SECURE_HSTS_SECONDS = 63_072_000 if HTTPS else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+# Only for this host: the operator may run other services, without TLS, on hosts below it.
+HSTS = env.str("MURMUR_HSTS", default="max-age=63072000")
 SECURE_REFERRER_POLICY = "same-origin"  # the table of headers overrides it
 SECURE_CROSS_ORIGIN_OPENER_POLICY = None
 X_FRAME_OPTIONS = "DENY"

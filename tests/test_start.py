@@ -25,15 +25,41 @@ print(gc.get_freeze_count() > 10 * len(gc.get_objects()))
 """
 
 
+UMASK = """
+import os, config.{module}
+print(oct(os.umask(0)))
+"""
+
+
 def run(program: str, var: Path) -> str:
+    return python("-c", program, var=var)
+
+
+def python(*arguments: str, var: Path) -> str:
     return subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, *arguments],
         cwd=ROOT,
+        umask=0o022,  # as on most machines
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "MURMUR_VAR": str(var)},
         check=True,
         stdout=subprocess.PIPE,
         text=True,
     ).stdout
+
+
+@pytest.mark.slow
+def test_a_command_makes_files_that_only_their_owner_can_read(tmp_path: Path) -> None:
+    var = tmp_path / "var"
+    python("manage.py", "migrate", "--verbosity", "0", var=var)
+    made = [var, *var.rglob("*")]
+    assert {"secret_key", "murmur.sqlite3"} <= {path.name for path in made}
+    assert [path for path in made if path.stat().st_mode & 0o077] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["asgi", "celery"])
+def test_every_process_writes_files_for_its_owner_only(module: str, tmp_path: Path) -> None:
+    assert run(UMASK.format(module=module), tmp_path) == "0o77\n"
 
 
 @pytest.mark.slow

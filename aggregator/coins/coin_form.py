@@ -30,6 +30,7 @@ from aggregator.intake.core import storing_failed
 from aggregator.intake.errors import IntakeError, RetryLater
 from aggregator.intake.store import record_report
 from aggregator.intake.wire import MAX_BODY_BYTES
+from surveys.authoring.reach import public_link
 from surveys.models import Wave, WaveQuerySet
 
 # After these refusals the form is useless; after all others it is shown again.
@@ -77,7 +78,7 @@ def paper(request: HttpRequest, slug: str) -> HttpResponse:
     language = choose_language(request, manifest)
     # A person who reads the sheet in one language wants the form in the same language.
     query = f"?lang={language}" if len(manifest.languages) > 1 else ""
-    address = request.build_absolute_uri(reverse("aggregator:coins", args=[slug]) + query)
+    address = public_link(reverse("aggregator:coins", args=[slug]) + query)
     # No inline colours or sizes: the page's policy forbids style attributes.
     code = segno.make(address, error="m", micro=False).svg_inline(
         omitsize=True, svgclass="code", lineclass=None

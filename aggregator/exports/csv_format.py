@@ -18,7 +18,8 @@ Cell = str | float | None
 
 CONTENT_TYPE = "text/csv; charset=utf-8"
 PARTS_AT_FIRST = 2  # the header, and the first part of the content
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
+# Some spreadsheets read the fullwidth forms as the ASCII ones.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\0")
 _NEEDS_QUOTES = frozenset('",\r\n')
 
 DESIGN = "k-ary randomized response"

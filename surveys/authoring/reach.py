@@ -1,12 +1,19 @@
-"""Whether people elsewhere can open an address."""
+"""The address at which people elsewhere reach Murmur, and whether they can open one."""
 
 from __future__ import annotations
 
 import ipaddress
 from urllib.parse import urlsplit
 
+from django.conf import settings
+
 # Names that are never looked up on the Internet (RFC 6761, RFC 6762).
 LOCAL_NAMES = ("localhost", "local")
+
+
+def public_link(path: str) -> str:
+    """Return a link to send or print: a request may name any of the hosts that are allowed."""
+    return f"{settings.PUBLIC_URL}{path}"
 
 
 def find_local_host(address: str) -> str:

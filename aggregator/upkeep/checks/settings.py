@@ -15,6 +15,7 @@ from django.http.request import split_domain_port, validate_host
 
 from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
+from surveys.authoring.reach import find_local_host
 
 
 def check_privacy_settings(**_kwargs: Any) -> list[CheckMessage]:
@@ -97,6 +98,22 @@ def check_security_contact(**_kwargs: Any) -> list[CheckMessage]:
     )
 
 
+def check_public_address(**_kwargs: Any) -> list[CheckMessage]:
+    """Whether people elsewhere can open the links that are sent and printed."""
+    local = find_local_host(settings.PUBLIC_URL)
+    return judge(
+        messages.PUBLIC_ADDRESS,
+        f"MURMUR_PUBLIC_URL = {settings.PUBLIC_URL if settings.PUBLIC_URL_IS_SET else ''}",
+        # Only a warning: on a laptop and in a closed network, a local address is intended.
+        good=True if settings.PUBLIC_URL_IS_SET and not local else None,
+        meaning=(
+            f"mails, share links, posters and QR codes lead to {settings.PUBLIC_URL}"
+            + (", which nobody elsewhere can open." if local else ", which was guessed.")
+        ),
+        remedy="export MURMUR_PUBLIC_URL=https://the.name.that.people.type",
+    )
+
+
 # --- settings that cannot be intended ------------------------------------------------------------
 Rule = tuple[str, bool | None, str, str]  # subject, whether it is right, meaning, remedy
 
@@ -116,6 +133,7 @@ def _find_rules() -> Iterator[Rule]:
     yield from _number_rules()
     yield _proxy_rule()
     yield _public_rule()
+    yield _hsts_rule()
     yield _contact_rule()
     yield from _address_rules()
 
@@ -157,6 +175,15 @@ def _proxy_rule() -> Rule:
     )
 
 
+def _hsts_rule() -> Rule:
+    return (
+        f"MURMUR_HSTS = {settings.HSTS}",
+        re.fullmatch(r"max-age=\d+(; includeSubDomains(; preload)?)?", settings.HSTS) is not None,
+        "browsers would not understand the header, or refuse to list the host.",
+        "export MURMUR_HSTS=max-age=63072000",
+    )
+
+
 def _public_rule() -> Rule:
     address = urlsplit(settings.PUBLIC_URL)
     host, _ = split_domain_port(address.netloc.lower())
@@ -164,7 +191,7 @@ def _public_rule() -> Rule:
         f"MURMUR_PUBLIC_URL = {settings.PUBLIC_URL}",
         settings.PUBLIC_URL in (f"http://{address.netloc}", f"https://{address.netloc}")
         and validate_host(host, settings.ALLOWED_HOSTS),
-        "links in e-mails need a web address without a path, with a host of ALLOWED_HOSTS.",
+        "links need a web address without a path, with a host of ALLOWED_HOSTS.",
         "export MURMUR_PUBLIC_URL=https://the.name.that.people.type",
     )
 

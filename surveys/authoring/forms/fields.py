@@ -15,6 +15,11 @@ BROWSER_MOMENT = "%Y-%m-%dT%H:%M"
 MOST_LINE_ERRORS = 5
 
 
+# Embeddings, overrides and isolates, which can show a text in another order than it is stored. The
+# marks that Arabic and Hebrew need (U+200E, U+200F) and joiners stay.
+_REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
+
+
 def _is_control(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Cs") and character != "\n"
 
@@ -40,6 +45,10 @@ class PlainText(forms.CharField):
             },
             **kwargs,
         )
+        self._reordering_error = (
+            f"The {name} contains an invisible character that changes the order of the text. "
+            "Delete the text and type it again."
+        )
         self._control_error = (
             f"The {name} contains an invisible control character. "
             "Delete the text and type it again, or paste it as plain text."
@@ -62,6 +71,8 @@ class PlainText(forms.CharField):
     def validate(self, value: str) -> None:
         if any(map(_is_control, value)):
             raise ValidationError(self._control_error, code="control_character")
+        if not _REORDERING.isdisjoint(value):
+            raise ValidationError(self._reordering_error, code="reordering_character")
         super().validate(value)
 
 

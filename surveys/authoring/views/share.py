@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from surveys.access import get_own_survey
 from surveys.authoring.qr_codes import draw_png, draw_svg
-from surveys.authoring.reach import find_local_host
+from surveys.authoring.reach import find_local_host, public_link
 from surveys.authoring.state import describe_state
 from surveys.authoring.views.access import authoring
 from surveys.manifest.languages import translate_manifest
@@ -46,11 +46,11 @@ class Link:
         return site, f"/{path}"
 
 
-def _make_link(request: HttpRequest, survey: Survey, language: str = "") -> Link:
+def _make_link(survey: Survey, language: str = "") -> Link:
     path = reverse("surveys:respond", args=[survey.slug])
     if language:
         path = reverse("surveys:respond_in", args=[survey.slug, language])
-    return Link(address=request.build_absolute_uri(path), language=language)
+    return Link(address=public_link(path), language=language)
 
 
 @require_safe
@@ -62,13 +62,13 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     if wave is not None:
         manifest = wave.description
         languages = manifest.languages
-        link = _make_link(request, survey)
+        link = _make_link(survey)
         context |= {
             "has_coins": bool(manifest.coin_questions),
             "state": describe_state(wave=wave, now=timezone.now()),
             "link": link,
             "local_host": find_local_host(link.address),
-            "links": [_make_link(request, survey, language) for language in languages]
+            "links": [_make_link(survey, language) for language in languages]
             if len(languages) > 1
             else [],
         }
@@ -130,7 +130,7 @@ def _read_link(request: HttpRequest, survey: Survey, manifest: Manifest) -> Link
     language = request.GET.get("lang", "")
     if language and language not in manifest.languages:
         raise Http404
-    return _make_link(request, survey, language)
+    return _make_link(survey, language)
 
 
 def _shorten(introduction: str) -> str:

@@ -30,7 +30,7 @@ from surveys.authoring.forms import (
     list_stored,
 )
 from surveys.authoring.launch_checks import find_launch_problems
-from surveys.authoring.reach import find_local_host
+from surveys.authoring.reach import find_local_host, public_link
 from surveys.authoring.stamps import stamp_settings
 from surveys.authoring.state import describe_state
 from surveys.authoring.views.access import authoring, signed_in_user
@@ -72,7 +72,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
     wave = survey.wave
     if wave is None:
         return show_draft(request, survey)
-    link = request.build_absolute_uri(reverse("surveys:respond", args=[survey.slug]))
+    link = public_link(reverse("surveys:respond", args=[survey.slug]))
     manifest = wave.description
     context: dict[str, object] = {
         "survey": survey,

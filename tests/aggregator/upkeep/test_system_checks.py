@@ -66,6 +66,8 @@ def test_every_kind_of_finding_has_its_own_number() -> None:
         ("PUBLIC_URL", "https://localhost/murmur"),
         ("PUBLIC_URL", "https://elsewhere.example"),
         ("PUBLIC_URL", "localhost"),
+        ("HSTS", "63072000"),
+        ("HSTS", "max-age=63072000; preload"),
     ],
 )
 def test_an_impossible_setting_stops_every_command(
@@ -98,3 +100,24 @@ def test_only_the_check_for_deployment_says_that_no_one_knows_where_to_report(
     assert run_plain_checks() == []
     settings.SECURITY_CONTACT = "mailto:security@murmur.example"
     assert find() == []
+
+
+@pytest.mark.parametrize(
+    ("is_set", "url", "found"),
+    [
+        (True, "https://murmur.example", ""),
+        (False, "https://murmur.example", "lead to https://murmur.example, which was guessed."),
+        (True, "http://localhost:8000", "nobody elsewhere can open"),
+        (True, "https://192.168.1.5", "nobody elsewhere can open"),
+    ],
+)
+def test_a_public_address_that_is_guessed_or_local_is_a_warning_before_deploying(
+    settings: Settings, is_set: bool, url: str, found: str
+) -> None:
+    settings.PUBLIC_URL_IS_SET, settings.PUBLIC_URL = is_set, url
+    settings.ALLOWED_HOSTS = ["murmur.example", "localhost", "192.168.1.5"]
+    assert run_plain_checks() == []
+    deploying = checks.run_checks(tags=[registry.SETTINGS], include_deployment_checks=True)
+    warned = [message for message in deploying if message.id == "aggregator.W011"]
+    assert len(warned) == bool(found)
+    assert all(found in message.msg for message in warned)

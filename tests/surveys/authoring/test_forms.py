@@ -81,6 +81,19 @@ def test_control_characters_are_refused(character: str) -> None:
     assert set(form.errors) == {"title", "introduction"}
 
 
+@pytest.mark.parametrize("character", [*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"])
+def test_characters_that_reorder_a_text_are_refused(character: str) -> None:
+    message = only_error(question_form(text=f"Yes{character}or no?"), "text")
+    assert "changes the order of the text" in message
+    form = SurveyTextForm({"title": f"A{character}.", "introduction": f"B{character}."})
+    assert set(form.errors) == {"title", "introduction"}
+
+
+@pytest.mark.parametrize("mark", [*"\u200c\u200d\u200e\u200f\u061c"])
+def test_marks_and_joiners_that_languages_need_are_accepted(mark: str) -> None:
+    assert question_form(text=f"هل{mark}تقود؟").is_valid()
+
+
 @pytest.mark.parametrize(
     "text", ["<b>Bold?</b>", "“Quotes” & 'more'", "日本語ですか？", "👩‍👩‍👧?", "=1+1"]
 )

@@ -14,6 +14,7 @@ import segno
 from django.test import Client
 from django.urls import reverse
 from django.utils.translation import gettext, override
+from pytest_django.fixtures import Settings
 
 from accounts.models import User
 from config.headers import headers_for
@@ -27,6 +28,7 @@ from tests.support.factories import make_launched_survey, make_survey, make_user
 from tests.support.label import FORBIDDEN, LONGEST_SENTENCE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+PUBLIC = "https://murmur.example"
 LINK = "https://murmur.example/s/abcdefghijkm"
 CLOSES = datetime(2097, 3, 31, 18, 0, tzinfo=UTC)
 POSTER_WORDS = (
@@ -53,6 +55,11 @@ def wave(owner: User) -> Wave:
     return launch_survey(survey=survey)
 
 
+@pytest.fixture(autouse=True)
+def public_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("django.conf.settings.PUBLIC_URL", PUBLIC)
+
+
 @pytest.fixture
 def author(client: Client, owner: User) -> Client:
     client.force_login(owner)
@@ -64,7 +71,7 @@ def at(name: str, survey: Survey) -> str:
 
 
 def link_to(survey: Survey, language: str = "") -> str:
-    return f"http://testserver/s/{survey.slug}" + (f"/{language}" if language else "")
+    return f"{PUBLIC}/s/{survey.slug}" + (f"/{language}" if language else "")
 
 
 def modules_of(link: str) -> list[list[int]]:
@@ -239,7 +246,7 @@ def test_the_poster_is_in_the_chosen_language(
     query = f"?lang={language}" if language else ""
     assert f'src="{at("share_qr_svg", wave.survey)}{query}"' in page
     path = f"/s/{wave.survey.slug}" + (f"/{language}" if language else "")
-    assert f'<bdi dir="ltr">testserver<wbr>{path}</bdi>' in page
+    assert f'<bdi dir="ltr">murmur.example<wbr>{path}</bdi>' in page
     assert 'lang="en" dir="ltr" aria-label="Poster"' in page  # the author's bar
 
 
@@ -357,18 +364,31 @@ def test_local_addresses_are_known(host: str, is_local: bool) -> None:
 
 @pytest.mark.parametrize("name", ["share", "edit"])
 def test_a_link_that_nobody_elsewhere_can_open_carries_a_warning(
-    author: Client, wave: Wave, name: str
+    author: Client, wave: Wave, name: str, settings: Settings
 ) -> None:
     address = reverse(f"surveys:{name}", args=[wave.survey.slug])
-    warned = author.get(address, headers={"host": "localhost:8000"}).content.decode()
+    assert "Nobody outside" not in author.get(address).text
+    settings.PUBLIC_URL = "http://localhost:8000"
+    warned = author.get(address).text
     assert "Nobody outside this computer or its network can open this link" in warned
     assert "<strong>localhost</strong>" in warned
-    assert "Nobody outside" not in author.get(address).content.decode()  # at testserver
 
 
-def test_a_poster_with_a_local_address_warns_only_its_author(author: Client, wave: Wave) -> None:
+def test_a_poster_with_a_local_address_warns_only_its_author(
+    author: Client, wave: Wave, settings: Settings
+) -> None:
     path = reverse("surveys:poster", args=[wave.survey.slug])
-    bar, poster = author.get(path, headers={"host": "localhost:8000"}).text.split("</nav>")
+    assert "Nobody outside" not in author.get(path).text
+    settings.PUBLIC_URL = "http://localhost:8000"
+    bar, poster = author.get(path).text.split("</nav>")
     assert "can open the address localhost on this poster" in bar
     assert "Nobody outside" not in poster
-    assert "Nobody outside" not in author.get(path).text  # at testserver
+
+
+@pytest.mark.parametrize("name", ["share", "edit", "poster"])
+def test_a_link_to_share_ignores_the_host_of_the_request(
+    author: Client, wave: Wave, name: str
+) -> None:
+    page = author.get(at(name, wave.survey), headers={"host": "localhost:1234"}).text
+    assert "localhost:1234" not in page
+    assert "murmur.example" in page

@@ -7,6 +7,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -236,7 +237,7 @@ def test_opening_shows_what_will_be_frozen_and_then_freezes_it(
     wave = Wave.objects.get(survey=survey)
     assert wave.is_open
     assert wave.manifest_hash_hex == shown_hash(page)
-    assert f"http://testserver/s/{survey.slug}" in answer.text
+    assert f"{settings.PUBLIC_URL}/s/{survey.slug}" in answer.text
     assert f"/m/{wave.manifest_hash_hex}.json" in answer.text
     assert reverse("aggregator:results", args=[survey.slug]) in answer.text
     assert 'tag-open">Open' in answer.text
