@@ -1,8 +1,9 @@
 """Looks: when the results of an open wave move, decided batch by batch.
 
-Reports that arrive between two looks change nothing that anybody sees. So whoever runs a survey
-cannot surround one report with reports of their own and read it off the difference: at each look
-at least K reports, and a tenth of all, are new.
+Reports that arrive between two looks change nothing that anybody sees. At each look at least K
+reports, and a tenth of all, are new. So whoever runs a survey needs that many reports of their own
+around one report to read it off the difference. That makes it dear where many people answer; where
+nobody else answers in between, it works (scripts/attacks/researcher).
 
 Everything that all people are asked shares one look, which also moves the number of reports. Where
 each person is asked only some blocks of questions, each block has looks of its own.
