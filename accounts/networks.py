@@ -1,7 +1,8 @@
 """Which network a request comes from: one notion for sign-in, password resets, pages and reports.
 
 A network is an IPv4 address or the /64 of an IPv6 address. A household or phone usually has its own
-/64, and could otherwise take another address for each request.
+/64, and could otherwise take another address for each request. Many have a /56 or a /48, and could
+take another /64 for each, so reports are counted in these too.
 """
 
 from __future__ import annotations
@@ -58,6 +59,11 @@ def network_of(address: str) -> bytes:
         mapped = ipaddress.IPv6Address(packed).ipv4_mapped
         return packed[:8] if mapped is None else mapped.packed
     return _NO_ADDRESS
+
+
+def with_wider_networks(network: bytes) -> tuple[bytes, ...]:
+    """Return a network, and for IPv6 the /56 and the /48 that contain it, the narrowest first."""
+    return (network, network[:7], network[:6]) if len(network) == 8 else (network,)
 
 
 def _without_port(address: str) -> str:

@@ -2,7 +2,8 @@
 
 uvicorn itself waits forever for a request line, for endless headers, and for clients that never
 read a reply. Each such client would hold a connection, and the last kind also a thread. The
-application has its own deadline for bodies.
+application has its own deadline for bodies. Requests with too many headers, in an old version of
+HTTP or without a host are refused here too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ HEADER_DEADLINE_SECONDS = 10.0
 READING_DEADLINE_SECONDS = 30.0
 # Everything in a request except its body: headers, chunk sizes, trailers.
 MAX_FRAMING_BYTES = 65_536
+TOO_MANY_HEADERS = "The request has too many headers."
+
+
+class InvalidRequest(Exception):
+    """The message says why; the parser passes it on, and stops."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -27,6 +33,10 @@ class Protocol(HttpToolsProtocol):
     _in_message = False
     _framing_bytes = 0
     _body_bytes = 0  # in the data that is being parsed
+    _header_bytes = 0  # of this request
+    _hosts = 0
+    _is_refused = False
+    _why = ""
     # Every request that has been read and not yet fully answered. uvicorn itself remembers only the
     # last one, and would write replies to the others into a closed connection.
     _unanswered: list[RequestResponseCycle]
@@ -43,8 +53,12 @@ class Protocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_refused:
+            return  # earlier requests are still being answered
         self._body_bytes = 0
         super().data_received(data)
+        if self._is_refused:
+            return
         if not (self._in_headers or self._in_message):
             self._framing_bytes = 0
             # An empty line between two requests starts none, but it ends uvicorn's own timeout.
@@ -60,12 +74,30 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._in_headers = self._in_message = True
+        self._header_bytes = self._hosts = 0
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        self._count_header_bytes(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
         # Ignore trailers after a chunked body: the application has already read and checked the
         # headers, and trailers must not change them.
-        if self._in_headers:
-            super().on_header(name, value)
+        if not self._in_headers:
+            return
+        self._count_header_bytes(len(name) + len(value) + len(b": \r\n"))
+        self._hosts += name.lower() == b"host"
+        super().on_header(name, value)
+
+    def _count_header_bytes(self, count: int) -> None:
+        """Count what one read brings too: all of it may be parsed before data_received counts."""
+        self._header_bytes += count
+        if self._header_bytes > MAX_FRAMING_BYTES:
+            self._refuse(TOO_MANY_HEADERS)
+
+    def _refuse(self, why: str) -> None:
+        self._why = why
+        raise InvalidRequest(why)
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
@@ -76,6 +108,11 @@ class Protocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_headers_complete(self) -> None:
+        version = self.parser.get_http_version()
+        if version not in ("1.0", "1.1"):
+            self._refuse("The request must be HTTP/1.1.")
+        if self._hosts > 1 or (version == "1.1" and not self._hosts):
+            self._refuse("The request must have one Host.")
         self._in_headers = False
         self._headers_came()
         super().on_headers_complete()
@@ -83,17 +120,23 @@ class Protocol(HttpToolsProtocol):
         self._unanswered.append(self.cycle)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse invalid HTTP, unless an earlier request is still waiting for its reply."""
+        """Refuse invalid HTTP, and close the connection when earlier requests are answered."""
+        self._is_refused = True
+        self._headers_came()
         if self._all_are_answered():
-            self.transport.write(_write_refusal(msg))
-        else:
-            # The refusal would look like the reply to an earlier request.
+            self.transport.write(_write_refusal(self._why or msg))
+            self.transport.close()
+        elif self._in_message and not self._in_headers:
+            # The last request itself is broken, and a refusal would look like the reply to another.
             self._forget_replies()
-        self.transport.close()
+            self.transport.close()
+        else:
+            # uvicorn closes the connection after the reply to the last request that it has read.
+            self.cycle.keep_alive = False
 
     def _refuse_framing(self) -> None:
         if self._in_headers and not self.transport.is_closing():
-            self.send_400_response("The request has too many headers.")
+            self.send_400_response(TOO_MANY_HEADERS)
         else:
             self.transport.abort()
 

@@ -156,9 +156,75 @@ def test_trailers_do_not_become_headers() -> None:
     assert b"host,transfer-encoding 2" in reply
 
 
-def test_garbage_after_a_request_does_not_change_its_reply() -> None:
-    (reply,) = converse(say(OK + b"\x00nonsense\r\n\r\n"))
-    assert b" 400 " not in reply
+LARGE = b"X-Filler: %s\r\n" % (b"x" * 70_000)
+MANY = b"X: y\r\n" * 12_000
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /%s HTTP/1.1\r\nHost: x\r\n" % (b"x" * 70_000),
+        b"GET / HTTP/1.1\r\nHost: x\r\n" + LARGE,
+        b"GET / HTTP/1.1\r\nHost: x\r\n" + MANY,
+    ],
+)
+def test_too_many_headers_are_refused_also_in_one_piece(head: bytes) -> None:
+    (reply,) = converse(say(head + b"\r\n"))
+    assert reply.startswith(b"HTTP/1.1 400")
+    assert b"too many headers" in reply
+    assert reply.endswith(b"<end>")
+
+
+def test_the_headers_of_many_requests_do_not_add_up() -> None:
+    one = b"GET / HTTP/1.1\r\nHost: x\r\nX-Filler: %s\r\n\r\n" % (b"x" * 9_000)
+    (reply,) = converse(say(*[one] * 20, pause=0.01))
+    assert reply.count(b"HTTP/1.1 200") == 20
+
+
+@pytest.mark.parametrize(
+    ("head", "detail"),
+    [
+        (b"GET /healthz\r\n", b"must be HTTP/1.1"),
+        (b"GET /healthz HTTP/0.9\r\nHost: x\r\n", b"must be HTTP/1.1"),
+        (b"GET / HTTP/1.1\r\n", b"must have one Host"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n", b"must have one Host"),
+        (b"GET / HTTP/1.0\r\nHost: x\r\nhost: y\r\n", b"must have one Host"),
+    ],
+)
+def test_a_request_needs_a_version_and_one_host(head: bytes, detail: bytes) -> None:
+    (reply,) = converse(say(head + b"\r\n"))
+    assert reply.startswith(b"HTTP/1.1 400")
+    assert detail in reply
+    assert reply.endswith(b"<end>")
+
+
+def test_probes_may_use_http_1_0_without_a_host() -> None:
+    (reply,) = converse(say(b"GET / HTTP/1.0\r\n\r\n"))
+    assert reply.startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"\x00nonsense\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",  # no Host
+        b"GET / HTTP/1.1\r\nHost: x\r\n" + LARGE + b"\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\n" + LARGE,
+        b"GET / HTTP/1.1\r\nHost: x\r\nX-Filler: " + b"x" * 70_000,
+    ],
+)
+@pytest.mark.parametrize("requests", [1, 3])
+def test_garbage_after_requests_does_not_change_their_replies(rest: bytes, requests: int) -> None:
+    (reply,) = converse(say(OK * requests + rest))
+    assert reply.count(b"HTTP/1.1 200") == requests
+    assert reply.count(b"HTTP/1.1 ") == requests  # nothing that would look like another reply
+    assert reply.endswith(b"<end>")
+
+
+def test_a_request_whose_body_turns_into_garbage_gets_no_reply() -> None:
+    chunked = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    (reply,) = converse(say(chunked + b"2\r\nhi\r\nnonsense\r\n"))
+    assert reply == b"<end>"
 
 
 def test_invalid_http_is_refused_with_the_headers_of_all_responses() -> None:

@@ -1,4 +1,8 @@
-"""Limiting how many reports one address may send, without storing the address.
+"""Limiting how many reports one network may send, without storing addresses.
+
+A report over IPv6 counts for its /64, its /56 and its /48, and a wider network may send more. Only
+reports that all three may send are counted: one /64 that sends without end does not use up what its
+neighbors may send.
 
 Redis counts under an HMAC of the address. The key is random, lives for an hour in a server that
 writes nothing to disk, and is then forgotten. Without the key, the counters, which live for a
@@ -18,7 +22,7 @@ from django.conf import settings
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from accounts.networks import is_loopback
+from accounts.networks import is_loopback, with_wider_networks
 
 logger = logging.getLogger(__name__)
 WINDOW_SECONDS = 60
@@ -30,17 +34,32 @@ PATIENCE_SECONDS = 0.25
 AWAY_SECONDS = 2.0
 KEY_NAME = "murmur:limiter:key"
 PREFIX = b"murmur:reports:"
-# Returns 0 for each address that may send, otherwise the number of seconds to wait.
+# A /56 may send this many times as much as a /64, and a /48 this many times as much as a /56.
+GROWTH = 4
+# KEYS: the counters of each report's networks, the narrowest first. ARGV: the seconds that are
+# counted, the limit of the narrowest network, GROWTH, and each report's number of networks.
+# Returns 0 for each report that may be sent, otherwise the number of seconds to wait.
 COUNT = """
-local waits = {}
-for i, key in ipairs(KEYS) do
-    local count = redis.call('INCR', key)
-    if count == 1 then redis.call('EXPIRE', key, ARGV[1]) end
-    if count > tonumber(ARGV[2]) then
-        waits[i] = math.max(1, redis.call('TTL', key))
-    else
-        waits[i] = 0
+local waits, first = {}, 1
+for report = 4, #ARGV do
+    local last, limit, wait = first + ARGV[report] - 1, tonumber(ARGV[2]), 0
+    for i = first, last do
+        if tonumber(redis.call('GET', KEYS[i]) or 0) >= limit then
+            local left = redis.call('TTL', KEYS[i])
+            if left < 0 or left > tonumber(ARGV[1]) then
+                redis.call('DEL', KEYS[i]) -- the clock was set back since
+            else
+                wait = math.max(wait, left, 1)
+            end
+        end
+        limit = limit * ARGV[3]
     end
+    if wait == 0 then
+        for i = first, last do
+            if redis.call('INCR', KEYS[i]) == 1 then redis.call('EXPIRE', KEYS[i], ARGV[1]) end
+        end
+    end
+    waits[report - 3], first = wait, last + 1
 end
 return waits
 """
@@ -85,10 +104,8 @@ class Limiter:
         if now >= self._key_until:
             self._key = await self._agree_on_key()
             self._key_until = now + KEY_FRESH_SECONDS
-        names = [name_counter(network, key=self._key) for network in networks]
-        waits: Sequence[int] = await self._count(
-            keys=names, args=[WINDOW_SECONDS, self._per_minute]
-        )
+        keys, args = describe_reports(networks, key=self._key, per_minute=self._per_minute)
+        waits: Sequence[int] = await self._count(keys=keys, args=args)
         return waits
 
     async def _agree_on_key(self) -> bytes:
@@ -103,7 +120,17 @@ class Limiter:
         await self._redis.aclose()
 
 
-def name_counter(network: bytes, *, key: bytes) -> bytes:
+def describe_reports(
+    networks: Sequence[bytes], *, key: bytes, per_minute: int
+) -> tuple[list[bytes], list[int]]:
+    """Return COUNT's keys and arguments for reports from these networks."""
+    counted = [with_wider_networks(network) for network in networks]
+    names = [_name_counter(network, key=key) for group in counted for network in group]
+    return names, [WINDOW_SECONDS, per_minute, GROWTH, *map(len, counted)]
+
+
+def _name_counter(network: bytes, *, key: bytes) -> bytes:
+    # Networks of different widths have different lengths, and so never the same name.
     return PREFIX + hmac.digest(key, network, "sha256")[:16]
 
 

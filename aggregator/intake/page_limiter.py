@@ -24,9 +24,8 @@ from aggregator.intake.limiter import (
     KEY_LIFETIME_SECONDS,
     KEY_NAME,
     PATIENCE_SECONDS,
-    WINDOW_SECONDS,
     TokenBucket,
-    name_counter,
+    describe_reports,
     network_to_limit,
 )
 
@@ -63,8 +62,8 @@ class PageLimiter:
             pipeline.set(KEY_NAME, secrets.token_bytes(32), nx=True, ex=KEY_LIFETIME_SECONDS)
             pipeline.get(KEY_NAME)
             _, key = pipeline.execute()
-        name = name_counter(network, key=bytes(key))
-        (wait,) = self._count(keys=[name], args=[WINDOW_SECONDS, self._per_minute])
+        keys, args = describe_reports([network], key=bytes(key), per_minute=self._per_minute)
+        (wait,) = self._count(keys=keys, args=args)
         return int(wait)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Address, IPv6Address, IPv6Network
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from accounts.networks import (
     name_network,
     network_of,
     network_of_request,
+    with_wider_networks,
 )
 
 PROXY = "10.0.0.1"
@@ -123,6 +125,18 @@ def test_every_limit_takes_the_same_network(
 )
 def test_this_machine_is_recognized(address: str, local: bool) -> None:
     assert is_loopback(network_of(address)) is local
+
+
+@given(st.ip_addresses())
+def test_wider_networks_contain_narrower_ones_and_none_is_mistaken_for_another(
+    address: IPv4Address | IPv6Address,
+) -> None:
+    networks = with_wider_networks(network_of(str(address)))
+    sizes = [8 * len(network) for network in networks]
+    assert sizes in ([32], [64, 56, 48])
+    if sizes != [32]:
+        for network, size in zip(networks, sizes, strict=True):
+            assert address in IPv6Network((int.from_bytes(network) << 128 - size, size))
 
 
 def request_from(address: str, *, forwarded: str | None = None) -> HttpRequest:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import redis
 
-from accounts.networks import network_of
+from accounts.networks import network_of, with_wider_networks
 from aggregator.intake import limiter
 from aggregator.intake.limiter import Limiter, TokenBucket, network_to_limit
+from aggregator.intake.page_limiter import PageLimiter
 from scripts.stack.stack import free_port, redis_binary
 
 NOBODY = "redis://127.0.0.1:1/0"
@@ -92,15 +93,79 @@ def test_no_address_is_stored_and_everything_expires(
     admit(redis_server, ["192.0.2.77", "2001:db8:77::1"])
     names = content.keys("*")
     assert isinstance(names, list)
-    assert len(names) == 3  # the key and two counters
+    assert len(names) == 5  # the key, one counter for IPv4 and three for IPv6
     for name in names:
         assert isinstance(name, bytes)
         value = content.get(name)
         assert isinstance(value, bytes)
         for address in ("192.0.2.77", "2001:db8:77::1"):
-            for spelling in (address.encode(), network_of(address)):
+            for spelling in (address.encode(), *with_wider_networks(network_of(address))):
                 assert spelling not in name + value
         assert 0 < int(str(content.ttl(name))) <= limiter.KEY_LIFETIME_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("pattern", "most"),
+    [
+        ("2001:db8:1:2::{:x}", 3),  # addresses of one /64
+        ("2001:db8:1:{:02x}::", 12),  # /64s of one /56
+        ("2001:db8:1:{:x}00::", 48),  # /56s of one /48
+        ("2001:db8:1:{:x}::", 12),
+        ("2001:db8:{:x}::", 200),  # /48s
+        ("192.0.2.{}", 200),
+    ],
+)
+def test_wider_ipv6_networks_may_send_more_but_not_without_end(
+    pattern: str, most: int, redis_server: str, content: redis.Redis
+) -> None:
+    addresses = [pattern.format(number) for number in range(200)]
+    waits = [wait for (wait,) in admit(redis_server, *([address] for address in addresses))]
+    assert waits[:most] == [0] * most
+    assert all(1 <= wait <= limiter.WINDOW_SECONDS for wait in waits[most:])
+    # In one group, with others between them, it is the same.
+    content.flushall()
+    mixed = [
+        address for pair in zip(addresses, ["192.0.2.1"] * 200, strict=True) for address in pair
+    ]
+    (waits,) = admit(redis_server, mixed)
+    if ":" in pattern:
+        assert waits[::2].count(0) == most
+        assert waits[1::2].count(0) == 3
+
+
+def test_one_network_cannot_use_up_what_its_neighbors_may_send(
+    redis_server: str, content: redis.Redis
+) -> None:
+    (flood,) = admit(redis_server, ["2001:db8:1:200::1"] * 1000)
+    assert flood.count(0) == 3
+    neighbors = [f"2001:db8:1:2{number:02x}::" for number in range(1, 4)]
+    assert admit(redis_server, neighbors * 3) == [[0] * 9]
+    # The /56 is used up now, but not the /48.
+    assert min(admit(redis_server, ["2001:db8:1:2ff::"])[0]) >= 1
+    assert admit(redis_server, ["2001:db8:1:300::"] * 3) == [[0] * 3]
+
+
+def test_counters_that_outlive_a_minute_because_the_clock_was_set_back_start_again(
+    redis_server: str, content: redis.Redis
+) -> None:
+    address = "2001:db8:1:2::"
+    assert admit(redis_server, [address] * 4)[0][:3] == [0] * 3
+    for name in content.scan_iter("murmur:reports:*"):
+        content.expire(name, limiter.WINDOW_SECONDS + 7200)
+    assert admit(redis_server, [address] * 3) == [[0] * 3]
+    ((wait,),) = admit(redis_server, [address])
+    assert 1 <= wait <= limiter.WINDOW_SECONDS
+
+
+def test_pages_and_programs_of_one_wide_network_count_together(
+    redis_server: str, content: redis.Redis
+) -> None:
+    pages = PageLimiter(redis_server, per_minute=3, per_second=2)
+    (admitted,) = admit(redis_server, [f"2001:db8:1:2{number:02x}::" for number in range(10)])
+    waits = [pages.admit(network_of(f"2001:db8:1:2{number:02x}::")) for number in range(10, 14)]
+    assert admitted == [0] * 10
+    assert waits[:2] == [0, 0]
+    assert min(waits[2:]) >= 1
 
 
 def test_an_address_counts_under_another_name_once_the_key_has_expired(
