@@ -273,6 +273,7 @@ if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 # Only for this host: the operator may run other services, without TLS, on hosts below it.
 HSTS = env.str("MURMUR_HSTS", default="max-age=63072000")
+SILENCED_SYSTEM_CHECKS = ["security.W004"]  # asks for Django's own setting of this header
 SECURE_REFERRER_POLICY = "same-origin"  # the table of headers overrides it
 SECURE_CROSS_ORIGIN_OPENER_POLICY = None
 X_FRAME_OPTIONS = "DENY"
