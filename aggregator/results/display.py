@@ -112,6 +112,13 @@ class View:
         )
 
     @property
+    def shown_from(self) -> int:
+        """How many reports must be sealed before results can be shown."""
+        assert self.wave is not None
+        seen = self.snapshot.total if self.snapshot else 0
+        return max(self.wave.display_minimum, seen + self.next_look)
+
+    @property
     def first_look(self) -> int:
         """How many reports must come before anything is shown: K of them always wait."""
         assert self.manifest is not None

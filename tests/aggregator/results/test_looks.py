@@ -255,6 +255,8 @@ def test_nothing_is_shown_before_a_tenth_of_the_people_expected_came() -> None:
     assert find_view(wave.survey).standing is Standing.WAITING
     page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/results")
     assert "once 110 reports have come" in text_of(page)
+    page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/compare")
+    assert "Comparisons appear once the survey has 100 sealed reports." in text_of(page)
     assert shown(wave) == (0, 0, 0)
     seal(wave, 40)
     assert find_waves_to_estimate().get() == wave
