@@ -16,6 +16,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.utils import timezone
 
+from surveys.asked_questions import AskedQuestion
 from surveys.manifest import modes
 from surveys.manifest.languages import LANGUAGES
 from surveys.manifest.manifest import Manifest
@@ -142,6 +143,11 @@ class Survey(models.Model):
     def is_draft(self) -> bool:
         return not self.waves.exists()
 
+    @property
+    def asked_elsewhere(self) -> int:
+        """How many other launched surveys of the same author share a question with this one."""
+        return AskedQuestion.objects.count_others(survey=self.pk, owner=self.owner_id)
+
 
 class Question(models.Model):
     Type = QuestionType
@@ -169,6 +175,9 @@ class Question(models.Model):
     # Ask only if this holds (surveys.manifest.rules); questions are named by primary key, and
     # items of a select several by "key_item".
     rule: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True, blank=True)
+    # The primary key of an earlier question that asks for the same fact; not a relation, as in
+    # rules (surveys.authoring.rule_checks).
+    same_fact = models.PositiveBigIntegerField(null=True, blank=True)
 
     # Everything that an author decides about a question, except its place.
     CONTENT = (
@@ -185,6 +194,7 @@ class Question(models.Model):
         "follow_up",
         "refusal",
         "rule",
+        "same_fact",
     )
 
     class Meta:

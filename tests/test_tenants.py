@@ -17,9 +17,10 @@ from aggregator.batches.sealing import seal_next_batch
 from aggregator.comparisons.jobs import request_comparison, run_comparison
 from aggregator.models import Chart, Comparison
 from aggregator.results.snapshots import update_snapshot
-from surveys.authoring.services import close_wave, copy_survey, launch_survey
+from surveys.authoring.services import close_wave, copy_survey
 from surveys.models import Question, Survey, Translation, Wave
 from surveys.respondent import client_files
+from tests.support.factories import open_survey
 from tests.support.routes import Route, all_routes
 from tests.support.waves import make_wave, send_many
 
@@ -178,7 +179,7 @@ def surveys() -> dict[str, Survey]:
     assert Comparison.objects.get().state == Comparison.State.DONE
     draft = copy_survey(survey=wave.survey)
     draft.translations.create(language="fr", texts={draft.title: "Sur la route"})
-    closed = launch_survey(survey=copy_survey(survey=wave.survey))
+    closed = open_survey(survey=copy_survey(survey=wave.survey))
     close_wave(wave_id=closed.pk, ending=Wave.Ending.OWNER)
     return {"draft": draft, "launched": wave.survey, "closed": closed.survey}
 

@@ -100,14 +100,23 @@ def render_page(
     with override(language):
         if wave is not None and manifest is not None:
             words = wave.words.get(language, "")
-            context |= _describe_survey(translate_manifest(manifest, language, words), **more)
+            context |= _describe_survey(
+                translate_manifest(manifest, language, words),
+                asked_elsewhere=wave.survey.asked_elsewhere,
+                **more,
+            )
         # Without the request, whose context processors would read the session.
         content = render_to_string(f"aggregator/coins/{template}", context)
     return HttpResponse(content, status=status)
 
 
 def _describe_survey(
-    manifest: Manifest, *, sheet: CoinSheet | None = None, trouble: str = "", **_more: Any
+    manifest: Manifest,
+    *,
+    asked_elsewhere: int,
+    sheet: CoinSheet | None = None,
+    trouble: str = "",
+    **_more: Any,
 ) -> dict[str, Any]:
     if manifest.mode != Mode.MANUAL:
         return {"manifest": manifest}  # a report with any type of question can be handed in
@@ -123,7 +132,7 @@ def _describe_survey(
     ]
     return {
         "manifest": manifest,
-        "label": describe_protection(manifest),
+        "label": describe_protection(manifest, asked_elsewhere=asked_elsewhere),
         "fields": fields,
         "yes": _word(manifest, code=1),
         "no": _word(manifest, code=0),

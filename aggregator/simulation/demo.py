@@ -51,7 +51,7 @@ def field_demo(demo: Demo, *, owner: User) -> Wave:
             **demo.settings,
         )
         demo.add_questions(survey)
-    return survey.wave or launch_survey(survey=survey, total_confirmed=demo.total_confirmed)
+    return survey.wave or launch_survey(survey=survey)
 
 
 def draw_envelopes(

@@ -50,8 +50,6 @@ class Demo:
     add_questions: Callable[[Survey], None]
     people: Callable[[], Sequence[Answers]]  # none: real people answer, and it stays open
     settings: dict[str, Any]
-    # For a total that authors must confirm; these people are not harmed.
-    total_confirmed: bool = False
 
 
 # --- try it ---------------------------------------------------------------------------------------
@@ -239,7 +237,6 @@ STUDY = Demo(
     add_questions=_add_study_questions,
     people=_invent_people,
     settings={"cap": INVENTED_PEOPLE, "drawn": 4},
-    total_confirmed=True,
 )
 
 DEMOS = (OPEN, REDBOOK, STUDY)

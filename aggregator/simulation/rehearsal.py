@@ -205,5 +205,4 @@ def open_rehearsal(*, survey: Survey, people: int) -> Wave:
     rehearsal.cap, rehearsal.opens_at, rehearsal.closes_at = people, None, None
     rehearsal.people_expected = None  # it is the number of the real survey
     save_draft(survey=rehearsal)
-    # Nobody real answers it, so there is nothing to confirm.
-    return launch_survey(survey=rehearsal, total_confirmed=True)
+    return launch_survey(survey=rehearsal)

@@ -39,6 +39,7 @@ TABLES_OF_SURVEYS = (
     "aggregator_comparison",
     SPENT_IDS,
     "surveys_question",
+    "surveys_asked_question",
     "surveys_translation",
     "surveys_wave",
     "surveys_survey",

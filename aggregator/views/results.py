@@ -78,16 +78,15 @@ def _list_questions(results: Results, texts: list[EstimateText]) -> list[_Listed
 
 
 def _list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:
-    """List each question's number, its own ε, and ε with its dependent questions, or 0."""
-    parents = {
-        parent for question in manifest.questions for parent in manifest.parents_of(question)
-    }
+    """List each question's number, its own ε, and ε with others that tell about it, or 0."""
+    told = {parent for question in manifest.questions for parent in manifest.parents_of(question)}
+    told |= {one.name for one in manifest.questions if manifest.list_same_fact(one)}
     return [
         (
             question.number,
             question,
             question.epsilon,
-            manifest.statement_epsilon(question) if question.name in parents else 0.0,
+            manifest.statement_epsilon(question) if question.name in told else 0.0,
         )
         for question in manifest.questions
         if question.is_answered

@@ -33,6 +33,8 @@ class Entry:
     parents : tuple of str, optional
         Names of the questions whose answers decide whether it is asked; none for a top-level
         question. Questions linked in this way, directly or indirectly, form a block.
+    same_fact : str, optional
+        Name of another question that asks about the same fact; empty if there is none.
 
     Raises
     ------
@@ -48,6 +50,7 @@ class Entry:
     name: str
     epsilon: float
     parents: tuple[str, ...] = ()
+    same_fact: str = ""
 
     def __post_init__(self) -> None:
         check_positive(f"epsilon of {self.name!r}", self.epsilon)
@@ -93,16 +96,14 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
     (2.75, 1.5)
     """
     blocks = _find_blocks(_with_ancestors(entries))
-    count = len(blocks)
-    if drawn is not None:
-        count = check_whole("drawn", drawn, at_least=1, at_most=len(blocks))
-    # Exact sums: two blocks must be told apart even if floats cannot show the difference.
-    largest = sorted(blocks, key=lambda block: sum(map(Fraction, block)))[-count:]
-    return round_up_sum("entries", [epsilon for block in largest for epsilon in block])
+    return _add_largest(blocks, drawn, {entry.name for entry in entries})
 
 
-def statement_epsilon(entries: Sequence[Entry], name: str) -> float:
-    """Add up what a survey reveals about one question: its own report and those of its dependants.
+def statement_epsilon(entries: Sequence[Entry], name: str, drawn: int | None = None) -> float:
+    """Add up what a survey reveals about the fact that one question asks for.
+
+    That is its own report, those of its dependants, and those of all questions that ask for the
+    same fact.
 
     Parameters
     ----------
@@ -110,36 +111,40 @@ def statement_epsilon(entries: Sequence[Entry], name: str) -> float:
         Every question of the survey, in any order.
     name : str
         The question.
+    drawn : int, optional
+        Number m of blocks drawn at random for each person; None if everybody gets all blocks.
 
     Returns
     -------
     float
-        Epsilon in nats, rounded up: its own plus that of every dependant, at any depth.
+        Epsilon in nats, rounded up: its own plus that of every dependant and of every question
+        with the same fact, at any depth; with drawn, the largest such sum over m blocks.
 
     Raises
     ------
     ValueError
-        If the ledger is not valid (as for `basic_epsilon`) or has no such question.
+        If the ledger or drawn is not valid (as for `basic_epsilon`), a question with the same
+        fact is unknown, or the ledger has no such question.
 
     Notes
     -----
     Whether a dependant was asked depends on the parent's answer, so its report also reveals
-    something about the parent.
+    something about the parent. Two reports about one fact compose like two reports about one
+    question.
 
     Examples
     --------
-    >>> ledger = [Entry(name="a", epsilon=1.0), Entry(name="b", epsilon=0.5, parents=("a",))]
-    >>> round(statement_epsilon(ledger, "a"), 9), round(statement_epsilon(ledger, "b"), 9)
-    (1.5, 0.5)
+    >>> ledger = [Entry(name="a", epsilon=1.0), Entry(name="b", epsilon=0.5, parents=("a",)),
+    ...           Entry(name="c", epsilon=1.25, same_fact="a")]
+    >>> [round(statement_epsilon(ledger, name), 9) for name in "abc"]
+    [2.75, 0.5, 2.75]
+    >>> round(statement_epsilon(ledger, "a", drawn=1), 9)
+    1.5
     """
-    about = [
-        entry.epsilon
-        for entry, ancestors in _with_ancestors(entries)
-        if name in (entry.name, *ancestors)
-    ]
-    if not about:
+    blocks = _find_blocks(_with_ancestors(entries))
+    if name not in {entry.name for entry in entries}:
         raise ValueError(f"name must be one of the entries, got {name!r}")
-    return round_up_sum("entries", about)
+    return _add_largest(blocks, drawn, _find_telling(entries, name))
 
 
 def cumulative_epsilon(per_wave: Sequence[float]) -> float:
@@ -222,6 +227,8 @@ def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, frozenset[str
         for parent in entry.parents:
             if parent not in by_name:
                 raise ValueError(f"parents must be among the entries, got {parent!r}")
+        if entry.same_fact and entry.same_fact not in by_name:
+            raise ValueError(f"same_fact must be among the entries, got {entry.same_fact!r}")
     sorter = TopologicalSorter({entry.name: entry.parents for entry in entries})
     try:
         order = list(sorter.static_order())
@@ -235,20 +242,48 @@ def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, frozenset[str
     return [(entry, ancestors[entry.name]) for entry in entries]
 
 
-def _find_blocks(entries: Sequence[tuple[Entry, frozenset[str]]]) -> list[list[float]]:
-    """The epsilons of each set of questions that parents link together."""
-    blocks: list[tuple[set[str], list[float]]] = []
+def _find_blocks(entries: Sequence[tuple[Entry, frozenset[str]]]) -> list[list[Entry]]:
+    """The entries of each set of questions that parents link together."""
+    blocks: list[tuple[set[str], list[Entry]]] = []
     for entry, ancestors in entries:
-        names, epsilons = {entry.name, *ancestors}, [float(entry.epsilon)]
+        names, members = {entry.name, *ancestors}, [entry]
         apart = []
         for block in blocks:
             if block[0] & names:
                 names |= block[0]
-                epsilons += block[1]
+                members += block[1]
             else:
                 apart.append(block)
-        blocks = [*apart, (names, epsilons)]
-    return [epsilons for _, epsilons in blocks]
+        blocks = [*apart, (names, members)]
+    return [members for _, members in blocks]
+
+
+def _find_telling(entries: Sequence[Entry], name: str) -> set[str]:
+    """Names of the questions whose reports reveal something about this one, itself included."""
+    tells: dict[str, set[str]] = {entry.name: set() for entry in entries}
+    for entry in entries:
+        for parent in entry.parents:
+            tells[parent].add(entry.name)
+        if entry.same_fact:
+            tells[entry.same_fact].add(entry.name)
+            tells[entry.name].add(entry.same_fact)
+    found, waiting = {name}, [name]
+    while waiting:
+        new = tells[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _add_largest(blocks: Sequence[Sequence[Entry]], drawn: int | None, names: set[str]) -> float:
+    """Add up the named entries of the blocks in which their sums are largest."""
+    count = len(blocks)
+    if drawn is not None:
+        count = check_whole("drawn", drawn, at_least=1, at_most=len(blocks))
+    parts = [[float(one.epsilon) for one in block if one.name in names] for block in blocks]
+    # Exact sums: two blocks must be told apart even if floats cannot show the difference.
+    largest = sorted(parts, key=lambda part: sum(map(Fraction, part)))[-count:]
+    return round_up_sum("entries", [epsilon for part in largest for epsilon in part])
 
 
 def round_up_sum(argument: str, values: Sequence[float]) -> float:

@@ -22,6 +22,7 @@ LIMIT_KB = 20.0
 MAKE_SURVEY = """
 from accounts.models import User
 from surveys.authoring.services import add_question, create_survey, launch_survey
+from surveys.manifest.manifest import Limit
 owner = User.objects.create_user(email="page@example.org", password=None)
 survey = create_survey(owner=owner, title="Work and rest", introduction="Ten short questions.")
 for text in (
@@ -37,7 +38,7 @@ for text in (
     "Would you recommend this place to a friend?",
 ):
     add_question(survey=survey, text=text)
-launch_survey(survey=survey, total_confirmed=True)
+launch_survey(survey=survey, acknowledged=set(Limit))
 print("slug", survey.slug)
 """
 

@@ -52,6 +52,7 @@ def open_surveys(
 def _open_here(surveys: Sequence[Mapping[str, Any]], *, questions: int, flips: int) -> None:
     from accounts.models import User
     from surveys.authoring.services import create_survey, launch_survey
+    from surveys.manifest.manifest import Limit
     from surveys.models import Question
 
     owner = User.objects.first() or User.objects.create_user(email=OWNER, password=None)
@@ -61,5 +62,5 @@ def _open_here(surveys: Sequence[Mapping[str, Any]], *, questions: int, flips: i
             Question(survey=survey, position=number, text=f"Question {number}?", flips=flips)
             for number in range(1, questions + 1)
         )
-        wave = launch_survey(survey=survey, total_confirmed=True)
+        wave = launch_survey(survey=survey, acknowledged=set(Limit))
         print(wave.pk, survey.slug, wave.manifest_hash_hex)

@@ -25,6 +25,17 @@ def describe(
     If there are too few blocks to draw from, everyone is asked everything. Such a draft cannot be
     launched.
     """
+    described = _describe_blocks(survey=survey, wave_number=wave_number, questions=questions)
+    # Opening requires that the author acknowledges every limit that is exceeded. Nobody is asked
+    # to answer a rehearsal or a demo.
+    if survey.origin != Survey.Origin.SURVEY:
+        return described
+    return replace(described, acknowledged=described.exceeded_limits)
+
+
+def _describe_blocks(
+    *, survey: Survey, wave_number: int, questions: Sequence[Question] | None
+) -> Manifest:
     everything = _describe_all(
         survey=survey,
         wave_number=wave_number,
@@ -103,5 +114,6 @@ def _describe_question(question: Question, names: dict[str, str]) -> ManifestQue
         high_label=question.high_label,
         limit=question.limit,
         follow_up=question.follow_up,
+        same_fact=names.get(str(question.same_fact), ""),
     )
     return with_strength(described, flips=question.flips)

@@ -10,13 +10,12 @@ SurveyError
 ├── ChangedMeanwhile    the survey is not what the author was shown
 ├── Overtaken           what a form shows was changed in another window
 ├── AddedTwice          a form was sent twice, and would add the same question again
-├── NotConfirmed        the author has not confirmed a large total
+├── NotAcknowledged     the author has not acknowledged a limit that the survey exceeds
 └── NotLaunchable       something is missing; `problems` lists all of it
 """
 
 from collections.abc import Sequence
 
-from surveys.manifest.strength import LARGEST_UNCONFIRMED_EPSILON
 from surveys.models import MAX_QUESTIONS
 
 
@@ -81,11 +80,12 @@ class AddedTwice(SurveyError):
         )
 
 
-class NotConfirmed(SurveyError):
-    def __init__(self) -> None:
+class NotAcknowledged(SurveyError):
+    def __init__(self, limits: Sequence[str]) -> None:
+        self.limits = tuple(limits)
         super().__init__(
-            f"The total ε is above {LARGEST_UNCONFIRMED_EPSILON}. "
-            "Tick the box to confirm that you know what this means."
+            "The survey exceeds limits that you have not acknowledged. Read why each of them is "
+            "there, and tick its box."
         )
 
 

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from surveys.authoring.drafts import describe
+from surveys.authoring.repeats import describe_elsewhere, describe_equal, describe_similar
 from surveys.authoring.translations import find_translation_problems
-from surveys.manifest.manifest import MOST_SYMBOLS, Manifest
+from surveys.formatting import epsilon, whole
+from surveys.manifest.manifest import (
+    LEAST_BATCHES_IN_CAP,
+    MOST_SYMBOLS,
+    SMALLEST_USUAL_BATCH,
+    Limit,
+    Manifest,
+)
 from surveys.manifest.questions import FIRST_RESERVED
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
 from surveys.models import Survey
@@ -18,6 +27,7 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
     manifest = describe(survey=survey, wave_number=1)
     return [
         *_check_questions(manifest),
+        *describe_equal(manifest),
         *_check_coins(manifest),
         *_check_size(survey, manifest),
         *_check_dates(survey, now=now),
@@ -25,9 +35,70 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
     ]
 
 
-def needs_confirmation(manifest: Manifest) -> bool:
-    """Whether the total is so large that the author must confirm to know what it means."""
-    return manifest.epsilon > LARGEST_UNCONFIRMED_EPSILON
+def list_warnings(*, survey: Survey, manifest: Manifest) -> list[str]:
+    """List what the author should know before the opening; none of it prevents that."""
+    return [
+        *describe_similar(manifest),
+        *describe_elsewhere(survey, manifest),
+        *_describe_paths(manifest),
+    ]
+
+
+def _describe_paths(manifest: Manifest) -> Iterator[str]:
+    paths = manifest.paths
+    if paths.differ_much:
+        about = "" if paths.is_exact else "about "
+        yield (
+            f"The rules lead some people through {about}{paths.shortest} pages and others through "
+            f"{about}{paths.longest}. Someone who sees when a person opens the page and sends the "
+            "code can guess the way, and so the answers that decide it. Make the ways more alike: "
+            "ask something harmless on the shorter one, or use a follow-up in the same code."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExceededLimit:
+    """A limit that the survey exceeds, and why it is there. The author acknowledges it."""
+
+    key: str
+    text: str
+
+    @property
+    def reason(self) -> str:
+        return _REASONS[Limit(self.key)]
+
+
+_REASONS = {
+    Limit.CAP: (
+        "In such a small survey, made-up reports can fill almost every place, so that one person "
+        "stands alone. Then only the scrambling protects that person."
+    ),
+    Limit.MINIMUM_BATCH: (
+        "Someone who sent all reports of a batch but one can single that one out. Then only the "
+        "scrambling protects that person. The smaller K is, the easier this gets."
+    ),
+    Limit.TOTAL_EPSILON: (
+        "If a person’s answers hang together, their codes make a guess about them practically "
+        "certain. To lower the total, ask fewer questions, or choose stronger protection for some "
+        "of them."
+    ),
+}
+
+
+def describe_limits(manifest: Manifest) -> list[ExceededLimit]:
+    """Describe the limits that the author must acknowledge at the opening."""
+    k = manifest.minimum_batch
+    texts = {
+        Limit.CAP: (
+            f"It closes after {whole(manifest.cap or 0)} people, fewer than "
+            f"{LEAST_BATCHES_IN_CAP} × K = {whole(LEAST_BATCHES_IN_CAP * k)}."
+        ),
+        Limit.MINIMUM_BATCH: f"The minimum batch K is {whole(k)}, below {SMALLEST_USUAL_BATCH}.",
+        Limit.TOTAL_EPSILON: (
+            f"The total ε is {epsilon(manifest.epsilon)}, above {LARGEST_UNCONFIRMED_EPSILON}."
+        ),
+    }
+    return [ExceededLimit(key=key, text=texts[Limit(key)]) for key in manifest.acknowledged]
 
 
 def _check_questions(manifest: Manifest) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""Check that the rules of a draft make sense, and that an edit does not change their meaning."""
+"""Check that the rules of a draft make sense, and that an edit does not change their meaning.
+
+The same holds for the earlier question that asks for the same fact.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class RuleProblem:
 def find_rule_problems(
     questions: Sequence[Question], *, spoken: Mapping[str, int] | None = None
 ) -> list[RuleProblem]:
-    """List the rules that cannot work, and say what to do about each.
+    """List the rules and references that cannot work, and say what to do about each.
 
     `spoken` are the question numbers that the author sees, by key, if they are about to change.
     """
@@ -39,7 +42,34 @@ def find_rule_problems(
             if problem:
                 problems.append(RuleProblem(number=number, text=problem))
         earlier.append(_as_asked(question))
+        if problem := _find_fact_problem(question, questions, places, spoken):
+            problems.append(RuleProblem(number=spoken[str(question.pk)], text=problem))
     return problems
+
+
+def _find_fact_problem(
+    question: Question,
+    questions: Sequence[Question],
+    places: Mapping[str, int],
+    spoken: Mapping[str, int],
+) -> str:
+    """Say why a question cannot ask for the same fact as the one that it names."""
+    if question.same_fact is None:
+        return ""
+    own, key = str(question.pk), str(question.same_fact)
+    number = spoken[own]
+    what = f"Question {number} asks for the same fact as"
+    remedy = f"Edit question {number} first."
+    if not question.described.is_scrambled:
+        return f"{what} another one, but it is not scrambled itself. {remedy}"
+    if key not in places:
+        other = f"question {spoken[key]}, which" if key in spoken else "a question that"
+        return f"{what} {other} would be gone. {remedy}"
+    if places[key] >= places[own]:
+        return f"{what} question {spoken[key]}, so it must come after it. {remedy}"
+    if not questions[places[key] - 1].described.is_scrambled:
+        return f"{what} question {spoken[key]}, which would not be scrambled. {remedy}"
+    return ""
 
 
 def _find_reference_problem(

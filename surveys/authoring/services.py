@@ -5,7 +5,7 @@ These functions change state and nothing else. Sealing and estimating react to t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -13,18 +13,19 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from accounts.models import User
+from surveys.asked_questions import record_questions
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.errors import (
     AddedTwice,
     BrokenRules,
     ChangedMeanwhile,
-    NotConfirmed,
+    NotAcknowledged,
     NotDraft,
     NotLaunchable,
     NotOpen,
     TooManyQuestions,
 )
-from surveys.authoring.launch_checks import find_launch_problems, needs_confirmation
+from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.stamps import (
     compare_stamps,
@@ -175,6 +176,8 @@ def copy_survey(*, survey: Survey) -> Survey:
         content = {name: getattr(question, name) for name in Question.CONTENT}
         if question.rule is not None:
             content["rule"] = rename(question.rule, find_copy)
+        if question.same_fact is not None:
+            content["same_fact"] = int(copies[str(question.same_fact)])
         copy = copied.questions.create(position=question.position, **content)
         copies[str(question.pk)] = str(copy.pk)
     return copied
@@ -217,13 +220,13 @@ def remove_translation(*, translation: Translation) -> None:
 
 @transaction.atomic
 def launch_survey(
-    *, survey: Survey, expected_hash: str | None = None, total_confirmed: bool = False
+    *, survey: Survey, expected_hash: str | None = None, acknowledged: Collection[str] = ()
 ) -> Wave:
     """Freeze the draft as a manifest, open its first wave and return the browsers' wave.
 
     People who toss coins have a separate wave, which opens at the same time. With expected_hash
-    (in hex) this happens only if the author was shown the same manifest. A large total must be
-    confirmed. That is not stored: a wave with such a total was confirmed, or is older than this.
+    (in hex) this happens only if the author was shown the same manifest. Every limit that the
+    survey exceeds must be among those acknowledged; the manifest says so. Others are ignored.
     """
     locked = lock_draft(survey=survey)
     problems = find_launch_problems(survey=locked, now=timezone.now())
@@ -233,13 +236,16 @@ def launch_survey(
     content = serialize_manifest(manifest)
     if expected_hash is not None and expected_hash != hash_manifest(content).hex():
         raise ChangedMeanwhile
-    if needs_confirmation(manifest) and not total_confirmed:
-        raise NotConfirmed
+    missing = [limit for limit in manifest.acknowledged if limit not in acknowledged]
+    if missing:
+        raise NotAcknowledged(missing)
     words = describe_words(survey=locked, manifest=manifest)
     wave = _open_wave(survey=locked, content=content, words=words)
     coins = derive_coin_manifest(parse_manifest(content))
     if coins is not None:
         _open_wave(survey=locked, content=serialize_manifest(coins), words=words)
+    if not locked.rehearsal:
+        record_questions(survey=locked.pk, manifest=manifest)
     return wave
 
 

@@ -20,7 +20,7 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
     """
     if not manifest.coin_questions:
         return None
-    return replace(
+    coins = replace(
         manifest,
         questions=manifest.coin_questions,
         mode=Mode.MANUAL,
@@ -28,4 +28,8 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
         drawn=None,
         cap=None,
         people_expected=None,
+    )
+    exceeded = coins.exceeded_limits
+    return replace(
+        coins, acknowledged=tuple(one for one in manifest.acknowledged if one in exceeded)
     )

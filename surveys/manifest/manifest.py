@@ -5,20 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
 
 from privacy.mechanism.accounting import Entry, basic_epsilon, statement_epsilon
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.budgets import question_fraction
 from surveys.manifest.modes import Mode
+from surveys.manifest.paths import PathLengths, measure_paths
 from surveys.manifest.questions import ManifestQuestion, Symbol
 from surveys.manifest.rules import leaves
-from surveys.manifest.strength import TWO_COINS
+from surveys.manifest.strength import LARGEST_UNCONFIRMED_EPSILON, TWO_COINS
 
 # The byte in a report for a question that was not drawn for the person; on the wire it is "~".
 NOT_DRAWN = 255
 # More would not fit into the largest report that the intake reads (aggregator/intake/wire.py).
 MOST_SYMBOLS = 3963
+# Below these, authors acknowledge at the launch that they know what it means.
+SMALLEST_USUAL_BATCH = 50
+LEAST_BATCHES_IN_CAP = 3
+
+
+class Limit(StrEnum):
+    """A limit that a survey may exceed if its author acknowledges it; stored in manifests."""
+
+    CAP = "cap"
+    MINIMUM_BATCH = "minimum_batch"
+    TOTAL_EPSILON = "total_epsilon"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +56,8 @@ class Manifest:
     # Whether yes/no questions may also be answered with two coins, in a separate wave.
     coins: bool = False
     mode: Mode = Mode.ELECTRONIC
+    # The limits that the survey exceeds and that its author acknowledged, sorted.
+    acknowledged: tuple[str, ...] = ()
     # The SHA-256 of the words in each other language, in base64url.
     translations: Mapping[str, str] = field(default_factory=dict)
 
@@ -115,12 +130,50 @@ class Manifest:
         return tuple(dict.fromkeys(parent.name for parent in named if parent.is_protected))
 
     @cached_property
+    def facts(self) -> dict[str, str]:
+        """For every question, the first one that asks for the same fact; often it is that one."""
+        first: dict[str, str] = {}
+        for question in self.questions:
+            first[question.name] = first.get(question.same_fact, question.name)
+        return first
+
+    def list_same_fact(self, question: ManifestQuestion) -> tuple[ManifestQuestion, ...]:
+        """List the other questions that ask for the same fact."""
+        return tuple(
+            other
+            for other in self.questions
+            if other.name != question.name and self.facts[other.name] == self.facts[question.name]
+        )
+
+    @cached_property
     def ledger(self) -> tuple[Entry, ...]:
         return tuple(
-            Entry(name=question.name, epsilon=question.epsilon, parents=self.parents_of(question))
+            Entry(
+                name=question.name,
+                epsilon=question.epsilon,
+                parents=self.parents_of(question),
+                same_fact="" if fact == question.name else fact,
+            )
             for question in self.questions
+            for fact in (self.facts[question.name],)
             if question.is_protected
         )
+
+    @cached_property
+    def exceeded_limits(self) -> tuple[str, ...]:
+        """The limits that an author must acknowledge at the launch, sorted."""
+        exceeded = {
+            Limit.CAP: self.cap is not None
+            and self.cap < LEAST_BATCHES_IN_CAP * self.minimum_batch,
+            Limit.MINIMUM_BATCH: self.minimum_batch < SMALLEST_USUAL_BATCH,
+            Limit.TOTAL_EPSILON: self.epsilon > LARGEST_UNCONFIRMED_EPSILON,
+        }
+        return tuple(sorted(limit.value for limit, is_exceeded in exceeded.items() if is_exceeded))
+
+    @cached_property
+    def paths(self) -> PathLengths:
+        """How many pages people see, by their answers; texts to read included."""
+        return measure_paths(self.questions, blocks=self.blocks, drawn=self.drawn)
 
     @property
     def epsilon(self) -> float:
@@ -139,10 +192,20 @@ class Manifest:
     def coin_questions(self) -> tuple[ManifestQuestion, ...]:
         """The questions for people who toss two coins: those with Yes and No and no other code."""
         mechanism = RandomizedResponse.from_flips(symbols=2, flips=TWO_COINS)
+        asked = [one for one in self.questions if self.coins and one.has_only_yes_and_no]
+        # The first question about a fact may not be among them.
+        first: dict[str, str] = {}
+        for one in asked:
+            first.setdefault(self.facts[one.name], one.name)
         return tuple(
-            replace(question, flips=TWO_COINS, threshold=mechanism.threshold)
-            for question in self.questions
-            if self.coins and question.has_only_yes_and_no
+            replace(
+                one,
+                flips=TWO_COINS,
+                threshold=mechanism.threshold,
+                same_fact="" if found == one.name else found,
+            )
+            for one in asked
+            for found in (first[self.facts[one.name]],)
         )
 
     @property
@@ -155,6 +218,20 @@ class Manifest:
         """Return what one question reveals with coins; 0 if it is not asked that way."""
         return next((one.epsilon for one in self.coin_questions if one.name == question.name), 0.0)
 
+    def coin_statement_epsilon(self, question: ManifestQuestion) -> float:
+        """Sum what coins reveal about the fact that one question asks for; 0 if none is asked."""
+        fact = self.facts[question.name]
+        entries = [
+            Entry(name=one.name, epsilon=one.epsilon)
+            for one in self.coin_questions
+            if self.facts[one.name] == fact
+        ]
+        return basic_epsilon(entries) if entries else 0.0
+
     def statement_epsilon(self, question: ManifestQuestion) -> float:
-        """Sum what all codes reveal about one question: its own codes and its dependants'."""
-        return statement_epsilon(self.ledger, question.name)
+        """Sum what all codes reveal about the fact that one question asks for.
+
+        These are its own codes, those of its dependants, and those of all questions that ask for
+        the same fact.
+        """
+        return statement_epsilon(self.ledger, question.name, drawn=self.drawn)

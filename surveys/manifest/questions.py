@@ -84,6 +84,8 @@ class ManifestQuestion:
     limit: int | None = None
     gate_threshold: int | None = None
     follow_up: str = ""
+    # The earlier question that asks for the same fact, in other words or with other answers.
+    same_fact: str = ""
 
     @property
     def described(self) -> TypeDescription:
@@ -209,6 +211,18 @@ class ManifestQuestion:
     def find_answer_name(self, option: Option) -> tuple[str, int]:
         """Return the name and code by which a rule refers to this answer."""
         return (self.item_name(option.code), 1) if self.has_items else (self.name, option.code)
+
+    @property
+    def statements(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Each thing that it asks, with the answers: a follow-up is a second yes/no question."""
+        answers = [option.text for option in self.options]
+        if self.is_yes_or_no or self.described.has_follow_up:
+            answers = ["yes", "no"]  # in every language
+        ends = [str(end) for end in (self.minimum, self.maximum) if end is not None]
+        words = [word for word in (self.unit, self.low_label, self.high_label) if word]
+        return tuple(
+            (text, (*answers, *ends, *words)) for text in (self.text, self.follow_up) if text
+        )
 
     @property
     def epsilon(self) -> float:

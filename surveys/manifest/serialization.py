@@ -29,6 +29,7 @@ _OPTIONAL = (
     "limit",
     "gate_threshold",
     "follow_up",
+    "same_fact",
 )
 
 
@@ -60,6 +61,8 @@ def serialize_manifest(manifest: Manifest) -> bytes:
         content["coins"] = True
     if manifest.mode != Mode.ELECTRONIC:
         content["mode"] = manifest.mode
+    if manifest.acknowledged:
+        content["acknowledged"] = manifest.acknowledged
     if manifest.translations:
         content["translations"] = manifest.translations
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -107,6 +110,7 @@ def parse_manifest(content: bytes) -> Manifest:
         quick_exit=raw.get("quick_exit", False),
         coins=raw.get("coins", False),
         mode=Mode(raw.get("mode", Mode.ELECTRONIC)),
+        acknowledged=tuple(raw.get("acknowledged", ())),
         translations=raw.get("translations", {}),
         questions=tuple(map(_parse_question, raw["questions"])),
     )

@@ -7,6 +7,7 @@ fixed beforehand. assumptions.py has the assumptions, and every sentence says wh
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,10 +18,6 @@ from privacy.planning.answerer_precision import (
     people_for_half_width_among_answerers,
 )
 from privacy.planning.designs import mean_variance_ratio, too_many_options
-from privacy.planning.follow_ups import (
-    nested_follow_up_standard_error,
-    packed_follow_up_standard_error,
-)
 from privacy.planning.precision import one_report_spread, people_for_half_width
 from surveys.formatting import epsilon as write_epsilon
 from surveys.formatting import join_list, percent, points, whole
@@ -36,7 +33,6 @@ from surveys.manifest.strength import (
 from surveys.planning.assumptions import (
     ASKED,
     FOLLOW_UP_ASKED,
-    FOLLOW_UP_PEOPLE,
     MARGIN,
     REFUSING,
     SHARE,
@@ -50,7 +46,7 @@ LONG_SCALE = 6  # from this many points on, a longer scale gives a clearly more 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionCost:
-    """`statement` is what all codes reveal about the question: its own ε and its dependants'.
+    """`statement` is what all codes reveal about the fact that the question asks for.
 
     If people may toss coins instead, both are for the way of answering that reveals more.
     `lines` say where the ε comes from, and `switches` what each active switch adds.
@@ -73,7 +69,7 @@ def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> Questi
     if not question.is_protected:
         return None
     coins = manifest.coin_epsilon_of(question)
-    statement = max(manifest.statement_epsilon(question), coins)
+    statement = max(manifest.statement_epsilon(question), manifest.coin_statement_epsilon(question))
     strength = describe_strength(question.flips, symbols=question.k, statement=statement)
     switches = []
     if question.refusal:
@@ -265,14 +261,9 @@ def _describe_codes(question: ManifestQuestion) -> str:
 
 def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]:
     lines = []
-    numbers = _dependants(manifest, question)
-    if numbers:
-        names = [f"Q{number}" for number in numbers]
-        verbs = ("depends", "reveals") if len(numbers) == 1 else ("depend", "reveal")
-        lines.append(
-            f"{join_list(names)} {verbs[0]} on this question and {verbs[1]} something about it "
-            f"too: together ε = {write_epsilon(manifest.statement_epsilon(question))}."
-        )
+    said = _describe_telling(manifest, question)
+    if said:
+        lines.append(f"{said}: together ε = {write_epsilon(manifest.statement_epsilon(question))}.")
     coins = manifest.coin_epsilon_of(question)
     if coins > question.epsilon:
         lines.append(
@@ -296,15 +287,39 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
     return lines
 
 
-def _dependants(manifest: Manifest, question: ManifestQuestion) -> list[int]:
-    """Numbers of all questions that depend on this one, at any depth."""
-    tied = {question.name}
-    numbers = []
-    for other in manifest.questions:
-        if other.is_protected and tied.intersection(manifest.parents_of(other)):
-            tied.add(other.name)
-            numbers.append(other.number)
-    return numbers
+def _describe_telling(manifest: Manifest, question: ManifestQuestion) -> str:
+    """Name the other questions that reveal something about this one; empty if there are none."""
+    same = [one.number for one in manifest.list_same_fact(question)]
+    others = [number for number in _list_telling(manifest, question) if number not in same]
+    plural = len(others) > 1
+    if not same:
+        verbs = ("depend", "reveal") if plural else ("depends", "reveals")
+        about = f"{verbs[0]} on this question and {verbs[1]} something about it too"
+        return f"{_name(others)} {about}" if others else ""
+    asks = f"{_name(same)} {'ask' if len(same) > 1 else 'asks'} for the same fact"
+    if not others:
+        return asks
+    return f"{asks}, and {_name(others)} {'reveal' if plural else 'reveals'} something about it too"
+
+
+def _name(numbers: Sequence[int]) -> str:
+    return join_list([f"Q{number}" for number in numbers])
+
+
+def _list_telling(manifest: Manifest, question: ManifestQuestion) -> list[int]:
+    """Numbers of all questions that ask for the same fact or depend on it, at any depth."""
+    protected = [one for one in manifest.questions if one.is_protected]
+    tied: set[str] = set()
+    found = {question.name}
+    while found - tied:
+        tied |= found
+        facts = {manifest.facts[name] for name in tied}
+        found = {
+            one.name
+            for one in protected
+            if manifest.facts[one.name] in facts or tied.intersection(manifest.parents_of(one))
+        }
+    return [one.number for one in protected if one.name in tied - {question.name}]
 
 
 def _describe_several(question: ManifestQuestion) -> str:
@@ -353,47 +368,3 @@ def _warn(question: ManifestQuestion) -> list[str]:
             "result."
         )
     return found
-
-
-# --- a follow-up packed into its parent ----------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class PackedOffer:
-    """The same two questions as one code: standard errors of the follow-up's share, in points."""
-
-    parent: int  # its number
-    flips: int
-    total: float
-    apart: float
-    packed: float
-
-
-def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer | None:
-    """Say what one code would gain where a yes/no question is asked after Yes to the one above."""
-    place = manifest.questions.index(question)
-    if place == 0 or not question.is_yes_or_no or question.refusal:
-        return None
-    parent = manifest.questions[place - 1]
-    plain = parent.is_yes_or_no and not parent.refusal and parent.rule is None
-    if not plain or question.rule != {"name": parent.name, "is": [1]}:
-        return None
-    total = parent.epsilon + question.epsilon
-    # The fewest flips that cost no more; 1e-6 keeps rounding errors from adding one.
-    flips = max(1, math.ceil(100 / (1 + math.exp(total)) - 1e-6))
-    packed = RandomizedResponse.from_flips(symbols=3, flips=flips)
-    offer = PackedOffer(
-        parent=place,
-        flips=flips,
-        total=total,
-        apart=nested_follow_up_standard_error(
-            share=SHARE,
-            asked=FOLLOW_UP_ASKED,
-            people=FOLLOW_UP_PEOPLE,
-            mechanism=question.mechanism,
-        ),
-        packed=packed_follow_up_standard_error(
-            share=SHARE, asked=FOLLOW_UP_ASKED, people=FOLLOW_UP_PEOPLE, mechanism=packed
-        ),
-    )
-    return offer if offer.packed < offer.apart else None

@@ -10,12 +10,8 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.names import split_name
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 from surveys.manifest.rules import Rule
-from surveys.planning.question_costs import (
-    PackedOffer,
-    QuestionCost,
-    find_question_cost,
-    offer_packing,
-)
+from surveys.planning.packing import PackedOffer, offer_packing
+from surveys.planning.question_costs import QuestionCost, find_question_cost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +39,7 @@ def find_facts(manifest: Manifest, question: ManifestQuestion) -> QuestionFacts:
         question=question,
         type_name=question.type.label,
         options=_list_options(question),
-        details=tuple(_list_details(question)),
+        details=(*_list_details(question), *_describe_same_fact(manifest, question)),
         rule="" if rule is None else describe_rule(rule, questions=manifest.questions),
         cost=find_question_cost(manifest, question),
         packing=offer_packing(manifest, question),
@@ -78,6 +74,11 @@ def _list_details(question: ManifestQuestion) -> list[str]:
     if question.refusal:
         found.append(f"“{REFUSED_TEXT}” is offered.")
     return found
+
+
+def _describe_same_fact(manifest: Manifest, question: ManifestQuestion) -> list[str]:
+    named = [one.number for one in manifest.questions if one.name == question.same_fact]
+    return [f"Asks for the same fact as Q{number}." for number in named]
 
 
 def _write(number: int | None) -> str:

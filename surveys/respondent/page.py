@@ -1,8 +1,8 @@
 """Makes the respondent's page as bytes.
 
-The survey's manifest, the language, its words, whether the survey is open, the release and the
-address of "Exit this page" determine the page. Anyone who has these can make it again and compare
-(`manage.py verify_client`).
+The survey's manifest, the language, its words, whether the survey is open, how many other surveys
+of the author share a question with it, the release and the address of "Exit this page" determine
+the page. Anyone who has these can make it again and compare (`manage.py verify_client`).
 """
 
 from __future__ import annotations
@@ -70,13 +70,15 @@ def render_questions(
     content: bytes,
     language: str,
     words: str,
+    asked_elsewhere: int = 0,
     template: str = "surveys/respondent/respond.html",
     **context: Any,
 ) -> bytes:
     """Make the page that asks the questions. `mode` is `open`, `closed`, `preview` or `disk`.
 
     `content` is the manifest as bytes. `words` are the words of the language; empty for the
-    author's own language. `context` replaces or adds variables of the template.
+    author's own language. `asked_elsewhere` is how many other surveys of the author share a
+    question with this one. `context` replaces or adds variables of the template.
     """
     source = parse_manifest(content)
     manifest = translate_manifest(source, language, words)
@@ -84,13 +86,14 @@ def render_questions(
     known = read_words(words)
     own = "" if language == source.language else language_tag(source.language)
     with override(language):
-        label = describe_protection(manifest)
+        label = describe_protection(manifest, asked_elsewhere=asked_elsewhere)
 
     def find_url(code: str) -> str:
         return reverse("surveys:respond_in", args=[source.survey, code])
 
     found: dict[str, Any] = {
         "label": label,
+        "asked_elsewhere": asked_elsewhere,
         "words": words,
         "title_tag": own if source.title not in known else "",
         "introduction_tag": own if source.introduction not in known else "",

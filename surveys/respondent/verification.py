@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import httpx
@@ -74,7 +75,17 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
         exit_url = _find_exit(page.text) if manifest.quick_exit else ""
         if exit_url:
             yield Finding(what=f"“Exit this page” leads to {exit_url}")
-        survey = _Survey(client=client, url=url, content=frozen.content, exit_url=exit_url)
+        with _using_manifest():
+            elsewhere = int(data["elsewhere"])
+        # The server counts them, and nobody else can. Surveys that open later change the number.
+        yield Finding(what=f"“asked in {elsewhere} other surveys of this author”")
+        survey = _Survey(
+            client=client,
+            url=url,
+            content=frozen.content,
+            exit_url=exit_url,
+            asked_elsewhere=elsewhere,
+        )
         yield survey.check_page(page, language=data["language"])
         yield from survey.check_languages()
         yield from _check_files(client, page)
@@ -103,6 +114,7 @@ class _Survey:
     url: str
     content: bytes  # of the manifest
     exit_url: str
+    asked_elsewhere: int
 
     def check_languages(self) -> Iterator[Finding]:
         manifest = _read_manifest(self.content)
@@ -123,6 +135,7 @@ class _Survey:
             language=language,
             words=_read_words(page, _read_manifest(self.content), language),
             exit_url=self.exit_url,
+            asked_elsewhere=self.asked_elsewhere,
         )
         return Finding(
             what=f"the page {page.path} in {NAMES[language]}", problem=page.compare(expected, PAGE)
@@ -133,7 +146,13 @@ class _Survey:
         slug, name = _read_manifest(self.content).survey, NAMES[language]
         # The server reads its own address without a default port.
         origin = str(httpx.URL(self.url).join("/"))
-        made = {"language": language, "words": words, "exit_url": self.exit_url, "origin": origin}
+        made: dict[str, Any] = {
+            "language": language,
+            "words": words,
+            "exit_url": self.exit_url,
+            "origin": origin,
+            "asked_elsewhere": self.asked_elsewhere,
+        }
         check = self._fetch_page("surveys:check", slug, language)
         with _using_manifest():
             expected = build_check_page(self.content, **made)
@@ -163,7 +182,7 @@ def _read_data(page: Reply) -> dict[str, str]:
             f"{page.url} is not a page that asks questions. Give the address that respondents "
             "open, such as https://example.org/s/abcdefghijkm."
         )
-    return {"manifest": "", "hash": "", **data}
+    return {"manifest": "", "hash": "", "elsewhere": "0", **data}
 
 
 @_using_manifest()

@@ -11,13 +11,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from aggregator.results.sentences import CANNOT_TELL
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, close_wave
 from surveys.models import Survey, Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE
 from tests.support.browser.every_type import ask
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
-from tests.support.factories import make_launched_survey, make_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, process, send_codes, send_people
 
 
@@ -72,7 +72,7 @@ def behind_a_rule(live: LiveApplication) -> Survey:
     add_question(
         survey=survey, text="Who knew?", type="choice", options=options, rule=rule, flips=40
     )
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     send_people(wave, people=60)
     process(wave)
     return survey
@@ -113,7 +113,7 @@ def test_axe_finds_nothing_and_the_chart_has_a_name(
     survey = make_survey(title="Two scales", questions=(), flips=40)
     for text in ("How often?", "How strongly?"):
         ask(survey, text, type="scale", minimum=1, maximum=5, low_label="Never")
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     send_people(wave, people=200)
     process(wave)
     context = make_context(chromium, live, survey)

@@ -7,12 +7,12 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from surveys.authoring.services import close_wave, launch_survey
+from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.browser.every_type import ask
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import Reader, make_context
-from tests.support.factories import make_launched_survey, make_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import process, send_people
 
 # Millimetres, without the margins of 15 mm.
@@ -71,7 +71,7 @@ def long_survey(live: LiveApplication) -> Survey:
     ask(survey, "Were you lonely?", type="follow_up", follow_up="Are you still?")
     ask(survey, "Who helped you?", type="choice", options=OPTIONS, rule=rule)
     ask(survey, "Where do you work?", type="declared", options=["In a town", "Elsewhere"])
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     send_people(wave, people=400)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
@@ -94,7 +94,7 @@ def test_a_chart_that_is_printed_is_legible_and_stands_on_the_first_page(
     lay_out(page, paper)
     expect(page.locator(".chart")).to_be_hidden()  # of 38 shares
     expect(page.locator(".only-on-paper")).to_be_visible()
-    wave = make_launched_survey(questions=["Have you?"] * 20, flips=40)
+    wave = make_launched_survey(questions=[f"Have you {n}?" for n in range(20)], flips=40)
     send_people(wave, people=100)
     process(wave)
     page = open_page(chromium, live, wave.survey, "light")

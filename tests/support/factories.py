@@ -11,6 +11,7 @@ from django.contrib.auth.hashers import make_password
 
 from accounts.models import User
 from surveys.authoring.services import add_question, create_survey, launch_survey
+from surveys.manifest.manifest import Limit
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import fixed_options
 from surveys.models import Survey, Wave
@@ -65,4 +66,9 @@ def make_survey(
 
 def make_launched_survey(**settings: Any) -> Wave:
     """Make a survey as above and open it; return its wave."""
-    return launch_survey(survey=make_survey(**settings), total_confirmed=True)
+    return open_survey(survey=make_survey(**settings))
+
+
+def open_survey(*, survey: Survey) -> Wave:
+    """Launch a survey as an author who acknowledges every limit that it exceeds."""
+    return launch_survey(survey=survey, acknowledged=set(Limit))

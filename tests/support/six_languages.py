@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from surveys.authoring.services import launch_survey
 from surveys.models import Wave
-from tests.support.factories import make_survey
+from tests.support.factories import make_survey, open_survey
 
 HAPPENED = {
     "en": "In the last month, has number {} of our list happened?",
@@ -27,4 +26,4 @@ def make_survey_in_six_languages() -> Wave:
     for other in HAPPENED.keys() - {"en"}:
         texts = dict(zip(questions, write_questions(other), strict=True))
         survey.translations.create(language=other, texts={"List": f"L {other}", **texts})
-    return launch_survey(survey=survey, total_confirmed=True)
+    return open_survey(survey=survey)

@@ -17,12 +17,12 @@ from surveys.authoring.services import (
     delete_draft,
     delete_question,
     edit_question,
-    launch_survey,
     move_question,
     save_draft,
 )
 from surveys.manifest.serialization import parse_manifest
 from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
+from tests.support.factories import open_survey
 from tests.support.waves import make_wave
 
 pytestmark = pytest.mark.django_db
@@ -128,7 +128,7 @@ def test_a_launched_survey_refuses_every_edit() -> None:
         lambda: delete_question(question=question),
         lambda: move_question(question=question, step=1),
         lambda: delete_draft(survey=survey),
-        lambda: launch_survey(survey=survey),
+        lambda: open_survey(survey=survey),
     ]
     for edit in edits:
         with pytest.raises(NotDraft):
@@ -162,7 +162,7 @@ def test_a_survey_without_questions_cannot_be_launched() -> None:
     survey = copy_survey(survey=make_wave(questions=1).survey)
     survey.questions.all().delete()
     with pytest.raises(NotLaunchable, match="has no questions"):
-        launch_survey(survey=survey)
+        open_survey(survey=survey)
 
 
 GOOD_QUESTIONS: tuple[dict[str, object], ...] = (

@@ -22,7 +22,7 @@ from aggregator.intake.wire import Upload
 from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep.due import Due, WorkKind, find_due_work
 from surveys.authoring.services import add_question, close_wave, create_survey, launch_survey
-from surveys.manifest.manifest import NOT_DRAWN
+from surveys.manifest.manifest import NOT_DRAWN, Limit
 from surveys.models import Question, Wave
 
 ID_BYTES = 32
@@ -57,7 +57,7 @@ def open_survey(owner: User, design: Design) -> Wave:
         add_question(survey=survey, text=f"List {number}", type=declared, options=options)
     for number in range(1, design.questions + 1):
         add_question(survey=survey, text=f"Statement {number}", flips=design.flips)
-    return launch_survey(survey=survey, total_confirmed=True)
+    return launch_survey(survey=survey, acknowledged=set(Limit))
 
 
 def draw_codes(design: Design, *, generator: random.Random) -> bytes:

@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from django import forms
 
+from surveys.authoring.launch_checks import ExceededLimit
+
 STEPS = {"up": -1, "down": 1}
+_PREFIX = "acknowledge_"
 
 
 class LaunchForm(forms.Form):
-    """`manifest` is the hash of what the author saw, so that nothing else is frozen."""
+    """`manifest` is the hash of what the author saw, so that nothing else is frozen.
+
+    There is a box for each limit that the survey exceeds, and every one must be ticked.
+    """
 
     manifest = forms.CharField(required=False, widget=forms.HiddenInput)
-    # Required only for a large total, which the service decides.
-    confirmed = forms.BooleanField(
-        required=False,
-        label=(
-            "I know: if a person’s answers hang together, their codes make a guess about them "
-            "practically certain."
-        ),
-    )
+
+    def __init__(self, data: Any = None, *, limits: Sequence[ExceededLimit] = ()) -> None:
+        super().__init__(data)
+        for limit in limits:
+            self.fields[_PREFIX + limit.key] = forms.BooleanField(
+                label=f"I have read this: {limit.text}",
+                help_text=limit.reason,
+                error_messages={
+                    "required": f"Tick the box to open the survey all the same: {limit.text}"
+                },
+            )
+
+    @property
+    def limits(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name.startswith(_PREFIX)]
+
+    @property
+    def acknowledged(self) -> list[str]:
+        """The limits whose boxes are ticked, once the form is valid."""
+        return [
+            name.removeprefix(_PREFIX)
+            for name, ticked in self.cleaned_data.items()
+            if name.startswith(_PREFIX) and ticked
+        ]
 
 
 class MoveForm(forms.Form):

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.text import Truncator
 
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
 from surveys.authoring.drafts import describe_questions
@@ -61,8 +62,10 @@ class QuestionForm(forms.Form):
         "flips",
         "refusal",
         "rule",
+        "same_fact",
     )
-    LAST = ("flips", "refusal", "rule", "confirmed")  # laid out by the page, one by one
+    # Laid out by the page, one by one.
+    LAST = ("flips", "refusal", "rule", "same_fact", "confirmed")
 
     def __init__(
         self,
@@ -78,6 +81,8 @@ class QuestionForm(forms.Form):
         super().__init__(data, initial=initial)
         if "flips" in self.fields:
             self._offer_strengths(_read_flips(initial.get("flips")))
+        if "same_fact" in self.fields:
+            self._offer_facts()
 
     @property
     def described(self) -> TypeDescription:
@@ -114,6 +119,19 @@ class QuestionForm(forms.Form):
         assert isinstance(field, forms.TypedChoiceField)
         field.choices = [(number, describe_strength(number).name) for number in choices]
         self.initial["flips"] = present
+
+    def _offer_facts(self) -> None:
+        """Offer the earlier scrambled questions; without any, there is nothing to choose."""
+        field = self.fields["same_fact"]
+        assert isinstance(field, forms.TypedChoiceField)
+        offered = [
+            (question.pk, f"Q{number}: {Truncator(question.text).chars(60)}")
+            for number, question in enumerate(self.earlier, start=1)
+            if question.described.is_scrambled
+        ]
+        if not offered:
+            del self.fields["same_fact"]
+        field.choices = [("", "No other question"), *offered]
 
     def clean_rule(self) -> Rule | None:
         try:
@@ -215,6 +233,16 @@ class ProtectedForm(RuledForm):
         },
     )
     refusal = refusal_switch()
+    same_fact = forms.TypedChoiceField(
+        label="Same fact as (optional)",
+        required=False,
+        coerce=int,
+        empty_value=None,
+        help_text="An earlier question that asks for the same fact, in other words or with other "
+        "answers. Both then count as one statement: respondents read what their codes reveal "
+        "together.",
+        error_messages={"invalid_choice": "Choose one of the earlier questions in the list."},
+    )
 
 
 def _read_flips(value: Any) -> int:

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from surveys.authoring.forms.fields import BrowserMoment, PlainText, number_messages
 from surveys.manifest.languages import LANGUAGES
+from surveys.manifest.manifest import LEAST_BATCHES_IN_CAP, SMALLEST_USUAL_BATCH
 from surveys.models import MAX_QUESTIONS, MIN_BATCH_FLOOR, Survey
 
 # A batch holds at most 65,536 reports, so K cannot be larger. This limit is above any useful K.
@@ -82,7 +83,9 @@ class SettingsForm(SurveyTextForm):
         "the survey is open, K reports always wait, so that the last batch is full too. The first "
         "batch is therefore sealed once 2K reports have arrived. K counts reports, not honest "
         "people: someone who floods the survey with made-up reports shrinks the crowd that a "
-        "person hides in.",
+        f"person hides in. With a K of {SMALLEST_USUAL_BATCH}, singling one person out takes at "
+        f"least {SMALLEST_USUAL_BATCH - 1} made-up reports. Below that, you must acknowledge the "
+        "risk when you open the survey.",
     )
     display_minimum = forms.IntegerField(
         label="Display minimum",
@@ -102,6 +105,8 @@ class SettingsForm(SurveyTextForm):
         required=False,
         max_value=MAX_PEOPLE,
         error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE, " Or leave it empty."),
+        help_text=f"For fewer than {LEAST_BATCHES_IN_CAP} × K people, you must acknowledge "
+        "the risk when you open the survey.",
     )
     people_expected = forms.IntegerField(
         label="How many people do you expect to answer? (optional)",

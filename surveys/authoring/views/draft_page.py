@@ -13,7 +13,11 @@ from django.views.decorators.http import require_http_methods
 
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import NotDraft, SurveyError
-from surveys.authoring.launch_checks import find_launch_problems, needs_confirmation
+from surveys.authoring.launch_checks import (
+    describe_limits,
+    find_launch_problems,
+    list_warnings,
+)
 from surveys.authoring.state import describe_state
 from surveys.authoring.translations import summarize_languages
 from surveys.manifest.manifest import Manifest
@@ -33,7 +37,6 @@ def total_context(manifest: Manifest) -> dict[str, object]:
         "manifest": manifest,
         "total_epsilon": manifest.epsilon,
         "quote": quote_label(manifest),
-        "needs_confirmation": needs_confirmation(manifest),
         "subset": describe_subset(manifest, drawn=manifest.drawn),
     }
 
@@ -72,6 +75,8 @@ def show_draft(
         "refusal": refusal,
         "items": _list_items(survey, manifest, questions),
         "problems": find_launch_problems(survey=survey, now=now),
+        "warnings": list_warnings(survey=survey, manifest=manifest),
+        "limits": describe_limits(manifest),
         "languages": summarize_languages(survey=survey, manifest=manifest),
         "plan": plan,
         "plan_query": urlencode(plan.query) if plan else "",

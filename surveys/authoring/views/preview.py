@@ -9,8 +9,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from surveys.access import get_own_survey
+from surveys.asked_questions import AskedQuestion, list_keys
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.views.access import authoring
+from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Survey
 from surveys.respondent.page import render_notice, render_questions
@@ -41,6 +43,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         content=content,
         language=language,
         words=words.get(language, ""),
+        asked_elsewhere=_count_others(survey, manifest),
         manifest_url=reverse("surveys:preview_manifest", args=[slug]),
         **way_back,
     )
@@ -52,6 +55,15 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
 def preview_manifest(request: HttpRequest, slug: str) -> HttpResponse:
     content, _ = _freeze(get_own_survey(request.user, slug))
     return answer(request, content, content_type="application/json")
+
+
+def _count_others(survey: Survey, manifest: Manifest) -> int:
+    """Count the author's other surveys that share a question; a draft has no rows yet."""
+    if not survey.is_draft:
+        return survey.asked_elsewhere
+    keys = [key for question in manifest.questions for key in list_keys(question)]
+    others = AskedQuestion.objects.of_others(keys=keys, survey=survey.pk, owner=survey.owner_id)
+    return others.count_surveys()
 
 
 def _freeze(survey: Survey) -> tuple[bytes, dict[str, str]]:

@@ -17,7 +17,7 @@ from surveys.authoring import services
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import (
     ChangedMeanwhile,
-    NotConfirmed,
+    NotAcknowledged,
     NotLaunchable,
     NotOpen,
     Overtaken,
@@ -29,7 +29,11 @@ from surveys.authoring.forms import (
     SurveyTextForm,
     list_stored,
 )
-from surveys.authoring.launch_checks import find_launch_problems
+from surveys.authoring.launch_checks import (
+    describe_limits,
+    find_launch_problems,
+    list_warnings,
+)
 from surveys.authoring.reach import find_local_host, public_link
 from surveys.authoring.stamps import stamp_settings
 from surveys.authoring.state import describe_state
@@ -81,6 +85,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
         "respond_link": link,
         "local_host": find_local_host(link),
         "facts": list_facts(manifest),
+        "limits": describe_limits(manifest),
         "waves": _add_up_waves(survey),
         **total_context(manifest),
     }
@@ -140,27 +145,26 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
     """Show exactly what would be frozen; freeze it only if it is still the same."""
     survey = get_own_survey(request.user, slug)
     require_draft(survey)
-    form = LaunchForm(posted_to(request))
+    manifest = describe(survey=survey, wave_number=1)
+    form = LaunchForm(posted_to(request), limits=describe_limits(manifest))
     if form.is_valid():
         try:
             services.launch_survey(
                 survey=survey,
                 expected_hash=form.cleaned_data["manifest"],
-                total_confirmed=form.cleaned_data["confirmed"],
+                acknowledged=form.acknowledged,
             )
-        except (ChangedMeanwhile, NotLaunchable) as error:
+        except (ChangedMeanwhile, NotAcknowledged, NotLaunchable) as error:
             form.add_error(None, str(error))
-        except NotConfirmed as error:
-            form.add_error("confirmed", str(error))
         else:
             audit.record("survey-opened", account=request.user.pk, survey=slug)
             messages.success(request, "The survey was opened. It can no longer be changed.")
             return to_edit(survey)
-    manifest = describe(survey=survey, wave_number=1)
     context: dict[str, object] = {
         "survey": survey,
         "form": form,
         "problems": find_launch_problems(survey=survey, now=timezone.now()),
+        "warnings": list_warnings(survey=survey, manifest=manifest),
         "manifest_hash": hash_manifest(serialize_manifest(manifest)).hex(),
         "facts": list_facts(manifest),
     }

@@ -32,8 +32,11 @@ __all__ = [
 ]
 
 
-def describe_protection(manifest: Manifest) -> PrivacyLabel:
-    """Write the label of one survey, in the language that is active."""
+def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> PrivacyLabel:
+    """Write the label of one survey, in the language that is active.
+
+    `asked_elsewhere` is how many other surveys of the author share a question with this one.
+    """
     manifest = _without_impossible_subset(manifest)
     return PrivacyLabel(
         rows=describe_rows(manifest),
@@ -43,6 +46,7 @@ def describe_protection(manifest: Manifest) -> PrivacyLabel:
         crowd=describe_crowd(manifest),
         length=describe_length(manifest),
         denies_proof=hides_every_answer(manifest),
+        asked_elsewhere=asked_elsewhere,
     )
 
 

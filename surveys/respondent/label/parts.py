@@ -67,6 +67,7 @@ class PrivacyLabel:
     crowd: tuple[str, ...]
     length: str  # how many questions there are
     denies_proof: bool  # of any answer, alone or together
+    asked_elsewhere: int = 0  # other surveys of the author that share a question with this one
 
     @property
     def told_process(self) -> str:

@@ -21,6 +21,7 @@ def check(request: HttpRequest, slug: str) -> HttpResponse:
         language=language,
         words=wave.words.get(language, ""),
         origin=_origin(request),
+        asked_elsewhere=wave.survey.asked_elsewhere,
     )
     return answer(request, content, content_type="text/html; charset=utf-8")
 
@@ -35,6 +36,7 @@ def single_page(request: HttpRequest, slug: str) -> HttpResponse:
         language=language,
         words=wave.words.get(language, ""),
         origin=_origin(request),
+        asked_elsewhere=wave.survey.asked_elsewhere,
     )
     response = answer(request, page, content_type="text/html; charset=utf-8")
     response["Content-Disposition"] = describe_download(slug)
@@ -42,7 +44,8 @@ def single_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _find(request: HttpRequest, slug: str) -> tuple[Wave, str]:
-    wave = Wave.objects.electronic().filter(survey__slug=slug).newest()
+    found = Wave.objects.electronic().filter(survey__slug=slug).select_related("survey")
+    wave = found.newest()
     if wave is None:
         raise Http404
     manifest = wave.description

@@ -28,7 +28,8 @@ FOR_EVER = "public, max-age=31536000, immutable"
 @require_safe
 def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse:
     """Ask the questions of a survey's newest wave, or explain why there are none."""
-    wave = Wave.objects.electronic().filter(survey__slug=slug).newest()
+    found = Wave.objects.electronic().filter(survey__slug=slug).select_related("survey")
+    wave = found.newest()
     if wave is None:
         if DeletedWave.objects.filter(slug=slug).exists():
             return show_deleted(request, language=language)
@@ -49,7 +50,13 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
         return _page(request, page)
     # A closed survey still loads the scripts: a report that looks unsent may have been counted.
     mode = "open" if wave.accepts_at(now) else "closed"
-    page = render_questions(mode, content=content, language=language, words=words)
+    page = render_questions(
+        mode,
+        content=content,
+        language=language,
+        words=words,
+        asked_elsewhere=wave.survey.asked_elsewhere,
+    )
     return answer(request, page, content_type=HTML, compressed=squeeze(page))
 
 

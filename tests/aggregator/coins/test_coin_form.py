@@ -22,11 +22,11 @@ from aggregator.coins.sheets import new_sheet
 from aggregator.intake import page_limiter
 from aggregator.models import RawReport, SpentId
 from aggregator.results.display import find_view
-from surveys.authoring.services import close_wave, launch_survey
+from surveys.authoring.services import close_wave
 from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.serialization import parse_manifest
 from surveys.models import Survey, Wave
-from tests.support.factories import QUESTIONS, make_launched_survey, make_survey
+from tests.support.factories import QUESTIONS, make_launched_survey, make_survey, open_survey
 from tests.support.fielding import process, send_codes, sign_in
 from tests.support.reading import words_of
 
@@ -47,7 +47,7 @@ def make_german_coins(**settings: Any) -> Wave:
     survey = make_survey(coins=True, **settings)
     words = {"On the road": "Unterwegs"} | {question: f"{question} (de)" for question in QUESTIONS}
     survey.translations.create(language="de", texts=words)
-    wave = launch_survey(survey=survey).survey.waves.manual().newest()
+    wave = open_survey(survey=survey).survey.waves.manual().newest()
     assert wave is not None
     return wave
 
@@ -139,7 +139,7 @@ class TestForm:
             question: f"{question} ؟" for question in QUESTIONS
         }
         survey.translations.create(language="ar", texts=words)
-        wave = launch_survey(survey=survey).survey.waves.manual().newest()
+        wave = open_survey(survey=survey).survey.waves.manual().newest()
         assert wave is not None
         text = load(wave, "?lang=ar").content.decode()
         assert '<html lang="ar" dir="rtl">' in text

@@ -17,10 +17,10 @@ from aggregator.intake.wire import MAX_BODY_BYTES, encode_report
 from aggregator.models import RawReport
 from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.launch_checks import find_launch_problems
-from surveys.authoring.services import add_question, launch_survey
+from surveys.authoring.services import add_question
 from surveys.manifest.manifest import MOST_SYMBOLS, NOT_DRAWN
 from surveys.models import Question, Survey, Wave
-from tests.support.factories import QUESTIONS, make_launched_survey, make_survey
+from tests.support.factories import QUESTIONS, make_launched_survey, make_survey, open_survey
 from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -102,7 +102,7 @@ def test_a_report_whose_first_question_is_a_number_can_be_handed_in() -> None:
     survey = make_survey(questions=[])
     content: dict[str, Any] = {"minimum": 0, "maximum": 24, "unit": "hours"}
     add_question(survey=survey, text="How long?", type=Question.Type.NUMBER, **content)
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     page = Client(headers={"host": "localhost"}).get(address(wave))
     assert "Hand in a code" in words_of(page)
     assert "The code was handed in." in words_of(thanks(paste(wave, code(wave, b"\1"))))
@@ -114,7 +114,7 @@ class TestLength:
         """Make a survey with as many symbols per report as possible, most of them not drawn."""
         survey = make_survey(questions=["First?"], drawn=1)
         fill(survey, MOST_SYMBOLS - 1)
-        return launch_survey(survey=survey)
+        return open_survey(survey=survey)
 
     def test_the_largest_report_fits_even_in_its_longest_encoding(self, large: Wave) -> None:
         text = code(large, b"\1" + bytes([NOT_DRAWN]) * (MOST_SYMBOLS - 1))
@@ -130,7 +130,7 @@ class TestLength:
         [problem] = find_launch_problems(survey=survey, now=timezone.now())
         assert problem.startswith("A report would have 3,964 codes, but the maximum is 3,963.")
         with pytest.raises(NotLaunchable):
-            launch_survey(survey=survey)
+            open_survey(survey=survey)
 
     @pytest.mark.parametrize(
         ("text", "shown"),
@@ -194,7 +194,7 @@ def test_the_reply_to_a_post_from_another_site_links_back_in_its_language() -> N
     survey = make_survey()
     words = {"On the road": "Unterwegs"} | {question: f"{question} (de)" for question in QUESTIONS}
     survey.translations.create(language="de", texts=words)
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     response = paste(wave, code(wave), query="?lang=de", origin="https://evil.example")
     text = response.content.decode()
     assert response.status_code == 403

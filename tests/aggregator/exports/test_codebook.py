@@ -15,10 +15,10 @@ from aggregator.exports.codebook import CODEBOOK_COLUMNS
 from aggregator.models import RawReport
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, close_wave
 from surveys.manifest.serialization import hash_manifest
 from surveys.models import Question, Survey, Wave
-from tests.support.factories import make_launched_survey, make_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import process, send_codes, sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -50,7 +50,7 @@ def study() -> Survey:
     people = STUDY.people()
     first = [one for one in people if one["q2"] == 0][:30]
     later = [one for one in people if one["q2"] == 1][:170]
-    wave = launch_survey(survey=survey, total_confirmed=True)
+    wave = open_survey(survey=survey)
     return send(wave, [randomize_answers(wave.description, one) for one in first + later])
 
 
@@ -125,7 +125,7 @@ def test_the_wording_of_authors_is_no_formula() -> None:
 def test_codes_from_coins_have_their_own_codebook() -> None:
     survey = make_survey(questions=("Driven?", "Moved?"), coins=True)
     add_question(survey=survey, text="Tired?", type=Type.SCALE, minimum=1, maximum=5)
-    launch_survey(survey=survey)
+    open_survey(survey=survey)
     wave = Wave.objects.manual().get()
     send_codes(wave, yes=[10, 12], total=20)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)

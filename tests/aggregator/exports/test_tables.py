@@ -181,7 +181,7 @@ class TestFiles:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("aggregator.exports.reports.ROWS_AT_ONCE", 10_000)
-        wave = make_launched_survey(questions=["?"] * 10)
+        wave = make_launched_survey(questions=[f"{n}?" for n in range(10)])
         survey = field(wave, yes=[20] * 10, total=40)
         view_results = exports_results(survey)
         packed = pack_reports([bytes(10)] * 10_000, ks=[2] * 10)

@@ -25,11 +25,11 @@ from surveys.authoring.services import (
     close_wave,
     copy_survey,
     create_survey,
-    launch_survey,
 )
 from surveys.manifest.manifest import Manifest
 from surveys.models import Question, Survey, Wave
 from tests.support.comparisons import ask, compute
+from tests.support.factories import open_survey
 from tests.support.fielding import process, sign_in
 from tests.support.reading import text_of
 
@@ -61,7 +61,7 @@ def wave(db: None) -> Wave:
         options=["Kitchen", "Ward", "Office"],
     )
     add_question(survey=survey, text="Did you ever work ill?")
-    return launch_survey(survey=survey)
+    return open_survey(survey=survey)
 
 
 def send(wave: Wave, groups: dict[int, int], yes: dict[int, int] | None = None) -> Survey:
@@ -138,7 +138,7 @@ def test_a_small_group_is_hidden_with_the_next_one_everywhere(wave: Wave) -> Non
 def declinable(wave: Wave) -> Wave:
     survey = copy_survey(survey=wave.survey)
     survey.questions.filter(type=Question.Type.DECLARED).update(refusal=True)
-    return launch_survey(survey=survey)
+    return open_survey(survey=survey)
 
 
 @pytest.mark.usefixtures("static_files")

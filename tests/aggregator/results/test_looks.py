@@ -30,13 +30,13 @@ from aggregator.results.snapshots import (
     update_snapshot,
 )
 from aggregator.upkeep.verification.run import Verification
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, close_wave
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.models import Wave
 from tests.support.comparisons import compute
-from tests.support.factories import YES_NO, make_launched_survey, make_survey
+from tests.support.factories import YES_NO, make_launched_survey, make_survey, open_survey
 from tests.support.fielding import send_codes, send_people, sign_in
 from tests.support.reading import text_of
 
@@ -406,7 +406,7 @@ def test_a_comparison_within_a_block_reads_the_batches_up_to_its_look() -> None:
     rule = {"name": str(survey.questions.get().pk), "is": [1]}
     for text, each in (("Last year?", rule), ("Other?", None), ("Another?", None)):
         add_question(survey=survey, text=text, rule=each)
-    wave = launch_survey(survey=survey, total_confirmed=True)
+    wave = open_survey(survey=survey)
     compared = set()
     for place, size in enumerate([120, *[14] * 8]):
         send_people(wave, people=size + (0 if place else K), seed=place)

@@ -26,9 +26,9 @@ from aggregator.upkeep.checks.postgresql import RECOMMENDED_POSTGRESQL
 from aggregator.upkeep.deleting import delete_survey
 from aggregator.upkeep.purging import purge_is_due, purge_traces
 from scripts.attacks.linker.server import ROLE, Server, django_on, migrate, running_server
-from surveys.authoring.services import close_wave, launch_survey
+from surveys.authoring.services import close_wave
 from surveys.models import DeletedWave, Question, Wave
-from tests.support.factories import make_survey
+from tests.support.factories import make_survey, open_survey
 
 pytestmark = pytest.mark.django_db(transaction=True)
 QUESTIONS = 40
@@ -46,7 +46,7 @@ def make_wide_wave() -> Wave:
         Question(survey=survey, position=number, text=f"Question {number}?", flips=49)
         for number in range(1, QUESTIONS + 1)
     )
-    return launch_survey(survey=survey)
+    return open_survey(survey=survey)
 
 
 def send(wave: Wave, reports: list[bytes]) -> None:
@@ -211,7 +211,7 @@ def make_titled_wave() -> Wave:
         Question(survey=survey, position=number, text=f"Question {number}?", flips=49)
         for number in range(1, QUESTIONS + 1)
     )
-    return launch_survey(survey=survey)
+    return open_survey(survey=survey)
 
 
 def test_sqlite_keeps_no_byte_of_a_deleted_survey() -> None:

@@ -25,10 +25,10 @@ from aggregator.upkeep.verification.differences import Difference
 from aggregator.upkeep.verification.results import WaveCheck
 from aggregator.upkeep.verification.run import Verification
 from surveys.authoring.drafts import describe
-from surveys.authoring.services import close_wave, launch_survey, save_translation
+from surveys.authoring.services import close_wave, save_translation
 from surveys.manifest.languages import list_texts
 from surveys.models import Wave
-from tests.support.factories import make_survey
+from tests.support.factories import make_survey, open_survey
 from tests.support.waves import make_wave, send, send_many
 
 pytestmark = pytest.mark.django_db
@@ -231,7 +231,7 @@ def change_translations(**words: Any) -> None:
     for language in ("fr", "ar"):
         known = {source.text: f"{language} {source.text}" for source in texts}
         save_translation(survey=survey, language=language, texts=known)
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     assert find() == []
     let_waves_change()
     changed = {code: text for code, text in {**wave.words, **words}.items() if text is not None}

@@ -14,9 +14,9 @@ from django.urls import reverse
 
 from aggregator.exports import reports
 from aggregator.upkeep.deleting import delete_survey
-from surveys.authoring.services import close_wave, launch_survey
+from surveys.authoring.services import close_wave
 from surveys.models import DeletedWave, Survey, Wave
-from tests.support.factories import make_launched_survey, make_survey, make_user
+from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 from tests.support.fielding import field, sign_in
 from tests.support.reading import words_of
 
@@ -202,5 +202,5 @@ def test_a_survey_of_someone_else_cannot_be_deleted() -> None:
 def test_a_title_may_be_used_again() -> None:
     survey = make_closed()
     delete_survey(survey=survey)
-    launch_survey(survey=make_survey(owner=survey.owner))
+    open_survey(survey=make_survey(owner=survey.owner))
     assert re.search("On the road", words_of(sign_in(survey.owner).get("/")))

@@ -16,10 +16,10 @@ from aggregator.models import Chart, Comparison
 from aggregator.results.chart import REHEARSAL
 from aggregator.results.chart_updates import find_waves_to_render
 from aggregator.simulation.rehearsal import open_rehearsal
-from surveys.authoring.services import close_wave, copy_survey, launch_survey
+from surveys.authoring.services import close_wave, copy_survey
 from surveys.models import Survey, Wave
 from tests.support.comparisons import ask, compute
-from tests.support.factories import make_launched_survey, make_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, process, send_codes, sign_in
 from tests.support.reading import text_of
 
@@ -93,7 +93,7 @@ def test_the_pictures_say_so(rehearsal: Survey) -> None:
 def copy_and_open(survey: Survey) -> Wave:
     copied = copy_survey(survey=survey)
     assert not copied.rehearsal
-    return launch_survey(survey=copied)
+    return open_survey(survey=copied)
 
 
 @pytest.mark.slow

@@ -18,9 +18,15 @@ from aggregator.results.sentences import (
     HELD_AT_EVERY_LOOK,
 )
 from aggregator.simulation.demo_surveys import REDBOOK
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, close_wave
 from surveys.models import Question, Survey, Wave
-from tests.support.factories import QUESTIONS, make_launched_survey, make_survey, make_user
+from tests.support.factories import (
+    QUESTIONS,
+    make_launched_survey,
+    make_survey,
+    make_user,
+    open_survey,
+)
 from tests.support.fielding import field, process, send_codes, sign_in
 from tests.support.reading import text_of
 
@@ -177,7 +183,7 @@ def test_questions_with_more_codes_name_only_their_strength() -> None:
     options = ["By bus", "By car", "On foot"]
     add_question(survey=survey, text="How?", type=Question.Type.CHOICE, options=options)
     add_question(survey=survey, text="Which?", type=Question.Type.SEVERAL, options=options)
-    launch_survey(survey=survey, total_confirmed=True)
+    open_survey(survey=survey)
     words = text_of(read(survey))
     assert "Q2: 1.10, 25 flips of 100 Q3: 1.10, as strong as 25 flips of 100" in words
     assert "Q4: 3.30, 25 flips of 100" in words
@@ -330,7 +336,9 @@ def test_the_number_of_queries_does_not_grow_with_the_questions(
     questions: int, django_assert_num_queries: Any
 ) -> None:
     # Forty questions need stronger flips to stay below the largest total epsilon.
-    wave = make_launched_survey(questions=[QUESTIONS[0]] * questions, flips=40)
+    wave = make_launched_survey(
+        questions=[f"{QUESTIONS[0]} {n}" for n in range(questions)], flips=40
+    )
     survey = field(wave, yes=[90] * questions, total=200)
     client = sign_in(survey.owner)
     # Session, user, survey, wave, snapshot, chart.

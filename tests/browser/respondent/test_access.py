@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
 from surveys.authoring.drafts import describe
-from surveys.authoring.services import close_wave, launch_survey
+from surveys.authoring.services import close_wave
 from surveys.manifest.languages import list_texts
 from surveys.models import Wave
 from surveys.respondent.client_files import ENTRY, RANDOMIZER
@@ -21,7 +21,7 @@ from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
 from tests.support.browser.every_type import REFUSED, ask
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import NEXT, PHONE, SENT, Visitor, press, status, visiting
-from tests.support.factories import make_launched_survey, make_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 
 Look = Callable[[str], None]
 # Elements that overflow the window or their box, or are cut off. Tables may be scrolled.
@@ -170,7 +170,7 @@ def make_full_survey(*, tail: str = "", **settings: Any) -> Wave:
     texts = [one.text for one in list_texts(describe(survey=survey, wave_number=1))]
     translations = {text: WORDS.get(text, f"كلمة {text}") for text in texts}
     survey.translations.create(language="ar", texts=translations)
-    return launch_survey(survey=survey, total_confirmed=True)
+    return open_survey(survey=survey)
 
 
 def walk(page: Page, look: Look) -> None:

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from surveys.authoring.services import launch_survey
 from surveys.models import Wave
 from tests.support.browser.every_type import ask
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import Visitor, press, visiting
-from tests.support.factories import make_launched_survey, make_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.six_languages import HAPPENED
 
 TOO_LOW = 399  # pixels
@@ -48,7 +47,7 @@ def make_long_survey(language: str) -> Wave:
     ask(survey, "Which?", type="several", options=[f"Row {n}" for n in range(20)], limit=2)
     for number in range(8):
         ask(survey, f"Number {number}?", type="yes_no")
-    return launch_survey(survey=survey, total_confirmed=True)
+    return open_survey(survey=survey)
 
 
 def assert_reachable(page: Page) -> None:

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from surveys.authoring.services import launch_survey
 from surveys.models import Survey, Wave
 from tests.support.browser.every_type import ask
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import Visitor, visiting
-from tests.support.factories import make_survey
+from tests.support.factories import make_survey, open_survey
 
 WIDTHS = (320, 360, 375, 390, 412, 430, 480, 540, 600, 640, 768, 1280)
 SCALES = ((0, 10), (1, 7), (1, 5), (0, 4))
@@ -49,7 +48,7 @@ def make_scales(language: str) -> Wave:
             labels = {"low_label": low, "high_label": high}
             text = f"{minimum} {maximum} {low}?"
             ask(survey, text, type="scale", minimum=minimum, maximum=maximum, flips=46, **labels)
-    return launch_survey(survey=survey)
+    return open_survey(survey=survey)
 
 
 def middle(box: Box) -> float:
@@ -117,7 +116,7 @@ def test_each_end_is_part_of_the_name_of_its_point_and_of_the_answer(visitor: Vi
     survey = make_survey(title="Sleep", questions=())
     ends = {"low_label": "Never", "high_label": "Always"}
     ask(survey, "Calm?", type="scale", minimum=1, maximum=7, **ends)
-    page = visitor.open(launch_survey(survey=survey))
+    page = visitor.open(open_survey(survey=survey))
     page.locator("#start").click()
     for width in (320, 1280):
         page.set_viewport_size({"width": width, "height": 844})

@@ -13,7 +13,6 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
 from aggregator.models import RawReport, SpentId
-from surveys.authoring.services import launch_survey
 from surveys.models import Wave
 from tests.support.browser.every_type import (
     GROUP,
@@ -40,7 +39,7 @@ from tests.support.browser.visit import (
     status,
     visiting,
 )
-from tests.support.factories import make_survey
+from tests.support.factories import make_survey, open_survey
 
 SYMBOLS = re.compile(r'"symbols": ?"[A-Za-z0-9_~-]+"')
 # Counts the calls of the browser's generator, with the size of each.
@@ -127,7 +126,7 @@ def make_small_survey() -> Wave:
     ask(survey, TIRED, type="scale", minimum=1, maximum=2, low_label="Not", high_label="Very")
     ask(survey, HOURS, type="number", minimum=0, maximum=1, unit="hours")
     ask(survey, LONELY, type="follow_up", follow_up=LONELY_STILL)
-    return launch_survey(survey=survey)
+    return open_survey(survey=survey)
 
 
 def choose_all_answers() -> Iterator[dict[str, list[str]]]:
@@ -287,7 +286,7 @@ def make_subset_survey() -> Wave:
     for number in range(1, 5):
         ask(survey, f"Number {number}?")
     ask(survey, GROUP, type="declared", options=["In a town", "Elsewhere"])
-    return launch_survey(survey=survey)
+    return open_survey(survey=survey)
 
 
 def questions_of(page: Page) -> list[str]:

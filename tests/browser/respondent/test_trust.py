@@ -15,14 +15,13 @@ from playwright.sync_api import Browser, Page, Route, expect
 from aggregator.models import RawReport
 from scripts.stack.chromium import launch_chromium
 from surveys.authoring import drafts
-from surveys.authoring.services import launch_survey
 from surveys.manifest.languages import write_words
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.sending import NEUTRAL, REPORTS, TWO, kept, lose_acknowledgement, submit
 from tests.support.browser.visit import SENT, Visitor, answer, press, status, visiting
-from tests.support.factories import make_launched_survey, make_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 
 RECEIPT = "See exactly what was sent"
 HOLD = "Scramble now and send later"
@@ -470,7 +469,7 @@ def make_translated_survey() -> Wave:
             "Children?": "هل لديك أطفال؟",
         },
     )
-    return launch_survey(survey=survey)
+    return open_survey(survey=survey)
 
 
 def test_a_translation_read_from_right_to_left_is_the_same_survey(visitor: Visitor) -> None:
@@ -520,7 +519,7 @@ def test_text_that_looks_like_markup_or_placeholders_is_shown_unchanged(visitor:
     survey = make_survey(title="Roads", closing_message="Bye", questions=("Driven?",))
     texts = {"Roads": "Straßen", "Bye": f"Ende {text}", "Driven?": f"Gefahren {text}"}
     survey.translations.create(language="de", texts=texts)
-    page = visitor.open(launch_survey(survey=survey), ending="/de")
+    page = visitor.open(open_survey(survey=survey), ending="/de")
     page.locator("#start").click()
     question = page.locator("h1 span")
     assert question.evaluate("(one) => one.textContent") == texts["Driven?"]

@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from aggregator.models import RawReport
-from surveys.authoring.services import launch_survey
 from tests.support.browser.every_type import (
     GROUP,
     HOURS,
@@ -30,7 +29,7 @@ from tests.support.browser.every_type import (
 )
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import NEXT, SENT, Visitor, press, status, visiting
-from tests.support.factories import make_survey
+from tests.support.factories import make_survey, open_survey
 
 LONG_WAY: dict[str, Do] = {
     MOVED: choose("Yes"),
@@ -221,7 +220,7 @@ def test_none_of_these_and_a_refusal_exclude_other_answers(visitor: Visitor) -> 
 def test_a_number_must_be_whole_and_in_range(visitor: Visitor) -> None:
     survey = make_survey(title="Sleep", questions=())
     ask(survey, HOURS, type="number", minimum=-3, maximum=24, unit="hours", refusal=True)
-    page = visitor.open(launch_survey(survey=survey))
+    page = visitor.open(open_survey(survey=survey))
     press(page, "Start")
     line = page.get_by_label("A whole number from −3 to 24 hours")
     assert line.get_attribute("aria-invalid") is None
@@ -261,7 +260,7 @@ def test_a_scale_says_what_its_ends_mean_on_the_page_and_in_the_answers(
     ends = {"low_label": "Never", "high_label": "Always"}
     ask(survey, "Rested?", type="scale", minimum=0, maximum=10, refusal=True, **ends)
     ask(survey, "Calm?", type="scale", minimum=1, maximum=7, **ends)
-    page = visitor.open(launch_survey(survey=survey))
+    page = visitor.open(open_survey(survey=survey))
     press(page, "Start")
     rows = [" ".join(row.split()) for row in page.locator(".scale .choice").all_inner_texts()]
     assert rows == ["0 Never", *map(str, range(1, 10)), "10 Always"]

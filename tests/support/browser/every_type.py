@@ -7,10 +7,10 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from surveys.authoring.services import add_question, launch_survey
+from surveys.authoring.services import add_question
 from surveys.models import Question, Survey, Wave
 from tests.support.browser.visit import NEXT, press
-from tests.support.factories import make_survey
+from tests.support.factories import make_survey, open_survey
 
 REFUSED = "Prefer not to say"
 NONE = "None of these"
@@ -52,7 +52,7 @@ def make_branching_survey(*, drawn: int | None = None) -> Wave:
     ask(survey, TIRED, type="scale", minimum=1, maximum=5, **ends)
     ask(survey, PAID, type="choice", options=["I", "Somebody else", "Nobody"])
     ask(survey, GROUP, type="declared", options=["In a town", "Elsewhere"])
-    return launch_survey(survey=survey, total_confirmed=True)
+    return open_survey(survey=survey)
 
 
 def ask(survey: Survey, text: str, **content: Any) -> Question:

@@ -21,7 +21,6 @@ from surveys.authoring.services import (
     create_survey,
     delete_question,
     edit_question,
-    launch_survey,
     move_question,
 )
 from surveys.manifest.manifest import Manifest
@@ -29,13 +28,14 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Question, Survey
-from tests.support.factories import YES_NO, make_survey, make_user
+from tests.support.factories import YES_NO, make_survey, make_user, open_survey
 
 T = Question.Type
 LN3 = log(3)
 
 
-def add(survey: Survey, type_: str = "yes_no", text: str = "Question?", **content: Any) -> Question:
+def add(survey: Survey, type_: str = "yes_no", text: str = "", **content: Any) -> Question:
+    text = text or f"Question {survey.questions.count() + 1}?"
     return add_question(survey=survey, text=text, type=type_, **content)
 
 
@@ -128,7 +128,7 @@ def test_every_type_survives_being_frozen(everything: Survey) -> None:
     manifest = manifest_of(everything)
     content = serialize_manifest(manifest)
     assert parse_manifest(content) == manifest
-    wave = launch_survey(survey=everything, total_confirmed=True)
+    wave = open_survey(survey=everything)
     assert bytes(wave.manifest) == content
     assert hashlib.sha256(content).digest() == bytes(wave.manifest_hash)
 
@@ -152,7 +152,7 @@ def test_each_type_is_described_as_the_browser_expects_it(everything: Survey) ->
     assert questions["q5"] == {
         "name": "q5",
         "type": "number",
-        "text": "Question?",
+        "text": "Question 5?",
         "options": [],
         "k": 3,
         "flips": 25,
@@ -166,14 +166,14 @@ def test_each_type_is_described_as_the_browser_expects_it(everything: Survey) ->
     assert questions["q7"] == {
         "name": "q7",
         "type": "declared",
-        "text": "Question?",
+        "text": "Question 7?",
         "options": [{"code": 0, "text": "North"}, {"code": 1, "text": "South"}],
         "k": 2,
     }
     assert questions["q8"] == {
         "name": "q8",
         "type": "information",
-        "text": "Question?",
+        "text": "Question 8?",
         "rule": {"name": "q4_2", "is": [1]},
     }
     assert (questions["q9"]["k"], questions["q9"]["options"]) == (3, [])
@@ -264,7 +264,7 @@ def test_everyone_is_asked_everything_if_too_few_blocks_are_left(survey: Survey)
     assert manifest.drawn is None
     assert manifest.epsilon == pytest.approx(2 * LN3)
     with pytest.raises(NotLaunchable, match="2 of 2 blocks"):
-        launch_survey(survey=survey)
+        open_survey(survey=survey)
 
 
 def test_a_survey_without_scrambled_questions_is_not_launched(survey: Survey) -> None:
@@ -272,16 +272,16 @@ def test_a_survey_without_scrambled_questions_is_not_launched(survey: Survey) ->
     add(survey, "information")
     assert manifest_of(survey).epsilon == 0
     with pytest.raises(NotLaunchable, match="No question is scrambled"):
-        launch_survey(survey=survey)
+        open_survey(survey=survey)
 
 
 def test_a_draft_with_points_that_files_reserve_is_not_launched(survey: Survey) -> None:
     """Earlier versions let authors write it."""
     scale = add(survey, "scale", minimum=-97, maximum=-93)
     with pytest.raises(NotLaunchable, match="Question 1 has points from −90 down"):
-        launch_survey(survey=survey)
+        open_survey(survey=survey)
     edit_question(question=scale, minimum=-89, maximum=-85)
-    launch_survey(survey=survey)
+    open_survey(survey=survey)
 
 
 # --- broken rules --------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from math import log
 from typing import Any
 
 import pytest
@@ -12,10 +11,9 @@ from django.urls import reverse
 
 from accounts.models import User
 from surveys.authoring.drafts import describe
-from surveys.authoring.errors import NotConfirmed
-from surveys.authoring.services import add_question, launch_survey
+from surveys.authoring.services import add_question
 from surveys.manifest.coins import derive_coin_manifest
-from surveys.models import Question, Survey, Wave
+from surveys.models import Question, Survey
 from surveys.respondent.label.label import describe_protection
 from tests.support.factories import make_launched_survey, make_survey, make_user
 from tests.support.reading import words_of
@@ -221,52 +219,6 @@ def test_practically_certain_begins_at_its_total(
     monkeypatch.setattr(type(manifest), "drawn_epsilon", total)
     told = describe_protection(manifest).told_together
     assert ("practically certain" in told) == (total >= 4.6)
-
-
-# --- opening a survey with a large total ---------------------------------------------------------
-
-
-def shown_hash(page: str) -> str:
-    found = re.search(r'name="manifest" value="([0-9a-f]{64})"', page)
-    assert found is not None
-    return found[1]
-
-
-def test_a_total_above_five_and_a_half_is_confirmed_at_the_launch(
-    author: Client, owner: User
-) -> None:
-    survey = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(6)])
-    page = author.get(at("launch", survey)).text
-    assert 'name="confirmed"' in page
-    posted = {"manifest": shown_hash(page)}
-    refused = author.post(at("launch", survey), posted)
-    assert refused.status_code == 422
-    assert "The total ε is above 5.5. Tick the box" in refused.text
-    assert 'href="#id_confirmed"' in refused.text
-    assert survey.is_draft
-    author.post(at("launch", survey), {**posted, "confirmed": "on"})
-    assert not survey.is_draft
-
-
-def test_a_smaller_total_needs_no_confirmation(author: Client, owner: User) -> None:
-    survey = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(5)])
-    assert 5.4 < 5 * log(3) < 5.5
-    page = author.get(at("launch", survey)).text
-    assert 'name="confirmed"' not in page
-    author.post(at("launch", survey), {"manifest": shown_hash(page)})
-    assert not survey.is_draft
-
-
-@pytest.mark.parametrize("coins", [False, True])
-def test_code_that_opens_a_survey_must_confirm_a_large_total_too(coins: bool) -> None:
-    # With coins the browser's total is below, and that of the coins above.
-    survey = make_survey(
-        questions=[f"Number {n}?" for n in range(6)], flips=40 if coins else 25, coins=coins
-    )
-    with pytest.raises(NotConfirmed):
-        launch_survey(survey=survey)
-    assert not Wave.objects.exists()
-    assert launch_survey(survey=survey, total_confirmed=True).is_open
 
 
 def test_a_survey_that_is_open_already_still_shows_its_page(client: Client) -> None:

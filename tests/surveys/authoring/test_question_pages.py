@@ -12,11 +12,11 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from surveys.authoring.services import add_question, create_survey, launch_survey
+from surveys.authoring.services import add_question, create_survey
 from surveys.manifest.serialization import hash_manifest
 from surveys.manifest.strength import describe_strength
 from surveys.models import Question, Survey, Wave
-from tests.support.factories import make_user
+from tests.support.factories import make_user, open_survey
 from tests.support.question_forms import GOOD
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -235,7 +235,7 @@ def test_a_deletion_that_breaks_a_rule_is_refused(author: Client, survey: Survey
 
 def test_opening_ends_all_editing_and_loses_nothing_typed(author: Client, survey: Survey) -> None:
     add(survey)
-    launch_survey(survey=survey)
+    open_survey(survey=survey)
     posted = {**GOOD["several"], "options": "Typed one\nTyped two", "rule": "Typed rule"}
     page = author.post(new(survey, "several"), posted)
     assert page.status_code == 409
@@ -427,7 +427,7 @@ def test_all_types_are_shown_correctly_before_and_after_opening(
     author: Client, everything: Survey
 ) -> None:
     pages = [author.get(at("edit", everything)), author.get(at("launch", everything))]
-    launch_survey(survey=everything, total_confirmed=True)
+    open_survey(survey=everything)
     pages.append(author.get(at("edit", everything)))
     for page in pages:
         assert "<img" not in page.text
@@ -458,7 +458,7 @@ def test_each_question_leads_to_the_planner_with_its_own_codes(
 
 
 def test_a_copy_of_everything_is_a_draft_of_everything(author: Client, everything: Survey) -> None:
-    launch_survey(survey=everything, total_confirmed=True)
+    open_survey(survey=everything)
     author.post(at("copy", everything))
     copied = Survey.objects.exclude(pk=everything.pk).get()
     page = words(author.get(at("edit", copied)))
@@ -562,7 +562,7 @@ def test_a_hundred_questions_with_rules_are_shown_with_few_queries(
 
 def test_waves_of_one_survey_are_added_up(author: Client, survey: Survey) -> None:
     add(survey)
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     assert "in all" not in words(author.get(at("edit", survey)))
     content = bytes(wave.manifest).replace(b'"wave":1', b'"wave":2')
     Wave.objects.create(

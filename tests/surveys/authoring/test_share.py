@@ -21,10 +21,10 @@ from config.headers import headers_for
 from surveys.authoring.drafts import describe
 from surveys.authoring.qr_codes import QUIET_ZONE, SCALE, draw_png, draw_svg
 from surveys.authoring.reach import find_local_host
-from surveys.authoring.services import add_question, close_wave, launch_survey, save_translation
+from surveys.authoring.services import add_question, close_wave, save_translation
 from surveys.manifest.languages import list_texts
 from surveys.models import Question, Survey, Wave
-from tests.support.factories import make_launched_survey, make_survey, make_user
+from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 from tests.support.label import FORBIDDEN, LONGEST_SENTENCE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -52,7 +52,7 @@ def wave(owner: User) -> Wave:
         texts = list_texts(describe(survey=survey, wave_number=1))
         words = {source.text: f"{mark} {source.text}" for source in texts}
         save_translation(survey=survey, language=language, texts=words)
-    return launch_survey(survey=survey)
+    return open_survey(survey=survey)
 
 
 @pytest.fixture(autouse=True)
@@ -189,7 +189,7 @@ def test_two_coins_are_shared_too(author: Client, owner: User, languages: list[s
         texts = list_texts(describe(survey=survey, wave_number=1))
         words = {source.text: f"{language} {source.text}" for source in texts}
         save_translation(survey=survey, language=language, texts=words)
-    launch_survey(survey=survey)
+    open_survey(survey=survey)
     page = author.get(at("share", survey)).text
     queries = ["", *(f"?lang={language}" for language in languages and ["en", *languages])]
     for name in ("coins", "paper"):
@@ -263,7 +263,7 @@ def test_the_poster_does_not_promise_to_scramble_groups(author: Client, owner: U
     add_question(
         survey=survey, text="Where?", type=Question.Type.DECLARED, options=["North", "South"]
     )
-    launch_survey(survey=survey)
+    open_survey(survey=survey)
     page = author.get(at("poster", survey)).text
     assert "except those that the page marks as not scrambled" in page
     assert "at random before anything is sent" not in page

@@ -20,7 +20,6 @@ from surveys.authoring.services import (
     add_translation,
     copy_survey,
     edit_question,
-    launch_survey,
     remove_translation,
     save_translation,
 )
@@ -36,7 +35,7 @@ from surveys.manifest.languages import (
     translate_manifest,
 )
 from surveys.models import MAX_QUESTIONS, Question, Survey
-from tests.support.factories import QUESTIONS, make_survey, make_user
+from tests.support.factories import QUESTIONS, make_survey, make_user, open_survey
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 FRENCH = {
@@ -122,7 +121,7 @@ def test_the_author_learns_that_no_native_speaker_has_read_the_translations(
 ) -> None:
     said = "ative speakers have not read"
     assert said in author.get(at("languages", survey)).text
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     assert said in author.get(at("languages", survey)).text
     # Respondents cannot do anything about it.
     for path in (f"/s/{survey.slug}", f"/s/{survey.slug}/check", f"/s/{survey.slug}/send"):
@@ -361,7 +360,7 @@ def test_missing_translations_are_listed_before_opening(author: Client, survey: 
     assert text in author.get(at("launch", survey)).text
     assert text in author.get(at("edit", survey)).text
     with pytest.raises(NotLaunchable):
-        launch_survey(survey=survey)
+        open_survey(survey=survey)
 
 
 def test_a_long_list_of_missing_texts_is_cut(survey: Survey) -> None:
@@ -422,7 +421,7 @@ def test_a_text_to_read_keeps_its_paragraphs(author: Client, survey: Survey) -> 
     paragraphs = "Prenez votre temps.\n\nAppelez-nous."
     words = {**FRENCH, "Take your time.\n\nCall us.": paragraphs.replace("\n", "\r\n")}
     assert author.post(at("translation", survey, "fr"), fields(words)).status_code == 302
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     assert paragraphs in read_words(wave.words["fr"]).values()
 
 
@@ -445,7 +444,7 @@ def test_a_translation_into_the_surveys_own_language_is_named(
 def test_opening_freezes_the_translations(author: Client, survey: Survey) -> None:
     translate(survey)
     assert ">English, French</a>" in author.get(at("launch", survey)).text
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     frozen = wave.description
     assert frozen.translations == {"fr": hash_words(wave.words["fr"])}
     words = read_words(wave.words["fr"])
@@ -461,7 +460,7 @@ def test_opening_freezes_the_translations(author: Client, survey: Survey) -> Non
 def test_nothing_changes_after_opening(author: Client, survey: Survey) -> None:
     translate(survey)
     translation = survey.translations.get()
-    launch_survey(survey=survey)
+    open_survey(survey=survey)
     with pytest.raises(NotDraft):
         save_translation(survey=survey, language="fr", texts={"By bus": "Autrement"})
     with pytest.raises(NotDraft):

@@ -13,10 +13,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.authoring.services import close_wave, launch_survey
+from surveys.authoring.services import close_wave
 from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
-from tests.support.factories import QUESTIONS, make_launched_survey, make_survey, make_user
+from tests.support.factories import (
+    QUESTIONS,
+    make_launched_survey,
+    make_survey,
+    make_user,
+    open_survey,
+)
 
+# What the author of these surveys ticks: their K is 10.
+SMALL = {"acknowledge_minimum_batch": "on"}
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 HTML = '<script>alert(1)</script><img src=x onerror="alert(2)">'
 ESCAPED = "&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x onerror=&quot;alert(2)&quot;&gt;"
@@ -173,10 +181,10 @@ def test_the_hundredth_question_is_the_last(author: Client, owner: User) -> None
 
 
 def test_a_high_total_shows_a_warning(author: Client, owner: User) -> None:
-    few = make_survey(owner=owner, questions=["A?"] * 5)
-    many = make_survey(owner=owner, questions=["A?"] * 6)
-    assert "The total is above 5.5" not in author.get(at("edit", few)).text
-    assert "The total is above 5.5" in author.get(at("edit", many)).text
+    few = make_survey(owner=owner, questions=[f"A {n}?" for n in range(5)])
+    many = make_survey(owner=owner, questions=[f"A {n}?" for n in range(6)])
+    assert "above 5.5" not in author.get(at("edit", few)).text
+    assert "The total ε is 6.60, above 5.5." in author.get(at("edit", many)).text
 
 
 def test_settings_are_saved(author: Client, survey: Survey) -> None:
@@ -233,7 +241,7 @@ def test_opening_shows_what_will_be_frozen_and_then_freezes_it(
     page = author.get(at("launch", survey)).text
     for text in (*QUESTIONS, survey.title, survey.introduction, "ε = 2.20"):
         assert text in page
-    answer = author.post(at("launch", survey), {"manifest": shown_hash(page)}, follow=True)
+    answer = author.post(at("launch", survey), {"manifest": shown_hash(page), **SMALL}, follow=True)
     wave = Wave.objects.get(survey=survey)
     assert wave.is_open
     assert wave.manifest_hash_hex == shown_hash(page)
@@ -258,12 +266,12 @@ def test_a_survey_that_changed_after_it_was_shown_is_not_opened(
 ) -> None:
     seen = shown_hash(author.get(at("launch", survey)).text)
     author.post(at("question_create", survey), {"text": "From another tab?", "flips": 5})
-    refused = author.post(at("launch", survey), {"manifest": seen})
+    refused = author.post(at("launch", survey), {"manifest": seen, **SMALL})
     assert refused.status_code == 422
     assert "changed after this page was shown" in refused.text
     assert "From another tab?" in refused.text
     assert survey.is_draft
-    author.post(at("launch", survey), {"manifest": shown_hash(refused.text)})
+    author.post(at("launch", survey), {"manifest": shown_hash(refused.text), **SMALL})
     assert not survey.is_draft
 
 
@@ -430,7 +438,7 @@ def test_html_is_shown_as_text_everywhere(author: Client, owner: User) -> None:
         at("question_delete", survey, pk=question.pk),
     ]
     before = [author.get(path).text for path in paths]
-    author.post(at("launch", survey), {"manifest": shown_hash(before[2])})
+    author.post(at("launch", survey), {"manifest": shown_hash(before[2]), **SMALL})
     after = [author.get(at(name, survey)).text for name in ("edit", "close", "settings")]
     for page in (*before, *after[:2]):
         assert ESCAPED in page
@@ -509,7 +517,7 @@ def test_the_preview_leads_back_to_what_it_shows(author: Client, survey: Survey)
     back = f'href="{at("edit", survey)}" lang="en">Back to the '
     page = author.get(at("preview", survey)).content.decode()
     assert f"{back}draft</a>" in page
-    launch_survey(survey=survey)
+    open_survey(survey=survey)
     assert f"{back}survey</a>" in author.get(at("preview", survey)).content.decode()
     assert "Back to the" not in author.get(at("respond", survey)).content.decode()
 

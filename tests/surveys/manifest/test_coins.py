@@ -15,7 +15,7 @@ from aggregator.batches.closing import close_due_waves
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import NotOpen
 from surveys.authoring.launch_checks import find_launch_problems
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, close_wave
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import hash_words
 from surveys.manifest.manifest import Manifest
@@ -24,7 +24,7 @@ from surveys.manifest.serialization import hash_manifest, parse_manifest, serial
 from surveys.models import Question, Survey, Wave
 from surveys.planning.question_costs import find_question_cost
 from surveys.respondent.label.label import describe_protection
-from tests.support.factories import make_launched_survey, make_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import send_codes, sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -147,7 +147,7 @@ class TestLabel:
 
 class TestOpeningAndClosing:
     def test_both_waves_are_opened_together_under_one_number(self) -> None:
-        wave = launch_survey(survey=make_mixed_survey(), total_confirmed=True)
+        wave = open_survey(survey=make_mixed_survey())
         coins = wave.survey.waves.manual().newest()
         assert coins is not None
         assert (wave.mode, coins.mode) == (Wave.Mode.ELECTRONIC, Wave.Mode.MANUAL)
@@ -204,6 +204,6 @@ class TestOpeningAndClosing:
             assert reverse(f"aggregator:{name}", args=[survey.slug]) in page.content.decode()
 
     def test_the_respondents_page_asks_the_browsers_questions(self) -> None:
-        wave = launch_survey(survey=make_mixed_survey(), total_confirmed=True)
+        wave = open_survey(survey=make_mixed_survey())
         page = sign_in(wave.survey.owner).get(reverse("surveys:respond", args=[wave.survey.slug]))
         assert wave.manifest_hash_hex in page.content.decode()

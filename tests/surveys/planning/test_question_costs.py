@@ -15,13 +15,13 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.manifest.strength import describe_strength
 from surveys.planning.assumptions import ASKED, MARGIN, REFUSING, SHARE
+from surveys.planning.packing import offer_packing
 from surveys.planning.question_costs import (
     QuestionCost,
     describe_refusal_cost,
     describe_rule_cost,
     describe_ties,
     find_question_cost,
-    offer_packing,
     people_needed,
 )
 from surveys.planning.question_facts import list_facts

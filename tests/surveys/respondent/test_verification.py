@@ -14,7 +14,7 @@ from django.test import Client, override_settings
 
 from config.headers import headers_for
 from surveys.authoring.drafts import describe
-from surveys.authoring.services import launch_survey, save_translation
+from surveys.authoring.services import save_translation
 from surveys.manifest.languages import NAMES, list_texts, read_words
 from surveys.models import Wave
 from surveys.respondent.client_files import client_files
@@ -23,7 +23,7 @@ from surveys.respondent.fetching import LARGEST_BYTES, PAGE, POLICY, Unreadable
 from surveys.respondent.page import render_questions
 from surveys.respondent.single_page import build_check_page, build_single_page
 from surveys.respondent.verification import Finding, check_client
-from tests.support.factories import make_launched_survey, make_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 
 pytestmark = pytest.mark.django_db
 Change = Callable[[str, httpx.Response], httpx.Response]
@@ -212,7 +212,7 @@ def make_translated_survey() -> Wave:
     }
     for language in ("fr", "ar"):
         save_translation(survey=survey, language=language, texts=texts)
-    return launch_survey(survey=survey)
+    return open_survey(survey=survey)
 
 
 @pytest.mark.slow

@@ -1,0 +1,102 @@
+"""Finds questions that ask the same thing twice, in one survey or in several of an author.
+
+The codes of two such questions add up: together they reveal more about one fact than each says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from surveys.asked_questions import AskedQuestion, list_keys
+from surveys.formatting import join_list
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.plain_text import are_similar
+from surveys.manifest.questions import ManifestQuestion
+from surveys.models import Survey
+
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeat:
+    """A scrambled question and an earlier one that asks the same, or nearly the same."""
+
+    first: int
+    second: int
+    is_equal: bool
+
+
+def find_repeats(manifest: Manifest) -> list[Repeat]:
+    """Find the first earlier question that each question repeats; an equal one counts first.
+
+    Questions that the author marked as asking for the same fact are no repeats.
+    """
+    found = []
+    protected = [question for question in manifest.questions if question.is_protected]
+    for place, question in enumerate(protected):
+        same = {question.name, *(one.name for one in manifest.list_same_fact(question))}
+        earlier = [one for one in protected[:place] if one.name not in same]
+        for is_equal, repeats in ((True, _ask_the_same), (False, _ask_nearly_the_same)):
+            first = next((one for one in earlier if repeats(one, question)), None)
+            if first is not None:
+                found.append(Repeat(first=first.number, second=question.number, is_equal=is_equal))
+                break
+    return found
+
+
+def _ask_the_same(one: ManifestQuestion, other: ManifestQuestion) -> bool:
+    return not set(list_keys(one)).isdisjoint(list_keys(other))
+
+
+def _ask_nearly_the_same(one: ManifestQuestion, other: ManifestQuestion) -> bool:
+    pairs = product(one.statements, other.statements)
+    return any(are_similar(first, second) for (first, _), (second, _) in pairs)
+
+
+def describe_equal(manifest: Manifest) -> Iterator[str]:
+    """Say which questions prevent the opening, and what to do about it."""
+    for repeat in find_repeats(manifest):
+        if repeat.is_equal:
+            yield (
+                f"Question {repeat.second} asks the same as question {repeat.first}. Both codes "
+                "together reveal more about this fact than each page says. Delete one of them, or "
+                f"edit question {repeat.second} and choose question {repeat.first} under “Same "
+                "fact as”."
+            )
+
+
+def describe_similar(manifest: Manifest) -> Iterator[str]:
+    for repeat in find_repeats(manifest):
+        if not repeat.is_equal:
+            yield (
+                f"Question {repeat.second} resembles question {repeat.first}. If both ask for the "
+                f"same fact, edit question {repeat.second} and choose question {repeat.first} "
+                "under “Same fact as”, so that respondents read what both codes reveal together."
+            )
+
+
+def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
+    """Name the author's other surveys that ask the same question."""
+    numbers = {
+        key: question.number
+        for question in reversed(manifest.questions)
+        for key in list_keys(question)
+    }
+    rows = AskedQuestion.objects.of_others(
+        keys=list(numbers), survey=survey.pk, owner=survey.owner_id
+    )
+    titles: dict[int, dict[int, str]] = {}
+    for key, other, title in rows.order_by("-survey").values_list("key", "survey", "survey__title"):
+        titles.setdefault(numbers[bytes(key)], {})[other] = title
+    for number, found in sorted(titles.items()):
+        named = [f"“{title}”" for title in list(found.values())[:MOST_NAMED]]
+        more = len(found) - len(named)
+        if more:
+            named.append(f"{more} more")
+        yield (
+            f"Question {number} is also asked in your "
+            f"survey{'s' if len(found) > 1 else ''} {join_list(named)}. Someone who answers both "
+            "reveals more, and respondents read that."
+        )

@@ -1,0 +1,210 @@
+"""How many pages people see, by their answers: the shortest and the longest path through the rules.
+
+Nothing that is sent depends on the path, but the time that filling takes does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.rules import holds, leaves
+
+# From more pages than this on, the time can show which branch a person took.
+MOST_PAGES_APART = 2
+MAX_CASES = 20_000
+
+Codes = dict[str, int | None]
+Range = tuple[int, int]  # the fewest and the most pages
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathLengths:
+    """Pages between the start and the end, texts to read included.
+
+    In a random subset both are for the blocks in which they differ most. `is_exact` is False if
+    there were too many cases to try. Then `shortest` may be too small and `longest` too large.
+    """
+
+    shortest: int
+    longest: int
+    is_exact: bool = True
+
+    @property
+    def differ_much(self) -> bool:
+        """Whether the time that filling takes can show which branch a person took."""
+        return self.longest - self.shortest > MOST_PAGES_APART
+
+
+def measure_paths(
+    questions: Sequence[ManifestQuestion], *, blocks: Mapping[str, int], drawn: int | None
+) -> PathLengths:
+    """Count the pages; `drawn` of the `blocks` are asked, or all if it is None."""
+    always = [0, 0]
+    of_block: dict[int, Range] = {}
+    exact = True
+    for part in _split(questions, blocks=blocks, by_block=drawn is not None):
+        counted, few, many = _measure(part.questions, part.counted)
+        exact = exact and counted and not part.is_bound
+        if part.block is None or drawn is None:
+            always[0] += few
+            always[1] += many
+        else:
+            of_block[part.block] = (few, many)
+    apart = sorted(of_block.values(), key=lambda pages: pages[1] - pages[0], reverse=True)
+    for few, many in apart[:drawn]:
+        always[0] += few
+        always[1] += many
+    return PathLengths(shortest=always[0], longest=always[1], is_exact=exact)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """Questions whose pages depend on one another's answers; only those in `counted` count."""
+
+    questions: tuple[ManifestQuestion, ...]
+    counted: frozenset[str]
+    block: int | None
+    is_bound: bool = False
+
+
+def _split(
+    questions: Sequence[ManifestQuestion], *, blocks: Mapping[str, int], by_block: bool
+) -> Iterator[_Part]:
+    """Divide the questions into parts that no rule connects, and those by block if some are drawn.
+
+    Parts of several blocks that a text or an unscrambled question connects are not independent.
+    Adding up what each could differ by gives a bound.
+    """
+    for component in _connect(questions):
+        owners = dict.fromkeys(question.name for question in component)
+        if by_block:
+            owners = _find_owners(component, blocks)
+        several = len(set(owners.values())) > 1
+        for block in dict.fromkeys(owners.values()):
+            counted = frozenset(name for name, owner in owners.items() if owner == block)
+            yield _Part(questions=component, counted=counted, block=block, is_bound=several)
+
+
+def _find_owners(
+    component: Sequence[ManifestQuestion], blocks: Mapping[str, int]
+) -> dict[str, int | None]:
+    """The block whose drawing each question needs: a text needs those that its rule names."""
+    owners: dict[str, int | None] = {}
+    for question in component:
+        named = [owners[name] for name in _names_in_rule(question, component)]
+        from_rule = next((block for block in named if block is not None), None)
+        owners[question.name] = blocks.get(question.name, from_rule)
+    return owners
+
+
+def _names_in_rule(question: ManifestQuestion, questions: Sequence[ManifestQuestion]) -> list[str]:
+    if question.rule is None:
+        return []
+    named = {leaf["name"] for leaf in leaves(question.rule)}
+    return [one.name for one in questions if named.intersection(one.answer_names)]
+
+
+def _connect(questions: Sequence[ManifestQuestion]) -> list[tuple[ManifestQuestion, ...]]:
+    """Divide the questions into sets that rules connect, each in the survey's order."""
+    part = {question.name: number for number, question in enumerate(questions)}
+    for question in questions:
+        for name in _names_in_rule(question, questions):
+            old, new = part[question.name], part[name]
+            part = {each: new if number == old else number for each, number in part.items()}
+    return [
+        tuple(question for question in questions if part[question.name] == number)
+        for number in dict.fromkeys(part.values())
+    ]
+
+
+def _measure(
+    questions: Sequence[ManifestQuestion], counted: frozenset[str]
+) -> tuple[bool, int, int]:
+    """The fewest and the most pages of the counted questions, and whether that is exact."""
+    try:
+        return True, *_Search(questions, counted).measure()
+    except _TooMany:
+        pages = [_count_pages(question) for question in questions if question.name in counted]
+        rules = [question.rule for question in questions if question.name in counted]
+        few = sum(p[0] for p, rule in zip(pages, rules, strict=True) if rule is None)
+        return False, few, sum(p[1] for p in pages)
+
+
+def _count_pages(question: ManifestQuestion) -> Range:
+    """The fewest and the most pages of a question that is asked: a follow-up comes after Yes."""
+    return 1, 1 + question.described.has_follow_up
+
+
+class _TooMany(Exception):
+    """There are too many cases to try."""
+
+
+class _Search:
+    """Tries every answer that a rule distinguishes, question by question.
+
+    Answers that no later rule asks for are forgotten, so that different histories meet again.
+    """
+
+    def __init__(self, questions: Sequence[ManifestQuestion], counted: frozenset[str]) -> None:
+        self._questions, self._counted = questions, counted
+        rules = (question.rule for question in questions if question.rule is not None)
+        self._leaves = [leaf for rule in rules for leaf in leaves(rule)]
+        self._cases = 0
+
+    def measure(self) -> Range:
+        states: dict[frozenset[tuple[str, int | None]], Range] = {frozenset(): (0, 0)}
+        for question, needed in zip(self._questions, self._list_needed(), strict=True):
+            after: dict[frozenset[tuple[str, int | None]], Range] = {}
+            for state, (few, many) in states.items():
+                for codes, (least, most) in self._answer(question, dict(state)):
+                    known = {**dict(state), **codes}.items()
+                    key = frozenset(one for one in known if one[0] in needed and one[1] is not None)
+                    old = after.get(key, (few + least, many + most))
+                    after[key] = min(old[0], few + least), max(old[1], many + most)
+            states = after
+        return min(few for few, _ in states.values()), max(many for _, many in states.values())
+
+    def _list_needed(self) -> list[frozenset[str]]:
+        """For each question, the answers that the rules of later questions ask for."""
+        needed = [frozenset[str]()]
+        for question in reversed(self._questions[1:]):
+            named = leaves(question.rule) if question.rule is not None else ()
+            needed.append(needed[-1].union(leaf["name"] for leaf in named))
+        return needed[::-1]
+
+    def _answer(self, question: ManifestQuestion, codes: Codes) -> Iterator[tuple[Codes, Range]]:
+        """Each way to answer one question, with the pages that it takes."""
+        nothing: Codes = dict.fromkeys(question.answer_names)
+        if question.rule is not None and not holds(question.rule, codes):
+            yield nothing, (0, 0)
+            return
+        few, many = _count_pages(question) if question.name in self._counted else (0, 0)
+        if question.refusal or not question.is_answered:
+            yield nothing, (few, many)
+        if not question.is_answered:
+            return
+        kinds = [self._list_kinds(name, question) for name in question.answer_names]
+        for chosen in product(*kinds):
+            self._cases += 1
+            if self._cases > MAX_CASES:
+                raise _TooMany
+            if question.limit is not None and sum(chosen) > question.limit:
+                continue
+            answer: Codes = dict(zip(question.answer_names, chosen, strict=True))
+            # Of a question with a follow-up only No, its first code, takes one page.
+            pages = (few, few) if chosen == (0,) else (many, many)
+            yield answer, pages if question.described.has_follow_up else (few, many)
+
+    def _list_kinds(self, name: str, question: ManifestQuestion) -> list[int]:
+        """Return one code of each group that the rules distinguish."""
+        about = [leaf["is"] for leaf in self._leaves if leaf["name"] == name]
+        if not about and not question.described.has_follow_up:
+            return [0]
+        if question.described.has_follow_up:
+            about.append([0])
+        count = 2 if question.has_items else question.answers
+        kinds = {tuple(code in chosen for chosen in about): code for code in reversed(range(count))}
+        return sorted(kinds.values())

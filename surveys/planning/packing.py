@@ -1,0 +1,56 @@
+"""What one code would gain where two questions could be asked as one with a follow-up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.planning.follow_ups import (
+    nested_follow_up_standard_error,
+    packed_follow_up_standard_error,
+)
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
+from surveys.planning.assumptions import FOLLOW_UP_ASKED, FOLLOW_UP_PEOPLE, SHARE
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackedOffer:
+    """The same two questions as one code: standard errors of the follow-up's share, in points."""
+
+    parent: int  # its number
+    flips: int
+    total: float
+    apart: float
+    packed: float
+
+
+def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer | None:
+    """Say what one code would gain where a yes/no question is asked after Yes to the one above."""
+    place = manifest.questions.index(question)
+    if place == 0 or not question.is_yes_or_no or question.refusal:
+        return None
+    parent = manifest.questions[place - 1]
+    plain = parent.is_yes_or_no and not parent.refusal and parent.rule is None
+    if not plain or question.rule != {"name": parent.name, "is": [1]}:
+        return None
+    total = parent.epsilon + question.epsilon
+    # The fewest flips that cost no more; 1e-6 keeps rounding errors from adding one.
+    flips = max(1, math.ceil(100 / (1 + math.exp(total)) - 1e-6))
+    packed = RandomizedResponse.from_flips(symbols=3, flips=flips)
+    offer = PackedOffer(
+        parent=place,
+        flips=flips,
+        total=total,
+        apart=nested_follow_up_standard_error(
+            share=SHARE,
+            asked=FOLLOW_UP_ASKED,
+            people=FOLLOW_UP_PEOPLE,
+            mechanism=question.mechanism,
+        ),
+        packed=packed_follow_up_standard_error(
+            share=SHARE, asked=FOLLOW_UP_ASKED, people=FOLLOW_UP_PEOPLE, mechanism=packed
+        ),
+    )
+    return offer if offer.packed < offer.apart else None
