@@ -132,6 +132,12 @@ TOO_FEW_RESPONSES = Problem(
     "Too few responses to show",
     "Results and exports appear once the survey's display minimum is reached.",
 )
+SURVEY_NOT_COUNTED = Problem(
+    "survey-not-counted",
+    409,
+    "There are no rows yet",
+    "reports.csv exists once the survey has closed and all its reports are counted.",
+)
 INVALID_INPUT = Problem(
     "invalid-input", 422, "The input is not valid", "The detail says what is wrong."
 )
@@ -176,6 +182,7 @@ API_PROBLEMS: tuple[Problem, ...] = (
     FORBIDDEN,
     NOT_FOUND,
     TOO_FEW_RESPONSES,
+    SURVEY_NOT_COUNTED,
     INVALID_INPUT,
     NOT_ACCEPTABLE,
     SERVER_ERROR,

@@ -27,9 +27,17 @@ class TooFewResponses(exceptions.APIException):
     default_detail = "Too few responses to show."
 
 
+class SurveyNotCounted(exceptions.APIException):
+    """The survey has results, but its rows exist only after the close."""
+
+    status_code = problems.SURVEY_NOT_COUNTED.status
+    default_detail = problems.SURVEY_NOT_COUNTED.advice
+
+
 # The first match wins; an exception that matches nothing is our own failure.
 _PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
     (TooFewResponses, problems.TOO_FEW_RESPONSES),
+    (SurveyNotCounted, problems.SURVEY_NOT_COUNTED),
     (exceptions.NotAuthenticated, problems.NOT_SIGNED_IN),
     (exceptions.AuthenticationFailed, problems.NOT_SIGNED_IN),
     (exceptions.PermissionDenied, problems.FORBIDDEN),
@@ -48,6 +56,7 @@ _DETAILS: dict[Problem, str] = {
     problems.NOT_SIGNED_IN: "Sign in, then send the session's cookie.",
     problems.NOT_FOUND: "Nothing was found at this address, or you do not have access to it.",
     problems.TOO_FEW_RESPONSES: "Too few responses to show.",
+    problems.SURVEY_NOT_COUNTED: problems.SURVEY_NOT_COUNTED.advice,
     problems.UNAVAILABLE: "Try again in a few seconds.",
     problems.SERVER_ERROR: "The error was logged. Try again later.",
 }

@@ -190,7 +190,10 @@ class ResultsSerializer(serializers.Serializer[Results]):
         help_text="blocks of questions each person is asked; null for all",
     )
     questions = QuestionSerializer(many=True)
-    declared = DeclaredSerializer(many=True)
+    declared = DeclaredSerializer(
+        many=True,
+        help_text="empty until the survey has closed and all its reports are counted",
+    )
 
 
 class ProblemSerializer(serializers.Serializer[Problem]):

@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.models import User
-from aggregator.api.errors import TooFewResponses
+from aggregator.api.errors import SurveyNotCounted, TooFewResponses
 from aggregator.api.serializers import (
     ProblemSerializer,
     ResultsSerializer,
@@ -57,6 +57,9 @@ def _problem(description: str) -> OpenApiResponse:
 NOT_SIGNED_IN = {(403, PROBLEM_TYPE): _problem("not signed in")}
 NOT_FOUND = {(404, PROBLEM_TYPE): _problem("you have no such survey")}
 TOO_FEW = {(409, PROBLEM_TYPE): _problem("below the display minimum: nothing is shown")}
+NO_ROWS = {
+    (409, PROBLEM_TYPE): _problem("below the display minimum, or the survey has not closed yet")
+}
 CSV = {(200, "text/csv"): OpenApiTypes.BINARY}
 
 
@@ -99,13 +102,20 @@ def results(request: Request, slug: str) -> Response:
 
 
 @extend_schema(
-    operation_id="export_reports", responses={**CSV, **NOT_SIGNED_IN, **NOT_FOUND, **TOO_FEW}
+    operation_id="export_reports", responses={**CSV, **NOT_SIGNED_IN, **NOT_FOUND, **NO_ROWS}
 )
 @api_view(["GET", "HEAD"])
 @renderer_classes([CsvRenderer, JSONRenderer])
 def reports_csv(request: Request, slug: str) -> HttpResponseBase:
-    """One row for every sealed report, as randomized in the browser; streamed."""
-    return _send_csv(request, slug, kind="reports", stream=stream_reports)
+    """Rows of randomized codes, once the survey has closed and all its reports are counted.
+
+    A report with a rare combination of declared answers and drawn blocks is in parts: one row for
+    each block of questions, without declared answers.
+    """
+    found = _find_results(request, slug)
+    if not found.is_final:
+        raise SurveyNotCounted
+    return respond_with_csv(results=found, kind="reports", stream=stream_reports)
 
 
 @extend_schema(

@@ -32,6 +32,10 @@ ALL_KNOWN = (
     "These answers are not scrambled, so there is nothing to estimate. Choose a scrambled question "
     "as the outcome."
 )
+GROUPS_AFTER_CLOSE = (
+    "Declared groups are compared only once the survey has closed and all its reports are counted. "
+    "Until then, choose scrambled questions."
+)
 TWO_QUESTIONS = "Choose two questions."
 DIFFERENT_QUESTIONS = "Choose two different questions."
 NO_PREDICTOR = "Choose an outcome and at least one predictor."
@@ -69,14 +73,21 @@ class NotComparable(Exception):
         self.field = field
 
 
-def check_choice(*, manifest: Manifest, kind: Comparison.Kind, names: Sequence[str]) -> None:
-    """Raise NotComparable unless these indicators make a comparison of this kind."""
+def check_choice(
+    *, manifest: Manifest, kind: Comparison.Kind, names: Sequence[str], is_final: bool
+) -> None:
+    """Raise NotComparable unless these indicators make a comparison of this kind.
+
+    `is_final` says whether the wave is closed and counted; before, no declared group is compared.
+    """
     if not set(names) <= {indicator.name for indicator in list_indicators(manifest)}:
         raise NotComparable(UNKNOWN_QUESTION)
     if kind == Comparison.Kind.PAIRS:
         _check_pairs(manifest)
         return
     chosen = find_indicators(manifest, names)
+    if not is_final:
+        _check_no_group(chosen, kind)
     if chosen and all(indicator.is_known for indicator in chosen):
         raise NotComparable(ALL_KNOWN, field=OUTCOME)
     if kind == Comparison.Kind.TABLE:
@@ -115,6 +126,13 @@ def find_looks(
         # In a table, what everybody is asked is counted only where the block was asked too.
         parts = parts - {EVERYBODY} or parts
     return {part: snapshot.find_look(part) for part in parts}
+
+
+def _check_no_group(chosen: Sequence[Indicator], kind: Comparison.Kind) -> None:
+    others = GROUP if kind == Comparison.Kind.TABLE else PREDICTORS
+    for place, indicator in enumerate(chosen):
+        if indicator.is_known:
+            raise NotComparable(GROUPS_AFTER_CLOSE, field=others if place else OUTCOME)
 
 
 def _check_pairs(manifest: Manifest) -> None:

@@ -86,7 +86,12 @@ class ComparisonForm(forms.Form):
             return
         names = self.read_names()
         try:
-            check_choice(manifest=self.manifest, kind=self.kind, names=names)
+            check_choice(
+                manifest=self.manifest,
+                kind=self.kind,
+                names=names,
+                is_final=self.snapshot.final,
+            )
             find_through_batch(
                 manifest=self.manifest, snapshot=self.snapshot, kind=self.kind, names=names
             )

@@ -203,11 +203,7 @@ def cross_tabulate_indicators(
     packed: bytes, *, size: int, columns: Columns, indicators: Sequence[Indicator]
 ) -> NDArray[np.int64]:
     """Cross-tabulate the codes of several indicators over the reports that have all of them."""
-    masks = list(
-        dict.fromkeys(
-            mask for indicator in indicators if (mask := columns.masks[indicator.place]) is not None
-        )
-    )
+    masks = find_masks(columns, indicators)
     symbols = [
         place
         for indicator in indicators
@@ -218,3 +214,9 @@ def cross_tabulate_indicators(
     counts = cross_tabulate(packed, size=size, ks=columns.ks, columns=wanted)
     drawn: NDArray[np.int64] = counts[(1,) * len(masks)]
     return drawn.reshape([indicator.codes for indicator in indicators])
+
+
+def find_masks(columns: Columns, indicators: Sequence[Indicator]) -> list[int]:
+    """Find the columns that say who was asked these indicators, if not everybody was."""
+    masks = (columns.masks[indicator.place] for indicator in indicators)
+    return list(dict.fromkeys(mask for mask in masks if mask is not None))

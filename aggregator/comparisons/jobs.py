@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import PairCounter
 from aggregator.comparisons.analysis import analyse_pairs, analyse_regression, analyse_table
-from aggregator.comparisons.choice import check_choice, find_through_batch
+from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE, check_choice, find_through_batch
+from aggregator.comparisons.crossed_groups import TooFewToShow, check_crossings, count_known
 from aggregator.comparisons.indicators import (
     Indicator,
     cross_tabulate_indicators,
@@ -31,7 +32,6 @@ from aggregator.comparisons.indicators import (
 from aggregator.comparisons.result import ComparisonResult
 from aggregator.comparisons.stored import read_result, write_result
 from aggregator.models import Batch, Comparison, Snapshot
-from aggregator.results.display import hide_small_groups
 from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
 from surveys.formatting import join_list
@@ -60,14 +60,6 @@ OLDER_METHOD = (
     "An older version of Murmur computed this comparison. Compare the same questions again to see "
     "the current result."
 )
-HIDDEN_GROUP = (
-    "The group {label} is too small to show, or showing it would reveal the size of a group that "
-    "is. Choose another group."
-)
-
-
-class TooFewToShow(Exception):
-    """The message says what to choose instead."""
 
 
 def request_comparison(
@@ -75,7 +67,7 @@ def request_comparison(
 ) -> Comparison:
     """Return the comparison for this snapshot, computed or waiting; may raise NotComparable."""
     manifest = wave.description
-    check_choice(manifest=manifest, kind=kind, names=names)
+    check_choice(manifest=manifest, kind=kind, names=names, is_final=snapshot.final)
     through_batch = find_through_batch(manifest=manifest, snapshot=snapshot, kind=kind, names=names)
     comparison, created = Comparison.objects.get_or_create(
         wave=wave,
@@ -117,6 +109,26 @@ def compute_again(comparison: Comparison) -> None:
     except IntegrityError:
         # The same choice was requested again after an upgrade, and has a row with this method.
         stored.update(state=Comparison.State.FAILED, result=None, problem=OLDER_METHOD)
+    comparison.refresh_from_db()
+
+
+def divides_by_groups(comparison: Comparison, manifest: Manifest) -> bool:
+    """Whether it is broken down by what people declared."""
+    return any(indicator.is_known for indicator in find_indicators(manifest, comparison.names))
+
+
+def is_of_final_snapshot(comparison: Comparison) -> bool:
+    """Whether it counts all reports of a closed wave."""
+    return comparison.wave.snapshots.filter(
+        through_batch=comparison.through_batch, final=True
+    ).exists()
+
+
+def withdraw_open_groups(comparison: Comparison) -> None:
+    """Drop a result that an earlier version computed by declared groups while the wave was open."""
+    Comparison.objects.filter(pk=comparison.pk).update(
+        state=Comparison.State.FAILED, result=None, problem=GROUPS_AFTER_CLOSE
+    )
     comparison.refresh_from_db()
 
 
@@ -237,39 +249,36 @@ def _compute(comparison: Comparison) -> ComparisonResult:
             minimum=comparison.wave.display_minimum,
         )
     indicators = find_indicators(manifest, comparison.names)
-    counts = _count_jointly(comparison, columns, indicators)
-    _check_enough(counts, indicators, minimum=comparison.wave.display_minimum)
+    counts, known = _count_jointly(comparison, columns, indicators)
+    minimum = comparison.wave.display_minimum
+    if counts.sum() < minimum:
+        raise TooFewToShow(TOO_FEW_TOGETHER.format(people=int(counts.sum())))
+    if known is not None:
+        check_crossings(known, indicators, minimum=minimum)
     if comparison.kind == Comparison.Kind.TABLE:
         return analyse_table(indicators=indicators, counts=counts)
     return analyse_regression(indicators=indicators, counts=counts)
 
 
-def _check_enough(
-    counts: NDArray[np.int64], indicators: Sequence[Indicator], *, minimum: int
-) -> None:
-    """Raise TooFewToShow where the results page would not show these reports either."""
-    if counts.sum() < minimum:
-        raise TooFewToShow(TOO_FEW_TOGETHER.format(people=int(counts.sum())))
-    for axis, indicator in enumerate(indicators):
-        if indicator.is_known:
-            groups = counts.sum(axis=tuple(set(range(counts.ndim)) - {axis}))
-            if not hide_small_groups(groups.tolist(), minimum=minimum).isdisjoint(indicator.yes):
-                raise TooFewToShow(HIDDEN_GROUP.format(label=indicator.label))
-
-
 def _count_jointly(
     comparison: Comparison, columns: Columns, indicators: Sequence[Indicator]
-) -> NDArray[np.int64]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Count the codes of the indicators, and all that is known if some of them are declared."""
     total = np.zeros([indicator.codes for indicator in indicators], dtype=np.int64)
+    known: NDArray[np.int64] | None = None
+    has_groups = any(indicator.is_known for indicator in indicators)
 
     def add(packed: bytes, size: int) -> None:
-        nonlocal total
+        nonlocal total, known
         total = total + cross_tabulate_indicators(
             packed, size=size, columns=columns, indicators=indicators
         )
+        if has_groups:
+            more = count_known(packed, size=size, columns=columns, indicators=indicators)
+            known = more if known is None else known + more
 
     _read_batches(comparison, add)
-    return total
+    return total, known
 
 
 def _read_batches(comparison: Comparison, take: Callable[[bytes, int], None]) -> None:

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 from aggregator.comparisons.choice import find_looks
 from aggregator.comparisons.indicators import list_indicators
-from aggregator.comparisons.jobs import compute_again
+from aggregator.comparisons.jobs import (
+    compute_again,
+    divides_by_groups,
+    is_of_final_snapshot,
+    withdraw_open_groups,
+)
 from aggregator.comparisons.result import ComparisonResult
 from aggregator.comparisons.stored import RESULT_CLASSES, UnreadableResult, read_result
 from aggregator.models import Comparison, Snapshot
@@ -17,6 +22,9 @@ from aggregator.results.snapshots import (
     recompute_later,
 )
 from surveys.manifest.manifest import Manifest
+
+# The first method that refuses crossed groups of few people.
+FIRST_WITH_CROWDS = 7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +81,12 @@ def find_standing(comparison: Comparison) -> ComparisonStanding:
 
 
 def _find_result(comparison: Comparison, manifest: Manifest) -> ComparisonResult | None:
+    if comparison.is_settled and divides_by_groups(comparison, manifest):
+        # Earlier versions compared groups of open waves, and crossed groups of few people.
+        if not is_of_final_snapshot(comparison):
+            withdraw_open_groups(comparison)
+        elif comparison.method_version < FIRST_WITH_CROWDS:
+            compute_again(comparison)
     if comparison.state != Comparison.State.DONE:
         return None
     names = [indicator.name for indicator in list_indicators(manifest)]

@@ -9,9 +9,12 @@ from functools import cached_property
 from aggregator.exports.csv_format import Cell, write_row
 from aggregator.exports.report_codes import (
     ORIGIN_COLUMN,
+    ROW_COLUMN,
     CodeKind,
     ReportCode,
     ReportColumn,
+    RowKind,
+    has_part_rows,
     list_columns,
 )
 from aggregator.results.display import Results
@@ -29,10 +32,18 @@ ORIGINS: Mapping[Survey.Origin, str] = {
 WITHOUT_ANSWER: Mapping[CodeKind, str] = {
     CodeKind.DECLINED: "Declined: “Prefer not to say”",
     CodeKind.NOT_ASKED: "Not asked: the answers to earlier questions led past this question",
-    CodeKind.NOT_DRAWN: "Empty cell. Not drawn: each person was asked {drawn} of {blocks} blocks "
-    "of questions, chosen at random before the first answer, and this question was in none of them",
-    CodeKind.NOT_SHOWN: "Not shown: this group is too small, or its size could be found by "
-    "subtracting the others",
+    CodeKind.NOT_IN_ROW: "Empty cell. In a part row, this question is in another row",
+    CodeKind.NOT_SHOWN: "Not shown: part rows have no declared answers",
+}
+NOT_DRAWN = (
+    ". In a whole row, it was not drawn: each person was asked {drawn} of {blocks} blocks of "
+    "questions, chosen at random before the first answer, and this question was in none of them"
+)
+ROWS: Mapping[RowKind, str] = {
+    RowKind.WHOLE: "Everything that one person sent",
+    RowKind.PART: "What one person sent for one block of questions. This person’s other rows are "
+    "elsewhere in the file and cannot be found: few people have the same declared answers and the "
+    "same drawn blocks, or their number would show how many do",
 }
 NOT_CHOSEN_OR_MISSING = (
     "{label}. People who did not answer the question have this code too; {gate} tells how many"
@@ -50,7 +61,7 @@ ROUNDED = (
     "and otherwise {minimum}. Then "
 )
 AS_SENT = "Not randomized: sent as it was chosen"
-NOTHING_SENT = "Not randomized: nothing was sent for this question"
+NOT_HERE = "Not randomized: this row has no code of this question"
 HIDDEN = "Not randomized, but hidden in this file"
 
 
@@ -67,7 +78,7 @@ class CodebookRow:
     @cached_property
     def mechanism(self) -> RandomizedResponse | None:
         """How the code was randomized; None if it was not."""
-        is_sent = self.code.kind is not CodeKind.NOT_DRAWN
+        is_sent = self.code.kind is not CodeKind.NOT_IN_ROW
         has_mechanism = is_sent and self.column.symbol.threshold is not None
         return self.column.symbol.mechanism if has_mechanism else None
 
@@ -85,10 +96,11 @@ class CodebookRow:
     @property
     def meaning(self) -> str:
         kind = self.code.kind
+        if kind is CodeKind.NOT_IN_ROW and self.manifest.drawn is not None:
+            drawn, blocks = self.manifest.drawn, self.manifest.block_count
+            return WITHOUT_ANSWER[kind] + NOT_DRAWN.format(drawn=drawn, blocks=blocks)
         if kind is not CodeKind.ANSWER:
-            return WITHOUT_ANSWER[kind].format(
-                drawn=self.manifest.drawn, blocks=self.manifest.block_count
-            )
+            return WITHOUT_ANSWER[kind]
         if self.gate and self.code.written == 0:
             return NOT_CHOSEN_OR_MISSING.format(label=self.code.label, gate=self.gate)
         return self.code.label
@@ -104,7 +116,7 @@ class CodebookRow:
     @property
     def randomization(self) -> str:
         if self.mechanism is None:
-            unsent = {CodeKind.NOT_DRAWN: NOTHING_SENT, CodeKind.NOT_SHOWN: HIDDEN}
+            unsent = {CodeKind.NOT_IN_ROW: NOT_HERE, CodeKind.NOT_SHOWN: HIDDEN}
             return unsent.get(self.code.kind, AS_SENT)
         question, others = self.column.question, self.mechanism.symbols - 1
         text = (WITH_COINS if self.manifest.mode == Mode.MANUAL else IN_BROWSER).format(
@@ -135,6 +147,7 @@ CODEBOOK_COLUMNS: Mapping[str, Callable[[CodebookRow], Cell]] = {
     "question_type": lambda row: row.column.question.type,
     "question_text": lambda row: row.column.question.text,
     "part": lambda row: row.part,
+    "block": lambda row: None if row.column.symbol.block is None else row.column.symbol.block + 1,
     "randomization": lambda row: row.randomization,
     "k": lambda row: row.mechanism.symbols if row.mechanism else None,
     "probability_if_true": lambda row: row.mechanism.keep_probability if row.mechanism else None,
@@ -151,13 +164,12 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
     """Write one row for every code of every column of reports.csv, in the same order."""
     yield write_row(CODEBOOK_COLUMNS)
     origin = results.wave.survey.origin
-    first: Mapping[str, Cell] = {
-        "column": ORIGIN_COLUMN,
-        "code": origin.value,
-        "kind": "origin",
-        "meaning": ORIGINS[origin],
-    }
-    yield write_row(first.get(name) for name in CODEBOOK_COLUMNS)
+    kinds = RowKind if has_part_rows(results.manifest) else [RowKind.WHOLE]
+    first = [(ORIGIN_COLUMN, origin.value, "origin", ORIGINS[origin])]
+    first += [(ROW_COLUMN, kind.value, "row", ROWS[kind]) for kind in kinds]
+    for column, code, kind, meaning in first:
+        cells = {"column": column, "code": code, "kind": kind, "meaning": meaning}
+        yield write_row(cells.get(name) for name in CODEBOOK_COLUMNS)
     for row in list_rows(results.manifest):
         yield write_row(read(row) for read in CODEBOOK_COLUMNS.values())
 

@@ -14,19 +14,24 @@ from enum import StrEnum
 from surveys.manifest.manifest import NOT_DRAWN, Manifest
 from surveys.manifest.questions import FIRST_RESERVED, REFUSED_TEXT, ManifestQuestion, Symbol
 
-# The first column, for the origin of the survey. The others are in `list_columns`.
-ORIGIN_COLUMN = "data"
+# The first columns: the origin of the survey, and the kind of row. `list_columns` has the others.
+ORIGIN_COLUMN, ROW_COLUMN = "data", "row"
 DECLINED, NOT_ASKED, NOT_SHOWN = -97, -98, -99
-# In the rows that become a file: a declared group that is too small. No symbol has this code.
-SMALL_GROUP = 254
+# What no report shows: the declared codes of part rows. No symbol has this code.
+HIDDEN_CODE = 254
 RANDOMIZED, ROUNDED_UP = "_randomized", "_rounded_up"
+
+
+class RowKind(StrEnum):
+    WHOLE = "whole"  # everything that one person sent
+    PART = "part"  # what one person sent for one block of questions
 
 
 class CodeKind(StrEnum):
     ANSWER = "answer"
     DECLINED = "declined"
     NOT_ASKED = "not_asked"
-    NOT_DRAWN = "not_drawn"
+    NOT_IN_ROW = "not_in_row"
     NOT_SHOWN = "not_shown"
 
 
@@ -49,7 +54,7 @@ class ReportColumn:
 
 
 def list_columns(manifest: Manifest) -> list[ReportColumn]:
-    """List the columns of reports.csv, one for each symbol of a report."""
+    """List the columns of reports.csv that have one symbol of a report each."""
     questions = {question.name: question for question in manifest.questions}
     return [
         ReportColumn(
@@ -60,6 +65,12 @@ def list_columns(manifest: Manifest) -> list[ReportColumn]:
         )
         for symbol in manifest.symbols
     ]
+
+
+def has_part_rows(manifest: Manifest) -> bool:
+    """Whether some reports may be too rare to leave as a whole row."""
+    some_declared = any(symbol.threshold is None for symbol in manifest.symbols)
+    return manifest.drawn is not None or some_declared
 
 
 def name_column(symbol: Symbol, question: ManifestQuestion) -> str:
@@ -76,10 +87,10 @@ def _list_codes(
     yield from answers
     if symbol.is_gate or not question.has_items:
         yield from _list_missing(question, least=min(code.written or 0 for code in answers))
-    if manifest.drawn is not None and symbol.block is not None:
-        yield ReportCode(sent=NOT_DRAWN, written=None, kind=CodeKind.NOT_DRAWN, label="")
     if question.is_declared:
-        yield ReportCode(sent=SMALL_GROUP, written=NOT_SHOWN, kind=CodeKind.NOT_SHOWN, label="")
+        yield ReportCode(sent=HIDDEN_CODE, written=NOT_SHOWN, kind=CodeKind.NOT_SHOWN, label="")
+    elif manifest.block_count > 1 and has_part_rows(manifest):
+        yield ReportCode(sent=NOT_DRAWN, written=None, kind=CodeKind.NOT_IN_ROW, label="")
 
 
 def _list_answers(symbol: Symbol, question: ManifestQuestion) -> Iterator[ReportCode]:

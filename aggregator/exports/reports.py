@@ -1,8 +1,8 @@
-"""reports.csv: one row for every sealed report. report_codes.py says what its cells contain."""
+"""reports.csv: the sealed reports of a closed wave. report_codes.py says what its cells contain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,25 +10,28 @@ from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.packing import unpack_reports
+from aggregator.exports.combinations import Combinations, combined_columns, find_combinations
 from aggregator.exports.csv_format import write_row
+from aggregator.exports.packed_rows import LineColumn, Lines
 from aggregator.exports.report_codes import (
+    NOT_SHOWN,
     ORIGIN_COLUMN,
-    SMALL_GROUP,
+    ROW_COLUMN,
+    CodeKind,
     ReportColumn,
+    RowKind,
     list_columns,
 )
 from aggregator.models import Batch
 from aggregator.results.display import Results
+from surveys.manifest.manifest import NOT_DRAWN
 
-# Batches are read until they hold this many reports, so memory use does not grow with the file.
+# Batches are read until they hold this many reports; only packed rows are kept of all of them.
 ROWS_AT_ONCE = 65_536
-_COMMA, _CR, _LF = b",\r\n"
-# A code that no column knows. An empty cell would say that the question was not drawn.
-_UNKNOWN = ord("?")
 
 
 class ReportsDeleted(Exception):
-    """The survey was deleted while its file was written: the download breaks off, visibly."""
+    """The survey was deleted while its file was made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,49 +40,102 @@ class BatchKey:
     size: int
 
 
-def stream_reports(results: Results) -> Iterator[bytes]:
-    """Write one row for every sealed report that the snapshot counts, one column per symbol.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Part:
+    """The rows of one block: the codes of all its questions."""
 
-    The first column is the same in every row: whether people answered, or answers were invented.
-    Batches are in the order of their content, and rows are sorted within their batch. So the file
-    shows nothing about who answered when, and it is always the same.
+    places: tuple[int, ...]  # of its symbols in a report
+    lines: Lines
+
+
+def stream_reports(results: Results) -> Iterator[bytes]:
+    """Write whole rows, and for each report of a rare combination one row for each of its blocks.
+
+    All lines of the file are sorted as text. So it shows neither batches, nor who answered when,
+    nor which part rows belong to one person; and it is always the same.
     """
-    columns, layout = list_columns(results.manifest), Columns.of(results.manifest)
-    hidden = _find_hidden(results)
-    tables = [write_table(column) for column in columns]
-    origin = results.wave.survey.origin.value
-    yield write_row([ORIGIN_COLUMN, *(column.name for column in columns)])
+    if not results.is_final:
+        raise ValueError("a wave must be closed and counted before its rows are written")
+    columns = list_columns(results.manifest)
+    yield write_row([ORIGIN_COLUMN, ROW_COLUMN, *(column.name for column in columns)])
+    for lines in _gather(results, columns):
+        yield from lines.write(at_once=ROWS_AT_ONCE)
+
+
+def _gather(results: Results, columns: Sequence[ReportColumn]) -> list[Lines]:
+    """Read every report into its lines, in the order of the file."""
+    manifest, layout = results.manifest, Columns.of(results.manifest)
+    combined = combined_columns(manifest)
     found = find_batches(results)
     if not found:
         raise ReportsDeleted  # a snapshot counts at least one batch
-    for keys in group_batches(found, limit=ROWS_AT_ONCE):
-        batches = Batch.objects.in_bulk([key.pk for key in keys])
-        if len(batches) < len(keys):
-            raise ReportsDeleted
-        for key in keys:
-            batch = batches.pop(key.pk)
-            matrix = unpack_reports(bytes(batch.packed), size=batch.size, ks=layout.ks)
-            codes = layout.read_symbols(matrix)
-            for place, small in hidden:
-                codes[np.isin(codes[:, place], small), place] = SMALL_GROUP
-            rows = sort_rows(codes) if hidden else codes
-            yield write_codes(rows, tables, origin=origin)
+    combinations = find_combinations(
+        manifest,
+        (matrix[:, combined] for matrix in _read_batches(found, layout)),
+        hidden_codes={one.question.name: one.hidden for one in results.declared},
+        minimum=results.wave.display_minimum,
+    )
+    origin = results.wave.survey.origin.value
+    unused = {CodeKind.NOT_SHOWN, *([] if layout.mask_count else [CodeKind.NOT_IN_ROW])}
+    whole = Lines(
+        _whole_columns(columns, unused=unused, origin=origin), size=combinations.whole_rows
+    )
+    parts = _list_parts(columns, combinations, origin=origin)
+    for matrix in _read_batches(found, layout):
+        symbols = layout.read_symbols(matrix)
+        is_whole = combinations.find_whole(matrix[:, combined])
+        whole.add(symbols[is_whole])
+        rest = symbols[~is_whole]
+        for part in parts:
+            part.lines.add(rest[rest[:, part.places[0]] != NOT_DRAWN])
+    return [*(part.lines for part in parts), whole]
 
 
-def _find_hidden(results: Results) -> list[tuple[int, list[int]]]:
-    """List the columns of the file with small groups, each with the codes of these groups."""
-    places = {symbol.name: place for place, symbol in enumerate(results.manifest.symbols)}
-    return [
-        (places[declared.question.name], sorted(declared.hidden))
-        for declared in results.declared
-        if declared.hidden
+def _whole_columns(
+    columns: Sequence[ReportColumn], *, unused: Set[CodeKind], origin: str
+) -> list[LineColumn]:
+    head = [LineColumn.always(origin), LineColumn.always(RowKind.WHOLE)]
+    return head + [
+        LineColumn.of(_cells(column, without=unused), place=place)
+        for place, column in enumerate(columns)
     ]
 
 
-def sort_rows(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Sort rows again: their old order would distinguish codes that are hidden now."""
-    order: NDArray[np.intp] = np.lexsort(codes.T[::-1])
-    return codes[order]
+def _list_parts(
+    columns: Sequence[ReportColumn], combinations: Combinations, *, origin: str
+) -> list[_Part]:
+    """List the blocks that leave rows; the last block first, as their lines are sorted."""
+    parts = []
+    for block, size in enumerate(combinations.part_rows):
+        if size:
+            places = tuple(
+                place for place, column in enumerate(columns) if column.symbol.block == block
+            )
+            cells = list(_part_columns(columns, block=block, origin=origin))
+            parts.append(_Part(places=places, lines=Lines(cells, size=size)))
+    return sorted(parts, key=lambda part: -part.places[0])
+
+
+def _part_columns(
+    columns: Sequence[ReportColumn], *, block: int, origin: str
+) -> Iterator[LineColumn]:
+    yield LineColumn.always(origin)
+    yield LineColumn.always(RowKind.PART)
+    for place, column in enumerate(columns):
+        if column.question.is_declared:
+            yield LineColumn.always(str(NOT_SHOWN))
+        elif column.symbol.block == block:
+            yield LineColumn.of(_cells(column, without={CodeKind.NOT_IN_ROW}), place=place)
+        else:
+            yield LineColumn.always("")
+
+
+def _cells(column: ReportColumn, *, without: Set[CodeKind]) -> dict[int, str]:
+    return {
+        code.sent: "" if code.written is None else str(code.written)
+        for code in column.codes
+        if code.kind not in without
+    }
 
 
 def find_batches(results: Results) -> list[BatchKey]:
@@ -90,10 +146,21 @@ def find_batches(results: Results) -> list[BatchKey]:
     """
     rows = (
         Batch.objects.filter(wave=results.wave, number__lte=results.snapshot.through_batch)
-        .order_by("content_hash", "number")
+        .order_by("number")
         .values_list("pk", "size")
     )
     return [BatchKey(pk=pk, size=size) for pk, size in rows]
+
+
+def _read_batches(found: Sequence[BatchKey], layout: Columns) -> Iterator[NDArray[np.uint8]]:
+    """Yield the reports of several batches at once, one column for each of a batch."""
+    for keys in group_batches(found, limit=ROWS_AT_ONCE):
+        batches = list(Batch.objects.filter(pk__in=[key.pk for key in keys]))
+        if len(batches) < len(keys):
+            raise ReportsDeleted
+        yield np.concatenate(
+            [unpack_reports(bytes(one.packed), size=one.size, ks=layout.ks) for one in batches]
+        )
 
 
 def group_batches(keys: Sequence[BatchKey], *, limit: int) -> Iterator[list[BatchKey]]:
@@ -108,36 +175,3 @@ def group_batches(keys: Sequence[BatchKey], *, limit: int) -> Iterator[list[Batc
         held += key.size
     if group:
         yield group
-
-
-def write_table(column: ReportColumn) -> NDArray[np.uint8]:
-    """Return the cell of every code as sent, one row for each, filled up with zero bytes."""
-    cells = {
-        code.sent: b"" if code.written is None else str(code.written).encode()
-        for code in column.codes
-    }
-    table = np.zeros((256, max(map(len, cells.values()))), dtype=np.uint8)
-    table[:, 0] = _UNKNOWN
-    for sent, cell in cells.items():
-        table[sent] = np.frombuffer(cell.ljust(table.shape[1], b"\0"), dtype=np.uint8)
-    return table
-
-
-def write_codes(
-    codes: NDArray[np.uint8], tables: Sequence[NDArray[np.uint8]], *, origin: str
-) -> bytes:
-    """Write a (rows, symbols) matrix as CSV rows, without a loop over rows."""
-    start = len(origin) + 1
-    width = start + sum(table.shape[1] + 1 for table in tables) + 1
-    lines = np.empty((len(codes), width), dtype=np.uint8)
-    lines[:, :start] = np.frombuffer(f"{origin},".encode(), dtype=np.uint8)
-    for column, table in zip(codes.T, tables, strict=True):
-        for character in table.T:
-            lines[:, start] = character[column]
-            start += 1
-        lines[:, start] = _COMMA
-        start += 1
-    lines[:, -2:] = _CR, _LF  # in place of the last comma
-    if not lines.all():
-        lines = lines[lines != 0]  # shorter cells leave gaps
-    return lines.tobytes()

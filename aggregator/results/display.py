@@ -52,12 +52,8 @@ class GroupResult:
 class DeclaredResult:
     number: int
     question: ManifestQuestion
-    groups: tuple[GroupResult, ...]
-
-    @property
-    def hidden(self) -> frozenset[int]:
-        """Codes that no file or page may show."""
-        return frozenset(group.code for group in self.groups if group.count is None)
+    groups: tuple[GroupResult, ...] = ()  # none before they are counted
+    hidden: frozenset[int] = frozenset()  # codes that no file or page may show
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,13 +64,22 @@ class Results:
     manifest: Manifest
     snapshot: Snapshot
     questions: tuple[QuestionResult, ...]
-    declared: tuple[DeclaredResult, ...]
+    declared: tuple[DeclaredResult, ...]  # empty until the results are final
     fixed_end: bool  # the wave ended as fixed in advance, so intervals for one look are valid
 
     def find_look(self, question: ManifestQuestion) -> int:
         """Return the batch of the last look at a question."""
         block = self.manifest.blocks.get(question.name)
         return self.snapshot.find_look(find_part(self.manifest, block))
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the wave is closed and all its reports are counted.
+
+        Only then is anything broken down by a declared answer, and only then are there rows: the
+        differences between two looks would show the few people who came between them.
+        """
+        return self.snapshot.final
 
     @property
     def alarms(self) -> tuple[QuestionResult, ...]:
@@ -208,7 +213,9 @@ def _join_results(*, wave: Wave, snapshot: Snapshot) -> Results:
             for question in manifest.questions
             if question.is_protected
         ),
-        declared=_read_declared(manifest, snapshot, minimum=wave.display_minimum),
+        declared=_read_declared(manifest, snapshot, minimum=wave.display_minimum)
+        if snapshot.final
+        else (),
         fixed_end=snapshot.final and ended_as_frozen(wave),
     )
 
@@ -222,11 +229,7 @@ def _read_declared(
     counts = Columns.of(manifest).read_counts(snapshot.counts)
     by_symbol = {symbol.name: cells for symbol, cells in zip(manifest.symbols, counts, strict=True)}
     return tuple(
-        DeclaredResult(
-            number=question.number,
-            question=question,
-            groups=_read_groups(question, by_symbol[question.name], minimum=minimum),
-        )
+        _read_groups(question, by_symbol[question.name], minimum=minimum)
         for question in manifest.questions
         if question.is_declared
     )
@@ -234,20 +237,25 @@ def _read_declared(
 
 def _read_groups(
     question: ManifestQuestion, counts: Sequence[int], *, minimum: int
-) -> tuple[GroupResult, ...]:
+) -> DeclaredResult:
     hidden = hide_small_groups(counts, minimum=minimum)
     groups = [(option.code, option.text) for option in question.options]
     if question.refused_code is not None:
         groups.append((question.refused_code, REFUSED_TEXT))
     total = sum(counts)
-    return tuple(
-        GroupResult(
-            text=text,
-            code=code,
-            count=None if code in hidden else counts[code],
-            share=None if code in hidden else counts[code] / total,
-        )
-        for code, text in groups
+    return DeclaredResult(
+        number=question.number,
+        question=question,
+        groups=tuple(
+            GroupResult(
+                text=text,
+                code=code,
+                count=None if code in hidden else counts[code],
+                share=None if code in hidden else counts[code] / total,
+            )
+            for code, text in groups
+        ),
+        hidden=hidden,
     )
 
 

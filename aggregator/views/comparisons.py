@@ -111,6 +111,8 @@ def _describe_forms(
         "plain_indicators": len(find_plain_indicators(manifest)),
         "drawn_note": _describe_drawn(results),
         "pairs_wait": manifest.drawn is not None and not results.snapshot.final,
+        "groups_come_later": not results.is_final
+        and any(question.is_declared for question in manifest.questions),
         "standing": describe_standing(
             fixed_end=results.fixed_end,
             end_was_frozen=wave.has_fixed_end,
@@ -122,12 +124,13 @@ def _describe_forms(
 
 
 def _list_shown(results: Results) -> list[Indicator]:
-    """List all indicators except groups that are too small to show."""
+    """List all indicators except groups that are too small to show, or not counted yet."""
     hidden = {declared.question.name: declared.hidden for declared in results.declared}
     return [
         indicator
         for indicator in list_indicators(results.manifest)
-        if hidden.get(indicator.question.name, frozenset()).isdisjoint(indicator.yes)
+        if not indicator.is_known
+        or (results.is_final and hidden[indicator.question.name].isdisjoint(indicator.yes))
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -13,7 +13,7 @@ from aggregator.exports.codebook import stream_codebook
 from aggregator.exports.csv_format import respond_with_csv
 from aggregator.exports.estimates import stream_estimates
 from aggregator.exports.reports import stream_reports
-from aggregator.problems import TOO_FEW_RESPONSES
+from aggregator.problems import SURVEY_NOT_COUNTED, TOO_FEW_RESPONSES
 from aggregator.results.display import Results, View
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
@@ -27,6 +27,8 @@ def reports_csv(
     request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
 ) -> HttpResponseBase:
     view = view_of(survey, mode=mode)
+    if view.results is not None and not view.results.is_final:
+        return _explain(request, view, status=SURVEY_NOT_COUNTED.status)
     return _download(request, view, kind="reports", stream=stream_reports)
 
 
@@ -56,15 +58,17 @@ def _download(
     stream: Callable[[Results], Iterator[bytes]],
 ) -> HttpResponseBase:
     if view.results is None:
-        return render(
-            request,
-            "aggregator/results/nothing_to_export.html",
-            {
-                "view": view,
-                "survey": view.survey,
-                "wave": view.wave,
-                "addresses": find_addresses(view),
-            },
-            status=TOO_FEW_RESPONSES.status,
-        )
+        return _explain(request, view, status=TOO_FEW_RESPONSES.status)
     return respond_with_csv(results=view.results, kind=kind, stream=stream)
+
+
+def _explain(request: HttpRequest, view: View, *, status: int) -> HttpResponse:
+    """Say on a page why there is no file."""
+    context = {
+        "view": view,
+        "survey": view.survey,
+        "wave": view.wave,
+        "addresses": find_addresses(view),
+    }
+    template = "aggregator/results/nothing_to_export.html"
+    return render(request, template, context, status=status)

@@ -73,6 +73,11 @@ def _list_questions(results: Results, texts: list[EstimateText]) -> list[_Listed
         question.number: (question, [text for text in texts if text.question is question], None)
         for question in results.questions
     }
+    listed |= {
+        question.number: (None, [], DeclaredResult(number=question.number, question=question))
+        for question in results.manifest.questions
+        if question.is_declared
+    }
     listed |= {declared.number: (None, [], declared) for declared in results.declared}
     return [listed[number] for number in sorted(listed)]
 

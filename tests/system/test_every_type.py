@@ -14,6 +14,7 @@ from aggregator.results.estimands import Among, list_estimands
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.truth import compute_truth
 from scripts.stack.world import World
+from surveys.manifest.manifest import NOT_DRAWN
 
 
 # With SQLite, the other demo survey runs (test_demo.py).
@@ -66,18 +67,19 @@ def assert_the_file_holds_what_was_sent(world: World) -> None:
     reports = list(csv.DictReader(io.StringIO(text, newline="")))
     assert {report.pop("data") for report in reports} == {"demo"}
     columns = list_columns(world.manifest())
-    assert list(reports[0]) == [column.name for column in columns]
-    # The codes as they were sent, which these files do not have.
-    sent = {
-        (column.name, "" if code.written is None else str(code.written)): code.sent
-        for column in columns
-        for code in column.codes
-    }
-    rows = [bytes(sent[cell] for cell in report.items()) for report in reports]
-    assert Counter(rows) == Counter(world.sent())
+    assert list(reports[0]) == ["row", *(column.name for column in columns)]
+    assert {report["row"] for report in reports} == {"whole", "part"}
+    # Whole rows and part rows together show every code of every scrambled question once.
+    for column, sent in zip(columns, zip(*world.sent(), strict=True), strict=True):
+        written = {
+            code.sent: str(code.written) for code in column.codes if code.written is not None
+        }
+        shown = Counter(report[column.name] for report in reports if report[column.name])
+        if not column.question.is_declared:
+            assert shown == Counter(written[code] for code in sent if code != NOT_DRAWN)
     # Four of six blocks are drawn for each person, so about two thirds answer each question.
     drawn = {question["name"]: question["n"] for question in plain["questions"]}
     assert all(1800 < n < 2200 for n in drawn.values()), drawn
-    assert sum(group["n"] for group in plain["declared"][0]["groups"]) == len(reports)
+    assert sum(group["n"] for group in plain["declared"][0]["groups"]) == len(world.sent())
     for number in range(2, 10):
         assert f'id="q{number}"' in page.text

@@ -176,8 +176,8 @@ def test_pairs_that_too_few_people_were_asked_are_named(plain: Manifest) -> None
 def test_pairs_are_refused_if_nobody_is_asked_two_questions(plain: Manifest) -> None:
     alone = replace(plain, drawn=1)
     with pytest.raises(NotComparable, match=re.escape(NO_PAIR_ASKED)):
-        check_choice(manifest=alone, kind=Kind.PAIRS, names=[])
-    check_choice(manifest=plain, kind=Kind.PAIRS, names=[])
+        check_choice(manifest=alone, kind=Kind.PAIRS, names=[], is_final=True)
+    check_choice(manifest=plain, kind=Kind.PAIRS, names=[], is_final=True)
 
 
 # --- the study, in which everything occurs --------------------------------------------------------
@@ -217,7 +217,7 @@ def test_a_choice_that_cannot_be_compared_is_refused(
     manifest: Manifest, kind: Comparison.Kind, names: list[str], message: str
 ) -> None:
     with pytest.raises(NotComparable, match=re.escape(message)):
-        check_choice(manifest=manifest, kind=kind, names=names)
+        check_choice(manifest=manifest, kind=kind, names=names, is_final=True)
 
 
 # --- "select several" behind a gate ---------------------------------------------------------------
@@ -296,4 +296,4 @@ def test_gates_are_counted_with_the_first_of_their_indicators(gated: Manifest) -
 
 
 def test_a_number_may_be_the_outcome_of_two_questions(manifest: Manifest) -> None:
-    check_choice(manifest=manifest, kind=Kind.TABLE, names=["q8", "q3"])
+    check_choice(manifest=manifest, kind=Kind.TABLE, names=["q8", "q3"], is_final=True)

@@ -44,8 +44,11 @@ def send(wave: Wave, rows: list[bytes]) -> Survey:
 
 @pytest.fixture
 def study() -> Survey:
-    """Every type of question, rules, refusals and a random part; declared groups of 170 and 30."""
-    survey = make_survey(questions=(), drawn=4, display_minimum=50)
+    """Every type of question, rules, refusals and a random part; declared groups of 170 and 30.
+
+    With 15 ways of drawing four of six blocks, some combinations have ten people and some have not.
+    """
+    survey = make_survey(questions=(), drawn=4, display_minimum=10)
     STUDY.add_questions(survey)
     people = STUDY.people()
     first = [one for one in people if one["q2"] == 0][:30]
@@ -56,20 +59,23 @@ def study() -> Survey:
 
 @pytest.mark.slow
 def test_every_column_and_every_code_of_the_reports_is_explained(study: Survey) -> None:
-    reports, (first, *codebook) = read_file(study, "reports"), read_file(study, "codebook")
-    assert list(first) == list(CODEBOOK_COLUMNS)
-    assert (first["column"], first["code"]) == ("data", "survey")
-    assert {report.pop("data") for report in reports} == {"survey"}
+    reports, codebook = read_file(study, "reports"), read_file(study, "codebook")
+    assert list(codebook[0]) == list(CODEBOOK_COLUMNS)
+    assert [(row["column"], row["code"]) for row in codebook[:3]] == [
+        ("data", "survey"), ("row", "whole"), ("row", "part"),
+    ]  # fmt: skip
+    assert {report["row"] for report in reports} == {"whole", "part"}
     pairs = [(row["column"], row["code"]) for row in codebook]
     assert len(set(pairs)) == len(pairs)  # no code has two meanings
     assert list(dict.fromkeys(column for column, _ in pairs)) == list(reports[0])
     found = {(column, code) for report in reports for column, code in report.items()}
     assert found <= set(pairs)
     assert len(found) > 0.9 * len(pairs)  # and few can be found in no report
-    for row in codebook:
+    for row in codebook[3:]:
         assert row["meaning"]
         assert row["question_text"]
         assert row["randomization"]
+        assert (row["block"] == "") == (row["column"] == "q2")
 
 
 @pytest.mark.slow
@@ -101,6 +107,7 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
     assert meanings["q4_rounded_up_randomized", "-98"].startswith("Not asked")
     assert meanings["q5_randomized", "3"] == "Drink alcohol"
     assert "4 of 6 blocks" in meanings["q5_randomized", ""]
+    assert "In a part row" in meanings["q5_randomized", ""]
     assert "q7_gate_randomized" in meanings["q7_2_randomized", "0"]
     assert codebook["q7_2_randomized", "1"]["part"] == "Medicine"
     assert codebook["q9_randomized", "2"]["part"] == "If yes: Did you tell anybody?"
@@ -108,6 +115,9 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
     assert "Not randomized" in codebook["q2", "1"]["randomization"]
     # The text to read has no number on respondents' pages.
     assert {row["question_number"] for row in codebook.values() if row["question"] == "q9"} == {"8"}
+    # A question and those that depend on it are in one block, which part rows keep together.
+    blocks = {row["question"]: row["block"] for row in codebook.values()}
+    assert blocks["q3"] == blocks["q4"] != blocks["q5"]
     rounded = codebook["q4_rounded_up_randomized", "0"]["randomization"]
     assert "(x − 0) / 30" in rounded
     assert rounded.endswith("and otherwise one of the 3 others, each equally likely")
@@ -118,8 +128,8 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
 def test_the_wording_of_authors_is_no_formula() -> None:
     wave = make_launched_survey(questions=["=1+1", "Two?"])
     codebook = read_file(send(wave, [b"\1\0"] * 20), "codebook")
-    assert [row["question_text"] for row in codebook] == ["", *["'=1+1"] * 2, *["Two?"] * 2]
-    assert [row["code"] for row in codebook] == ["survey", *["1", "0"] * 2]
+    assert [row["question_text"] for row in codebook] == ["", "", *["'=1+1"] * 2, *["Two?"] * 2]
+    assert [row["code"] for row in codebook] == ["survey", "whole", *["1", "0"] * 2]
 
 
 def test_codes_from_coins_have_their_own_codebook() -> None:
@@ -130,7 +140,7 @@ def test_codes_from_coins_have_their_own_codebook() -> None:
     send_codes(wave, yes=[10, 12], total=20)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave, rendered=False)
-    _, *codebook = read_file(survey, "codebook", folder="results/coins")
+    _, _, *codebook = read_file(survey, "codebook", folder="results/coins")
     assert [(row["column"], row["code"]) for row in codebook] == [
         ("q1_randomized", "1"), ("q1_randomized", "0"),
         ("q2_randomized", "1"), ("q2_randomized", "0"),
@@ -177,7 +187,7 @@ def test_an_old_wave_is_exported_with_the_new_codes() -> None:
     assert Counter(row["q2_randomized"] for row in reports) == dict.fromkeys(
         ["-99", "-98", "-97", "-96", "-95", "-997", "-998"], 20
     )
-    kinds = {row["code"]: row["kind"] for row in read_file(survey, "codebook")[3:]}
+    kinds = {row["code"]: row["kind"] for row in read_file(survey, "codebook")[4:]}
     assert kinds == {
         **dict.fromkeys(["-99", "-98", "-97", "-96", "-95"], "answer"),
         "-997": "declined",

@@ -114,15 +114,21 @@ def test_the_column_of_a_declared_group_does_not_say_randomized() -> None:
     assert codes_of(read_column(may_refuse)) == {0: 1, 1: 2, 2: -97, 254: -99}
 
 
-def test_an_empty_cell_means_only_not_drawn() -> None:
+def test_an_empty_cell_means_only_that_the_row_lacks_the_question() -> None:
     questions = [make_question(f"q{n}", QuestionType.YES_NO, options=YES_NO) for n in (1, 2)]
     group = make_question("q3", QuestionType.DECLARED, options=list_options("Ward", "Office"))
     first, second, declared = list_columns(make_manifest(*questions, group, drawn=1))
     for column in (first, second):
         assert codes_of(column) == {1: 1, 0: 0, NOT_DRAWN: None}
     assert None not in codes_of(declared).values()
-    for column in list_columns(make_manifest(*questions, group)):
-        assert None not in codes_of(column).values()
+    # Without a random part too: a part row is about one question.
+    has_empty = [
+        None in codes_of(column).values()
+        for column in list_columns(make_manifest(*questions, group))
+    ]
+    assert has_empty == [True, True, False]
+    for manifest in (make_manifest(*questions), make_manifest(questions[0], group)):
+        assert all(None not in codes_of(column).values() for column in list_columns(manifest))
 
 
 @pytest.mark.parametrize(

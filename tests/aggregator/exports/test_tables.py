@@ -6,28 +6,16 @@ import csv
 import io
 import re
 import tracemalloc
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from django.urls import reverse
 
 from aggregator.batches.packing import pack_reports
 from aggregator.exports.csv_format import write_cell, write_row
 from aggregator.exports.estimates import ESTIMATE_COLUMNS
-from aggregator.exports.report_codes import CodeKind, ReportCode, ReportColumn
-from aggregator.exports.reports import (
-    BatchKey,
-    group_batches,
-    stream_reports,
-    write_codes,
-    write_table,
-)
+from aggregator.exports.reports import BatchKey, group_batches, stream_reports
 from aggregator.models import Batch
-from surveys.manifest.manifest import Manifest
-from surveys.manifest.question_types import QuestionType
-from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey
 from tests.support.fielding import field, process, send_codes, sign_in
@@ -56,7 +44,7 @@ class TestFiles:
         reports = rows(download(survey, "reports_csv"))
         estimates = rows(download(survey, "estimates_csv"))
         assert len(reports) == 1400
-        assert list(reports[0]) == ["data", "q1_randomized", "q2_randomized"]
+        assert list(reports[0]) == ["data", "row", "q1_randomized", "q2_randomized"]
         for row in estimates:
             shown = sum(
                 report[f"{row['symbol']}_randomized"] == row["estimand"] for report in reports
@@ -69,7 +57,7 @@ class TestFiles:
         ]  # fmt: skip
 
     @pytest.mark.slow
-    def test_reports_cover_exactly_what_the_estimates_count(self) -> None:
+    def test_estimates_cover_exactly_what_is_counted(self) -> None:
         wave = make_launched_survey()
         send_codes(wave, yes=[40, 50], total=100)
         process(wave)
@@ -79,20 +67,6 @@ class TestFiles:
         seal_next_batch(wave_id=wave.pk)  # sealed, not yet estimated
         estimates = rows(download(wave.survey, "estimates_csv"))
         assert {row["n"] for row in estimates} == {"90"}
-        assert len(rows(download(wave.survey, "reports_csv"))) == 90
-
-    def test_batches_are_ordered_by_content_and_rows_are_sorted(self) -> None:
-        wave = make_launched_survey()
-        for yes in (3, 17, 9):
-            send_codes(wave, yes=[yes, 20 - yes], total=20)
-            process(wave, rendered=False)
-        lines = body(download(wave.survey, "reports_csv")).split("\r\n")[1:-1]
-        start = 0
-        for batch in Batch.objects.filter(wave=wave).order_by("content_hash"):
-            part = lines[start : start + batch.size]
-            assert part == sorted(part)
-            start += batch.size
-        assert start == len(lines)
 
     @pytest.mark.slow
     def test_the_design_is_given_with_every_estimate(self) -> None:
@@ -241,53 +215,6 @@ def test_rows_read_back_as_written() -> None:
     cells = ['a "quoted", one', "two\r\nlines", "ünïcode", "", "plain"]
     [read] = csv.reader(io.StringIO(write_row(cells).decode(), newline=""))
     assert read == cells
-
-
-def make_column(written: Sequence[int | None]) -> ReportColumn:
-    """Make a column in which the code at each place is written like this."""
-    wave = Manifest(
-        survey="", wave=1, title="", introduction="", language="en", minimum_batch=10,
-        display_minimum=10, opens=None, closes=None, cap=None,
-        questions=(ManifestQuestion(name="q1", type=QuestionType.YES_NO, text="?"),),
-    )  # fmt: skip
-    return ReportColumn(
-        name="q1",
-        symbol=wave.symbols[0],
-        question=wave.questions[0],
-        codes=tuple(
-            ReportCode(sent=sent, written=code, kind=CodeKind.ANSWER, label="")
-            for sent, code in enumerate(written)
-        ),
-    )
-
-
-@pytest.mark.parametrize(
-    "written", [[0, 1], list(range(1, 65)), [-997, -5, 5, None], [1, 2, -97, -98, None], [7]]
-)
-@pytest.mark.parametrize("columns", [1, 3])
-def test_codes_are_written_as_the_csv_module_writes_them(
-    written: list[int | None], columns: int
-) -> None:
-    codes = np.random.default_rng(5).integers(0, len(written), size=(200, columns), dtype=np.uint8)
-    codes[0, 0] = len(written) - 1
-    expected = io.StringIO(newline="")
-    csv.writer(expected).writerows(
-        ["survey", *(written[code] for code in row)] for row in codes.tolist()
-    )
-    tables = [write_table(make_column(written))] * columns
-    found = write_codes(codes, tables, origin="survey").decode()
-    assert found == expected.getvalue()
-
-
-def test_a_code_that_no_column_knows_is_not_written_as_an_empty_cell() -> None:
-    table = write_table(make_column([0, 1, -97]))
-    codes = np.array([[3], [2]], dtype=np.uint8)
-    assert write_codes(codes, [table], origin="demo") == b"demo,?\r\ndemo,-97\r\n"
-
-
-def test_no_rows_give_no_bytes() -> None:
-    table = write_table(make_column([0, 1]))
-    assert write_codes(np.empty((0, 4), dtype=np.uint8), [table] * 4, origin="survey") == b""
 
 
 def test_batches_are_read_in_runs_of_bounded_size() -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from accounts.models import User
 from aggregator.comparisons.choice import ALL_KNOWN, NotComparable
+from aggregator.comparisons.crossed_groups import HIDDEN_GROUP
 from aggregator.comparisons.indicators import find_indicators, find_plain_indicators
-from aggregator.comparisons.jobs import HIDDEN_GROUP
 from aggregator.exports.reports import stream_reports
 from aggregator.models import Comparison, RawReport
 from aggregator.results.display import find_view, hide_small_groups

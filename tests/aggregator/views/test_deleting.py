@@ -12,7 +12,7 @@ from django.http import StreamingHttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from aggregator.exports import reports
+from aggregator.exports import combinations, reports
 from aggregator.upkeep.deleting import delete_survey
 from surveys.authoring.services import close_wave
 from surveys.models import DeletedWave, Survey, Wave
@@ -180,16 +180,36 @@ def parts_of(response: Any) -> Iterator[bytes]:
     yield from content
 
 
-def test_a_long_file_breaks_off_instead_of_looking_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    wave = make_launched_survey(minimum_batch=10)
-    monkeypatch.setattr("aggregator.batches.sealing.MAX_BATCH", 10)
+def test_a_file_that_has_begun_is_complete_even_if_the_survey_is_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(reports, "ROWS_AT_ONCE", 10)
-    survey = field(wave, yes=[20, 30], total=60, rendered=False)
-    response = sign_in(survey.owner).get(reverse("aggregator:reports_csv", args=[survey.slug]))
+    survey = make_closed()
+    author, address = sign_in(survey.owner), reverse("aggregator:reports_csv", args=[survey.slug])
+    whole = read_all(author, address)
+    response = author.get(address)
     assert isinstance(response, StreamingHttpResponse)
     delete_survey(survey=survey)
-    with pytest.raises(reports.ReportsDeleted):
-        list(parts_of(response))
+    assert b"".join(parts_of(response)) == whole
+
+
+def test_a_survey_deleted_between_counting_and_reading_its_reports_gives_no_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    survey = make_closed()
+    author = sign_in(survey.owner)
+    author.raise_request_exception = False
+    original = combinations.find_combinations
+
+    def delete_afterwards(*arguments: Any, **named: Any) -> Any:
+        found = original(*arguments, **named)
+        delete_survey(survey=survey)
+        return found
+
+    monkeypatch.setattr("aggregator.exports.reports.find_combinations", delete_afterwards)
+    response = author.get(reverse("aggregator:reports_csv", args=[survey.slug]))
+    assert response.status_code == 404
+    assert not response.get("Content-Disposition")
 
 
 def test_a_survey_of_someone_else_cannot_be_deleted() -> None:

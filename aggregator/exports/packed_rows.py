@@ -1,0 +1,144 @@
+"""Rows of small numbers in little memory: several numbers in each byte, so that sorting is quick.
+
+Packed rows sort as the rows of numbers do. The numbers are the ranks of a column's cells, so the
+lines of a file are sorted as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+VALUES_PER_BYTE = 256
+
+
+class Packing:
+    """How numbers with so many values each are packed: neighbours share a byte while they fit."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self.sizes = tuple(sizes)
+        self.groups = tuple(_group_neighbours(sizes))
+
+    def pack(self, read: Callable[[int], NDArray[np.uint8]], *, rows: int) -> NDArray[np.uint8]:
+        """Pack rows; `read` returns the numbers at one place of every row."""
+        packed = np.empty((rows, len(self.groups)), dtype=np.uint8)
+        for byte, group in enumerate(self.groups):
+            value = np.zeros(rows, dtype=np.uint8)
+            for place in group:
+                if self.sizes[place] > 1:
+                    value *= self.sizes[place]
+                    value += _check_range(read(place), self.sizes[place])
+            packed[:, byte] = value
+        return packed
+
+    def unpack(self, packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the rows again, one column for each place."""
+        rows = np.empty((len(packed), len(self.sizes)), dtype=np.uint8)
+        for value, group in zip(packed.T, self.groups, strict=True):
+            for place in reversed(group):
+                value, rows[:, place] = np.divmod(value, np.uint8(self.sizes[place]))
+        return rows
+
+
+def _group_neighbours(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    group: list[int] = []
+    values = 1
+    for place, size in enumerate(sizes):
+        if values * size > VALUES_PER_BYTE:
+            yield tuple(group)
+            group, values = [], 1
+        group.append(place)
+        values *= size
+    yield tuple(group)
+
+
+def _check_range(numbers: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    # An impossible code would silently change its neighbours in the byte.
+    highest = numbers.max(initial=0)
+    if highest >= size:
+        raise ValueError(f"rows must contain numbers below {size}, got {highest}")
+    return numbers
+
+
+def as_keys(packed: NDArray[np.uint8]) -> NDArray[np.bytes_]:
+    """View each packed row as one string of bytes, which compares as the row does."""
+    keys: NDArray[np.bytes_] = packed.view(f"S{packed.shape[1]}").reshape(-1)
+    return keys
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LineColumn:
+    """One column of lines: its possible cells in the order of their text, and which code has which.
+
+    A column with a single cell needs no code.
+    """
+
+    cells: tuple[bytes, ...]
+    place: int  # of the symbol in a report
+    ranks: NDArray[np.uint8]  # of the cell of each code; an unknown code has an impossible one
+
+    @classmethod
+    def of(cls, cells: Mapping[int, str], *, place: int) -> LineColumn:
+        """Make a column from the cell of every code as sent."""
+        ordered = sorted(cells.items(), key=lambda item: item[1])
+        ranks = np.full(VALUES_PER_BYTE, VALUES_PER_BYTE - 1, dtype=np.uint8)
+        for rank, (code, _) in enumerate(ordered):
+            ranks[code] = rank
+        texts = tuple(text.encode() for _, text in ordered)
+        return cls(cells=texts, place=place, ranks=ranks)
+
+    @classmethod
+    def always(cls, cell: str) -> LineColumn:
+        return cls.of({0: cell}, place=0)
+
+
+class Lines:
+    """Lines of CSV with the same columns: gathered in any order, then sorted and written."""
+
+    def __init__(self, columns: Sequence[LineColumn], *, size: int) -> None:
+        self._columns = tuple(columns)
+        self._packing = Packing([len(column.cells) for column in columns])
+        self._packed = np.empty((size, len(self._packing.groups)), dtype=np.uint8)
+        self._added = 0
+
+    def add(self, codes: NDArray[np.uint8]) -> None:
+        """Take in one line for each row of a (reports, symbols) matrix of codes as sent."""
+
+        def read(index: int) -> NDArray[np.uint8]:
+            column = self._columns[index]
+            return column.ranks[codes[:, column.place]]
+
+        end = self._added + len(codes)
+        self._packed[self._added : end] = self._packing.pack(read, rows=len(codes))
+        self._added = end
+
+    def write(self, *, at_once: int) -> Iterator[bytes]:
+        """Sort the lines as text and write so many at once, without a loop over lines."""
+        packed = self._packed[: self._added]
+        as_keys(packed).sort()
+        tables = [self._write_table(group) for group in self._packing.groups]
+        for start in range(0, len(packed), at_once):
+            yield _write_lines(packed[start : start + at_once], tables)
+
+    def _write_table(self, group: Sequence[int]) -> NDArray[np.uint8]:
+        """Write the text of every value of one byte, filled up with zero bytes."""
+        texts = [b""]
+        for index in group:
+            end = b"\r\n" if index == len(self._columns) - 1 else b","
+            texts = [text + cell + end for text in texts for cell in self._columns[index].cells]
+        return np.array(texts).view(np.uint8).reshape(len(texts), -1)
+
+
+def _write_lines(packed: NDArray[np.uint8], tables: Sequence[NDArray[np.uint8]]) -> bytes:
+    lines = np.empty((len(packed), sum(table.shape[1] for table in tables)), dtype=np.uint8)
+    start = 0
+    for value, table in zip(packed.T, tables, strict=True):
+        end = start + table.shape[1]
+        lines[:, start:end] = table[value]
+        start = end
+    if not lines.all():
+        lines = lines[lines != 0]  # shorter cells leave gaps
+    return lines.tobytes()

@@ -1,0 +1,132 @@
+"""How fast reports.csv of a closed wave is made, and how much memory it takes.
+
+100 yes/no questions in full batches: once with nothing known of anybody, so that all rows are whole;
+once with two declared questions and random subsets, so that most reports leave in parts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import secrets
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import django
+import numpy as np
+from django.core.management import call_command
+
+if TYPE_CHECKING:
+    from surveys.models import Wave
+
+QUESTIONS, REPORTS = 100, 1_000_000
+QUICK_REPORTS = 131_072
+BATCH = 65_536
+DRAWN = 8
+
+
+def set_up(folder: str) -> None:
+    os.environ["DATABASE_URL"] = f"sqlite:///{Path(folder, 'export.sqlite3')}"
+    os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(64))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    call_command("migrate", verbosity=0)
+
+
+def open_wave(*, is_known: bool) -> Wave:
+    """Open a survey; with declared questions and random subsets if something is known of people."""
+    from accounts.models import User
+    from surveys.authoring.services import add_question, create_survey, launch_survey
+    from surveys.models import Question
+
+    owner = User.objects.create(email=f"export{int(is_known)}@example.org")
+    drawn = DRAWN if is_known else None
+    survey = create_survey(owner=owner, title="Export", minimum_batch=50, drawn=drawn)
+    for number in range(QUESTIONS):
+        add_question(survey=survey, text=f"Question {number}?", flips=48)
+    if is_known:
+        for text in ("Where?", "When?"):
+            options = [f"{text} {number}" for number in range(8)]
+            add_question(survey=survey, type=Question.Type.DECLARED, text=text, options=options)
+    return launch_survey(survey=survey, total_confirmed=True)
+
+
+def fill(wave: Wave, *, reports: int) -> None:
+    """Close the wave with random reports in full batches."""
+    from aggregator.batches.columns import Columns
+    from aggregator.batches.packing import pack_reports
+    from aggregator.models import Batch
+    from aggregator.results.snapshots import update_snapshot
+    from surveys.authoring.services import close_wave
+    from surveys.models import Wave
+
+    layout, generator = Columns.of(wave.description), np.random.default_rng(16)
+    for number, start in enumerate(range(0, reports, BATCH), start=1):
+        size = min(BATCH, reports - start)
+        matrix = generator.integers(0, layout.ks, size=(size, len(layout.ks)), dtype=np.uint8)
+        if layout.mask_count:
+            draws = generator.random((size, layout.mask_count)).argsort(axis=1) < DRAWN
+            matrix[:, : layout.mask_count] = draws
+            for place, mask in zip(layout.places, layout.masks, strict=True):
+                if mask is not None:
+                    matrix[:, place] *= draws[:, mask]
+        counts = [
+            np.bincount(column, minlength=k).tolist()
+            for column, k in zip(matrix.T, layout.ks, strict=True)
+        ]
+        packed = pack_reports([row.tobytes() for row in matrix], ks=layout.ks)
+        Batch.objects.create(
+            wave=wave, number=number, size=size, packed=packed, counts=counts,
+            content_hash=secrets.token_bytes(32),
+        )  # fmt: skip
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    update_snapshot(wave_id=wave.pk)
+
+
+def measure(wave: Wave) -> dict[str, Any]:
+    from aggregator.exports.reports import stream_reports
+    from aggregator.results.display import find_view
+
+    results = find_view(wave.survey).results
+    assert results is not None
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    parts = stream_reports(results)
+    next(parts)
+    sent = rows = 0
+    first = 0.0
+    for part in parts:
+        first = first or time.perf_counter() - start
+        sent += len(part)
+        rows += part.count(b"\n")
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {
+        "rows": rows,
+        "seconds": round(seconds, 2),
+        "rows_per_second": round(rows / seconds),
+        "megabytes_per_second": round(sent / seconds / 1e6),
+        "seconds_to_first_row": round(first, 2),
+        "more_peak_megabytes": round((peak - before) / 1024),
+    }
+
+
+def main() -> None:
+    reports = QUICK_REPORTS if "--quick" in sys.argv[1:] else REPORTS
+    result: dict[str, Any] = {"reports": reports}
+    with tempfile.TemporaryDirectory(prefix="murmur-export-") as folder:
+        set_up(folder)
+        for name, is_known in (("whole", False), ("parts", True)):
+            wave = open_wave(is_known=is_known)
+            fill(wave, reports=reports)
+            result[name] = measure(wave)
+            print(name, result[name])
+    print(f"RESULT {json.dumps(result)}")
+
+
+if __name__ == "__main__":
+    main()
