@@ -6,7 +6,7 @@ cannot be forgotten.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from django.test import Client
@@ -61,6 +61,7 @@ def own(status: int) -> Statuses:
 
 PUBLIC = Row(get=everyone(200), other=everyone(405))
 RESULTS = Row(get=own(200), other=own(405), survey="launched")
+ROWS = replace(RESULTS, get=own(409))  # they exist once the survey has closed
 RESPOND = Row(get=everyone(200), other=everyone(405), survey="launched")
 SHARED = Row(get=own(200), other=everyone(405), survey="launched")
 API = Row(get=(200, 404, 403), other=(405, 405, 403), survey="launched")
@@ -130,14 +131,14 @@ TABLE: dict[str, Row] = {
     "aggregator:results_panel": RESULTS,
     "aggregator:chart_svg": RESULTS,
     "aggregator:chart_png": RESULTS,
-    "aggregator:reports_csv": RESULTS,
+    "aggregator:reports_csv": ROWS,
     "aggregator:codebook_csv": RESULTS,
     "aggregator:estimates_csv": RESULTS,
     "aggregator:coin_results": RESULTS,
     "aggregator:coin_results_panel": RESULTS,
     "aggregator:coin_chart_svg": RESULTS,
     "aggregator:coin_chart_png": RESULTS,
-    "aggregator:coin_reports_csv": RESULTS,
+    "aggregator:coin_reports_csv": ROWS,
     "aggregator:coin_codebook_csv": RESULTS,
     "aggregator:coin_estimates_csv": RESULTS,
     "aggregator:mode_comparison": RESULTS,
@@ -157,7 +158,7 @@ TABLE: dict[str, Row] = {
     "aggregator:api_surveys": Row(get=(200, 200, 403), other=(405, 405, 403)),
     "aggregator:api_survey": API,
     "aggregator:api_results": API,
-    "aggregator:api_reports_csv": API,
+    "aggregator:api_reports_csv": replace(API, get=(409, 404, 403)),
     "aggregator:api_codebook_csv": API,
     "aggregator:api_estimates_csv": API,
 }

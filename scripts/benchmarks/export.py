@@ -1,16 +1,16 @@
 """How fast reports.csv of a closed wave is made, and how much memory it takes.
 
-100 yes/no questions in full batches: once with nothing known of anybody, so that all rows are whole;
-once with two declared questions and random subsets, so that most reports leave in parts.
+100 yes/no questions in full batches: first with nothing known of anybody, so that all rows are
+whole; then with declared questions and random subsets, so that most reports leave in parts.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import resource
 import secrets
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -116,7 +116,9 @@ def measure(wave: Wave) -> dict[str, Any]:
 
 
 def main() -> None:
-    reports = QUICK_REPORTS if "--quick" in sys.argv[1:] else REPORTS
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="131,072 reports instead of 10⁶")
+    reports = QUICK_REPORTS if parser.parse_args().quick else REPORTS
     result: dict[str, Any] = {"reports": reports}
     with tempfile.TemporaryDirectory(prefix="murmur-export-") as folder:
         set_up(folder)

@@ -511,6 +511,13 @@ class TestStratum:
         process(wave)
         return wave.survey
 
+    @pytest.fixture
+    def closed(self, survey: Survey) -> Survey:
+        wave = survey.waves.get(mode=Wave.Mode.MANUAL)
+        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+        process(wave)
+        return survey
+
     def test_the_pages_of_coins_link_to_each_other_and_name_their_mode(
         self, survey: Survey
     ) -> None:
@@ -519,7 +526,7 @@ class TestStratum:
         assert "With two coins" in words or "with two coins" in words
         assert reverse("aggregator:results", args=[survey.slug]) in text
         assert reverse("aggregator:compare", args=[survey.slug]) not in text
-        for name in ("results_panel", "chart_svg", "reports_csv", "codebook_csv", "estimates_csv"):
+        for name in ("results_panel", "chart_svg", "codebook_csv", "estimates_csv"):
             own = reverse(f"aggregator:coin_{name}", args=[survey.slug])
             assert f'"{own}' in text, name
         other = self.read(survey, "results").content.decode()
@@ -532,7 +539,11 @@ class TestStratum:
         assert "two coins" not in words_of(self.read(survey, "results"))
 
     @pytest.mark.slow
-    def test_file_names_say_which_mode_they_are_from(self, survey: Survey) -> None:
+    def test_file_names_say_which_mode_they_are_from(self, closed: Survey) -> None:
+        survey = closed
+        assert reverse("aggregator:coin_reports_csv", args=[survey.slug]) in (
+            self.read(survey, "coin_results").content.decode()
+        )
         for name in ("coin_estimates_csv", "coin_reports_csv", "coin_chart_svg"):
             response = self.read(survey, name)
             assert response.status_code == 200
