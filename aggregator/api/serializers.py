@@ -184,6 +184,9 @@ class ResultsSerializer(serializers.Serializer[Results]):
     method_version = serializers.IntegerField(source="snapshot.method_version")
     day = serializers.DateField(source="snapshot.day")
     n = serializers.IntegerField(source="snapshot.total")
+    burst_reports = serializers.IntegerField(
+        help_text="of n, at least so many came within seconds of many others"
+    )
     drawn = serializers.IntegerField(
         source="manifest.drawn",
         allow_null=True,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from aggregator.batches.bursts import count_burst_reports
 from aggregator.batches.columns import Columns
 from aggregator.models import Chart, RawReport, Snapshot
 from aggregator.results.estimate import QuestionResult
@@ -85,6 +86,15 @@ class Results:
     def alarms(self) -> tuple[QuestionResult, ...]:
         """Questions whose codes the design could not plausibly have produced."""
         return tuple(question for question in self.questions if question.alarm)
+
+    @property
+    def burst_reports(self) -> int:
+        """How many reports, at least, came within seconds of many others; changes at looks."""
+        return count_burst_reports(
+            self.wave,
+            through_batch=self.snapshot.find_look(EVERYBODY),
+            final=self.snapshot.final,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

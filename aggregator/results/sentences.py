@@ -96,6 +96,18 @@ def describe_alarm(results: Results) -> str:
     )
 
 
+def describe_burst(results: Results) -> str:
+    """Say how many reports came in bursts; empty if none did, or if all answers are invented."""
+    count = 0 if results.wave.survey.rehearsal else results.burst_reports
+    if not count:
+        return ""
+    return (
+        f"At least {count:,} of these {results.snapshot.total:,} reports came within seconds of "
+        "many others. A widely shared link can cause this. So can a program that sends made-up "
+        "reports, or a server that was down for a while."
+    )
+
+
 def digits_for(estimate: Estimate) -> int:
     """Use whole points, unless the interval is so narrow that its ends would look equal."""
     if estimate.is_mean:

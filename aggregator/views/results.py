@@ -19,6 +19,7 @@ from aggregator.results.sentences import (
     CONTRADICTION_CAUSES,
     EstimateText,
     describe_alarm,
+    describe_burst,
     describe_intervals,
     write_texts,
 )
@@ -59,6 +60,8 @@ def _context(view: View) -> dict[str, Any]:
         "most_shares_on_paper": MOST_SHARES_ON_PAPER,
         "chart_note": " ".join(describe_intervals(found)) if found else "",
         "alarm": describe_alarm(found) if found else "",
+        # The reports of a demo come from a program.
+        "burst": describe_burst(found) if found and not known_truth(survey) else "",
         "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),
         "known_truth": describe_truth(survey),
     }

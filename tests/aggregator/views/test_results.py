@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import Chart
 from aggregator.results.display import find_view
 from aggregator.results.sentences import (
@@ -343,7 +344,7 @@ def test_the_number_of_queries_does_not_grow_with_the_questions(
     client = sign_in(survey.owner)
     # Session, user, survey, wave, snapshot, chart.
     for name in ("results", "results_panel"):
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(7):
             client.get(reverse(f"aggregator:{name}", args=[survey.slug]))
 
 
@@ -370,3 +371,24 @@ def test_results_that_an_earlier_version_stored_otherwise_are_announced() -> Non
     words = text_of(read(survey))
     assert "Results are being computed again" in words
     assert "Listening" not in words
+
+
+@pytest.mark.parametrize("rehearsal", [False, True])
+def test_reports_that_came_at_once_are_told_at_the_next_look(rehearsal: bool) -> None:
+    wave = make_launched_survey(minimum_batch=50, display_minimum=50)
+    Survey.objects.filter(pk=wave.survey_id).update(rehearsal=rehearsal)
+    for total in (100, 60):
+        send_codes(wave, yes=[20, 30], total=total)
+        process(wave, rendered=False)
+    assert find_view(wave.survey).results is not None
+    assert 'id="burst"' not in read(wave.survey).content.decode()
+
+    send_codes(wave, yes=[100, 200], total=400)
+    seal_next_batch(wave_id=wave.pk)
+    assert 'id="burst"' not in read(wave.survey).content.decode()  # sealed, but no look yet
+    process(wave, rendered=False)
+    shown = text_of(read(wave.survey))
+    told = "At least 350 of these 510 reports came within seconds of many others."
+    assert (told in shown) is not rehearsal
+    api = sign_in(wave.survey.owner).get(reverse("aggregator:api_results", args=[wave.survey.slug]))
+    assert api.json()["burst_reports"] == 350
