@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO
@@ -17,8 +19,10 @@ from scripts.stack.stack import ROOT, Stack, StackError
 
 FIRST_ACCOUNT = "researcher@localhost"
 LOOK_EVERY_SECONDS = 0.5
-MAX_RESTARTS = 5
-RESTART_WINDOW_SECONDS = 60.0
+LONGEST_PAUSE_SECONDS = 60.0
+# A process that ran this long was not about to die: its next death counts as its first.
+STEADY_SECONDS = 60.0
+FULL_BYTES = 1_000_000
 
 
 class Stopped(Exception):
@@ -68,7 +72,7 @@ def main() -> int:
             return 1
     except Stopped:
         pass
-    print("\nStopped.")
+    _say("\nStopped.")
     return 0
 
 
@@ -137,9 +141,39 @@ def _run(stack: Stack, request: StopRequest) -> None:
         demo.wait()
 
 
+class Restarts:
+    """When dead processes start again: at once, then after pauses that grow to a minute.
+
+    It never gives up: while a disk is full, workers die again and again, but reports are still
+    answered, and all processes must be there once there is room again.
+    """
+
+    def __init__(self) -> None:
+        self._deaths: dict[str, int] = {}
+        self._started: dict[str, float] = {}
+        self._due: dict[str, float] = {}
+
+    def note_death(self, name: str, *, now: float) -> float | None:
+        """Return the pause before the next start; None if this death is known already."""
+        if name in self._due:
+            return None
+        if now - self._started.get(name, -STEADY_SECONDS) >= STEADY_SECONDS:
+            self._deaths[name] = 0
+        self._deaths[name] += 1
+        pause = 0.0 if self._deaths[name] == 1 else 2.0 ** min(self._deaths[name] - 2, 6)
+        self._due[name] = now + min(pause, LONGEST_PAUSE_SECONDS)
+        return self._due[name] - now
+
+    def is_due(self, name: str, *, now: float) -> bool:
+        return now >= self._due[name]
+
+    def note_start(self, name: str, *, now: float) -> None:
+        self._started[name] = now
+        del self._due[name]
+
+
 def _keep_up(stack: Stack, request: StopRequest) -> None:
-    """Restart dead processes; give up on those that keep dying."""
-    deaths: dict[str, list[float]] = {name: [] for name in stack.names}
+    restarts = Restarts()
     while True:
         time.sleep(LOOK_EVERY_SECONDS)
         request.check()
@@ -147,12 +181,29 @@ def _keep_up(stack: Stack, request: StopRequest) -> None:
             if stack.is_running(name):
                 continue
             now = time.monotonic()
-            deaths[name] = [t for t in deaths[name] if now - t < RESTART_WINDOW_SECONDS] + [now]
-            log = stack.var / "log" / f"{name}.log"
-            if len(deaths[name]) > MAX_RESTARTS:
-                raise StackError(f"{name} keeps dying; its log is {log}.")
-            print(f"{name} died and is being restarted; its log is {log}.", flush=True)
-            stack.start(name)
+            pause = restarts.note_death(name, now=now)
+            if pause is not None:
+                _say(_describe_death(stack, name, pause=pause))
+            if restarts.is_due(name, now=now):
+                restarts.note_start(name, now=now)
+                try:
+                    stack.start(name)
+                except OSError as error:  # counts as one more death
+                    _say(f"{name} could not be started: {error.strerror}.")
+
+
+def _describe_death(stack: Stack, name: str, *, pause: float) -> str:
+    when = f"in {pause:.0f} s" if pause else "now"
+    text = f"{name} died and is being restarted {when}; its log is {stack.var / 'log' / name}.log."
+    # The process cannot write this to its log.
+    full = shutil.disk_usage(stack.var).free < FULL_BYTES
+    return f"{text} The disk that holds {stack.var} is full." if full else text
+
+
+def _say(text: str) -> None:
+    # The output may go to a file on the disk that is full.
+    with suppress(OSError):
+        print(text, flush=True)
 
 
 if __name__ == "__main__":
