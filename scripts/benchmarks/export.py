@@ -41,6 +41,7 @@ def open_wave(*, is_known: bool) -> Wave:
     """Open a survey; with declared questions and random subsets if something is known of people."""
     from accounts.models import User
     from surveys.authoring.services import add_question, create_survey, launch_survey
+    from surveys.manifest.manifest import Limit
     from surveys.models import Question
 
     owner = User.objects.create(email=f"export{int(is_known)}@example.org")
@@ -52,7 +53,7 @@ def open_wave(*, is_known: bool) -> Wave:
         for text in ("Where?", "When?"):
             options = [f"{text} {number}" for number in range(8)]
             add_question(survey=survey, type=Question.Type.DECLARED, text=text, options=options)
-    return launch_survey(survey=survey, total_confirmed=True)
+    return launch_survey(survey=survey, acknowledged=set(Limit))
 
 
 def fill(wave: Wave, *, reports: int) -> None:

@@ -18,11 +18,11 @@ from aggregator.comparisons.crossed_groups import (
 from aggregator.comparisons.indicators import find_indicators
 from aggregator.comparisons.standing import find_standing
 from aggregator.models import Comparison, RawReport
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, close_wave
 from surveys.manifest.manifest import NOT_DRAWN
 from surveys.models import Question, Wave
 from tests.support.comparisons import ask, compute
-from tests.support.factories import make_survey
+from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def make_wave(*, drawn: int | None = None) -> Wave:
     for text in ("Where?", "When?"):
         options = [f"{text} {number}" for number in range(3)]
         add_question(survey=survey, type=Question.Type.DECLARED, text=text, options=options)
-    return launch_survey(survey=survey)
+    return open_survey(survey=survey)
 
 
 def close_with(wave: Wave, crossing: Sequence[Sequence[int]], *, drawn: int | None = None) -> None:

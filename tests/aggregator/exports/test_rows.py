@@ -17,9 +17,9 @@ from aggregator.exports.reports import stream_reports
 from aggregator.models import Batch
 from aggregator.results.display import Results, find_view
 from aggregator.simulation.demo_surveys import STUDY
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, close_wave
 from surveys.models import Question, Survey, Wave
-from tests.support.factories import make_launched_survey, make_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, process, send_codes, send_people
 from tests.support.waves import send
 
@@ -136,7 +136,7 @@ def assert_counts_are_the_snapshots(results: Results, rows: list[Row]) -> None:
 def test_nobody_is_alone_in_three_declared_groups_of_eight() -> None:
     survey = make_survey(display_minimum=20)
     add_groups(survey, 3)
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     send_people(wave, people=320, seed=16)
     results = close(wave)
     alone = [one for one, count in count_true_combinations(results).items() if count == 1]
@@ -172,7 +172,7 @@ def test_surveys_of_all_types_show_nobody_and_count_everybody(
     STUDY.add_questions(survey)
     if groups:
         add_groups(survey, 1, groups)
-    wave = launch_survey(survey=survey, total_confirmed=True)
+    wave = open_survey(survey=survey)
     send_people(wave, people=people, seed=people + minimum)
     results = close(wave)
     rows = assert_nobody_stands_out(results)
@@ -194,7 +194,7 @@ def test_a_survey_of_declared_questions_only_has_only_the_rows_of_large_combinat
     add_question(survey=survey, type=Type.INFORMATION, text="Read this first.")
     add_groups(survey, 1, ["Kitchen", "Ward"])
     add_groups(survey, 1, ["Day", "Night"])
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     send_people(wave, people=140, seed=3)
     results = close(wave)
     everybody = count_true_combinations(results)
@@ -207,7 +207,7 @@ def test_a_survey_of_declared_questions_only_has_only_the_rows_of_large_combinat
 def test_people_of_a_hidden_group_leave_no_whole_row() -> None:
     survey = make_survey(questions=("Ill?",), display_minimum=30)
     add_groups(survey, 1, ["Kitchen", "Ward", "Office"])
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     for group, people in enumerate([3, 50, 40]):
         for number in range(people):
             send(wave, bytes([number % 2, group]))
@@ -234,7 +234,7 @@ def test_the_file_shows_no_batches_and_is_the_same_at_each_download() -> None:
 def test_lines_of_every_kind_are_sorted_over_the_whole_file() -> None:
     survey = make_survey(questions=(), drawn=4, display_minimum=20)
     STUDY.add_questions(survey)
-    wave = launch_survey(survey=survey, total_confirmed=True)
+    wave = open_survey(survey=survey)
     for seed in (1, 2):
         send_people(wave, people=200, seed=seed)
         process(wave, rendered=False)
@@ -253,7 +253,7 @@ def test_rows_of_an_open_wave_cannot_be_written() -> None:
 def test_a_damaged_batch_gives_no_file() -> None:
     survey = make_survey(questions=())
     add_question(survey=survey, type=Type.CHOICE, text="Which?", options=["A", "B", "C"])
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     send_people(wave, people=40)
     results = close(wave)
     batch = Batch.objects.get()

@@ -13,10 +13,10 @@ from aggregator.models import Chart, Comparison, RawReport
 from aggregator.results.chart_updates import update_chart
 from aggregator.results.display import find_view
 from aggregator.simulation.truth import known_truth
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, close_wave
 from surveys.models import Question, Survey, Wave
 from tests.support.comparisons import ask, compute
-from tests.support.factories import make_survey
+from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, sign_in
 from tests.support.reading import text_of
 
@@ -36,7 +36,7 @@ def wave() -> Wave:
         text="Where do you work?",
         options=["Kitchen", "Ward", "Office"],
     )
-    wave = launch_survey(survey=survey)
+    wave = open_survey(survey=survey)
     RawReport.objects.bulk_create(
         RawReport(
             id=secrets.token_bytes(32),
