@@ -84,6 +84,12 @@ CROSS_SITE = Problem(
     "Reports are accepted from this site's own pages only",
     "Open the survey on this site.",
 )
+PLAIN_HTTP = Problem(
+    "plain-http",
+    403,
+    "Reports are accepted over HTTPS only",
+    "Open the survey with https:// at the beginning of its address.",
+)
 NOT_HTTP = Problem(
     "not-http",
     400,
@@ -170,6 +176,7 @@ INTAKE_PROBLEMS: tuple[Problem, ...] = (
     WRONG_CONTENT_TYPE,
     METHOD_NOT_ALLOWED,
     CROSS_SITE,
+    PLAIN_HTTP,
     NOT_HTTP,
     WRONG_HOST,
     BODY_TOO_SLOW,

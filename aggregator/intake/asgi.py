@@ -84,6 +84,7 @@ class IntakeApplication:
     async def _answer(self, scope: HTTPScope, body: bytes) -> Reply:
         headers = _join_headers(scope)
         try:
+            _check_transport(scope, headers)
             upload = read_request(scope["method"], headers, body)
             return reply_to_outcome(await self._take(upload, network=_sender(scope, headers)))
         except IntakeError as error:
@@ -132,6 +133,13 @@ def _join_headers(scope: HTTPScope) -> dict[str, str]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
     return headers
+
+
+def _check_transport(scope: HTTPScope, headers: Mapping[str, str]) -> None:
+    """Refuse a report that others could read on its way, as Django redirects all pages."""
+    scheme = headers.get("x-forwarded-proto", "") if settings.BEHIND_PROXY else scope["scheme"]
+    if settings.HTTPS and scheme != "https":
+        raise Refused(problems.PLAIN_HTTP, "Send reports over HTTPS only.")
 
 
 def _sender(scope: HTTPScope, headers: Mapping[str, str]) -> bytes | None:

@@ -103,7 +103,8 @@ def check_source(headers: Mapping[str, str]) -> None:
         raise Refused(problems.WRONG_HOST, "This server does not answer to that host name.")
     origin = headers.get("origin")
     # A page of another site must not send reports with its visitors' browsers.
-    own = {f"{scheme}://{host}".lower() for scheme in ("https", "http")}
+    schemes = ("https",) if settings.HTTPS else ("https", "http")
+    own = {f"{scheme}://{host}".lower() for scheme in schemes}
     if origin is not None and origin.lower() not in own:
         raise Refused(problems.CROSS_SITE, "Reports are accepted from this site's own pages only.")
     if headers.get("sec-fetch-site", "same-origin") != "same-origin":

@@ -21,6 +21,7 @@ async def ask(
     wait: bool = False,
     client: tuple[str, int] | None = ("127.0.0.1", 50_000),
     headers: Sequence[tuple[bytes, bytes]] = (),
+    scheme: str = "http",
 ) -> list[Message]:
     """Hand the messages to the application, then say nothing more; return what it sends."""
     pending, sent = list(messages), []
@@ -36,6 +37,7 @@ async def ask(
 
     scope = {
         "type": "http",
+        "scheme": scheme,
         "method": method,
         "path": "/api/reports",
         "client": client,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -65,6 +66,34 @@ def test_a_repeated_header_is_refused(name: bytes, status: int) -> None:
     twice = [(name, own.get(name, b"http://localhost"))] * (1 if name in own else 2)
     assert call(chunks(report(make_wave())), headers=twice)[0] == status
     assert RawReport.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("https", "behind_proxy", "scheme", "forwarded", "status"),
+    [
+        (True, True, "http", "https", 201),
+        (True, True, "http", "http", 403),
+        (True, True, "http", "", 403),  # past the proxy
+        (True, True, "https", "http", 403),
+        (True, False, "https", "", 201),
+        (True, False, "http", "", 403),
+        (True, False, "http", "https", 403),  # without a proxy, anybody can say so
+        (False, False, "http", "", 201),
+        (False, True, "http", "http", 201),
+    ],
+)
+def test_with_https_no_report_is_accepted_over_plain_http(
+    https: bool, behind_proxy: bool, scheme: str, forwarded: str, status: int, settings: Any
+) -> None:
+    settings.HTTPS, settings.BEHIND_PROXY = https, behind_proxy
+    headers = [(b"x-forwarded-for", b"192.0.2.1")]
+    if forwarded:
+        headers.append((b"x-forwarded-proto", forwarded.encode()))
+    got, _, content = call(chunks(report(make_wave())), headers=headers, scheme=scheme)
+    assert got == status
+    assert RawReport.objects.exists() == (status == 201)
+    if status == 403:
+        assert json.loads(content)["type"] == "/problems/plain-http"
 
 
 def test_reports_that_wait_together_share_one_commit(monkeypatch: pytest.MonkeyPatch) -> None:

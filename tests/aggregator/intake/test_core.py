@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import OperationalError
@@ -248,6 +249,14 @@ def test_requests_from_other_sites_are_refused(headers: dict[str, str], slug: st
 def test_requests_from_our_own_page_are_accepted() -> None:
     own = {"origin": "http://localhost:8000", "sec_fetch_site": "same-origin"}
     assert post(body_for(make_wave()), **own).status == 201
+
+
+def test_with_https_a_page_over_plain_http_is_another_site(settings: Any) -> None:
+    settings.HTTPS = True
+    wave = make_wave()
+    assert slug_of(post(body_for(wave), origin="http://localhost:8000")) == "cross-site"
+    assert stored() == []
+    assert post(body_for(wave), origin="https://localhost:8000").status == 201
 
 
 def test_an_unreachable_database_is_answered_503_with_retry_after(
