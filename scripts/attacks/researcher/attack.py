@@ -3,8 +3,9 @@
     python -m scripts.attacks.researcher.attack
 
 The attacker made the survey, has its public link, reads every figure and file that Murmur offers,
-and sends fakes with ids of their own choice. Everything runs in this process on an SQLite file in
-memory.
+and sends fakes with ids of their own choice. Everything runs in this process on an empty SQLite
+file. The columns before the bar are from before there were looks, sealing by chance and files of
+the whole wave: then every attack found everybody.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,37 @@ if TYPE_CHECKING:
     from scripts.attacks.researcher.isolation import Outcome
 
 PEOPLE = 12
+# Before, by attack and K: fakes for each person, and people of whom a row was found, of twelve.
+BEFORE: Mapping[tuple[str, int], tuple[int, int]] = {
+    ("live, 9 fakes for each person", 10): (11, 12),
+    ("live, 20 fakes for each person", 10): (22, 12),
+    ("live, fakes until a person is seen", 10): (12, 12),
+    ("after the close, 9 marked fakes for each person", 10): (10, 12),
+    ("after the close, 20 marked fakes for each person", 10): (21, 12),
+    ("one survey for each person, which ends after 10", 10): (9, 12),
+    ("one survey for each person, which ends after 30", 10): (29, 12),
+    ("live, 49 fakes for each person", 50): (57, 12),
+    ("live, 100 fakes for each person", 50): (108, 12),
+    ("live, fakes until a person is seen", 50): (58, 12),
+    ("after the close, 49 marked fakes for each person", 50): (53, 12),
+    ("after the close, 100 marked fakes for each person", 50): (104, 12),
+    ("one survey for each person, which ends after 50", 50): (49, 12),
+    ("one survey for each person, which ends after 150", 50): (149, 12),
+    ("after the close, 9 fakes in each person's groups", 10): (9, 12),
+}
+# Before: rows alone in what people know, and rows that share it with too few.
+ALONE_BEFORE: Mapping[str, tuple[int, int]] = {
+    "three declared groups of eight": (168, 320),
+    "8 of 16 questions drawn": (314, 320),
+}
+HEAD = (
+    "  K  attack                                            people  fakes  rows"
+    " |  fakes isolated named  rows"
+)
+ROWS_HEAD = (
+    "     what people know about each other                   rows  alone   few"
+    " |   rows    alone   few  compared"
+)
 
 
 def run_isolation(people: int = PEOPLE) -> Iterator[Outcome]:
@@ -45,27 +77,33 @@ def run_combinations() -> Sequence[Fingerprints]:
 
 
 def write_outcome(outcome: Outcome) -> str:
+    fakes, rows = BEFORE[outcome.attack, outcome.minimum_batch]
     return (
-        f"{outcome.minimum_batch:>3}  {outcome.attack:<50}{outcome.people:>6}"
-        f"{outcome.fakes_each:>7.0f}{outcome.isolated:>9}{outcome.named:>6}{outcome.rows:>5}"
-        f"{outcome.wrong:>6}"
+        f"{outcome.minimum_batch:>3}  {outcome.attack:<50}{outcome.people:>6}{fakes:>7}{rows:>6}"
+        f" |{outcome.fakes_each:>7.0f}{outcome.isolated:>9}{outcome.named:>6}{outcome.rows:>6}"
+        f"{_tell_limits(outcome)}"
     )
 
 
+def _tell_limits(outcome: Outcome) -> str:
+    return f"  acknowledged: {', '.join(outcome.acknowledged)}" if outcome.acknowledged else ""
+
+
 def write_fingerprints(found: Fingerprints) -> str:
+    alone, few = ALONE_BEFORE[found.attack]
     return (
-        f"     {found.attack:<50}{found.rows:>6}{found.alone:>6}{found.few:>6}"
-        f"{found.compared:>9}{found.refused:>8}"
+        f"     {found.attack:<50}{found.people:>6}{alone:>7}{few:>6}"
+        f" |{found.rows:>7}{found.alone:>9}{found.few:>6}{found.compared:>10}"
     )
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         _set_up(Path(folder))
-        print("  K  attack" + " " * 44 + "people  fakes isolated named rows wrong")
+        print(f"{'before':>74} |  now", HEAD, sep="\n")
         for outcome in run_isolation():
             print(write_outcome(outcome), flush=True)
-        print("     known about people" + " " * 34 + "rows alone   few compared refused")
+        print(f"{'before':>74} |  now", ROWS_HEAD, sep="\n")
         for found in run_combinations():
             print(write_fingerprints(found), flush=True)
 
@@ -83,7 +121,8 @@ def _set_up(var: Path) -> None:
     from django.test.utils import setup_test_environment
 
     setup_test_environment()
-    logging.getLogger("django.request").setLevel(logging.ERROR)  # "too few responses" is expected
+    # Among much else, that results have too few responses yet.
+    logging.disable(logging.WARNING)
     call_command("migrate", "--no-input", "--verbosity", "0")
 
 

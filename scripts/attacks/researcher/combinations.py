@@ -24,6 +24,7 @@ GROUPS = Design(
     minimum_batch=MINIMUM, display_minimum=MINIMUM, questions=2, flips=12, groups=(8, 8, 8)
 )
 SUBSETS = Design(minimum_batch=MINIMUM, display_minimum=MINIMUM, questions=16, drawn=8)
+SCRAMBLED = "q4"  # the first question after the three groups
 CROSSINGS = 6
 
 
@@ -32,11 +33,11 @@ class Fingerprints:
     """How many rows of reports.csv can be told from the others by what people know."""
 
     attack: str
+    people: int
     rows: int
     alone: int
     few: int  # rows that share it with fewer than the display minimum
     compared: int = 0  # crossed groups below the display minimum that Compare counted
-    refused: int = 0  # the same, refused
 
 
 def find_fingerprints(name: str, design: Design) -> Fingerprints:
@@ -48,14 +49,13 @@ def find_fingerprints(name: str, design: Design) -> Fingerprints:
     close(wave)
     sight = account.look(wave)
     known = Counter(_read_known(sight, design))
-    compared, refused = _cross_groups(wave, design, people) if design.groups else (0, 0)
     return Fingerprints(
         attack=name,
+        people=PEOPLE,
         rows=len(sight.rows),
         alone=sum(times for times in known.values() if times == 1),
         few=sum(times for times in known.values() if times < design.display_minimum),
-        compared=compared,
-        refused=refused,
+        compared=_cross_groups(wave, people) if design.groups else 0,
     )
 
 
@@ -65,11 +65,10 @@ def _read_known(sight: Sight, design: Design) -> list[tuple[object, ...]]:
     return [(*row[:width], *(cell == "" for cell in row)) for row in sight.rows]
 
 
-def _cross_groups(wave: Wave, design: Design, people: list[bytes]) -> tuple[int, int]:
-    """Ask for regressions on two declared groups that few people are both in."""
-    width = len(design.groups)
+def _cross_groups(wave: Wave, people: list[bytes]) -> int:
+    """Count regressions that Murmur computes on two declared groups that few people share."""
     cells = Counter(person[:2] for person in people)
-    small = [cell for cell in sorted(cells) if cells[cell] < design.display_minimum][:CROSSINGS]
+    small = [cell for cell in sorted(cells) if cells[cell] < MINIMUM][:CROSSINGS]
     snapshot = newest_snapshot(wave)
     assert snapshot is not None
     asked = [
@@ -77,15 +76,13 @@ def _cross_groups(wave: Wave, design: Design, people: list[bytes]) -> tuple[int,
             wave=wave,
             snapshot=snapshot,
             kind=Comparison.Kind.REGRESSION,
-            names=[f"q{width + 1}", *(f"q{place}.{code}" for place, code in enumerate(cell, 1))],
+            names=[SCRAMBLED, *(f"q{place}.{code}" for place, code in enumerate(cell, 1))],
         )
         for cell in small
     ]
     work()
-    done = sum(
-        Comparison.objects.filter(pk=one.pk, state=Comparison.State.DONE).count() for one in asked
-    )
-    return done, len(asked) - done
+    done = Comparison.objects.filter(pk__in=[one.pk for one in asked], state=Comparison.State.DONE)
+    return done.count()
 
 
 def attack_small_groups(*, people: int) -> Outcome:

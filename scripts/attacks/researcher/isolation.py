@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from scripts.attacks.researcher.account import Account, Row, Sight
 from scripts.attacks.researcher.ground import Design, close, draw_codes, open_survey, send, work
@@ -34,6 +35,7 @@ class Outcome:
     named: int = 0  # those of them of whom the attacker knows who they are
     rows: int = 0  # people of whom a row of reports.csv was found and known to be theirs
     wrong: int = 0  # readings that are nobody's codes
+    acknowledged: Sequence[str] = ()  # limits of which the author must have read why they exist
 
     @property
     def fakes_each(self) -> float:
@@ -101,23 +103,55 @@ def read_codes(row: Row) -> bytes:
     return bytes(int(cell) for cell in row)
 
 
-def attack_live(minimum_batch: int, *, fakes: int | None, people: int) -> Outcome:
+class Place(Protocol):
+    """Where one survey runs, as its author reaches it."""
+
+    def send(self, rows: Sequence[bytes], *, beginning: bytes = b"") -> None: ...
+    def look(self) -> Sight:
+        """Read everything, once the work that is due is done."""
+
+    def close(self) -> None: ...
+
+
+class Here:
+    """In this process."""
+
+    def __init__(self, design: Design) -> None:
+        self._account = Account()
+        self._wave = open_survey(self._account.user, design)
+
+    def send(self, rows: Sequence[bytes], *, beginning: bytes = b"") -> None:
+        send(self._wave, rows, beginning=beginning)
+
+    def look(self) -> Sight:
+        work()
+        return self._account.look(self._wave)
+
+    def close(self) -> None:
+        close(self._wave)
+
+
+def attack_live(
+    minimum_batch: int,
+    *,
+    fakes: int | None,
+    people: int,
+    begin: Callable[[Design], Place] = Here,
+) -> Outcome:
     """Surround each person with so many fakes, or with as many as it takes to see them."""
     words = (
         f"live, {fakes} fakes for each person" if fakes else "live, fakes until a person is seen"
     )
     outcome = Outcome(attack=words, minimum_batch=minimum_batch, people=people)
     design = Design(minimum_batch=minimum_batch, display_minimum=minimum_batch)
-    fake = bytes(place % 2 for place in range(design.questions))
-    account, generator = Account(), random.Random(SEED)
-    wave = open_survey(account.user, design)
+    fake = bytes(number % 2 for number in range(design.questions))
+    generator, place = random.Random(SEED), begin(design)
     watcher = Watcher(outcome, fake)
 
     def add_fakes(number: int, beginning: bytes = FIRST) -> int:
-        send(wave, [fake] * number, beginning=beginning)
+        place.send([fake] * number, beginning=beginning)
         outcome.fakes += number
-        work()
-        return watcher.watch(account.look(wave))
+        return watcher.watch(place.look())
 
     # These would wait for ever if the lowest ids were sealed first.
     add_fakes(minimum_batch, LAST)
@@ -128,15 +162,15 @@ def attack_live(minimum_batch: int, *, fakes: int | None, people: int) -> Outcom
     for _ in range(people):
         person = draw_codes(design, generator=generator)
         watcher.people.append(person)
-        send(wave, [person])
+        place.send([person])
         if fakes:
             add_fakes(fakes)
             continue
         for _ in range(PATIENCE):
             if add_fakes(minimum_batch) and watcher.counted == len(watcher.people):
                 break
-    close(wave)
-    watcher.watch(account.look(wave))
+    place.close()
+    watcher.watch(place.look())
     return outcome
 
 
@@ -197,10 +231,11 @@ def attack_one_by_one(design: Design, *, people: int) -> Outcome:
     assert design.cap is not None
     words = f"one survey for each person, which ends after {design.cap}"
     outcome = Outcome(attack=words, minimum_batch=design.minimum_batch, people=people)
-    fake = bytes(place % 2 for place in range(design.questions))
+    fake = bytes(number % 2 for number in range(design.questions))
     account, generator = Account(), random.Random(SEED)
     for _ in range(people):
         wave = open_survey(account.user, design)
+        outcome.acknowledged = wave.description.acknowledged
         person = draw_codes(design, generator=generator)
         send(wave, [person])
         send(wave, [fake] * (design.cap - 1))

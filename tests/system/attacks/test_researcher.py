@@ -1,0 +1,91 @@
+"""What an ordinary account finds out about people by sending fakes and reading everything.
+
+Before looks, sealing by chance and files of the whole wave, each of these attacks found every
+person with all their codes. `python -m scripts.attacks.researcher.attack` prints both.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from scripts.attacks.researcher.attack import write_fingerprints, write_outcome
+from scripts.attacks.researcher.combinations import attack_small_groups, find_all_fingerprints
+from scripts.attacks.researcher.ground import Design
+from scripts.attacks.researcher.isolation import (
+    Outcome,
+    attack_after_the_close,
+    attack_live,
+    attack_one_by_one,
+)
+from scripts.attacks.researcher.there import There
+from scripts.stack.world import make_world
+
+pytestmark = pytest.mark.django_db
+# So many that chance alone hardly ever lets all of them be named.
+PEOPLE = 24
+FEW = 4
+LARGE = pytest.param(50, marks=pytest.mark.long)
+at_both_sizes = pytest.mark.parametrize("k", [10, LARGE])
+
+
+def tell(outcome: Outcome) -> Outcome:
+    print(write_outcome(outcome))
+    return outcome
+
+
+@at_both_sizes
+@pytest.mark.parametrize("times", [1, 2])
+def test_fakes_around_a_person_link_no_row_while_a_survey_is_open(k: int, times: int) -> None:
+    outcome = tell(attack_live(k, fakes=k - 1 if times == 1 else 2 * k, people=PEOPLE))
+    assert outcome.rows == 0
+    # Chance decides who waits, so the attacker cannot say whose codes a look shows.
+    assert outcome.named < outcome.people
+
+
+@at_both_sizes
+@pytest.mark.parametrize("times", [1, 2])
+def test_marked_fakes_link_no_row_after_the_close(k: int, times: int) -> None:
+    outcome = tell(attack_after_the_close(k, fakes=k - 1 if times == 1 else 2 * k, people=PEOPLE))
+    assert (outcome.rows, outcome.named) == (0, 0)
+
+
+def test_no_row_is_alone_in_what_people_know_about_each_other() -> None:
+    for found in find_all_fingerprints():
+        print(write_fingerprints(found))
+        assert (found.alone, found.few, found.compared) == (0, 0, 0)
+
+
+@at_both_sizes
+def test_fakes_still_show_the_codes_of_people_with_whom_nobody_else_answers(k: int) -> None:
+    """What nobody can stop while anybody may answer; the label and the threat model say it."""
+    live = tell(attack_live(k, fakes=None, people=FEW))
+    assert (live.isolated, live.rows) == (FEW, 0)
+    assert live.fakes >= FEW * (k - 1)
+    design = Design(minimum_batch=k, display_minimum=k, cap=3 * k)
+    alone = tell(attack_one_by_one(design, people=FEW))
+    assert (alone.isolated, alone.fakes) == (FEW, FEW * (3 * k - 1))
+
+
+def test_fakes_still_fill_the_group_of_a_person_whose_declared_answers_are_known() -> None:
+    """As above: their rows then leave whole, among fakes."""
+    outcome = tell(attack_small_groups(people=FEW))
+    assert outcome.rows == FEW
+    assert outcome.fakes == FEW * 9
+
+
+@pytest.mark.long
+def test_fakes_sent_to_running_servers_link_no_row(tmp_path: Path) -> None:
+    world = make_world(var=tmp_path, database_url="")
+    world.stack.environment["MURMUR_BEHIND_PROXY"] = "true"
+    try:
+        world.begin()
+        with world.signed_in() as client:
+            begin = partial(There, world=world, client=client)
+            outcome = tell(attack_live(10, fakes=9, people=PEOPLE, begin=begin))
+    finally:
+        world.stack.stop()
+    assert outcome.rows == 0
+    assert outcome.named < outcome.people
