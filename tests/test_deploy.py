@@ -23,6 +23,7 @@ from django.urls import reverse
 from aggregator import problems
 from aggregator.intake.wire import MAX_BODY_BYTES
 from aggregator.upkeep.checks.postgresql import RECOMMENDED_POSTGRESQL
+from aggregator.upkeep.checks.redis_servers import judge_version
 from config.asgi import DJANGO_THREADS
 from scripts.stack.postgres import Postgres, running_postgres
 from scripts.stack.stack import ROOT, Stack, free_port, redis_binary
@@ -98,6 +99,14 @@ def test_all_processes_are_restarted_and_only_live_ones_get_requests() -> None:
         assert service["restart"] == ("no" if name == "migrate" else "unless-stopped"), name
         asked = name not in ("worker-1", "worker-2", "beat", "migrate")
         assert ("healthcheck" in service) == asked, name
+
+
+def test_containers_run_a_redis_without_known_vulnerabilities() -> None:
+    for name in ("broker", "limiter"):
+        program, _, version = COMPOSE["services"][name]["image"].partition(":")
+        assert program == "redis"
+        assert judge_version(name, version, host=name) == []
+        assert version.count(".") == 2
 
 
 def test_web_processes_are_where_the_proxy_looks() -> None:

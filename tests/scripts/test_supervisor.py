@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,8 @@ def test_a_process_that_cannot_even_be_started_is_tried_again(
         clock[0] += seconds
 
     monkeypatch.setattr(stack, "start", start)
-    monkeypatch.setattr(supervisor.time, "sleep", sleep)
-    monkeypatch.setattr(supervisor.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     with pytest.raises(Stopped):
         supervisor._keep_up(stack, request)
     assert tried.count("web") == 5

@@ -108,6 +108,10 @@ def wait_for(holds: Callable[[], bool], *, seconds: float) -> None:
         time.sleep(0.1)
 
 
+def wait_for_deaths(murmur: Murmur, deaths: int) -> None:
+    wait_for(lambda: murmur.printed.count("worker died") >= deaths, seconds=30)
+
+
 def send(murmur: Murmur, wave: OpenWave, count: int, *, first: int) -> dict[bytes, int]:
     """Send reports; return the status of each by its id."""
     statuses = {}
@@ -128,7 +132,7 @@ def test_a_worker_that_keeps_dying_while_the_disk_is_full_comes_back(murmur: Mur
     murmur.disk.fill()
     for number in range(DEATHS):
         murmur.kill_worker()
-        wait_for(lambda n=number: murmur.printed.count("worker died") > n, seconds=30)
+        wait_for_deaths(murmur, number + 1)
         assert murmur.get("/healthz").status_code == 200
         statuses |= send(murmur, murmur.wave, 20, first=1000 * (number + 1))
     assert murmur.supervisor.poll() is None

