@@ -35,19 +35,18 @@ def find_repeats(manifest: Manifest) -> list[Repeat]:
     """
     found = []
     protected = [question for question in manifest.questions if question.is_protected]
+    keys = {question.name: set(list_keys(question)) for question in protected}
     for place, question in enumerate(protected):
-        same = {question.name, *(one.name for one in manifest.list_same_fact(question))}
-        earlier = [one for one in protected[:place] if one.name not in same]
-        for is_equal, repeats in ((True, _ask_the_same), (False, _ask_nearly_the_same)):
-            first = next((one for one in earlier if repeats(one, question)), None)
-            if first is not None:
-                found.append(Repeat(first=first.number, second=question.number, is_equal=is_equal))
+        fact = manifest.facts[question.name]
+        earlier = [one for one in protected[:place] if manifest.facts[one.name] != fact]
+        equal = (one for one in earlier if keys[one.name] & keys[question.name])
+        similar = (one for one in earlier if _ask_nearly_the_same(one, question))
+        for is_equal, repeated in ((True, next(equal, None)), (False, next(similar, None))):
+            if repeated is not None:
+                number = repeated.number
+                found.append(Repeat(first=number, second=question.number, is_equal=is_equal))
                 break
     return found
-
-
-def _ask_the_same(one: ManifestQuestion, other: ManifestQuestion) -> bool:
-    return not set(list_keys(one)).isdisjoint(list_keys(other))
 
 
 def _ask_nearly_the_same(one: ManifestQuestion, other: ManifestQuestion) -> bool:

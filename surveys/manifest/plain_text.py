@@ -45,7 +45,7 @@ _SMALL = str.maketrans(
 # replaced only in texts that are mostly Latin, so that case makes no difference in Greek ones.
 _CAPITALS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX")
 _SHOWN_NOWHERE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe00-\ufe0f\uffa0]")
-# Two texts of this many letters or fewer for each difference are similar.
+# Similar texts have one difference for so many letters; short ones have one as well.
 _LETTERS_PER_DIFFERENCE = 12
 _MOST_DIFFERENCES = 5
 
@@ -56,7 +56,6 @@ def fold(text: str) -> str:
     return " ".join("".join(shown).split()).casefold()
 
 
-@lru_cache(maxsize=4096)
 def find_skeleton(text: str) -> str:
     """Reduce a question to its letters, digits and symbols, without spaces and punctuation.
 
@@ -65,17 +64,17 @@ def find_skeleton(text: str) -> str:
     return "".join(_split_words(text)) or fold(text)
 
 
-def _split_words(text: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def _split_words(text: str) -> tuple[str, ...]:
     text = _SHOWN_NOWHERE.sub("", unicodedata.normalize("NFKC", text))
     names = [unicodedata.name(c, "").split(" ")[0] for c in text if c.isalpha()]
     if 2 * names.count("LATIN") > len(names):
         text = text.translate(_CAPITALS)
     kinds = {"Z": " ", "P": " ", "C": ""}
-    parts = (kinds.get(unicodedata.category(c)[0], c) for c in text)
-    return "".join(parts).casefold().translate(_SMALL).split()
+    parts = (" " if c.isspace() else kinds.get(unicodedata.category(c)[0], c) for c in text)
+    return tuple("".join(parts).casefold().translate(_SMALL).split())
 
 
-@lru_cache(maxsize=16384)
 def are_similar(one: str, other: str) -> bool:
     """Whether two questions differ little: in a few letters, or in the order of their words.
 
@@ -85,18 +84,18 @@ def are_similar(one: str, other: str) -> bool:
     first, second = find_skeleton(one), find_skeleton(other)
     longer = max(len(first), len(second))
     most = min(_MOST_DIFFERENCES, max(1, longer // _LETTERS_PER_DIFFERENCE))
-    if Counter(_split_words(one)) == Counter(_split_words(other)):
+    if len(first) == len(second) and sorted(_split_words(one)) == sorted(_split_words(other)):
         return True
-    return _differ_by_at_most(most, first, second)
+    return differ_by_at_most(most, first, second)
 
 
-def _differ_by_at_most(most: int, one: str, other: str) -> bool:
+def differ_by_at_most(most: int, one: str, other: str) -> bool:
     """Whether this many letters, added, dropped or replaced, make the texts equal.
 
     For each number of differences it finds how far the texts can agree if `other` is ahead by a
     given number of letters (Ukkonen 1985). That takes little time for texts that differ much.
     """
-    if max((Counter(one) - Counter(other)).total(), (Counter(other) - Counter(one)).total()) > most:
+    if not _could_differ_by(most, one, other):
         return False
     goal, ahead = len(one), len(other) - len(one)
     reached = {0: _agree(one, other, 0, 0)}
@@ -110,6 +109,20 @@ def _differ_by_at_most(most: int, one: str, other: str) -> bool:
                     starts[next_by] = max(start, starts.get(next_by, 0))
         reached = {by: _agree(one, other, start, by) for by, start in starts.items()}
     return reached.get(ahead) == goal
+
+
+def _could_differ_by(most: int, one: str, other: str) -> bool:
+    """Whether the lengths and the letters allow it; the order may not. This takes little time."""
+    if abs(len(one) - len(other)) > most:
+        return False
+    here, there = _count_letters(one), _count_letters(other)
+    more = sum(max(0, count - there[letter]) for letter, count in here.items())
+    return max(more, more + len(other) - len(one)) <= most
+
+
+@lru_cache(maxsize=4096)
+def _count_letters(text: str) -> Counter[str]:
+    return Counter(text)
 
 
 def _agree(one: str, other: str, place: int, ahead: int) -> int:

@@ -259,3 +259,46 @@ def test_other_values_out_of_range_are_rejected() -> None:
     for message, call in refused:
         with pytest.raises(ValueError, match=message):
             call()
+
+
+# --- several questions about one fact -------------------------------------------------------------
+
+FACTS = [
+    Entry(name="a", epsilon=1.0),
+    Entry(name="b", epsilon=0.5, parents=("a",)),
+    Entry(name="c", epsilon=0.25, same_fact="a"),
+    Entry(name="d", epsilon=2.0, parents=("c",)),
+    Entry(name="e", epsilon=4.0),
+    Entry(name="f", epsilon=8.0, same_fact="b"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "total"),
+    [("a", 11.75), ("c", 11.75), ("b", 8.5), ("f", 8.5), ("d", 2.0), ("e", 4.0)],
+)
+def test_questions_about_one_fact_count_as_one_statement(name: str, total: float) -> None:
+    assert statement_epsilon(FACTS, name) == nextafter(total, inf)
+    assert statement_epsilon(FACTS[::-1], name) == nextafter(total, inf)
+
+
+def test_the_same_fact_does_not_change_the_total() -> None:
+    apart = [Entry(name=one.name, epsilon=one.epsilon, parents=one.parents) for one in FACTS]
+    assert basic_epsilon(FACTS) == basic_epsilon(apart) == nextafter(15.75, inf)
+    assert basic_epsilon(FACTS, drawn=1) == basic_epsilon(apart, drawn=1)
+
+
+@pytest.mark.parametrize(("drawn", "total"), [(1, 8.0), (2, 10.25), (3, 11.75), (4, 11.75)])
+def test_a_statement_counts_the_blocks_that_one_person_can_be_drawn(
+    drawn: int, total: float
+) -> None:
+    # The blocks that tell about a: a and b with 1.5, c and d with 2.25, f with 8.
+    assert statement_epsilon(FACTS, "a", drawn=drawn) == nextafter(total, inf)
+    assert statement_epsilon(FACTS, "a", drawn=drawn) <= basic_epsilon(FACTS, drawn=drawn)
+
+
+def test_a_same_fact_that_is_not_in_the_ledger_is_refused() -> None:
+    with pytest.raises(ValueError, match="same_fact must be among the entries, got 'z'"):
+        statement_epsilon([Entry(name="a", epsilon=1.0, same_fact="z")], "a")
+    with pytest.raises(ValueError, match="drawn must be"):
+        statement_epsilon(FACTS, "a", drawn=5)

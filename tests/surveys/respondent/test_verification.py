@@ -320,6 +320,26 @@ def test_an_exit_that_the_survey_does_not_have_is_found() -> None:
     assert all("bytes were sent" in finding.problem for finding in found)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("others", [0, 3])
+def test_how_many_other_surveys_ask_the_same_is_reported(others: int) -> None:
+    wave = make_launched_survey()
+    for _ in range(others):
+        make_launched_survey(owner=wave.survey.owner)
+    findings = list(check_client(address(wave), transport=server()))
+    assert [finding for finding in findings if finding.problem] == []
+    assert f"“asked in {others} other surveys of this author”" in {one.what for one in findings}
+
+
+def test_a_number_of_other_surveys_that_is_not_on_every_page_is_found() -> None:
+    wave = make_launched_survey()
+    make_launched_survey(owner=wave.survey.owner)
+    hidden = replacing(wave.survey.slug, b' data-elsewhere="1"', b"")
+    assert problems(address(wave), hidden)
+    with pytest.raises(Unreadable):
+        problems(address(wave), replacing(wave.survey.slug, b'elsewhere="1"', b'elsewhere="x"'))
+
+
 def test_the_exit_address_is_the_hosts_choice_and_is_reported() -> None:
     wave = make_launched_survey(quick_exit=True)
     transport = server()

@@ -1,0 +1,94 @@
+"""Which texts ask the same, whatever their case, spaces, punctuation and lookalike letters."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surveys.manifest.plain_text import are_similar, differ_by_at_most, find_skeleton
+
+DRIVEN = "Have you ever driven after drinking?"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "have  you ever\ndriven after drinking",
+        "HAVE YOU EVER DRIVEN AFTER DRINKING?",
+        "Have you – ever – driven, after drinking…",
+        "Ｈａｖｅ you ever driven after drinking？",  # fullwidth
+        "Hаvе yоu еvеr drivеn аftеr drinking?",  # Cyrillic а, е, о
+        "Ηave yοu ever driven after drinking?",  # Greek Η, ο
+        "НАVЕ УОU ЕVЕR DRIVЕN АFТЕR DRINKING?",  # Cyrillic capitals
+        "Have you ever dri\u200bven after drin\u00adking?",  # invisible
+        "Have you ever driven\ufe0f after drinking?",
+        "𝐇𝐚𝐯𝐞 you ever driven after drinking?",
+    ],
+)
+def test_these_texts_ask_the_same(text: str) -> None:
+    assert find_skeleton(text) == find_skeleton(DRIVEN)
+    assert are_similar(text, DRIVEN)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("У вас есть дети?", "у ВАС ЕСТЬ ДЕТИ"),
+        ("Έχετε παιδί;", "έχετε παιδί"),
+        ("Haben Sie ein Straßenauto?", "HABEN SIE EIN STRASSENAUTO?"),
+    ],
+)
+def test_case_makes_no_difference_in_other_scripts(one: str, other: str) -> None:
+    assert find_skeleton(one) == find_skeleton(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (DRIVEN, "Do you have children?"),
+        ("Income > 1000?", "Income < 1000?"),
+        ("More than 1 time?", "More than 10 times?"),
+        ("?", "!"),
+        ("你有孩子吗？", "你有车吗？"),
+    ],
+)
+def test_these_texts_do_not(one: str, other: str) -> None:
+    assert find_skeleton(one) != find_skeleton(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "similar"),
+    [
+        (DRIVEN, "After drinking, have you ever driven?", True),
+        (DRIVEN, "Have you ever driven after drinking wine?", False),
+        ("Did you steal in the last year?", "Did you steal in the past year?", True),
+        ("Have you used heroin this year?", "Have you used cocaine this year?", False),
+        ("Income > 1000?", "Income < 1000?", True),
+        ("Ever?", "Even?", True),
+        ("Red?", "Blue?", False),
+    ],
+)
+def test_similar_texts_differ_in_few_letters_or_in_the_order_of_words(
+    one: str, other: str, similar: bool
+) -> None:
+    assert are_similar(one, other) is similar
+    assert are_similar(other, one) is similar
+
+
+def count_differences(one: str, other: str) -> int:
+    """The edit distance, by the table that everyone knows."""
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, start=1):
+        before, row[0] = row[0], number
+        for place, against in enumerate(other, start=1):
+            before, row[place] = (
+                row[place],
+                min(row[place] + 1, row[place - 1] + 1, before + (letter != against)),
+            )
+    return row[-1]
+
+
+@given(st.text("ab", max_size=8), st.text("abc", max_size=8), st.integers(1, 5))
+def test_the_count_of_differences_is_the_edit_distance(one: str, other: str, most: int) -> None:
+    assert differ_by_at_most(most, one, other) == (count_differences(one, other) <= most)
