@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import secrets
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -108,7 +107,7 @@ def test_a_password_that_is_easy_to_guess_is_refused_wherever_one_is_set(
     assert person.check_password(PASSWORD)
 
 
-@pytest.mark.parametrize("good", [NEW, secrets.token_urlsafe(15), "Käse Tor lila Mond"])
+@pytest.mark.parametrize("good", [NEW, "e3FUPrMIxkbqQ70Xrp4L", "Käse Tor lila Mond"])
 def test_words_and_generated_passwords_are_accepted(person: User, good: str) -> None:
     validate_password(good, person)
 
