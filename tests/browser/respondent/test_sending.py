@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 from django.db import OperationalError
+from django.utils import timezone
 from playwright.sync_api import Dialog, Route, expect
 
 from aggregator.models import RawReport, SpentId
@@ -41,6 +43,22 @@ def test_after_a_lost_acknowledgement_the_same_bytes_are_sent_again(visitor: Vis
     assert len(set(visitor.bodies())) == 1
     assert (RawReport.objects.count(), SpentId.objects.count()) == (1, 1)
     assert kept(page) == [{"over": "sent"}]
+
+
+@pytest.mark.parametrize("today", ["1970-01-02", "2016-11-22", "2099-12-31"])
+def test_a_browser_with_a_wrong_clock_sends_the_same(visitor: Visitor, today: str) -> None:
+    now = timezone.now()
+    wave = make_launched_survey(opens_at=now - timedelta(days=1), closes_at=now + timedelta(days=1))
+    visitor.context.clock.install(time=today)
+    page = visitor.open(wave)
+    assert page.evaluate("new Date().toISOString()").startswith(today)
+    submit(page)
+    expect(status(page)).to_have_text(SENT)
+    [body] = visitor.bodies()
+    assert list(json.loads(body)) == ["format", "manifest", "id", "symbols"]
+    [request] = visitor.reports()
+    assert not {"date", "if-modified-since"} & set(request.all_headers())
+    assert RawReport.objects.count() == 1
 
 
 def test_a_reload_after_a_lost_acknowledgement_sends_the_same_bytes(visitor: Visitor) -> None:

@@ -237,3 +237,18 @@ def test_no_log_contains_a_link_that_resets_a_password(proxied: Proxied) -> None
     assert f"PUT {RESET}key/" not in proxied.nginx.log.read_text()
     assert key not in proxied.logged()
     assert key.rpartition("-")[2] not in proxied.logged()
+
+
+def test_reports_over_plain_http_past_the_proxy_are_refused(proxied: Proxied) -> None:
+    headers = {"Host": HOST, "Content-Type": "application/json"}
+    own_page = {**headers, "Origin": f"https://{HOST}"}
+    with httpx.Client(base_url=proxied.stack.url, trust_env=False, timeout=30) as past:
+        reply = past.post("/api/reports", content=b"{}", headers=own_page)
+        assert (reply.status_code, reply.json()["type"]) == (403, "/problems/plain-http")
+        assert past.get("/healthz", headers=headers).status_code == 200
+    through = proxied.visit(ELSEWHERE).client
+    reply = through.post("/api/reports", content=b"{}", headers=own_page)
+    assert (reply.status_code, reply.json()["type"]) == (422, "/problems/malformed-report")
+    unsafe = {**headers, "Origin": f"http://{HOST}"}
+    reply = through.post("/api/reports", content=b"{}", headers=unsafe)
+    assert (reply.status_code, reply.json()["type"]) == (403, "/problems/cross-site")
