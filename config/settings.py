@@ -190,7 +190,8 @@ PURGE_SECONDS = env.float("MURMUR_PURGE_SECONDS", default=60.0)
 # --- intake ----------------------------------------------------------------------------------
 # Per IPv4 address or IPv6 /64 network; 0 means no limit. A whole school may share an address. An
 # IPv6 /56 may send 4 times as many, and a /48, such as a whole university, 16 times as many. This
-# slows programs that send made-up reports; with an open link, nothing ends them.
+# slows programs that send made-up reports. With an open link, nothing ends them; only invitations
+# that work once will.
 REPORTS_PER_MINUTE = env.int("MURMUR_REPORTS_PER_MINUTE", default=120)
 # For everyone together, per web process, while the limiter is unavailable.
 REPORTS_PER_SECOND = env.int("MURMUR_REPORTS_PER_SECOND", default=200)
