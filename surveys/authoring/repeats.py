@@ -77,7 +77,21 @@ def describe_similar(manifest: Manifest) -> Iterator[str]:
 
 
 def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
-    """Name the author's other surveys that ask the same question."""
+    """Name the author's other surveys that ask the same, with the questions that they share."""
+    for numbers, titles in _find_elsewhere(survey, manifest):
+        named = [f"“{title}”" for title in titles[:MOST_NAMED]]
+        if len(titles) > MOST_NAMED:
+            named.append(f"{len(titles) - MOST_NAMED} more")
+        one = len(numbers) == 1
+        yield (
+            f"Question{'' if one else 's'} {join_list([str(number) for number in numbers])} "
+            f"{'is' if one else 'are'} also asked in your survey{'s' if len(titles) > 1 else ''} "
+            f"{join_list(named)}. Someone who answers both reveals more, and respondents read that."
+        )
+
+
+def _find_elsewhere(survey: Survey, manifest: Manifest) -> list[tuple[list[int], list[str]]]:
+    """Questions and titles of other surveys, newest first; together if the surveys are the same."""
     numbers = {
         key: question.number
         for question in reversed(manifest.questions)
@@ -86,16 +100,15 @@ def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
     rows = AskedQuestion.objects.of_others(
         keys=list(numbers), survey=survey.pk, owner=survey.owner_id
     )
-    titles: dict[int, dict[int, str]] = {}
+    titles: dict[int, str] = {}
+    shared: dict[int, set[int]] = {}
     for key, other, title in rows.order_by("-survey").values_list("key", "survey", "survey__title"):
-        titles.setdefault(numbers[bytes(key)], {})[other] = title
-    for number, found in sorted(titles.items()):
-        named = [f"“{title}”" for title in list(found.values())[:MOST_NAMED]]
-        more = len(found) - len(named)
-        if more:
-            named.append(f"{more} more")
-        yield (
-            f"Question {number} is also asked in your "
-            f"survey{'s' if len(found) > 1 else ''} {join_list(named)}. Someone who answers both "
-            "reveals more, and respondents read that."
-        )
+        titles[other] = title
+        shared.setdefault(numbers[bytes(key)], set()).add(other)
+    together: dict[frozenset[int], list[int]] = {}
+    for number in sorted(shared):
+        together.setdefault(frozenset(shared[number]), []).append(number)
+    return [
+        (found, [title for other, title in titles.items() if other in others])
+        for others, found in together.items()
+    ]

@@ -49,6 +49,35 @@ def launch_unusual(*, question: dict[str, Any], manifest: dict[str, Any] | None 
     )
 
 
+def launch_with_new_keys() -> Wave:
+    """Freeze a manifest with keys that this release does not know, as a later one may write it."""
+    survey = make_survey(questions=("Driven?", "Children?"))
+    manifest = describe(survey=survey, wave_number=1)
+    first, second = manifest.questions
+    marked = replace(manifest, questions=(first, replace(second, same_fact="q1")))
+    content = json.loads(serialize_manifest(marked))
+    assert content["acknowledged"] == ["minimum_batch"]
+    content["later"] = {"key": [1]}
+    content["questions"][0]["later"] = True
+    frozen = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+    return Wave.objects.create(
+        survey=survey,
+        number=1,
+        manifest=frozen,
+        manifest_hash=hash_manifest(frozen),
+        minimum_batch=manifest.minimum_batch,
+        display_minimum=manifest.display_minimum,
+    )
+
+
+def test_keys_of_a_later_release_do_not_stop_a_visit(visitor: Visitor) -> None:
+    page = visitor.open(launch_with_new_keys())
+    answer(page, ["Yes", "No"])
+    press(page, "Submit")
+    expect(status(page)).to_have_text(SENT)
+    assert RawReport.objects.count() == 1
+
+
 def heading(page: Page) -> Any:
     return page.get_by_role("heading", level=1)
 
