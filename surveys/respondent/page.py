@@ -102,6 +102,7 @@ def render_questions(
         "types": {question.type for question in manifest.questions},
         "refusals": any(question.refusal for question in manifest.questions),
         "has_rules": any(one.rule or one.follow_up for one in manifest.questions),
+        "urges_delay": manifest.paths.differ_much,
         "exit_url": settings.EXIT_URL if manifest.quick_exit else "",
         "coins_url": _coins_url(source) if mode == "open" else "",
         "languages": link_languages(source, but=language, find_url=find_url)

@@ -1,9 +1,10 @@
 """Compares what a server sends to respondents with what this release would send.
 
-The manifest, its words and the release determine the pages. They are made again here in each of the
-survey's languages and compared byte for byte, headers included, and so is every file that they
-name. The pages for coins, on paper and for handing in a code are not compared, because they
-differ at each visit. What a server sends to other people or at other times cannot be seen here.
+The manifest, its words, the release and a few statements of the host determine the pages. They are
+made again here in each of the survey's languages and compared byte for byte, headers included, and
+so is every file that they name. The pages for coins, on paper and for handing in a code are not
+compared, because they differ at each visit. What a server sends to other people or at other times
+cannot be seen here.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
             content=frozen.content,
             exit_url=exit_url,
             asked_elsewhere=elsewhere,
+            is_rehearsal="rehearsal" in data,
         )
         yield survey.check_page(page, language=data["language"])
         yield from survey.check_languages()
@@ -115,6 +117,7 @@ class _Survey:
     content: bytes  # of the manifest
     exit_url: str
     asked_elsewhere: int
+    is_rehearsal: bool
 
     def check_languages(self) -> Iterator[Finding]:
         manifest = _read_manifest(self.content)
@@ -136,6 +139,7 @@ class _Survey:
             words=_read_words(page, _read_manifest(self.content), language),
             exit_url=self.exit_url,
             asked_elsewhere=self.asked_elsewhere,
+            is_rehearsal=self.is_rehearsal,
         )
         return Finding(
             what=f"the page {page.path} in {NAMES[language]}", problem=page.compare(expected, PAGE)
@@ -152,6 +156,7 @@ class _Survey:
             "exit_url": self.exit_url,
             "origin": origin,
             "asked_elsewhere": self.asked_elsewhere,
+            "is_rehearsal": self.is_rehearsal,
         }
         check = self._fetch_page("surveys:check", slug, language)
         with _using_manifest():

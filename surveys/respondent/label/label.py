@@ -18,7 +18,11 @@ from surveys.respondent.label.names import describe_length
 from surveys.respondent.label.parts import Odds, PrivacyLabel, Quote, Row, join_sentences
 from surveys.respondent.label.process import describe_process
 from surveys.respondent.label.readable import hides_every_answer
-from surveys.respondent.label.remaining import describe_crowd, describe_what_shows
+from surveys.respondent.label.remaining import (
+    describe_crowd,
+    describe_warnings,
+    describe_what_shows,
+)
 from surveys.respondent.label.rows import describe_rows, describe_sight
 
 __all__ = [
@@ -39,6 +43,7 @@ def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> Priv
     """
     manifest = _without_impossible_subset(manifest)
     return PrivacyLabel(
+        warnings=describe_warnings(manifest, asked_elsewhere=asked_elsewhere),
         rows=describe_rows(manifest),
         process=describe_process(manifest),
         together=describe_together(manifest),
@@ -46,7 +51,6 @@ def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> Priv
         crowd=describe_crowd(manifest),
         length=describe_length(manifest),
         denies_proof=hides_every_answer(manifest),
-        asked_elsewhere=asked_elsewhere,
     )
 
 
@@ -58,6 +62,7 @@ def quote_label(manifest: Manifest) -> Quote | None:
     coins = derive_coin_manifest(manifest)
     with override(manifest.language):
         return Quote(
+            warnings=join_sentences(describe_warnings(manifest, asked_elsewhere=0)),
             sight=describe_sight(manifest),
             together=join_sentences(describe_together(manifest)),
             by_coins=join_sentences(describe_together(coins))

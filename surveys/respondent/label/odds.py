@@ -81,7 +81,7 @@ def _odds_sentence(manifest: Manifest, question: ManifestQuestion) -> str:
     if is_told_by_rows(question):
         sentences.append(_("All rows together tell more."))
     if is_told_by_others(manifest, question):
-        sentences.append(_("The codes of later questions tell about this answer too."))
+        sentences.append(_("The codes of other questions tell about this answer too."))
     return join_sentences(sentences)
 
 

@@ -51,6 +51,7 @@ class Row:
 class Quote:
     """What authors read of the label, in the words and the language of its readers."""
 
+    warnings: str
     sight: Row
     together: str
     by_coins: str  # the same for people who toss coins, if that reveals more
@@ -60,6 +61,7 @@ class Quote:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyLabel:
+    warnings: tuple[str, ...]
     rows: tuple[Row, ...]
     process: tuple[str, ...]
     together: tuple[str, ...]
@@ -67,7 +69,6 @@ class PrivacyLabel:
     crowd: tuple[str, ...]
     length: str  # how many questions there are
     denies_proof: bool  # of any answer, alone or together
-    asked_elsewhere: int = 0  # other surveys of the author that share a question with this one
 
     @property
     def told_process(self) -> str:

@@ -18,6 +18,19 @@ from surveys.authoring import drafts
 from surveys.manifest.languages import write_words
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
+from tests.support.browser.accessibility import fill_in
+from tests.support.browser.every_type import (
+    GROUP,
+    HOURS,
+    LONELY,
+    LONELY_STILL,
+    MOVED,
+    PAID,
+    THINGS,
+    TIRED,
+    make_branching_survey,
+    walk_through,
+)
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.sending import NEUTRAL, REPORTS, TWO, kept, lose_acknowledgement, submit
 from tests.support.browser.visit import SENT, Visitor, answer, press, status, visiting
@@ -216,6 +229,23 @@ def test_a_code_can_be_held_and_sent_on_another_day(visitor: Visitor) -> None:
     expect(status(page)).to_have_text(SENT)
     assert envelope["symbols"] in visitor.bodies()[0]
     assert (len(visitor.bodies()), RawReport.objects.count()) == (1, 1)
+
+
+def test_sending_later_comes_first_if_the_time_could_show_where_answers_led(
+    visitor: Visitor,
+) -> None:
+    page = visitor.open(make_branching_survey())
+    asked = (MOVED, THINGS, LONELY, LONELY_STILL, HOURS, TIRED, PAID, GROUP)
+    walk_through(page, dict.fromkeys(asked, fill_in))
+    expect(page.get_by_text("It is better to send the code later.")).to_be_visible()
+    buttons = page.locator("main > .button")
+    assert buttons.all_inner_texts() == [HOLD, "Submit"]
+    expect(buttons).to_have_class(["button", "button plain"])
+    buttons.first.click()
+    expect(status(page)).to_contain_text("Nothing was sent yet.")
+    assert visitor.reports() == []
+    press(page, "Send now")
+    expect(status(page)).to_have_text(SENT)
 
 
 def test_a_tab_that_finds_another_tabs_held_code_says_that_its_answers_are_dropped(

@@ -21,12 +21,13 @@ from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.services import add_question
 from surveys.manifest.languages import LANGUAGES
+from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
 from surveys.respondent.client_files import ENTRY, FOLDER, RANDOMIZER, client_files
-from surveys.respondent.label.label import PrivacyLabel, describe_protection
+from surveys.respondent.label.label import PrivacyLabel, describe_protection, quote_label
 from tests.support.factories import YES_NO, make_survey, open_survey
 from tests.support.label import FORBIDDEN, LONGEST_SENTENCE, RULE, make, sentences, survey
 
@@ -225,6 +226,59 @@ def test_the_network_sees_how_long_people_took_and_so_where_answers_led_them() -
     assert took in describe_protection(by_hand).shows.answers
 
 
+# --- what stands first ---------------------------------------------------------------------------
+
+MADE_UP = "The people who run this survey could send made-up codes and so single yours out."
+WARNINGS = {
+    "total_epsilon": "All your answers together are less protected than Murmur advises.",
+    "minimum_batch": "This survey counts codes in groups of only 10. At least 50 are usual.",
+    "cap": "This survey ends after only 20 people, fewer than Murmur advises.",
+}
+
+
+def small(*acknowledged: str) -> Manifest:
+    """Describe a survey beyond all limits, of which these were acknowledged."""
+    asked = survey(*[question(flips=25)] * 6, cap=20)
+    return replace(asked, minimum_batch=10, acknowledged=tuple(sorted(acknowledged)))
+
+
+def test_the_label_of_a_usual_survey_starts_with_the_scrambling() -> None:
+    label = describe_protection(survey(*[question(flips=25)] * 5))  # ε = 5.49
+    assert label.warnings == ()
+    assert label_text(label).index("You answer honestly.") < label_text(label).index(MADE_UP)
+    assert "notice" not in label_text(label)
+
+
+@pytest.mark.parametrize("limits", [(), ("cap",), ("minimum_batch", "total_epsilon"), WARNINGS])
+def test_acknowledged_limits_stand_first_and_no_others(limits: tuple[str, ...]) -> None:
+    label = describe_protection(small(*limits))
+    assert label.warnings == (*(WARNINGS[name] for name in WARNINGS if name in limits), MADE_UP)
+    first, _rest = label_text(label).split("You answer honestly.")
+    assert all(one in first for one in label.warnings)
+    quote = quote_label(small(*limits))
+    assert quote is not None
+    assert quote.warnings == " ".join(label.warnings)
+
+
+def test_made_up_codes_stand_first_if_groups_are_small_or_much_is_told() -> None:
+    usual = survey(*[question(flips=25)] * 5)
+    few, much = replace(usual, minimum_batch=49), survey(*[question(flips=25)] * 6)
+    short = replace(usual, cap=149, acknowledged=("cap",))
+    assert describe_protection(few).warnings == (MADE_UP,)
+    assert describe_protection(much).warnings == (MADE_UP,)
+    assert MADE_UP not in describe_protection(short).warnings
+
+
+def test_questions_of_other_surveys_stand_first() -> None:
+    usual = survey(question(flips=25))
+    assert describe_protection(usual, asked_elsewhere=0).warnings == ()
+    assert describe_protection(usual, asked_elsewhere=1).warnings == (
+        "The same question is asked in 1 other survey by this author. Answering both tells more.",
+    )
+    [several] = describe_protection(usual, asked_elsewhere=12).warnings
+    assert several.startswith("The same questions are asked in 12 other surveys by this author.")
+
+
 # --- words --------------------------------------------------------------------------------------
 
 
@@ -235,6 +289,7 @@ def respondent_templates() -> list[Path]:
 
 def rendered_labels() -> Iterator[str]:
     many = tuple(Option(code=code, text=f"Row {code}") for code in range(5))
+    yield label_text(describe_protection(small(*WARNINGS), asked_elsewhere=2))
     for flips in (49, 40, 25, 24, 12, 11, 5, 4):
         yield label_text(describe_protection(survey(question(flips=flips))))
         yield label_text(describe_protection(survey(*[question(flips=flips)] * 3, cap=100_000)))

@@ -54,6 +54,8 @@ def manifests() -> Iterator[Manifest]:
         yield replace(survey(*[yes_no] * 4), drawn=2)
         yield replace(survey(yes_no), mode=Mode.MANUAL, translations={"de": hash_words("{}")})
         yield replace(survey(yes_no, yes_no), mode=Mode.MANUAL)
+        limits = ("cap", "minimum_batch", "total_epsilon")
+        yield replace(survey(yes_no, cap=20), minimum_batch=10, acknowledged=limits)
 
 
 def texts(label: PrivacyLabel) -> set[str]:
@@ -64,6 +66,7 @@ def texts(label: PrivacyLabel) -> set[str]:
         *label.process,
         *label.together,
         *label.crowd,
+        *label.warnings,
         *(t for row in rows + odds for t in row),
     }
     return found - {""}
@@ -71,18 +74,19 @@ def texts(label: PrivacyLabel) -> set[str]:
 
 def labels(language: str) -> list[PrivacyLabel]:
     with override(language):
-        return [describe_protection(manifest) for manifest in manifests()]
+        return [describe_protection(manifest, asked_elsewhere=3) for manifest in manifests()]
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_nothing_stays_in_english(language: str) -> None:
     pairs = list(zip(labels("en"), labels(language), strict=True))
-    assert len(pairs) == 45
+    assert len(pairs) == 50
     for english, translated in pairs:
         for text in texts(english) & texts(translated):
             assert re.fullmatch(f"{QUOTED}|{SAME.get(language, '')}", text), text
         if language in ("ar", "zh-hans"):
-            assert not [text for text in texts(translated) if re.search("[A-Za-z]", text)]
+            told = (text.replace("Murmur", "") for text in texts(translated))
+            assert not [text for text in told if re.search("[A-Za-z]", text)]
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -100,6 +104,22 @@ def test_languages_with_six_forms_use_them() -> None:
             for number in (1, 2, 3, 11)
         ]
     assert lengths == ["سؤال واحد", "سؤالان", "3 أسئلة", "11 سؤالًا"]
+
+
+@pytest.mark.parametrize(
+    ("surveys", "expected"),
+    [
+        (1, "يُطرح السؤال نفسه في استبيان آخر لهذا المؤلف."),
+        (2, "تُطرح الأسئلة نفسها في استبيانين آخرين لهذا المؤلف."),
+        (3, "تُطرح الأسئلة نفسها في 3 استبيانات أخرى لهذا المؤلف."),
+        (11, "تُطرح الأسئلة نفسها في 11 استبيانًا آخر لهذا المؤلف."),
+        (100, "تُطرح الأسئلة نفسها في 100 استبيان آخر لهذا المؤلف."),
+    ],
+)
+def test_other_surveys_are_counted_in_the_form_of_their_number(surveys: int, expected: str) -> None:
+    with override("ar"):
+        [said] = describe_protection(survey(make("yes_no")), asked_elsewhere=surveys).warnings
+    assert said.startswith(expected)
 
 
 def test_one_point_is_singular() -> None:

@@ -120,7 +120,7 @@ def test_the_label_explains_rules_and_what_they_cost_the_parent() -> None:
     assert first.scope == "“Have you ever driven after drinking…”"
     assert second.scope == "“Alone?”"
     # Both codes reveal something about the first: 100 / (1 + 3²) = 10 of 100.
-    assert "The codes of later questions tell about this answer too." in first.sentence
+    assert "The codes of other questions tell about this answer too." in first.sentence
     assert (first.strength, second.strength) == ("light", "strong")
     assert described.rows[0].answers[0] == "Not directly."
     assert label(make("follow_up")).process[-1] == told

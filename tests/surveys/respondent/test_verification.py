@@ -16,7 +16,7 @@ from config.headers import headers_for
 from surveys.authoring.drafts import describe
 from surveys.authoring.services import save_translation
 from surveys.manifest.languages import NAMES, list_texts, read_words
-from surveys.models import Wave
+from surveys.models import Survey, Wave
 from surveys.respondent.client_files import client_files
 from surveys.respondent.client_files import compress as pack
 from surveys.respondent.fetching import LARGEST_BYTES, PAGE, POLICY, Unreadable
@@ -97,6 +97,16 @@ def test_a_server_with_this_release_matches_in_everything(language: str) -> None
     said = "\n".join(map(str, findings))
     for name in ("manifest", "the page", "checking", "one file", "leads", *client_files()):
         assert name in said
+
+
+def test_a_page_that_names_other_surveys_or_a_rehearsal_matches_too() -> None:
+    wave = make_launched_survey()
+    make_launched_survey(owner=wave.survey.owner, title="Once more")
+    Survey.objects.update(rehearsal=True)
+    assert problems(address(wave)) == []
+    for number in (b"2", b"01"):
+        change = replacing(wave.survey.slug, b'elsewhere="1"', b'elsewhere="' + number + b'"')
+        assert problems(address(wave), change)[0].what.startswith("the page")
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from surveys.authoring.services import close_wave
 from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.languages import hash_words
 from surveys.manifest.serialization import serialize_manifest
-from surveys.models import Wave
+from surveys.models import Survey, Wave
 from surveys.respondent.client_files import (
     ENTRY,
     FOLDER,
@@ -103,6 +103,26 @@ def test_a_page_queries_the_database_twice(django_assert_num_queries: object) ->
     page_of(wave)
     with django_assert_num_queries(2):  # type: ignore[operator]
         get(f"/s/{wave.survey.slug}")
+
+
+def test_a_page_says_how_many_surveys_of_its_author_ask_the_same() -> None:
+    wave = make_launched_survey(coins=True)
+    said = "The same question is asked in 1 other survey by this author."
+    pages = ("", "/coins", "/page.html")
+    addresses = [f"/s/{wave.survey.slug}{ending}" for ending in pages]
+    make_launched_survey()  # of another author
+    assert not [path for path in addresses if said in get(path).content.decode()]
+    make_launched_survey(owner=wave.survey.owner, title="Once more")
+    assert [path for path in addresses if said in get(path).content.decode()] == addresses
+
+
+def test_the_page_of_a_rehearsal_says_what_it_is() -> None:
+    wave = make_launched_survey(coins=True)
+    said = "This is a rehearsal, and its answers are invented. Please do not answer."
+    addresses = [f"/s/{wave.survey.slug}{ending}" for ending in ("", "/coins", "/page.html")]
+    assert not [path for path in addresses if said in get(path).content.decode()]
+    Survey.objects.update(rehearsal=True)
+    assert [path for path in addresses if said in get(path).content.decode()] == addresses
 
 
 def test_an_address_without_a_survey_gets_a_kind_explanation() -> None:

@@ -25,15 +25,30 @@ export function makeCheck(asked, answers, quote, { onChange, onSubmit }) {
     return make("div", {}, make("dt", {}, quote(text)), chosen, make("dd", {}, again));
   });
   const isMixed = asked.some(({ type }) => type === "declared");
-  const hold = makeLink(say("hold"), () => onSubmit(true), "again");
   return [
     makeBack(),
     make("h1", { tabindex: -1 }, say("check-title")),
     make("dl", { class: "checks" }, ...rows),
     make("p", {}, say("check"), isMixed ? ` ${say("mixed")}` : ""),
-    makeButton(say("submit"), () => onSubmit(false)),
-    ...(pageData.mode === "disk" ? [] : [make("p", { class: "print" }, say("why-hold")), hold]),
+    ...makeEnd(onSubmit),
   ];
+}
+
+/**
+ * Makes the ways to submit. Later comes first if the time that filling takes could tell something.
+ * @param {(held: boolean) => void} onSubmit
+ */
+function makeEnd(onSubmit) {
+  const sooner = makeButton(say("submit"), () => onSubmit(false));
+  if (pageData.mode === "disk") return [sooner];
+  const later = () => onSubmit(true);
+  const urged = say("urge-hold");
+  if (!urged) {
+    const why = make("p", { class: "print" }, say("why-hold"));
+    return [sooner, why, makeLink(say("hold"), later, "again")];
+  }
+  sooner.classList.add("plain");
+  return [make("p", { class: "notice" }, urged), makeButton(say("hold"), later), sooner];
 }
 
 /**
