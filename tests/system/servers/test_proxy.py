@@ -5,6 +5,7 @@ Visitors have addresses of their own: the whole network 127.0.0.0/8 is this mach
 
 from __future__ import annotations
 
+import math
 import re
 import secrets
 import socket
@@ -189,6 +190,62 @@ def test_guesses_pause_one_network_until_the_operator_ends_the_pause(proxied: Pr
     assert stranger.sign_in(OWNER, proxied.password).status_code == 429
     proxied.manage_in_another_terminal("unlock_sign_in", "--email", OWNER)
     assert stranger.sign_in(OWNER, proxied.password).status_code == 302
+
+
+def test_of_200_guesses_from_one_ipv6_network_six_are_looked_at(proxied: Proxied) -> None:
+    before = audited(proxied, "sign-in-failed")
+    # nginx is tested on IPv4 only, so this goes to the web process as nginx would send it.
+    statuses = [guess(proxied, address=f"2001:db8:1:2::{number:x}") for number in range(200)]
+    assert statuses == [200] * 5 + [429] * 195
+    assert audited(proxied, "sign-in-failed") - before == 6
+    assert proxied.visit(ELSEWHERE).sign_in(OWNER, proxied.password).status_code == 302
+
+
+def test_guesses_from_many_networks_slow_down_and_the_owner_signs_in(proxied: Proxied) -> None:
+    proxied.manage_in_another_terminal("unlock_sign_in", "--email", OWNER)
+    owner = proxied.visit(ELSEWHERE)
+    assert owner.sign_in(OWNER, proxied.password).status_code == 302
+    before, began = audited(proxied, "sign-in-failed"), time.monotonic()
+    statuses = [guess(proxied, address=f"2001:db8:2:{number:x}::1") for number in range(200)]
+    seconds = time.monotonic() - began
+    looked_at = audited(proxied, "sign-in-failed") - before
+    assert looked_at == statuses.count(200)
+    # Twenty at once, and then as many as fit between pauses of 1, 2, 4 … seconds.
+    assert 20 < looked_at <= 22 + math.log2(1 + seconds)
+    # The owner's browser is known, and the mailed link makes another one known.
+    owner.send("/accounts/logout/", {})
+    assert owner.sign_in(OWNER, proxied.password).status_code == 302
+    another = proxied.visit(OWNERS)
+    link = proxied.link_in_new_mail(lambda: another.ask_for_link(OWNER))
+    proxied.password = another.choose_password(link)
+    for number in range(200, 250):
+        guess(proxied, address=f"2001:db8:2:{number:x}::1")
+    assert another.sign_in(OWNER, proxied.password).status_code == 302
+    proxied.manage_in_another_terminal("unlock_sign_in", "--email", OWNER)
+
+
+def guess(proxied: Proxied, *, address: str) -> int:
+    """Send a wrong password to the web process, as nginx does for this address."""
+    token = "a" * 32
+    reply = httpx.post(
+        f"{proxied.stack.url}{SIGN_IN}",
+        data={"login": OWNER, "password": "a guess", "csrfmiddlewaretoken": token},
+        headers={
+            "Host": HOST,
+            "Referer": f"https://{HOST}{SIGN_IN}",
+            "Cookie": f"__Host-csrf={token}",
+            "X-Forwarded-For": address,
+            "X-Forwarded-Proto": "https",
+        },
+        timeout=30,
+        trust_env=False,
+    )
+    return reply.status_code
+
+
+def audited(proxied: Proxied, event: str) -> int:
+    log = (proxied.stack.var / "log" / "web.log").read_text()
+    return sum(f" murmur.audit {event} account=1" in line for line in log.splitlines())
 
 
 @pytest.mark.parametrize("cipher", ["AES256-SHA", "AES128-GCM-SHA256", "AES256-GCM-SHA384"])
