@@ -7,8 +7,8 @@ codes. The reports of rare combinations leave in parts, one row for each block.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,18 +63,23 @@ def find_combinations(
         [packing.pack(lambda place, one=one: one[:, place], rows=len(one)) for one in reports]  # type: ignore[misc]
     )
     keys, people = np.unique(as_keys(packed), return_counts=True)
-    width = packed.shape[1]
-    rows = packing.unpack(keys.astype(f"S{width}").view(np.uint8).reshape(-1, width))
-    asked = _list_asked(rows, layout, blocks=manifest.block_count)
+    rows = keys.view(np.uint8).reshape(-1, packed.shape[1])
+    del packed
+    everybody = _Crowd(packing, rows)
+    blocks = [
+        replace(everybody, place=block, code=1) if layout.mask_count else everybody
+        for block in range(manifest.block_count)
+    ]
     declared = [symbol.question for symbol in manifest.symbols if symbol.threshold is None]
-    groups = dict(zip(declared, rows[:, layout.mask_count :].T, strict=True))
     rare = people < minimum
-    for name, codes in groups.items():
+    groups: list[_Crowd] = []
+    for place, name in enumerate(declared, start=layout.mask_count):
+        codes = packing.unpack(rows, place)
         rare |= np.isin(codes, sorted(hidden_codes[name]))
-    crowds = [np.ones_like(rare), *asked]
-    crowds += [codes == code for codes in groups.values() for code in np.unique(codes)]
-    rare = hide_more(people, rare, crowds=crowds, minimum=minimum)
-    parts = [int(people[rare & members].sum()) for members in asked]
+        groups += [replace(everybody, place=place, code=int(code)) for code in np.unique(codes)]
+    crowds = [everybody, *blocks, *groups]
+    rare = hide_more(people, rare, crowds=[crowd.find for crowd in crowds], minimum=minimum)
+    parts = [int(people[rare & crowd.find()].sum()) for crowd in blocks]
     return Combinations(
         packing=packing,
         whole=keys[~rare],
@@ -83,15 +88,29 @@ def find_combinations(
     )
 
 
-def _list_asked(rows: NDArray[np.uint8], layout: Columns, *, blocks: int) -> list[_Members]:
-    """Say for each block which combinations were asked it."""
-    if layout.mask_count:
-        return [mask == 1 for mask in rows[:, : layout.mask_count].T]
-    return [np.ones(len(rows), dtype=np.bool_)] * blocks
+@dataclass(frozen=True, eq=False)
+class _Crowd:
+    """The combinations of everybody, of those who were asked a block, or of a declared group."""
+
+    packing: Packing
+    rows: NDArray[np.uint8]  # packed combinations
+    place: int | None = None
+    code: int = 0
+
+    def find(self) -> _Members:
+        # Found anew each time: of many combinations with many blocks, all would take much memory.
+        if self.place is None:
+            return np.ones(len(self.rows), dtype=np.bool_)
+        members: _Members = self.packing.unpack(self.rows, self.place) == self.code
+        return members
 
 
 def hide_more(
-    people: NDArray[np.int64], hidden: _Members, *, crowds: Sequence[_Members], minimum: int
+    people: NDArray[np.int64],
+    hidden: _Members,
+    *,
+    crowds: Sequence[Callable[[], _Members]],
+    minimum: int,
 ) -> _Members:
     """Hide more combinations until enough people are hidden in every crowd where some are.
 
@@ -103,7 +122,8 @@ def hide_more(
     order = np.argsort(people, kind="stable")
     while True:
         rest = np.zeros_like(hidden)
-        for members in crowds:
+        for find in crowds:
+            members = find()
             if 0 < people[members & hidden].sum() < minimum:
                 rest |= members & ~hidden
         [found] = np.nonzero(rest[order])

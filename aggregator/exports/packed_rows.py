@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +35,16 @@ class Packing:
             packed[:, byte] = value
         return packed
 
-    def unpack(self, packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the rows again, one column for each place."""
-        rows = np.empty((len(packed), len(self.sizes)), dtype=np.uint8)
-        for value, group in zip(packed.T, self.groups, strict=True):
-            for place in reversed(group):
-                value, rows[:, place] = np.divmod(value, np.uint8(self.sizes[place]))
-        return rows
+    def unpack(self, packed: NDArray[np.uint8], place: int) -> NDArray[np.uint8]:
+        """Return the numbers at one place of every row."""
+        for values, group in zip(packed.T, self.groups, strict=True):
+            if place in group:
+                if self.sizes[place] == 1:
+                    return np.zeros_like(values)
+                later = prod(self.sizes[other] for other in group if other > place)
+                numbers: NDArray[np.uint8] = values // np.uint8(later) % np.uint8(self.sizes[place])
+                return numbers
+        raise ValueError(f"place must be below {len(self.sizes)}, got {place}")
 
 
 def _group_neighbours(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -77,7 +81,7 @@ class LineColumn:
     """
 
     cells: tuple[bytes, ...]
-    place: int  # of the symbol in a report
+    place: int  # of the symbol among the codes of a report
     ranks: NDArray[np.uint8]  # of the cell of each code; an unknown code has an impossible one
 
     @classmethod
@@ -105,7 +109,7 @@ class Lines:
         self._added = 0
 
     def add(self, codes: NDArray[np.uint8]) -> None:
-        """Take in one line for each row of a (reports, symbols) matrix of codes as sent."""
+        """Take in one line for each row of a matrix of codes as sent."""
 
         def read(index: int) -> NDArray[np.uint8]:
             column = self._columns[index]

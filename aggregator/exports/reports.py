@@ -44,7 +44,7 @@ class BatchKey:
 class _Part:
     """The rows of one block: the codes of all its questions."""
 
-    places: tuple[int, ...]  # of its symbols in a report
+    places: list[int]  # of its symbols in a report
     lines: Lines
 
 
@@ -87,7 +87,8 @@ def _gather(results: Results, columns: Sequence[ReportColumn]) -> list[Lines]:
         whole.add(symbols[is_whole])
         rest = symbols[~is_whole]
         for part in parts:
-            part.lines.add(rest[rest[:, part.places[0]] != NOT_DRAWN])
+            codes = rest[:, part.places]
+            part.lines.add(codes[codes[:, 0] != NOT_DRAWN])
     return [*(part.lines for part in parts), whole]
 
 
@@ -108,24 +109,23 @@ def _list_parts(
     parts = []
     for block, size in enumerate(combinations.part_rows):
         if size:
-            places = tuple(
-                place for place, column in enumerate(columns) if column.symbol.block == block
-            )
-            cells = list(_part_columns(columns, block=block, origin=origin))
+            places = [place for place, column in enumerate(columns) if column.symbol.block == block]
+            cells = list(_part_columns(columns, places=places, origin=origin))
             parts.append(_Part(places=places, lines=Lines(cells, size=size)))
     return sorted(parts, key=lambda part: -part.places[0])
 
 
 def _part_columns(
-    columns: Sequence[ReportColumn], *, block: int, origin: str
+    columns: Sequence[ReportColumn], *, places: list[int], origin: str
 ) -> Iterator[LineColumn]:
     yield LineColumn.always(origin)
     yield LineColumn.always(RowKind.PART)
     for place, column in enumerate(columns):
         if column.question.is_declared:
             yield LineColumn.always(str(NOT_SHOWN))
-        elif column.symbol.block == block:
-            yield LineColumn.of(_cells(column, without={CodeKind.NOT_IN_ROW}), place=place)
+        elif place in places:
+            cells = _cells(column, without={CodeKind.NOT_IN_ROW})
+            yield LineColumn.of(cells, place=places.index(place))
         else:
             yield LineColumn.always("")
 

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 Kind = Comparison.Kind
 # No other number on any page: of 1,307 people, so many are in each group.
 GROUPS = (211, 463, 633)
-LATER = "Its groups are counted once the survey has closed"
+LATER = "Its groups are counted after the survey has closed"
 
 
 @pytest.fixture
