@@ -16,14 +16,15 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 QUESTIONS = 60  # enough weak coins to make every report unique
 FLIPS = 49
 CONNECTIONS = 16
-# The network of the crowd; each person has their own part.
-NETWORK = "fd9e:5ca1:ab1e"
+# The middle of everybody's address. The beginning differs, because networks of /48 have a limit.
+NETWORK = "5ca1:ab1e:7ace"
+FIRST_NETWORK = 0x2000
 MARK = "Kanarie-7/ö"
 TEXTS = {
     name: f"{MARK}-{name}"
     for name in ("agent", "referer", "cookie", "query", "language", "invented", "forwarded")
 }
-CANARIES = {**TEXTS, "address": f"{NETWORK}:", "packed address": "0xfd9e5ca1ab1e"}
+CANARIES = {**TEXTS, "address": f"{NETWORK}:", "packed address": "0x5ca1ab1e7ace"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +108,7 @@ def _write_head(number: int, *, length: int, port: int) -> bytes:
     query = TEXTS["query"].replace("ö", "%C3%B6")
     return (
         f"POST /api/reports?visitor={query} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
-        f"X-Forwarded-For: {TEXTS['forwarded']}, {NETWORK}:{number:x}::1\r\n"
+        f"X-Forwarded-For: {TEXTS['forwarded']}, {FIRST_NETWORK + number:x}:{NETWORK}::1\r\n"
         f"User-Agent: {TEXTS['agent']}\r\nReferer: https://{TEXTS['referer']}/\r\n"
         f"Cookie: session={TEXTS['cookie']}\r\nAccept-Language: {TEXTS['language']}\r\n"
         f"X-Invented: {TEXTS['invented']}\r\n"

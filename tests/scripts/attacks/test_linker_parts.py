@@ -53,7 +53,7 @@ def test_a_canary_is_found_in_a_spelling_of_a_spelling() -> None:
 
 
 def test_an_address_is_found_in_the_form_of_the_network() -> None:
-    packed = bytes.fromhex("fd9e5ca1ab1e0007") + bytes(8)
+    packed = bytes.fromhex("20075ca1ab1e7ace") + bytes(8)
     hits = list(CanaryFinder(CANARIES).find("file", around(packed)))
     assert [hit.canary for hit in hits] == ["packed address"]
 
