@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -10,9 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from surveys.authoring.drafts import describe
 from surveys.authoring.services import close_wave
-from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Wave
 from tests.support.factories import PASSWORD, make_survey, make_user
 from tests.support.fielding import process, send_codes, sign_in
@@ -68,10 +67,12 @@ def test_signing_in_and_out_and_new_passwords_are_recorded(
 
 
 def test_opening_closing_and_deleting_a_survey_are_recorded(person: User, lines: list[str]) -> None:
-    client, survey = sign_in(person), make_survey(owner=person)
-    frozen = hash_manifest(serialize_manifest(describe(survey=survey, wave_number=1))).hex()
-    fields = {"manifest": frozen, "confirmed": "on"}
-    client.post(reverse("surveys:launch", args=[survey.slug]), fields)
+    client = sign_in(person)
+    survey = make_survey(owner=person, minimum_batch=50, display_minimum=50)
+    launch = reverse("surveys:launch", args=[survey.slug])
+    shown = re.search(r'name="manifest" value="(\w+)"', client.get(launch).text)
+    assert shown is not None
+    client.post(launch, {"manifest": shown[1]})
     client.post(reverse("surveys:close", args=[survey.slug]))
     client.post(reverse("aggregator:delete", args=[survey.slug]), {"title": survey.title})
     own = f"account={person.pk} survey={survey.slug}"
