@@ -453,7 +453,7 @@ def test_the_explanation_of_the_protection_is_available_at_every_question(visito
     press(page, "Start")
     sentence = page.get_by_text("25 send the same code as a Yes")
     expect(sentence).to_be_hidden()
-    page.locator("summary").click()
+    page.locator("main > details > summary").click()
     expect(sentence).to_be_visible()
 
 
