@@ -131,6 +131,7 @@ def check_contradictions(**_kwargs: Any) -> list[CheckMessage]:
 
 def _find_rules() -> Iterator[Rule]:
     yield from _number_rules()
+    yield from _session_rules()
     yield _proxy_rule()
     yield _public_rule()
     yield _hsts_rule()
@@ -163,6 +164,19 @@ def _number_rules() -> Iterator[Rule]:
         "no report could be accepted while the limiter is unavailable.",
         "export MURMUR_REPORTS_PER_SECOND=200",
     )
+
+
+def _session_rules() -> Iterator[Rule]:
+    for name, value, usual in (
+        ("MURMUR_SESSION_IDLE_HOURS", settings.SESSION_IDLE_SECONDS / 3600, 12),
+        ("MURMUR_SESSION_DAYS", settings.SESSION_COOKIE_AGE / 86400, 7),
+    ):
+        yield (
+            f"{name} = {value:g}",
+            value > 0,
+            "everybody would be signed out at once.",
+            f"export {name}={usual}",
+        )
 
 
 def _proxy_rule() -> Rule:

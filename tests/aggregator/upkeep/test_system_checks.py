@@ -121,3 +121,18 @@ def test_a_public_address_that_is_guessed_or_local_is_a_warning_before_deploying
     warned = [message for message in deploying if message.id == "aggregator.W011"]
     assert len(warned) == bool(found)
     assert all(found in message.msg for message in warned)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("SESSION_IDLE_SECONDS", "MURMUR_SESSION_IDLE_HOURS = 0: "),
+        ("SESSION_COOKIE_AGE", "MURMUR_SESSION_DAYS = 0: "),
+    ],
+)
+def test_sessions_that_would_end_at_once_stop_every_command(
+    settings: Settings, name: str, shown: str
+) -> None:
+    setattr(settings, name, 0)
+    (message,) = run_plain_checks()
+    assert message.msg.startswith(shown)
