@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 READ_CHARACTERS = 32
 # Of 0 to 4: from 3 on, at least 10⁸ guesses.
 LEAST_SCORE = 3
-# Each takes 19 MiB of memory and one core, so that many sign-ins at once cannot take more.
+# Each keeps a core busy for some 20 ms: many sign-ins at once must leave time for other pages.
 HASHES_AT_ONCE = 2
 _hashing = threading.BoundedSemaphore(HASHES_AT_ONCE)
 
