@@ -219,7 +219,7 @@ def test_pictures_are_downloaded_completely(
 def test_files_can_be_downloaded(reader: Reader, survey: Survey) -> None:
     page = reader.open(survey)
     for kind, first in (
-        ("reports", b"data,q1_randomized,q2_randomized\r\n"),
+        ("reports", b"data,row,q1_randomized,q2_randomized\r\n"),
         ("estimates", b"survey,title,data,wave,"),
     ):
         with page.expect_download() as started:
