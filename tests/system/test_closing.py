@@ -104,6 +104,7 @@ def test_a_report_to_a_closing_wave_waits_until_the_wave_is_closed(
     assert count(target, "aggregator_spent_id", wave) == (status == 201)
 
 
+@pytest.mark.long
 def test_closing_waits_for_a_sealer_and_delays_no_upload(target: Target) -> None:
     survey = target.open_survey()
     wave = wave_of(target, survey)
@@ -125,6 +126,7 @@ def test_closing_waits_for_a_sealer_and_delays_no_upload(target: Target) -> None
     assert count(target, "aggregator_raw_report", wave) == 5
 
 
+@pytest.mark.long
 def test_a_wave_closed_between_check_and_commit_counts_what_was_checked(
     target: Target,
 ) -> None:

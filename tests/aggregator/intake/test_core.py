@@ -19,7 +19,7 @@ from aggregator.models import RawReport, SpentId
 from surveys.authoring.services import close_wave
 from surveys.manifest.manifest import MOST_SYMBOLS
 from surveys.models import Wave
-from tests.support.waves import make_wave, send_many
+from tests.support.waves import make_wave
 
 pytestmark = pytest.mark.django_db
 HEADERS = {"host": "localhost:8000", "content-type": "application/json"}
@@ -87,12 +87,14 @@ def test_the_same_id_for_another_survey_is_refused() -> None:
 
 def test_a_retry_after_sealing_is_answered_200_and_not_counted_again() -> None:
     wave = make_wave()
-    post(body_for(wave, report_id=bytes(32)))  # the smallest id is sealed first
-    send_many(wave, [b"\0\0\0"] * 19)
+    ids = [bytes([number]) * 32 for number in range(20)]
+    for report_id in ids:
+        post(body_for(wave, report_id=report_id))
     assert seal_next_batch(wave_id=wave.pk) is not None
-    before = RawReport.objects.count()
-    assert post(body_for(wave, report_id=bytes(32))).status == 200
-    assert RawReport.objects.count() == before
+    waiting = {bytes(report.pk) for report in RawReport.objects.all()}
+    sealed = next(report_id for report_id in ids if report_id not in waiting)
+    assert post(body_for(wave, report_id=sealed)).status == 200
+    assert RawReport.objects.count() == len(waiting)
 
 
 def test_a_retry_after_closing_is_answered_200_but_a_new_report_410() -> None:

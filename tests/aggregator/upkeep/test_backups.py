@@ -35,8 +35,8 @@ def rows(path: Path, sql: str) -> list[Any]:
 def fill() -> list[bytes]:
     """Seal 10 reports, leave 10 waiting, sign someone in; return the waiting ids."""
     wave = make_wave()
-    for number in range(20):
-        send(wave, b"\1\0\1", report_id=bytes([number]) * 32)
+    for _ in range(20):
+        send(wave, b"\1\0\1")
     assert seal_next_batch(wave_id=wave.pk) is not None
     SessionStore().save()
     return [bytes(report.pk) for report in RawReport.objects.all()]

@@ -238,7 +238,7 @@ def tour(page: Page, live: LiveApplication, wave: Wave, *, language: str, look: 
         go(f"{one}/coins{query}")
 
 
-@pytest.mark.parametrize("language", ["en", "ar"])
+@pytest.mark.parametrize("language", [pytest.param("en", marks=pytest.mark.long), "ar"])
 def test_axe_finds_no_violation_on_any_page(
     chromium: Browser, live: LiveApplication, language: str
 ) -> None:

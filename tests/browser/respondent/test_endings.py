@@ -140,6 +140,7 @@ def begin(visitor: Visitor, language: str) -> tuple[Wave, Page]:
     return wave, page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", ["ar"])
 def test_axe_finds_no_violation_however_a_visit_ends(
     chromium: Browser, live: LiveApplication, language: str

@@ -200,7 +200,8 @@ def test_a_full_dump_links_no_one_and_contains_no_canary(
         assert min(chances.values()) > ACCEPT / (2 * len(chances))
 
 
-@pytest.mark.parametrize("vendor", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("vendor", ["sqlite", "postgresql"])
 def test_a_leaky_build_is_detected(vendor: str, tmp_path: Path, assets: Path) -> None:
     control = {"DJANGO_SETTINGS_MODULE": "scripts.attacks.linker.control_settings"}
     folder = tmp_path / "dump"

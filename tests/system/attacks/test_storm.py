@@ -48,6 +48,7 @@ def test_a_hundred_kills_on_postgresql_lose_nothing(own_postgres: Postgres, tmp_
     assert outcome.rate >= REPORTS_PER_SECOND
 
 
+@pytest.mark.long
 def test_ten_kills_on_sqlite_lose_nothing(tmp_path: Path) -> None:
     world = make_storm_world(var=tmp_path, database_url="")
     try:

@@ -71,7 +71,7 @@ def seal_again_and_again(wave: Wave) -> list[Sealing]:
     return sealings
 
 
-@pytest.mark.parametrize("vendor", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("vendor", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def test_each_report_stays_with_the_same_chance(
     vendor: str, request: pytest.FixtureRequest
 ) -> None:

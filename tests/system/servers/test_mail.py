@@ -124,6 +124,7 @@ def test_a_mail_server_that_says_nothing_stops_no_page_and_no_sealing(
     assert attempts <= len(PEOPLE)
 
 
+@pytest.mark.long
 def test_a_mail_that_nobody_sends_is_where_the_page_says(unsent: World) -> None:
     assert ask_for_reset(unsent, OWNER) == 302
     with browser(unsent) as client:
