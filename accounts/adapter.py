@@ -40,7 +40,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def reauthenticate(self, user: User, password: str) -> bool:
         is_right: bool = super().reauthenticate(user, password)
         if is_right:
-            # The password may just have been hashed anew, which ends all other sessions.
+            # If the stored hash has just been replaced, all other sessions end. This one stays.
             user.refresh_from_db(fields=["password"])
             update_session_auth_hash(context.request, user)
         return is_right

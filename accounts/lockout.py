@@ -7,7 +7,7 @@ Two counts, both in the limiter's memory only:
 - By e-mail address alone. Guesses from many networks only slow sign-in down, by at most a minute
   from one attempt to the next, because a longer pause would let anybody lock out the owner.
 
-A browser that has signed in to the account before has a count of its own and never waits for
+A browser that has signed in to the account before is counted separately and never waits for
 others. The names of the counts cannot be listed: nobody can look up who tried to sign in, or from
 where. All pauses end early when the account, in the database, begins a new round of counting.
 """

@@ -54,9 +54,9 @@ def show_notice(
 
 
 def show_thanks(request: HttpRequest, kind: str, *, form: str, wave: Wave) -> HttpResponse:
-    """Thank for a form that was sent; lead to it whoever opened the address without sending it.
+    """Thank for a form that was sent. Anyone who opens the address without sending gets the form.
 
-    Only the browser says which it was. The address, and a cookie that there is not, say nothing.
+    Only the browser's header tells the two apart: the address is the same, and there is no cookie.
     """
     if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
         return lead_to(request, form, wave=wave)

@@ -53,12 +53,12 @@ TOO_LARGE = (
     "with fewer answers."
 )
 BLOCKS_MOVE_APART = (
-    "While the survey is open, each block of questions moves at looks of its own. Questions from "
-    "different blocks can be compared once it is closed."
+    "While the survey is open, each block of questions is updated at different times. You can "
+    "compare questions from different blocks once the survey is closed."
 )
 ALL_BLOCKS_MOVE_APART = (
-    "While the survey is open, each block of questions moves at looks of its own. All pairs can be "
-    "tested once it is closed."
+    "While the survey is open, each block of questions is updated at different times. You can test "
+    "all pairs once the survey is closed."
 )
 
 

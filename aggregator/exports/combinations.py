@@ -98,7 +98,7 @@ class _Crowd:
     code: int = 0
 
     def find(self) -> _Members:
-        # Found anew each time: of many combinations with many blocks, all would take much memory.
+        # Computed each time: storing them for many combinations and blocks would take much memory.
         if self.place is None:
             return np.ones(len(self.rows), dtype=np.bool_)
         members: _Members = self.packing.unpack(self.rows, self.place) == self.code

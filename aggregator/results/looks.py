@@ -6,7 +6,7 @@ around one report to read it off the difference. That makes it dear where many p
 nobody else answers in between, it works (scripts/attacks/researcher).
 
 Everything that all people are asked shares one look, which also moves the number of reports. Where
-each person is asked only some blocks of questions, each block has looks of its own.
+each person is asked only some blocks of questions, each block has separate looks.
 """
 
 from __future__ import annotations
