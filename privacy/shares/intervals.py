@@ -9,26 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from math import log
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, betaln, chdtri, xlog1py, xlogy
+from scipy.special import betaincinv, betaln, chdtri, psi, xlog1py, xlogy
 
-from privacy.checks import (
-    Floats,
-    check_channel,
-    check_level,
-    check_shares,
-    check_successes,
-    check_together,
-    check_whole,
-)
+from privacy.checks import Floats, check_level, check_whole
+from privacy.shares.code_counts import CodeCounts, check_counts, search_ends
+from privacy.shares.concentration import split_stake
 
 Method = Literal["likelihood_ratio", "clopper_pearson", "confidence_sequence"]
 _PRIOR = 0.5  # parameter of the beta mixture: Beta(1/2, 1/2)
-_MAX_STEPS = 100
-_SETTLED = 4e-16  # tolerance for a share: the last bits of a float near 1
+_LogWealth = Callable[[Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,27 +49,6 @@ class Intervals:
     contradiction: NDArray[np.bool_]
     level: Floats
     method: Method
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Data:
-    """Checked input, broadcast to one shape."""
-
-    successes: Floats
-    total: Floats
-    c: Floats
-    d: Floats
-    level: Floats
-
-    def reported(self, share: Floats) -> Floats:
-        """l = c + d p, strictly between 0 and 1 because T is."""
-        return self.c + self.d * share
-
-    @property
-    def closest(self) -> Floats:
-        """The maximum-likelihood share in [0, 1]; 1/2 if there are no reports."""
-        reported = self.successes / np.maximum(self.total, 1)
-        return np.where(self.total > 0, np.clip((reported - self.c) / self.d, 0.0, 1.0), 0.5)
 
 
 def likelihood_ratio(
@@ -132,21 +106,19 @@ def likelihood_ratio(
     >>> round(float(found.low), 4), round(float(found.high), 4)
     (0.2398, 0.3612)
     """
-    data = _check(successes, total, other_probability, slope, level, effective=effective)
+    data = check_counts(successes, total, other_probability, slope, level, effective=effective)
     best = data.closest
     best_l = data.reported(best)
     # Computed before broadcasting, because the quantile is slow.
     limit = chdtri(1, 1 - np.asarray(level, dtype=np.float64))
 
-    def excess(share: Floats) -> Floats:
-        l = data.reported(share)  # noqa: E741
+    def excess(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
         # Differences of logarithms by log1p: sums of them would cancel for large n.
         drop = xlog1py(data.successes, (best_l - l) / l)
-        drop += xlog1py(data.total - data.successes, (l - best_l) / (1 - l))
-        over: Floats = 2 * drop - limit
-        return over
+        drop += xlog1py(data.misses, (l - best_l) / (1 - l))
+        return 2 * drop - limit, 2 * data.fall(l)
 
-    low, high = _search(excess, data, curve=2.0, inside=best)
+    low, high = search_ends(excess, data)
     return Intervals(
         low=low,
         high=high,
@@ -198,8 +170,8 @@ def clopper_pearson(
     >>> round(float(found.low), 4), round(float(found.high), 4)
     (0.2389, 0.3622)
     """
-    data = _check(successes, total, other_probability, slope, level, effective=effective)
-    misses = data.total - data.successes
+    data = check_counts(successes, total, other_probability, slope, level, effective=effective)
+    misses = data.misses
     tail = (1 - data.level) / 2
     # With 0 successes the low end is 0, with n the high end is 1: the quantile is undefined there.
     lowest = np.where(
@@ -229,6 +201,7 @@ def confidence_sequence(
     other_probability: ArrayLike,
     slope: ArrayLike,
     level: ArrayLike = 0.95,
+    concentration: float | None = None,
 ) -> Intervals:
     """Find the shares in [0, 1] that this look does not rule out, however often you look.
 
@@ -236,6 +209,9 @@ def confidence_sequence(
     ----------
     successes, total, other_probability, slope, level : array_like
         As for `likelihood_ratio`.
+    concentration : float or None, optional
+        kappa, positive and at most 10**6, chosen before the first report arrived
+        (`privacy.shares.concentration.choose_concentration`). None: the Beta(1/2, 1/2) mixture.
 
     Returns
     -------
@@ -245,15 +221,27 @@ def confidence_sequence(
     Raises
     ------
     ValueError
-        If successes, total, the channel or level is out of range.
+        If successes, total, the channel, level or concentration is out of range.
 
     Notes
     -----
-    Rejects p if ln B(a + S, a + n - S) - ln B(a, a) - S ln l - (n - S) ln(1 - l) >= ln(1 / (1 -
-    level)), with a = 1/2 and l = c + d p: a beta mixture of likelihood ratios is a nonnegative
-    martingale under p, so by Ville's inequality the probability that the true share is ever
-    rejected is at most 1 - level, however often you look. It depends on (S, n) only, not on the
-    order of reports. Do not intersect the intervals of different looks. Not valid with weights.
+    Rejects p if ln W >= ln(1 / (1 - level)), where W is a beta mixture of the likelihood ratios
+    against l = c + d p:
+
+        W = B(a + S, b + n - S) / B(a, b) / (l**S (1 - l)**(n - S))
+
+    W is a nonnegative martingale under p, so by Ville's inequality the probability that the true
+    share is ever rejected is at most 1 - level, however often you look. This holds for any a and b
+    that depend on p alone. Without a concentration, a = b = 1/2. With one, W is .9 W(kappa) + .1
+    W(40), a = kappa l and b = kappa (1 - l): the bets lie around the tested share.
+
+    ln W(kappa) is a constant plus the sum over i < S of ln(kappa + i / l), plus the sum over i < n
+    - S of ln(kappa + i / (1 - l)). Every term is convex in l, so W and the mixture are log-convex,
+    and W <= 1 at l = S / n. So what is kept is an interval, and if the share nearest to S / n is
+    rejected, all are.
+
+    It depends on (S, n) only, not on the order of reports. Do not intersect the intervals of
+    different looks. Not valid with weights.
 
     References
     ----------
@@ -263,24 +251,25 @@ def confidence_sequence(
 
     Examples
     --------
-    >>> found = confidence_sequence(successes=400, total=1000, other_probability=.25, slope=.5)
+    >>> coins = dict(other_probability=.25, slope=.5)
+    >>> found = confidence_sequence(successes=400, total=1000, concentration=111, **coins)
+    >>> round(float(found.low), 4), round(float(found.high), 4)
+    (0.207, 0.3952)
+    >>> found = confidence_sequence(successes=400, total=1000, **coins)
     >>> round(float(found.low), 6), round(float(found.high), 6)
     (0.18893, 0.414617)
     """
-    data = _check(successes, total, other_probability, slope, level)
-    misses = data.total - data.successes
-    mixture = betaln(_PRIOR + data.successes, _PRIOR + misses) - betaln(_PRIOR, _PRIOR)
-    limit = mixture + np.log1p(-data.level)  # less ln(1 / (1 - level))
+    data = check_counts(successes, total, other_probability, slope, level)
+    log_wealth = _spread_wealth(data) if concentration is None else _wealth(data, concentration)
+    limit = np.log1p(-data.level)
 
-    def excess(share: Floats) -> Floats:
-        l = data.reported(share)  # noqa: E741
-        over: Floats = limit - xlogy(data.successes, l) - xlog1py(misses, -l)
-        return over
+    def excess(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
+        wealth, slope = log_wealth(l)
+        return wealth + limit, slope
 
-    # The likelihood is highest here: if even this share is rejected, all are.
     best = data.closest
-    contradiction = excess(best) >= 0
-    low, high = _search(excess, data, curve=1.0, inside=best)
+    contradiction = excess(data.reported(best))[0] >= 0
+    low, high = search_ends(excess, data)
     return Intervals(
         low=np.where(contradiction, best, low),
         high=np.where(contradiction, best, high),
@@ -290,11 +279,48 @@ def confidence_sequence(
     )
 
 
+def _spread_wealth(data: CodeCounts) -> _LogWealth:
+    """ln W of the mixture that does not depend on the tested share, and its derivative."""
+    mixture = betaln(_PRIOR + data.successes, _PRIOR + data.misses) - betaln(_PRIOR, _PRIOR)
+
+    def log_wealth(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
+        return mixture - xlogy(data.successes, l) - xlog1py(data.misses, -l), data.fall(l)
+
+    return log_wealth
+
+
+def _wealth(data: CodeCounts, concentration: float) -> _LogWealth:
+    """ln W of the mixture around the tested share, and its derivative."""
+    stakes = split_stake(concentration)
+
+    def log_wealth(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
+        likelihood = xlogy(data.successes, l) + xlog1py(data.misses, -l)
+        wealth, slopes = [], []
+        for stake, kappa in stakes:
+            a, b = kappa * l, kappa * (1 - l)
+            mixture = betaln(a + data.successes, b + data.misses) - betaln(a, b)
+            wealth.append(log(stake) + mixture - likelihood)
+            rise = psi(a + data.successes) - psi(a) - psi(b + data.misses) + psi(b)
+            slopes.append(kappa * rise + data.fall(l))
+        total = np.logaddexp(*wealth)
+        parts = [np.exp(each - total) for each in wealth]
+        return total, parts[0] * slopes[0] + parts[1] * slopes[1]
+
+    return log_wealth
+
+
 METHODS: dict[Method, Callable[..., Intervals]] = {
     "likelihood_ratio": likelihood_ratio,
     "clopper_pearson": clopper_pearson,
     "confidence_sequence": confidence_sequence,
 }
+
+
+def find_by(method: Method, *, concentration: float | None) -> Callable[..., Intervals]:
+    """Return the function of a method; only the sequence has a concentration."""
+    if method == "confidence_sequence":
+        return partial(confidence_sequence, concentration=concentration)
+    return METHODS[method]
 
 
 def simultaneous_level(level: float, *, shares: int) -> float:
@@ -334,54 +360,3 @@ def simultaneous_level(level: float, *, shares: int) -> float:
     level = check_level(level)
     shares = check_whole("shares", shares, at_least=1)
     return 1 - (1 - level) / shares
-
-
-def _search(
-    excess: Callable[[Floats], Floats], data: _Data, *, curve: float, inside: Floats
-) -> tuple[Floats, Floats]:
-    """Find where an excess over what is kept becomes 0, on both sides of a kept share.
-
-    The excess is `curve` times the negative log-likelihood plus a constant, so it is convex in the
-    share: from a rejected end, Newton's steps come nearer and never cross. The outer side is
-    returned, so that nothing is cut off.
-    """
-    misses = data.total - data.successes
-    share = np.stack([np.zeros_like(inside), np.ones_like(inside)])
-    for _ in range(_MAX_STEPS):
-        over = excess(share)
-        l = data.reported(share)  # noqa: E741
-        slope = curve * data.d * (misses / (1 - l) - data.successes / l)
-        # An end that is kept stays; elsewhere the slope leads inwards and is not 0.
-        going = over > 0
-        step = np.where(going, over / np.where(going & (slope != 0), slope, 1.0), 0.0)
-        nearer = share - step
-        low, high = np.minimum(nearer[0], inside), np.maximum(nearer[1], inside)
-        nearer = np.stack([low, high])
-        if (np.abs(nearer - share) <= _SETTLED).all():
-            break
-        share = nearer
-    return share[0], share[1]
-
-
-def _check(
-    successes: ArrayLike,
-    total: ArrayLike,
-    other_probability: ArrayLike,
-    slope: ArrayLike,
-    level: ArrayLike,
-    *,
-    effective: bool = False,
-) -> _Data:
-    some, whole = check_successes(successes, total, effective=effective)
-    other, kept = check_channel(other_probability, slope)
-    levels = check_shares("level", level, ends="()")
-    named = {
-        "successes": some,
-        "total": whole,
-        "other_probability": other,
-        "slope": kept,
-        "level": levels,
-    }
-    check_together(**named)
-    some, whole, other, kept, levels = np.broadcast_arrays(*named.values())
-    return _Data(successes=some, total=whole, c=other, d=kept, level=levels)

@@ -50,6 +50,7 @@ from privacy.planning import (
     precision,
 )
 from privacy.shares import (
+    concentration,
     conditional,
     coverage,
     estimation,
@@ -296,6 +297,12 @@ ROWS: list[Row] = [
         "slope": [*D_OF_ARRAYS, 0.4, [0.5, 0.5, 0.5]],
     }),
     *((find, SOME_OF, ONE_LOOK) for find in intervals.METHODS.values()),
+    (intervals.confidence_sequence, {**SOME_OF, "concentration": 150}, {
+        **ONE_LOOK, "concentration": [*ENDLESS, -1, 0, 10**6 + 1, True],
+    }),
+    (concentration.choose_concentration, {"reports_expected": 900}, {
+        "reports_expected": [*ENDLESS, -1, True],
+    }),
     (intervals.likelihood_ratio, {**SOME_OF, "effective": True}, EFFECTIVE),
     (intervals.clopper_pearson, {**SOME_OF, "effective": True}, EFFECTIVE),
     (level_of_all, {"level": 0.95, "shares": 2}, {"level": OPEN, "shares": NUMBER}),
@@ -507,14 +514,16 @@ ROWS: list[Row] = [
 # These are called by a function above, or have no argument that could be wrong on its own.
 ELSEWHERE = {
     "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_design", "check_names",
+    "check_concentration", "check_counts",
     "check_pair", "check_rank", "check_rows", "collect_cells", "cumulative_epsilon",
     "describe_separation", "describe_share", "draw_report", "group_epsilon", "group_rows",
     "maximize", "most_likely_reported", "normal_quantile", "profile_interval",
     "reported_share", "rest_probability", "rotate_design", "round_up_epsilon",
-    "round_up_people", "round_up_sum", "share_among", "simultaneous_level", "tail_significance",
+    "round_up_people", "round_up_sum", "search_ends", "share_among", "simultaneous_level",
+    "split_stake", "tail_significance",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
-    "binomial", "fake_weight", "kronecker", "log_likelihood_of", "secure_uint32",
+    "binomial", "fake_weight", "find_by", "kronecker", "log_likelihood_of", "secure_uint32",
     "smallest_number", "statement_epsilon",
 }  # fmt: skip
 
