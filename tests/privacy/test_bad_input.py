@@ -50,6 +50,7 @@ from privacy.planning import (
     precision,
 )
 from privacy.shares import (
+    alarms,
     concentration,
     conditional,
     coverage,
@@ -345,6 +346,7 @@ ROWS: list[Row] = [
     }),
     (tables.estimate_table, PAIR, {"counts": counts(TABLE), "variables": [[]]}),
     (tables.prepare_table, PAIR, {"counts": counts(TABLE), "variables": [[]]}),
+    (alarms.find_contradictions, {**SOME_OF, "level": 0.95}, ONE_LOOK),
     (tables.contradicts_design, {"counts": [5, 5], "log_likelihood": -7.0, "level": 0.99}, {
         "counts": [*spoil([5, 5], COUNT), [0, 0], []], "log_likelihood": ENDLESS, "level": OPEN,
     }),

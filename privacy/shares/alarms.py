@@ -1,0 +1,74 @@
+"""Codes that are rarer or more frequent than any true share could make them, by exact sums."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc, betaincc
+
+from privacy.checks import check_channel, check_shares, check_successes, check_together
+
+
+def find_contradictions(
+    *,
+    successes: ArrayLike,
+    total: ArrayLike,
+    other_probability: ArrayLike,
+    slope: ArrayLike,
+    level: ArrayLike,
+) -> NDArray[np.bool_]:
+    """Say which codes are too rare or too frequent for every true share, at one look.
+
+    Parameters
+    ----------
+    successes : array_like of int
+        Reports S showing the code, 0 <= S <= total.
+    total : array_like of int
+        Reports n, at least 0.
+    other_probability, slope : array_like of float
+        c and d of the channel: a report shows the code with probability c + d p.
+    level : array_like of float
+        In (0, 1); for several codes together, `privacy.shares.intervals.simultaneous_level`. All
+        five broadcast against each other.
+
+    Returns
+    -------
+    ndarray of bool
+        Of the broadcast shape. Each entry is True with probability at most 1 - level if the stated
+        mechanism produced the reports, at every true share and every n; False for n = 0.
+
+    Raises
+    ------
+    ValueError
+        If successes, total, the channel or level is out of range.
+
+    Notes
+    -----
+    True if P(X <= S) <= (1 - level) / 2 at l = c, or P(X >= S) <= (1 - level) / 2 at l = c + d, for
+    a binomial X. The tails are monotone in l, so no share in between does this more often. Valid
+    for one look at the data, with the amount of data fixed in advance; it is then much more
+    sensitive than `privacy.shares.intervals.confidence_sequence`, which holds at every look.
+
+    References
+    ----------
+    Clopper, C. J. and Pearson, E. S. (1934), Biometrika 26(4), section 4 (the exact tails).
+
+    Examples
+    --------
+    Two coins show each code in at least a quarter of the reports, up to chance:
+
+    >>> coins = dict(total=1000, other_probability=0.25, slope=0.5, level=0.99)
+    >>> find_contradictions(successes=[214, 215, 785, 786], **coins).tolist()
+    [True, False, False, True]
+    """
+    some, whole = check_successes(successes, total)
+    other, kept = check_channel(other_probability, slope)
+    levels = check_shares("level", level, ends="()")
+    check_together(successes=some, total=whole, other_probability=other, slope=kept, level=levels)
+    tail = (1 - levels) / 2
+    # The beta function has no value where the tail is everything.
+    last = np.maximum(whole - some, 1)
+    below = np.where(some < whole, betaincc(some + 1, last, other), 1.0)
+    above = np.where(some > 0, betainc(np.maximum(some, 1), whole - some + 1, other + kept), 1.0)
+    found: NDArray[np.bool_] = (below <= tail) | (above <= tail)
+    return found

@@ -1,0 +1,208 @@
+"""Codes that the design could hardly produce: known values, and exact chances on honest data.
+
+A question contradicts its design if any of its codes does, each tested at 1 - .05 / (codes), so
+that chance does this to at most 5 of 100 questions. Most codes stand at the limit if everybody
+has the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import binom, multinomial, poisson
+
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.alarms import find_contradictions
+from privacy.shares.intervals import clopper_pearson, confidence_sequence, simultaneous_level
+
+Floats = NDArray[np.float64]
+COINS: dict[str, Any] = {"other_probability": 0.25, "slope": 0.5}
+EPSILONS = (0.5, log(3), 2.0)
+SYMBOLS = (2, 3, 5, 16, 64)
+TOTALS = (25, 50, 100, 200, 1000)
+
+
+def channel(symbols: int, epsilon: float) -> dict[str, float]:
+    mechanism = RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon)
+    return {"other_probability": mechanism.other_probability, "slope": mechanism.slope}
+
+
+def level_of_code(symbols: int, level: float = 0.95) -> float:
+    """The level of each code; two codes count once, because each determines the other."""
+    return simultaneous_level(level, shares=1 if symbols == 2 else symbols)
+
+
+def list_truths(symbols: int) -> list[Floats]:
+    """Everybody has one answer, one of three, or any."""
+    truths = []
+    for people in sorted({1, min(3, symbols), symbols}):
+        truth = np.zeros(symbols)
+        truth[:people] = 1 / people
+        truths.append(truth)
+    return truths
+
+
+# Known values
+
+
+def test_after_a_fixed_end_far_fewer_silent_fakes_raise_the_alarm() -> None:
+    """Of 1,000 reports of nobody, 214 Yes are enough; a bound for every look waits for 195."""
+    counts = np.arange(500)
+    at_end = find_contradictions(successes=counts, total=1000, level=0.99, **COINS)
+    watched = confidence_sequence(successes=counts, total=1000, level=0.99, **COINS).contradiction
+    most = [int(np.flatnonzero(found)[-1]) for found in (at_end, watched)]
+    assert most == [214, 195]
+    errors = [(count - 250) / np.sqrt(1000 * 0.25 * 0.75) for count in most]
+    assert errors == pytest.approx([-2.63, -4.02], abs=0.005)
+    # Fakes that always send the other code, in place of reports that show a quarter of Yes.
+    assert [1 - count / 250 for count in most] == pytest.approx([0.144, 0.22])
+
+
+@pytest.mark.parametrize("total", [1, 10, 200])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.9999])
+def test_every_count_agrees_with_plain_sums_of_the_tails(total: int, level: float) -> None:
+    counts = np.arange(total + 1)
+    for symbols in SYMBOLS:
+        c, d = channel(symbols, 1.0).values()
+        rare = np.cumsum(binom.pmf(counts, total, c))
+        frequent = np.cumsum(binom.pmf(counts, total, c + d)[::-1])[::-1]
+        expected = (rare <= (1 - level) / 2) | (frequent <= (1 - level) / 2)
+        found = find_contradictions(
+            successes=counts, total=total, other_probability=c, slope=d, level=level
+        )
+        assert found.tolist() == expected.tolist()
+
+
+def test_without_reports_nothing_is_contradicted() -> None:
+    assert not find_contradictions(successes=0, total=0, level=0.01, **COINS)
+
+
+# Exact chances on honest data
+
+
+@pytest.mark.parametrize("symbols", SYMBOLS)
+def test_chance_contradicts_a_code_at_most_as_often_as_stated(symbols: int) -> None:
+    shares = np.array([0, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 1])
+    for epsilon in EPSILONS:
+        c, d = channel(symbols, epsilon).values()
+        for total in TOTALS:
+            for level in (0.95, level_of_code(symbols, 0.99)):
+                counts = np.arange(total + 1)
+                found = find_contradictions(
+                    successes=counts, total=total, other_probability=c, slope=d, level=level
+                )
+                weights = binom.pmf(counts, total, c + d * shares[:, None])
+                assert weights[:, found].sum(axis=1).max() <= 1 - level
+
+
+def chance_of_any(found: Sequence[NDArray[np.bool_]], reported: Floats, total: int) -> float:
+    """The exact chance that some code is found, for multinomial counts.
+
+    Independent Poisson counts with these means are multinomial given their sum.
+    """
+    counts = np.arange(total + 1)
+    none: Floats = np.ones(1)
+    for one, share in zip(found, reported, strict=True):
+        none = np.convolve(none, np.where(one, 0.0, poisson.pmf(counts, total * share)))
+        none = none[: total + 1]
+    return float(1 - none[total] / poisson.pmf(total, total))
+
+
+def test_the_chance_of_any_code_agrees_with_a_sum_over_all_tables() -> None:
+    reported, total = np.array([0.6, 0.3, 0.1]), 12
+    found = [np.arange(total + 1) < least for least in (5, 2, 1)]
+    expected = sum(
+        multinomial.pmf([first, second, total - first - second], total, reported)
+        for first in range(total + 1)
+        for second in range(total + 1 - first)
+        if found[0][first] or found[1][second] or found[2][total - first - second]
+    )
+    assert chance_of_any(found, reported, total) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("symbols", SYMBOLS)
+def test_after_a_fixed_end_chance_contradicts_at_most_5_of_100_questions(symbols: int) -> None:
+    most = 0.0
+    for epsilon in EPSILONS:
+        c, d = channel(symbols, epsilon).values()
+        for total in TOTALS:
+            counts = np.arange(total + 1)
+            given: dict[str, Any] = {
+                "successes": counts,
+                "total": total,
+                "other_probability": c,
+                "slope": d,
+                "level": level_of_code(symbols),
+            }
+            found = find_contradictions(**given)
+            # The guaranteed interval is empty for none but these counts.
+            assert (found >= clopper_pearson(**given).contradiction).all()
+            for truth in list_truths(symbols):
+                chance = chance_of_any([found] * symbols, c + d * truth, total)
+                most = max(most, chance)
+                assert chance <= 0.05
+    print(f"k={symbols}: at most {most:.4f}")
+
+
+def chances_at_any_look(looks: Sequence[int], given: dict[str, Any]) -> Floats:
+    """The exact chances that a code of nobody, or of everybody, is contradicted at some look."""
+    c, d = given["other_probability"], given["slope"]
+    reported = np.array([[c], [c + d]])
+    likely, ever, before = [np.ones(1)] * 2, np.zeros(2), 0
+    for look in looks:
+        new = binom.pmf(np.arange(look - before + 1), look - before, reported)
+        likely = [np.convolve(*each) for each in zip(likely, new, strict=True)]
+        counts = np.arange(look + 1)
+        outside = counts[(counts < c * look) | (counts > (c + d) * look)]
+        found = confidence_sequence(successes=outside, total=look, **given)
+        stopped = outside[found.contradiction]
+        ever += [each[stopped].sum() for each in likely]
+        for each in likely:
+            each[stopped] = 0
+        before = look
+    return ever
+
+
+@pytest.mark.parametrize("symbols", SYMBOLS)
+@pytest.mark.parametrize(
+    "concentration", [40, *(pytest.param(k, marks=pytest.mark.long) for k in (None, 150, 400))]
+)
+def test_while_watched_chance_contradicts_at_most_5_of_100_questions(
+    symbols: int, concentration: int | None
+) -> None:
+    """The sum over all codes bounds the chance of any, whatever the true shares are.
+
+    The more people have an answer, the more reports show it: a code is seen too rarely most often
+    if nobody has it, and too often if everybody has.
+    """
+    most, codes = 0.0, 1 if symbols == 2 else symbols
+    for epsilon in EPSILONS:
+        given = {
+            **channel(symbols, epsilon),
+            "level": level_of_code(symbols),
+            "concentration": concentration,
+        }
+        chances = chances_at_any_look(range(25, 1001, 25), given)
+        most = max(most, codes * float(chances.sum()))
+    print(f"k={symbols}, concentration {concentration}: at most {most:.4f}")
+    assert most <= 0.05
+
+
+@pytest.mark.parametrize("symbols", [3, 16, 64])
+def test_while_watched_whole_questions_contradict_as_seldom(symbols: int) -> None:
+    runs, looks = 1000, range(50, 1001, 50)
+    given = {**channel(symbols, log(3)), "level": level_of_code(symbols), "concentration": 150}
+    reported = given["other_probability"] + given["slope"] * list_truths(symbols)[0]
+    batches = np.random.default_rng(64).multinomial(50, reported, size=(runs, len(looks)))
+    ever = np.zeros(runs, dtype=bool)
+    for look, counts in zip(looks, batches.cumsum(axis=1).swapaxes(0, 1), strict=True):
+        found = confidence_sequence(successes=np.arange(look + 1), total=look, **given)
+        ever |= found.contradiction[counts].any(axis=1)
+    limit = binom.isf(1e-6, runs, 0.05)
+    print(f"n={runs} k={ever.sum()} expected at most {0.05 * runs}, accepted up to {limit}")
+    assert ever.sum() <= limit
