@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from django.utils.translation import override
 
+from privacy.shares.concentration import choose_concentration
 from surveys.authoring.answer_options import list_options
 from surveys.manifest.languages import hash_words, write_words
 from surveys.manifest.manifest import Manifest
@@ -25,7 +26,8 @@ def describe(
     If there are too few blocks to draw from, everyone is asked everything. Such a draft cannot be
     launched.
     """
-    described = _describe_blocks(survey=survey, wave_number=wave_number, questions=questions)
+    blocks = _describe_blocks(survey=survey, wave_number=wave_number, questions=questions)
+    described = replace(blocks, concentration=_choose_concentration(blocks))
     # Opening requires that the author acknowledges every limit that is exceeded. Nobody is asked
     # to answer a rehearsal or a demo.
     if survey.origin != Survey.Origin.SURVEY:
@@ -44,6 +46,12 @@ def _describe_blocks(
     if survey.drawn is None or survey.drawn >= everything.block_count:
         return everything
     return replace(everything, drawn=survey.drawn)
+
+
+def _choose_concentration(manifest: Manifest) -> int:
+    """Choose it for the reports that a question will have; a cap is what nobody expects to miss."""
+    people = manifest.people_expected or manifest.cap
+    return choose_concentration(None if people is None else people * manifest.asked_fraction)
 
 
 def _describe_all(*, survey: Survey, wave_number: int, questions: Sequence[Question]) -> Manifest:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from privacy.shares.concentration import choose_concentration
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 
@@ -16,7 +17,8 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
     """Derive the manifest for coins from the one for browsers; None if no question suits coins.
 
     The number of people that ends the browsers' wave ends this wave too. The number of people
-    expected is that of browsers. There is no random subset: everyone is asked all questions.
+    expected is that of browsers, so how many toss coins is unknown. There is no random subset:
+    everyone is asked all questions.
     """
     if not manifest.coin_questions:
         return None
@@ -28,6 +30,7 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
         drawn=None,
         cap=None,
         people_expected=None,
+        concentration=None if manifest.concentration is None else choose_concentration(None),
     )
     exceeded = coins.exceeded_limits
     return replace(

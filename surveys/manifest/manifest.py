@@ -49,6 +49,9 @@ class Manifest:
     questions: tuple[ManifestQuestion, ...]
     # How many people the author expects to answer; None if the author did not say.
     people_expected: int | None = None
+    # The concentration of the wave's watched intervals, chosen for the reports expected to a
+    # question. Manifests older than this key have none: their bets spread over all shares.
+    concentration: int | None = None
     # How many blocks of questions each person is asked; None for all.
     drawn: int | None = None
     closing_message: str = ""

@@ -51,6 +51,8 @@ def serialize_manifest(manifest: Manifest) -> bytes:
     }
     if manifest.people_expected is not None:
         content["people_expected"] = manifest.people_expected
+    if manifest.concentration is not None:
+        content["concentration"] = manifest.concentration
     if manifest.drawn is not None:
         content["drawn"] = manifest.drawn
     if manifest.closing_message:
@@ -105,6 +107,7 @@ def parse_manifest(content: bytes) -> Manifest:
         closes=_parse_moment(raw["closes"]),
         cap=raw["cap"],
         people_expected=raw.get("people_expected"),
+        concentration=raw.get("concentration"),
         drawn=raw.get("drawn"),
         closing_message=raw.get("closing_message", ""),
         quick_exit=raw.get("quick_exit", False),

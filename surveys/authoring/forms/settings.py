@@ -115,7 +115,8 @@ class SettingsForm(SurveyTextForm):
         max_value=MAX_PEOPLE,
         error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE, " Or leave it empty."),
         help_text="Results appear, and move, only when at least a tenth as many reports are new, "
-        "and when the survey closes. If far fewer people answer, nothing is shown until then.",
+        "and when the survey closes. If far fewer people answer, nothing is shown until then. "
+        "Margins of error shown before the close suit this number best, and hold for any.",
     )
     drawn = forms.IntegerField(
         label="Questions per person (random subset), in blocks (optional)",
