@@ -54,6 +54,9 @@ class Batch(models.Model):
     content_hash = models.BinaryField(max_length=32)
     # Per column (aggregator.batches.columns), how many reports show each code: [[no, yes], ...]
     counts: models.JSONField[list[list[int]]] = models.JSONField()
+    # Counts of the codes that rules tie together (aggregator.batches.joint_tables), table by table.
+    # None in batches from before there were tables, until they are counted.
+    tables: models.JSONField[list[list[int]] | None] = models.JSONField(null=True)
 
     class Meta:
         ordering = ["wave", "number"]
@@ -96,6 +99,8 @@ class Snapshot(models.Model):
     final = models.BooleanField(default=False)
     total = models.PositiveIntegerField()
     counts: models.JSONField[list[list[int]]] = models.JSONField()
+    # None in snapshots from before there were tables.
+    tables: models.JSONField[list[list[int]] | None] = models.JSONField(null=True)
     estimates: models.JSONField[list[dict[str, Any]]] = models.JSONField()
     # A day, never a time: it must not be possible to date a batch to the minute.
     day = models.DateField(default=today)

@@ -40,7 +40,7 @@ def cross_tabulate(
     cells = np.zeros(size, dtype=np.uint16)
     for index, k in zip(columns, shape, strict=True):
         cells *= k
-        cells += _read_codes(every[index], index=index, size=size, k=k)
+        cells += read_codes(every[index], index=index, size=size, k=k)
     return np.bincount(cells, minlength=prod(shape)).reshape(shape).astype(np.int64, copy=False)
 
 
@@ -132,7 +132,7 @@ def _table_shape(ks: Sequence[int], columns: Sequence[int]) -> tuple[int, ...]:
     return shape
 
 
-def _read_codes(column: NDArray[np.uint8], *, index: int, size: int, k: int) -> NDArray[np.uint8]:
+def read_codes(column: NDArray[np.uint8], *, index: int, size: int, k: int) -> NDArray[np.uint8]:
     if k == 2:
         return np.unpackbits(column, count=size, bitorder="little")
     # An impossible code would silently be counted in the cell of other codes.

@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery, Sum
 
 from aggregator.batches.columns import Columns
+from aggregator.batches.joint_tables import count_tables, list_tables
 from aggregator.batches.packing import count_codes, pack_reports
 from aggregator.models import Batch, Discard, RawReport
 from surveys.models import Wave
@@ -73,7 +74,8 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
 
 def _seal(*, wave: Wave, size: int) -> Batch:
     rows = _take_raw_reports(wave_id=wave.pk, size=size)
-    columns = Columns.of(wave.description)
+    manifest = wave.description
+    columns = Columns.of(manifest)
     packed = pack_reports(columns.write_columns(rows), ks=columns.ks)
     newest = wave.batches.aggregate(newest=Max("number"))["newest"] or 0
     return Batch.objects.create(
@@ -83,6 +85,7 @@ def _seal(*, wave: Wave, size: int) -> Batch:
         packed=packed,
         content_hash=hashlib.sha256(packed).digest(),
         counts=count_codes(packed, size=size, ks=columns.ks),
+        tables=count_tables(packed, size=size, ks=columns.ks, tables=list_tables(manifest)),
     )
 
 

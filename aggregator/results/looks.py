@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aggregator.batches.columns import Columns
+from aggregator.batches.joint_tables import list_tables
 from surveys.manifest.manifest import Manifest
 
 EVERYBODY = 0  # the part that all people are asked; block number b is part b + 1
@@ -50,40 +51,66 @@ def list_least(manifest: Manifest) -> tuple[int, ...]:
 class Replay:
     """Takes a wave's batches in order and has a look at each part as soon as one is due.
 
-    `counts` holds the counts of each column as of the look of its part, and `total` the number of
-    reports as of the look of what everybody is asked. The result depends only on the batches: it is
-    the same whether they are taken one at a time or all at once.
+    `counts` holds the counts of each column as of the look of its part, `tables` those of each
+    joint table, and `total` the number of reports as of the look of what everybody is asked. The
+    result depends only on the batches: it is the same whether they are taken one at a time or all
+    at once.
     """
 
     def __init__(self, manifest: Manifest) -> None:
-        columns = Columns.of(manifest)
+        columns, tables = Columns.of(manifest), list_tables(manifest)
         self._least = list_least(manifest)
         self._parts = [find_part(manifest, block) for block in columns.blocks]
+        self._table_parts = [find_part(manifest, table.block) for table in tables]
         self.looks = [0] * len(self._least)
         self.counts = [[0] * k for k in columns.ks]
+        self.tables = [[0] * table.cells for table in tables]
         self.total = 0
         self._new = [[0] * k for k in columns.ks]
+        self._new_tables = [[0] * table.cells for table in tables]
         self._new_total = 0
 
-    def resume(self, *, looks: Sequence[int], counts: Sequence[Sequence[int]], total: int) -> None:
+    def resume(
+        self,
+        *,
+        looks: Sequence[int],
+        counts: Sequence[Sequence[int]],
+        tables: Sequence[Sequence[int]],
+        total: int,
+    ) -> None:
         """Continue after these looks: take all batches after the earliest of them."""
         self.looks, self.total = list(looks), total
         self.counts = [list(cells) for cells in counts]
+        self.tables = [list(cells) for cells in tables]
 
-    def resume_at(self, number: int, *, counts: Sequence[Sequence[int]]) -> None:
+    def resume_at(
+        self, number: int, *, counts: Sequence[Sequence[int]], tables: Sequence[Sequence[int]]
+    ) -> None:
         """Continue after a batch through which everything counts."""
-        self.resume(looks=[number] * len(self.looks), counts=counts, total=sum(counts[0]))
+        looks = [number] * len(self.looks)
+        self.resume(looks=looks, counts=counts, tables=tables, total=sum(counts[0]))
+
+    def add_seen(self, number: int, tables: Sequence[Sequence[int]]) -> None:
+        """Add the tables of a batch, counted late, to the parts that have looked at it."""
+        for place, (part, cells) in enumerate(zip(self._table_parts, tables, strict=True)):
+            if number <= self.looks[part]:
+                self.tables[place] = _add(self.tables[place], cells)
 
     @property
     def through_batch(self) -> int:
         """The batch of the newest look; 0 before the first."""
         return max(self.looks)
 
-    def take(self, number: int, counts: Sequence[Sequence[int]]) -> None:
+    def take(
+        self, number: int, counts: Sequence[Sequence[int]], tables: Sequence[Sequence[int]]
+    ) -> None:
         """Add a batch to the parts whose last look is older, and have the looks that are due."""
         for column, (part, cells) in enumerate(zip(self._parts, counts, strict=True)):
             if number > self.looks[part]:
                 self._new[column] = _add(self._new[column], cells)
+        for place, (part, cells) in enumerate(zip(self._table_parts, tables, strict=True)):
+            if number > self.looks[part]:
+                self._new_tables[place] = _add(self._new_tables[place], cells)
         if number > self.looks[EVERYBODY]:
             self._new_total += sum(counts[0])
         for part, least in enumerate(self._least):
@@ -115,6 +142,10 @@ class Replay:
             if own == part:
                 self.counts[column] = _add(self.counts[column], self._new[column])
                 self._new[column] = [0] * len(self._new[column])
+        for place, own in enumerate(self._table_parts):
+            if own == part:
+                self.tables[place] = _add(self.tables[place], self._new_tables[place])
+                self._new_tables[place] = [0] * len(self._new_tables[place])
         if part == EVERYBODY:
             self.total += self._new_total
             self._new_total = 0

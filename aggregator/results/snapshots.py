@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from aggregator.batches.recounting import recount_tables
 from aggregator.batches.sealing import count_sealed
 from aggregator.models import Batch, Chart, RawReport, Snapshot
 from aggregator.results.estimating import compute_estimates
@@ -17,7 +18,7 @@ from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
 # Increased whenever the same batches would give different estimates, or a different format.
-METHOD_VERSION = 7
+METHOD_VERSION = 8
 KEPT_PER_WAVE = 200
 _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
 
@@ -63,17 +64,29 @@ def _is_over(wave: Wave) -> bool:
 
 def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]:
     """Take the batches since the looks of a snapshot; return also the number of the last one."""
-    manifest = wave.description
-    replay, last = Replay(manifest), 0
+    replay, last = Replay(wave.description), 0
     if newest is not None:
         last = newest.through_batch
-        looks = newest.list_looks(len(replay.looks))
-        replay.resume(looks=looks, counts=newest.counts, total=newest.total)
+        _resume(replay, newest, wave)
+    recount_tables(wave, after=min(replay.looks))
     batches = wave.batches.filter(number__gt=min(replay.looks)).order_by("number")
-    for number, counts in batches.values_list("number", "counts").iterator():
-        replay.take(number, counts)
+    for number, counts, tables in batches.values_list("number", "counts", "tables").iterator():
+        replay.take(number, counts, tables)
         last = max(last, number)
     return replay, last
+
+
+def _resume(replay: Replay, newest: Snapshot, wave: Wave) -> None:
+    """Continue after a snapshot; tables of another method are added up again from the batches."""
+    looks, empty = newest.list_looks(len(replay.looks)), replay.tables
+    known = newest.tables if newest.method_version == METHOD_VERSION else None
+    tables = empty if known is None else known
+    replay.resume(looks=looks, counts=newest.counts, tables=tables, total=newest.total)
+    if known is None and empty:
+        recount_tables(wave, after=0)
+        seen = wave.batches.filter(number__lte=max(looks)).order_by("number")
+        for number, cells in seen.values_list("number", "tables").iterator():
+            replay.add_seen(number, cells)
 
 
 def _is_outdated(newest: Snapshot, replay: Replay, *, final: bool) -> bool:
@@ -102,6 +115,7 @@ def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) 
         "final": final,
         "total": replay.total,
         "counts": replay.counts,
+        "tables": replay.tables,
         "estimates": [result.to_json() for result in estimates],
     }
     with transaction.atomic():

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from aggregator.batches.joint_tables import JointTable, count_tables
 from aggregator.batches.packing import count_codes, split_columns
 from aggregator.models import Batch
 
@@ -17,15 +18,22 @@ Counts = list[list[int]]
 class StoredBatch:
     """One batch, counted again from its bytes."""
 
-    def __init__(self, batch: Batch, ks: Sequence[int]) -> None:
+    def __init__(self, batch: Batch, ks: Sequence[int], tables: Sequence[JointTable]) -> None:
         self.pk, self.packed, self.size = batch.pk, bytes(batch.packed), batch.size
-        self._batch, self._ks = batch, ks
+        self._batch, self._ks, self._tables = batch, ks, tables
         self._sound = hashlib.sha256(self.packed).digest() == bytes(batch.content_hash)
         self.recounted: Counts | None
         try:
             self.recounted = count_codes(self.packed, size=self.size, ks=ks)
         except ValueError:  # the length does not fit the size
             self.recounted = None
+        self.recounted_tables = self._recount_tables()
+
+    def _recount_tables(self) -> Counts:
+        try:
+            return count_tables(self.packed, size=self.size, ks=self._ks, tables=self._tables)
+        except ValueError:  # the length does not fit the size, or a code is impossible
+            return [[0] * table.cells for table in self._tables]
 
     def find_faults(self, *, minimum: int) -> list[str]:
         faults = []
@@ -38,22 +46,31 @@ class StoredBatch:
             return faults
         if self.recounted != self._batch.counts:
             faults.append("its counts do not match its bytes")
+        # Batches from before there were tables are counted when they are needed.
+        if self._batch.tables not in (None, self.recounted_tables):
+            faults.append("its tables do not match its bytes")
         if not rows_are_sorted(self.packed, size=self.size, ks=self._ks):
             faults.append("its reports are not in canonical order")
         return faults
 
     @property
-    def counts_to_trust(self) -> Counts:
-        """The counts to add up, so that one fault is not reported again by everything built on it.
+    def counts_to_trust(self) -> tuple[Counts, Counts]:
+        """The counts and tables to add up, so that one fault is not reported again further on.
 
         The bytes are trusted if their hash is right and the size matches the stored counts.
         """
-        stored = self._batch.counts
+        stored, stored_tables = self._batch.counts, self._batch.tables
         usable = _has_shape(stored, self._ks)
         fits = not usable or all(sum(cells) == self.size for cells in stored)
         if self.recounted and self._sound and fits:
-            return self.recounted
-        return stored if usable else [[0] * k for k in self._ks]
+            return self.recounted, self.recounted_tables
+        return (
+            stored if usable else [[0] * k for k in self._ks],
+            stored_tables
+            if stored_tables is not None
+            and _has_shape(stored_tables, [table.cells for table in self._tables])
+            else self.recounted_tables,
+        )
 
 
 def _has_shape(counts: Any, ks: Sequence[int]) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from django.db.models import F
 
 from aggregator.batches.columns import Columns
+from aggregator.batches.joint_tables import list_tables
 from aggregator.models import Batch, Comparison, Snapshot
 from aggregator.results.estimating import compute_estimates
 from aggregator.results.looks import Replay
@@ -30,7 +31,9 @@ class WaveCheck:
     def __init__(self, wave: Wave, manifest: Manifest) -> None:
         self._wave, self._manifest = wave, manifest
         self._ks = Columns.of(manifest).ks
+        self._tables = list_tables(manifest)
         self._sums: Counts = [[0] * k for k in self._ks]
+        self._table_sums: Counts = [[0] * table.cells for table in self._tables]
         # By the batch after which looks are decided; it is not 0 if the wave is older than looks.
         self._replays: dict[int, Replay] = {}
         self.batches = self.reports = self.snapshots = self.comparisons = 0
@@ -70,7 +73,7 @@ class WaveCheck:
         for start in range(0, len(keys), BATCHES_AT_ONCE):
             few = Batch.objects.filter(pk__in=keys[start : start + BATCHES_AT_ONCE])
             for batch in few.order_by("number"):
-                yield batch.number, StoredBatch(batch, self._ks)
+                yield batch.number, StoredBatch(batch, self._ks, self._tables)
 
     def _take(
         self, number: int, batch: StoredBatch, comparisons: Sequence[OpenComparison]
@@ -85,17 +88,15 @@ class WaveCheck:
                 finding="; ".join(faults),
                 remedy=f"It is row {batch.pk} of aggregator_batch. {RESTORE}",
             )
-        counts = batch.counts_to_trust
+        counts, tables = batch.counts_to_trust
         self.reports += sum(counts[0])
-        self._sums = [
-            [a + b for a, b in zip(x, y, strict=True)]
-            for x, y in zip(self._sums, counts, strict=True)
-        ]
+        self._sums = _add_up(self._sums, counts)
+        self._table_sums = _add_up(self._table_sums, tables)
         for looks_from, replay in self._replays.items():
             if number == looks_from:
-                replay.resume_at(number, counts=self._sums)
+                replay.resume_at(number, counts=self._sums, tables=self._table_sums)
             elif number > looks_from:
-                replay.take(number, counts)
+                replay.take(number, counts, tables)
         for comparison in comparisons:
             if faults:
                 comparison.give_up_table()
@@ -141,6 +142,8 @@ class WaveCheck:
         if snapshot.counts != replay.counts:
             yield "its counts do not match the sum of its batches"
         if snapshot.method_version == METHOD_VERSION:
+            if snapshot.tables != replay.tables:
+                yield "its tables do not match the sum of its batches"
             estimates = compute_estimates(
                 manifest=self._manifest,
                 counts=replay.counts,
@@ -155,7 +158,7 @@ class WaveCheck:
         if not snapshot.final and snapshot.looks_from in self._replays:
             return self._replays[snapshot.looks_from]
         everything = Replay(self._manifest)
-        everything.resume_at(snapshot.through_batch, counts=self._sums)
+        everything.resume_at(snapshot.through_batch, counts=self._sums, tables=self._table_sums)
         return everything
 
     def _open_comparisons(self) -> list[OpenComparison]:
@@ -164,3 +167,7 @@ class WaveCheck:
         )
         rows = done.order_by("through_batch", "pk")
         return [OpenComparison(row, self._manifest) for row in rows]
+
+
+def _add_up(sums: Counts, counts: Counts) -> Counts:
+    return [[a + b for a, b in zip(x, y, strict=True)] for x, y in zip(sums, counts, strict=True)]

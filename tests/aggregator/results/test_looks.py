@@ -93,7 +93,7 @@ def make_batch(manifest: Manifest, *, size: int, seed: int) -> Counts:
 def replay(manifest: Manifest, batches: Sequence[Counts]) -> Replay:
     found = Replay(manifest)
     for number, counts in enumerate(batches, start=1):
-        found.take(number, counts)
+        found.take(number, counts, [])
     return found
 
 
@@ -173,9 +173,9 @@ def test_batches_taken_in_two_runs_make_the_same_looks_as_in_one(
     batches = [make_batch(manifest, size=size, seed=place) for place, size in enumerate(sizes)]
     first = replay(manifest, batches[:cut])
     second = Replay(manifest)
-    second.resume(looks=first.looks, counts=first.counts, total=first.total)
+    second.resume(looks=first.looks, counts=first.counts, tables=[], total=first.total)
     for number in range(min(first.looks) + 1, len(batches) + 1):
-        second.take(number, batches[number - 1])
+        second.take(number, batches[number - 1], [])
     whole = replay(manifest, batches)
     assert (second.looks, second.counts, second.total) == (whole.looks, whole.counts, whole.total)
 
@@ -317,7 +317,9 @@ def make_old_snapshots(wave: Wave) -> None:
         earlier = [each.counts for each in wave.batches.filter(number__lte=batch.number)]
         everything = Replay(wave.description)
         everything.resume_at(
-            batch.number, counts=[add_up(earlier, column) for column in range(len(batch.counts))]
+            batch.number,
+            counts=[add_up(earlier, column) for column in range(len(batch.counts))],
+            tables=[],
         )
         snapshot = Snapshot.objects.create(
             wave=wave,
