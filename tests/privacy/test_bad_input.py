@@ -57,6 +57,7 @@ from privacy.shares import (
     estimation,
     fieller,
     intervals,
+    joint,
     range_means,
     ratios,
     scales,
@@ -243,6 +244,16 @@ def among(**arguments: Any) -> object:
     return share_among.share_among(**{**good, **arguments})
 
 
+def joint_share(*, level: Any) -> object:
+    cells = joint.JointCells(
+        counts=np.array([3, 4]),
+        channel=np.eye(2),
+        event=np.array([False, True]),
+        counted=np.array([True, True]),
+    )
+    return joint.joint_share(cells=cells, level=level)
+
+
 EVENT = {**PAIR, "event": 1, "first": 1, "second": 0}
 CATEGORY = [*COUNT, 2, 1.0]
 ATTENTION: dict[str, Any] = {
@@ -329,6 +340,18 @@ ROWS: list[Row] = [
         (scales.estimate_scale_mean, {**SCALE_OF, "fixed_end": fixed_end}, OF_SCALE)
         for fixed_end in (True, False)
     ),
+    (joint_share, {"level": 0.95}, {"level": OPEN}),
+    (joint.efficient_weights, {
+        "channel": [[0.7, 0.3], [0.3, 0.7]],
+        "numerator": [0, 1],
+        "denominator": [1, 1],
+        "reported": [0.5, 0.5],
+    }, {
+        "channel": [[[nan, 0.3], [0.3, 0.7]], [[0.5, 0.5], [0.5, 0.5]], [[1, 1], [1, 1]], []],
+        "numerator": [*spoil([0, 1], [*ENDLESS, True, None]), [1]],
+        "denominator": [*spoil([1, 1], [*ENDLESS, True, None]), [1]],
+        "reported": [*spoil([0.5, 0.5], [*ENDLESS, -1, 0, True, None]), [[0.5, 0.5]]],
+    }),
     (ratios.ratio_of_shares, {"part": (0.1, 0.2), "whole": (0.5, 0.6)}, {
         "part": [(bad, 0.2) for bad in SHARE] + [(0.3, 0.2)],
         "whole": [(0.5, bad) for bad in SHARE] + [(0.6, 0.5)],

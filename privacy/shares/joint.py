@@ -1,0 +1,360 @@
+"""A share among some people, from all the questions that decide who is asked.
+
+A question behind a rule is asked if and only if the rule holds, so its own code and the codes of
+the questions that the rule reads say together who was asked: some combinations of true answers
+cannot occur. Using this makes a share among those asked more precise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq, nnls
+from scipy.special import chdtri, xlog1py
+
+from privacy.checks import Floats, check_level, check_numbers, check_whole_counts
+from privacy.shares.conditional_cells import ConditionalShare
+
+METHOD = "likelihood_ratio_joint"
+
+_ROUNDS = 200
+_HALVINGS = 30
+_HEAVY = 1e3  # weight of the equations that Newton's step must solve
+_SETTLED = 1e-9  # what a further step could still add to the log-likelihood
+_ROUNDING = 1e-14  # the same, for each report
+_EXACT = 1e-10  # tolerance for an end of an interval
+_HARDLY = 1e-9  # a true share that cannot be told from 0
+_SUM = 1e-9  # tolerance for the probabilities of a column
+_SAME = 1e-12  # columns that differ by less say the same
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JointCells:
+    """Reports of one or more questions together, and the combinations of answers behind them.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (reported,)
+        Reports in each combination of reported codes; at least one in total.
+    channel : ndarray of float64, shape (reported, true)
+        Probability of each reported combination given each true one, for the true combinations
+        that can occur; each column sums to one.
+    event, counted : ndarray of bool, shape (true,)
+        The true combinations whose share is wanted, and those among which: the event is some of
+        what is counted, but not all of it.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, counts are not whole or all 0, the channel does not hold
+        probabilities, a report shows what no true combination can, or the event is not some of
+        what is counted.
+    """
+
+    counts: NDArray[np.int64]
+    channel: Floats
+    event: NDArray[np.bool_]
+    counted: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        counts = check_whole_counts("counts", self.counts)
+        if counts.ndim != 1 or not counts.any():
+            raise ValueError(f"counts must be flat and hold at least one report, got {counts!r}")
+        channel = _check_channel(self.channel, reported=len(counts))
+        if (counts[channel.sum(axis=1) <= 0] > 0).any():
+            raise ValueError("counts must be 0 where no true combination is reported so")
+        for name in ("event", "counted"):
+            mask = getattr(self, name)
+            if mask.dtype != np.bool_ or mask.shape != channel.shape[1:]:
+                raise ValueError(f"{name} must be {channel.shape[1]} truth values, got {mask!r}")
+        some = self.event.any() and (self.counted & ~self.event).any()
+        if not some or (self.event & ~self.counted).any():
+            raise ValueError(f"event must be some, but not all, of what is counted, got {self!r}")
+
+
+def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
+    """Estimate the share of an event among those who are counted, by joint likelihood.
+
+    Parameters
+    ----------
+    cells : JointCells
+        The reports of all questions that say who is counted.
+    level : float, optional
+        Confidence level, in (0, 1).
+
+    Returns
+    -------
+    ConditionalShare
+        With method "likelihood_ratio_joint". `share` is the most likely share, so it lies in
+        [0, 1] and in the interval; None where most likely nobody is counted. `standard_error` is
+        the delta method's. The interval is never empty.
+
+    Raises
+    ------
+    ValueError
+        If level is out of range.
+
+    Notes
+    -----
+    With p the shares of the true combinations and K the channel, L(q) is the highest value of
+    sum N ln(K p) over all p in the simplex of which the event is the fraction q of what is
+    counted. q is kept if 2 (max L - L(q)) is at most the level's quantile of chi-square with one
+    degree of freedom. The likely p are a convex set, so the q that are kept form an interval. It
+    is [0, 1] where it is plausible that nobody is counted. Valid for one look at the data, with
+    the amount of data fixed in advance.
+
+    The maximum is found by Newton steps within the simplex (Wang); each is a problem of least
+    squares in numbers that are not negative (Lawson and Hanson).
+
+    References
+    ----------
+    Wilks, S. S. (1938), Annals of Mathematical Statistics 9(1), p. 62 (theorem).
+    Wang, Y. (2007), JRSS B 69(2), section 3.
+    Lawson, C. L. and Hanson, R. J. (1974), Solving Least Squares Problems, chapters 22 and 23.
+
+    Examples
+    --------
+    A follow-up (no, yes, not asked) that is asked if and only if the parent is yes:
+
+    >>> from privacy.mechanism.mechanisms import RandomizedResponse
+    >>> parent = RandomizedResponse.from_flips(symbols=2, flips=25).channel()
+    >>> child = RandomizedResponse.from_flips(symbols=3, flips=25).channel()
+    >>> possible = [(0, 2), (1, 0), (1, 1)]
+    >>> found = joint_share(cells=JointCells(
+    ...     counts=np.array([280, 260, 660, 280, 220, 300]),
+    ...     channel=np.array([np.kron(parent[:, i], child[:, j]) for i, j in possible]).T,
+    ...     event=np.array([False, False, True]), counted=np.array([False, True, True]),
+    ... ))
+    >>> round(found.share, 3), round(found.low, 3), round(found.high, 3)
+    (0.333, 0.218, 0.449)
+    """
+    level = check_level(level)
+    likelihood = _Likelihood(cells)
+    best, _ = likelihood.maximize(None)
+    among = float(best[cells.counted].sum())
+    share = float(best[cells.event].sum()) / among if among > _HARDLY else None
+    inside = 0.5 if share is None else min(share, 1.0)
+    error = None if share is None else _standard_error(cells, best, share)
+    low, high = likelihood.invert(inside, error=error, limit=float(chdtri(1, 1 - level)))
+    return ConditionalShare(
+        share=share,
+        standard_error=error,
+        among_share=among,
+        low=low,
+        high=high,
+        level=level,
+        method=METHOD,
+        contradiction=False,
+    )
+
+
+def efficient_weights(
+    *, channel: ArrayLike, numerator: ArrayLike, denominator: ArrayLike, reported: ArrayLike
+) -> tuple[Floats, Floats]:
+    """Find weights of reports whose means are two sums over true shares, with the least variance.
+
+    Parameters
+    ----------
+    channel : array_like of float, shape (reported, true)
+        Probability of each reported combination given each true one that can occur.
+    numerator, denominator : array_like of float, shape (true,)
+        The two sums, as a value for each true combination.
+    reported : array_like of float, shape (reported,)
+        Shares of the reports at which the variance is least; positive wherever a true combination
+        can be reported.
+
+    Returns
+    -------
+    numerator_weights, denominator_weights : ndarray of float64, shape (reported,)
+        A and B: whatever the true shares p are, the mean of A(report) is sum numerator p, and that
+        of B(report) is sum denominator p.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, the channel does not hold probabilities, its columns are not
+        linearly independent, or `reported` is not positive where it must be.
+
+    Notes
+    -----
+    h = R^-1 K (K' R^-1 K)^-1 g, with R the diagonal matrix of reported shares: of all h with K' h
+    = g, it has the least sum R h^2, and because the mean of h is fixed, the least variance. With R
+    the true reported shares, A - q B has the variance of the most likely share of the whole table
+    times the squared denominator. With any fixed R, both means stay exact. A combination that can
+    never be reported gets the weight 0.
+
+    References
+    ----------
+    Aitken, A. C. (1935), On least squares and linear combination of observations, Proceedings of
+    the Royal Society of Edinburgh 55 (weighted least squares).
+
+    Examples
+    --------
+    Without a rule the weights are those of the question's own code, (1 - c) / d and -c / d:
+
+    >>> two_coins = np.array([[.75, .25], [.25, .75]])
+    >>> yes, everyone = efficient_weights(
+    ...     channel=two_coins, numerator=[0, 1], denominator=[1, 1], reported=[.5, .5])
+    >>> np.round(yes, 6).tolist(), np.round(everyone, 6).tolist()
+    ([-0.5, 1.5], [1.0, 1.0])
+    """
+    shares = check_numbers("reported", reported, at_least=0.0)
+    if shares.ndim != 1:
+        raise ValueError(f"reported must be flat, got {reported!r}")
+    matrix = _check_channel(channel, reported=len(shares))
+    can = matrix.sum(axis=1) > 0
+    if (shares[can] <= 0).any():
+        raise ValueError(f"reported must be positive where a report is possible, got {reported!r}")
+    sums = []
+    for name, values in (("numerator", numerator), ("denominator", denominator)):
+        sums.append(check_numbers(name, values))
+        if sums[-1].shape != matrix.shape[1:]:
+            raise ValueError(f"{name} must have {matrix.shape[1]} entries, got {values!r}")
+    scaled = matrix[can] / np.sqrt(shares[can])[:, None]
+    orthogonal, triangle = np.linalg.qr(scaled)
+    if len(triangle) < matrix.shape[1] or _is_singular(triangle):
+        raise ValueError("channel must have linearly independent columns")
+    # With scaled = Q T, scaled (scaled' scaled)^-1 g = Q T'^-1 g.
+    found = orthogonal @ np.linalg.solve(triangle.T, np.array(sums).T)
+    weights = np.zeros((len(shares), 2))
+    weights[can] = found / np.sqrt(shares[can])[:, None]
+    return weights[:, 0], weights[:, 1]
+
+
+def _standard_error(cells: JointCells, shares: Floats, share: float) -> float:
+    """The error of a ratio by the delta method, at the most likely shares."""
+    # Slightly inside the simplex: what cannot be reported at all has no weight.
+    inside = (shares + _HARDLY) / (shares + _HARDLY).sum()
+    reported = cells.channel @ inside
+    event, counted = efficient_weights(
+        channel=cells.channel,
+        numerator=cells.event.astype(np.float64),
+        denominator=cells.counted.astype(np.float64),
+        reported=reported,
+    )
+    residual = event - share * counted
+    variance = float(reported @ residual**2) / float(cells.counts.sum())
+    return sqrt(variance) / float(inside[cells.counted].sum())
+
+
+class _Likelihood:
+    """The likelihood of the true shares, free or with a given fraction of the event."""
+
+    def __init__(self, cells: JointCells) -> None:
+        seen = cells.counts > 0
+        self._counts = cells.counts[seen].astype(np.float64)
+        self._total = float(self._counts.sum())
+        self._observed = self._counts / self._total
+        self._roots = np.sqrt(self._observed)
+        self._channel = cells.channel[seen]
+        self._event, self._others = cells.event, cells.counted & ~cells.event
+
+    def invert(self, inside: float, *, error: float | None, limit: float) -> tuple[float, float]:
+        """Both ends of the fractions whose statistic is at most the limit."""
+        _, least = self.maximize(None)
+        start, _ = self.maximize(inside)
+
+        def excess(fraction: float) -> float:
+            # The root of the statistic is nearly linear, so that few steps are needed.
+            _, drop = self.maximize(fraction, start=start)
+            return sqrt(max(2 * (drop - least), 0.0)) - sqrt(limit)
+
+        step = 0.1 if error is None else sqrt(limit) * error
+        return tuple(  # type: ignore[return-value]
+            _find_end(excess, inside=inside, step=step, end=end) for end in (0.0, 1.0)
+        )
+
+    def maximize(self, fraction: float | None, start: Floats | None = None) -> tuple[Floats, float]:
+        """The most likely true shares, and how far they are below what the reports show exactly."""
+        allowed = self._allowed(fraction)
+        shares = np.where(allowed, 1.0, 0.0) if start is None else start + _HARDLY * allowed
+        shares = self._meet(shares * allowed, fraction)
+        equations = self._equations(fraction)[:, allowed]
+        drop = self._drop(shares)
+        settled = max(_SETTLED, _ROUNDING * self._total)
+        for _ in range(_ROUNDS):
+            scaled = self._channel / (self._channel @ shares)[:, None]
+            rows = np.vstack([scaled[:, allowed] * self._roots[:, None], _HEAVY * equations])
+            right = np.zeros(len(rows))
+            right[: len(self._roots)] = 2 * self._roots
+            right[len(self._roots)] = _HEAVY
+            target = np.zeros(len(shares))
+            target[allowed], _ = nnls(rows, right)
+            change = self._meet(target, fraction) - shares
+            if self._counts @ (scaled @ change) < settled:
+                return shares, drop
+            for halvings in range(_HALVINGS):
+                moved = shares + change / 2**halvings
+                lower = self._drop(moved)
+                if lower < drop:
+                    break
+            else:
+                return shares, drop  # rounding hides any further rise
+            shares, drop = moved, lower
+        raise ArithmeticError(f"the likelihood did not settle within {_ROUNDS} rounds")
+
+    def _allowed(self, fraction: float | None) -> NDArray[np.bool_]:
+        allowed = np.ones(len(self._event), dtype=bool)
+        if fraction == 0:
+            allowed &= ~self._event
+        if fraction == 1:
+            allowed &= ~self._others
+        return allowed
+
+    def _equations(self, fraction: float | None) -> Floats:
+        """Rows whose products with the shares are 1, and 0 if there is a fraction."""
+        rows = [np.ones(len(self._event))]
+        if fraction is not None:
+            rows.append((1 - fraction) * self._event - fraction * self._others)
+        return np.array(rows)
+
+    def _meet(self, shares: Floats, fraction: float | None) -> Floats:
+        """Remove what rounding leaves of the equations."""
+        met = shares.copy()
+        if fraction is not None:
+            parts = [(self._event, fraction), (self._others, 1 - fraction)]
+            masses = [float(met[part].sum()) for part, _ in parts]
+            for (part, wanted), mass in zip(parts, masses, strict=True):
+                met[part] *= wanted * sum(masses) / mass if mass > 0 else 0.0
+        whole: Floats = met / met.sum()
+        return whole
+
+    def _drop(self, shares: Floats) -> float:
+        """How far the log-likelihood is below that of the reported shares themselves."""
+        change = (self._channel @ shares - self._observed) / self._observed
+        if (change <= -1).any():
+            return float("inf")
+        return -float(xlog1py(self._counts, change).sum())
+
+
+def _find_end(excess: Callable[[float], float], *, inside: float, step: float, end: float) -> float:
+    """Find where the excess turns positive on the way from the inside towards an end."""
+    kept, dropped = inside, inside
+    towards = 1.0 if end > inside else -1.0
+    while dropped != end:
+        # First to where a quadratic likelihood would put it, and slightly further.
+        dropped = inside + 1.1 * step * towards
+        if (end - dropped) * towards <= 0:
+            dropped = end
+        if excess(dropped) > 0:
+            return float(brentq(excess, kept, dropped, xtol=_EXACT))
+        kept, step = dropped, 2 * step
+    return end
+
+
+def _check_channel(channel: ArrayLike, *, reported: int) -> Floats:
+    matrix = check_numbers("channel", channel, at_least=0.0)
+    if matrix.ndim != 2 or len(matrix) != reported or matrix.shape[1] == 0:
+        raise ValueError(f"channel must have {reported} rows, got {matrix.shape}")
+    if (abs(matrix.sum(axis=0) - 1) > _SUM).any():
+        raise ValueError(f"channel must have columns that sum to one, got {channel!r}")
+    return matrix
+
+
+def _is_singular(triangle: Floats) -> bool:
+    diagonal = np.abs(np.diag(triangle))
+    return bool(diagonal.min() <= _SAME * diagonal.max())
