@@ -57,12 +57,13 @@ from privacy.shares import (
     estimation,
     fieller,
     intervals,
-    joint,
     range_means,
     ratios,
     scales,
     weighting,
 )
+from privacy.shares.joint import likelihood, weights
+from privacy.shares.joint.cells import JointCells
 
 Row = tuple[Callable[..., Any], dict[str, Any], dict[str, Sequence[Any]]]
 
@@ -245,13 +246,13 @@ def among(**arguments: Any) -> object:
 
 
 def joint_share(*, level: Any) -> object:
-    cells = joint.JointCells(
+    cells = JointCells(
         counts=np.array([3, 4]),
         channel=np.eye(2),
         event=np.array([False, True]),
         counted=np.array([True, True]),
     )
-    return joint.joint_share(cells=cells, level=level)
+    return likelihood.joint_share(cells=cells, level=level)
 
 
 EVENT = {**PAIR, "event": 1, "first": 1, "second": 0}
@@ -341,7 +342,7 @@ ROWS: list[Row] = [
         for fixed_end in (True, False)
     ),
     (joint_share, {"level": 0.95}, {"level": OPEN}),
-    (joint.efficient_weights, {
+    (weights.efficient_weights, {
         "channel": [[0.7, 0.3], [0.3, 0.7]],
         "numerator": [0, 1],
         "denominator": [1, 1],
@@ -539,7 +540,7 @@ ROWS: list[Row] = [
 # These are called by a function above, or have no argument that could be wrong on its own.
 ELSEWHERE = {
     "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_design", "check_names",
-    "check_concentration", "check_counts",
+    "check_concentration", "check_counts", "check_joint_channel",
     "check_pair", "check_rank", "check_rows", "collect_cells", "cumulative_epsilon",
     "describe_separation", "describe_share", "draw_report", "group_epsilon", "group_rows",
     "maximize", "most_likely_reported", "normal_quantile", "profile_interval",

@@ -8,16 +8,17 @@ cannot occur. Using this makes a share among those asked more precise.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import brentq, nnls
 from scipy.special import chdtri, xlog1py
 
-from privacy.checks import Floats, check_level, check_numbers, check_whole_counts
+from privacy.checks import Floats, check_level
 from privacy.shares.conditional_cells import ConditionalShare
+from privacy.shares.joint.cells import JointCells
+from privacy.shares.joint.weights import efficient_weights
 
 METHOD = "likelihood_ratio_joint"
 
@@ -28,52 +29,6 @@ _SETTLED = 1e-9  # what a further step could still add to the log-likelihood
 _ROUNDING = 1e-14  # the same, for each report
 _EXACT = 1e-10  # tolerance for an end of an interval
 _HARDLY = 1e-9  # a true share that cannot be told from 0
-_SUM = 1e-9  # tolerance for the probabilities of a column
-_SAME = 1e-12  # columns that differ by less say the same
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class JointCells:
-    """Reports of one or more questions together, and the combinations of answers behind them.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (reported,)
-        Reports in each combination of reported codes; at least one in total.
-    channel : ndarray of float64, shape (reported, true)
-        Probability of each reported combination given each true one, for the true combinations
-        that can occur; each column sums to one.
-    event, counted : ndarray of bool, shape (true,)
-        The true combinations whose share is wanted, and those among which: the event is some of
-        what is counted, but not all of it.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match, counts are not whole or all 0, the channel does not hold
-        probabilities, a report shows what no true combination can, or the event is not some of
-        what is counted.
-    """
-
-    counts: NDArray[np.int64]
-    channel: Floats
-    event: NDArray[np.bool_]
-    counted: NDArray[np.bool_]
-
-    def __post_init__(self) -> None:
-        counts = check_whole_counts("counts", self.counts)
-        if counts.ndim != 1 or not counts.any():
-            raise ValueError(f"counts must be flat and hold at least one report, got {counts!r}")
-        channel = _check_channel(self.channel, reported=len(counts))
-        if (counts[channel.sum(axis=1) <= 0] > 0).any():
-            raise ValueError("counts must be 0 where no true combination is reported so")
-        for name in ("event", "counted"):
-            mask = getattr(self, name)
-            if mask.dtype != np.bool_ or mask.shape != channel.shape[1:]:
-                raise ValueError(f"{name} must be {channel.shape[1]} truth values, got {mask!r}")
-        some = self.event.any() and (self.counted & ~self.event).any()
-        if not some or (self.event & ~self.counted).any():
-            raise ValueError(f"event must be some, but not all, of what is counted, got {self!r}")
 
 
 def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
@@ -150,79 +105,6 @@ def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
         method=METHOD,
         contradiction=False,
     )
-
-
-def efficient_weights(
-    *, channel: ArrayLike, numerator: ArrayLike, denominator: ArrayLike, reported: ArrayLike
-) -> tuple[Floats, Floats]:
-    """Find weights of reports whose means are two sums over true shares, with the least variance.
-
-    Parameters
-    ----------
-    channel : array_like of float, shape (reported, true)
-        Probability of each reported combination given each true one that can occur.
-    numerator, denominator : array_like of float, shape (true,)
-        The two sums, as a value for each true combination.
-    reported : array_like of float, shape (reported,)
-        Shares of the reports at which the variance is least; positive wherever a true combination
-        can be reported.
-
-    Returns
-    -------
-    numerator_weights, denominator_weights : ndarray of float64, shape (reported,)
-        A and B: whatever the true shares p are, the mean of A(report) is sum numerator p, and that
-        of B(report) is sum denominator p.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match, the channel does not hold probabilities, its columns are not
-        linearly independent, or `reported` is not positive where it must be.
-
-    Notes
-    -----
-    h = R^-1 K (K' R^-1 K)^-1 g, with R the diagonal matrix of reported shares: of all h with K' h
-    = g, it has the least sum R h^2, and because the mean of h is fixed, the least variance. With R
-    the true reported shares, A - q B has the variance of the most likely share of the whole table
-    times the squared denominator. With any fixed R, both means stay exact. A combination that can
-    never be reported gets the weight 0.
-
-    References
-    ----------
-    Aitken, A. C. (1935), On least squares and linear combination of observations, Proceedings of
-    the Royal Society of Edinburgh 55 (weighted least squares).
-
-    Examples
-    --------
-    Without a rule the weights are those of the question's own code, (1 - c) / d and -c / d:
-
-    >>> two_coins = np.array([[.75, .25], [.25, .75]])
-    >>> yes, everyone = efficient_weights(
-    ...     channel=two_coins, numerator=[0, 1], denominator=[1, 1], reported=[.5, .5])
-    >>> np.round(yes, 6).tolist(), np.round(everyone, 6).tolist()
-    ([-0.5, 1.5], [1.0, 1.0])
-    """
-    shares = check_numbers("reported", reported, at_least=0.0)
-    if shares.ndim != 1:
-        raise ValueError(f"reported must be flat, got {reported!r}")
-    matrix = _check_channel(channel, reported=len(shares))
-    can = matrix.sum(axis=1) > 0
-    if (shares[can] <= 0).any():
-        raise ValueError(f"reported must be positive where a report is possible, got {reported!r}")
-    sums = []
-    for name, values in (("numerator", numerator), ("denominator", denominator)):
-        sums.append(check_numbers(name, values))
-        if sums[-1].shape != matrix.shape[1:]:
-            raise ValueError(f"{name} must have {matrix.shape[1]} entries, got {values!r}")
-    scaled = matrix[can] / np.sqrt(shares[can])[:, None]
-    orthogonal, triangle = np.linalg.qr(scaled)
-    if len(triangle) < matrix.shape[1] or _is_singular(triangle):
-        raise ValueError("channel must have linearly independent columns")
-    # With scaled = Q T, scaled (scaled' scaled)^-1 g = Q T'^-1 g.
-    found = orthogonal @ np.linalg.solve(triangle.T, np.array(sums).T)
-    weights = np.zeros((len(shares), 2))
-    weights[can] = found / np.sqrt(shares[can])[:, None]
-    return weights[:, 0], weights[:, 1]
 
 
 def _standard_error(cells: JointCells, shares: Floats, share: float) -> float:
@@ -344,17 +226,3 @@ def _find_end(excess: Callable[[float], float], *, inside: float, step: float, e
             return float(brentq(excess, kept, dropped, xtol=_EXACT))
         kept, step = dropped, 2 * step
     return end
-
-
-def _check_channel(channel: ArrayLike, *, reported: int) -> Floats:
-    matrix = check_numbers("channel", channel, at_least=0.0)
-    if matrix.ndim != 2 or len(matrix) != reported or matrix.shape[1] == 0:
-        raise ValueError(f"channel must have {reported} rows, got {matrix.shape}")
-    if (abs(matrix.sum(axis=0) - 1) > _SUM).any():
-        raise ValueError(f"channel must have columns that sum to one, got {channel!r}")
-    return matrix
-
-
-def _is_singular(triangle: Floats) -> bool:
-    diagonal = np.abs(np.diag(triangle))
-    return bool(diagonal.min() <= _SAME * diagonal.max())

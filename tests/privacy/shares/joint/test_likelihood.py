@@ -20,7 +20,9 @@ from privacy.planning.follow_ups import (
     nested_follow_up_standard_error,
 )
 from privacy.shares.conditional import likelihood_ratio_share
-from privacy.shares.joint import JointCells, efficient_weights, joint_share
+from privacy.shares.joint.cells import JointCells
+from privacy.shares.joint.likelihood import joint_share
+from privacy.shares.joint.weights import efficient_weights
 
 ONE_IN_A_MILLION = 1e-6
 LIMIT = chi2.ppf(0.95, 1)

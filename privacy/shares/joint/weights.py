@@ -1,0 +1,89 @@
+"""Weights of reports that estimate sums over true answers as precisely as possible."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privacy.checks import Floats, check_numbers
+from privacy.shares.joint.cells import check_joint_channel
+
+_SAME = 1e-12  # columns that differ by less say the same
+
+
+def efficient_weights(
+    *, channel: ArrayLike, numerator: ArrayLike, denominator: ArrayLike, reported: ArrayLike
+) -> tuple[Floats, Floats]:
+    """Find weights of reports whose means are two sums over true shares, with the least variance.
+
+    Parameters
+    ----------
+    channel : array_like of float, shape (reported, true)
+        Probability of each reported combination given each true one that can occur.
+    numerator, denominator : array_like of float, shape (true,)
+        The two sums, as a value for each true combination.
+    reported : array_like of float, shape (reported,)
+        Shares of the reports at which the variance is least; positive wherever a true combination
+        can be reported.
+
+    Returns
+    -------
+    numerator_weights, denominator_weights : ndarray of float64, shape (reported,)
+        A and B: whatever the true shares p are, the mean of A(report) is sum numerator p, and that
+        of B(report) is sum denominator p.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, the channel does not hold probabilities, its columns are not
+        linearly independent, or `reported` is not positive where it must be.
+
+    Notes
+    -----
+    h = R^-1 K (K' R^-1 K)^-1 g, with R the diagonal matrix of reported shares: of all h with K' h
+    = g, it has the least sum R h^2, and because the mean of h is fixed, the least variance. With R
+    the true reported shares, A - q B has the variance of the most likely share of the whole table
+    times the squared denominator. With any fixed R, both means stay exact. A combination that can
+    never be reported gets the weight 0.
+
+    References
+    ----------
+    Aitken, A. C. (1935), On least squares and linear combination of observations, Proceedings of
+    the Royal Society of Edinburgh 55 (weighted least squares).
+
+    Examples
+    --------
+    Without a rule the weights are those of the question's own code, (1 - c) / d and -c / d:
+
+    >>> two_coins = np.array([[.75, .25], [.25, .75]])
+    >>> yes, everyone = efficient_weights(
+    ...     channel=two_coins, numerator=[0, 1], denominator=[1, 1], reported=[.5, .5])
+    >>> np.round(yes, 6).tolist(), np.round(everyone, 6).tolist()
+    ([-0.5, 1.5], [1.0, 1.0])
+    """
+    shares = check_numbers("reported", reported, at_least=0.0)
+    if shares.ndim != 1:
+        raise ValueError(f"reported must be flat, got {reported!r}")
+    matrix = check_joint_channel(channel, reported=len(shares))
+    can = matrix.sum(axis=1) > 0
+    if (shares[can] <= 0).any():
+        raise ValueError(f"reported must be positive where a report is possible, got {reported!r}")
+    sums = []
+    for name, values in (("numerator", numerator), ("denominator", denominator)):
+        sums.append(check_numbers(name, values))
+        if sums[-1].shape != matrix.shape[1:]:
+            raise ValueError(f"{name} must have {matrix.shape[1]} entries, got {values!r}")
+    scaled = matrix[can] / np.sqrt(shares[can])[:, None]
+    orthogonal, triangle = np.linalg.qr(scaled)
+    if len(triangle) < matrix.shape[1] or _is_singular(triangle):
+        raise ValueError("channel must have linearly independent columns")
+    # With scaled = Q T, scaled (scaled' scaled)^-1 g = Q T'^-1 g.
+    found = orthogonal @ np.linalg.solve(triangle.T, np.array(sums).T)
+    weights = np.zeros((len(shares), 2))
+    weights[can] = found / np.sqrt(shares[can])[:, None]
+    return weights[:, 0], weights[:, 1]
+
+
+def _is_singular(triangle: Floats) -> bool:
+    diagonal = np.abs(np.diag(triangle))
+    return bool(diagonal.min() <= _SAME * diagonal.max())
