@@ -23,14 +23,17 @@ from aggregator.comparisons.result import (
     UntestedPair,
 )
 from aggregator.results.estimating import LEVEL
+from privacy.associations.contradictions import (
+    CONTRADICTION_LEVEL,
+    Contradiction,
+    find_contradiction,
+)
 from privacy.associations.latent_regression import LatentLogisticFit, fit_latent_logistic
-from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.significance import (
     SignificanceTest,
     adjust_for_multiplicity,
     independence_test,
 )
-from privacy.associations.tables import CONTRADICTION_LEVEL, contradicts_design, prepare_table
 from privacy.associations.two_questions import associate
 from privacy.shares.intervals import simultaneous_level
 
@@ -49,7 +52,7 @@ def analyse_table(
     return TwoQuestionsResult(
         n=int(counts.sum()),
         outcome_range=indicators[0].range,
-        contradiction=found.table.contradiction,
+        contradiction=find_contradiction(counts=counts, variables=variables),
         counts=_list_rows(found.table.counts),
         shares=_list_rows(found.table.shares),
         standard_errors=_list_rows(found.table.standard_errors),
@@ -73,16 +76,12 @@ def analyse_regression(
 ) -> RegressionResult:
     """Regress Yes to the first indicator on the answers to the others."""
     names = [INTERCEPT, *(f"{indicator.name}={YES}" for indicator in indicators[1:])]
-    fit = fit_latent_logistic(
-        counts=counts,
-        variables=[indicator.variable for indicator in indicators],
-        names=names,
-        level=LEVEL,
-    )
+    variables = [indicator.variable for indicator in indicators]
+    fit = fit_latent_logistic(counts=counts, variables=variables, names=names, level=LEVEL)
     adjusted = adjust_for_multiplicity([test.p_value for test in fit.tests[1:]])
     return RegressionResult(
         n=fit.total,
-        contradiction=fit.contradiction,
+        contradiction=find_contradiction(counts=counts, variables=variables),
         cells=fit.cells,
         log_likelihood=fit.log_likelihood,
         level=fit.level,
@@ -128,7 +127,7 @@ def analyse_pairs(
     adjusted = adjust_for_multiplicity([test.p_value for test, _ in tests])
     return PairsResult(
         n=counts.total,
-        contradiction=any(contradiction for _, contradiction in tests),
+        contradiction=Contradiction.of_any([each for _, each in tests]),
         pairs=tuple(
             PairTest(
                 indicators=names,
@@ -152,13 +151,13 @@ def analyse_pairs(
 
 def _test_pair(
     pair: Sequence[Indicator], table: NDArray[np.int64], level: float
-) -> tuple[SignificanceTest, bool]:
+) -> tuple[SignificanceTest, Contradiction]:
     """The test of independence, and whether the table contradicts the design."""
     variables = [indicator.variable for indicator in pair]
-    gathered, channel = prepare_table(counts=table, variables=variables)
-    _, most = maximize_likelihood(counts=gathered.ravel(), channel=channel)
-    contradiction = contradicts_design(counts=gathered, log_likelihood=most, level=level)
-    return independence_test(counts=table, variables=variables), contradiction
+    return (
+        independence_test(counts=table, variables=variables),
+        find_contradiction(counts=table, variables=variables, level=level),
+    )
 
 
 def count_pair(

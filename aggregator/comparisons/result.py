@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from privacy.associations.contradictions import Contradiction
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
 
@@ -38,7 +39,7 @@ class TwoQuestionsResult:
     """
 
     n: int
-    contradiction: bool
+    contradiction: Contradiction
     # Only if the outcome is a number: a share of 0 is a mean at the first end, 1 at the second.
     outcome_range: tuple[int, int] | None = field(metadata={STORED_AS: "range"})
     counts: tuple[tuple[int, ...], ...]
@@ -109,7 +110,7 @@ class RegressionResult:
     """How the odds of Yes to the outcome depend on the predictors."""
 
     n: int
-    contradiction: bool
+    contradiction: Contradiction
     cells: int
     log_likelihood: float
     level: float
@@ -151,7 +152,7 @@ class PairsResult:
     """Which pairs of yes/no questions are related."""
 
     n: int
-    contradiction: bool
+    contradiction: Contradiction
     pairs: tuple[PairTest, ...]
     too_few: tuple[UntestedPair, ...]
 

@@ -41,8 +41,10 @@ class ComparisonStanding:
 
     @property
     def contradiction(self) -> bool:
-        """Whether no true answers at all agree with the joint codes."""
-        return self.result is not None and self.result.contradiction
+        """Whether no true answers at all agree with the joint codes, by the test that is valid."""
+        return self.result is not None and self.result.contradiction.applies(
+            fixed_end=self.fixed_end
+        )
 
     @property
     def is_impossible(self) -> bool:

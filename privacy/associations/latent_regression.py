@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, ndtri
 
 from privacy.associations.latent_likelihood import CellLayout, LatentModel, ModelState
-from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.significance import SignificanceTest
-from privacy.associations.tables import Variable, contradicts_design, prepare_table
+from privacy.associations.tables import Variable, prepare_table
 from privacy.checks import Floats, check_level
 
 
@@ -49,8 +48,6 @@ class LatentLogisticFit:
         them.
     cells : int
         Latent cells of the table.
-    contradiction : bool
-        True if no true answers at all agree with the reports, whatever the coefficients.
     """
 
     names: tuple[str, ...]
@@ -65,7 +62,6 @@ class LatentLogisticFit:
     total: int
     answered_share: float
     cells: int
-    contradiction: bool
 
 
 def fit_latent_logistic(
@@ -144,7 +140,6 @@ def fit_latent_logistic(
     problem = LatentModel(
         counts=gathered.ravel(), channel=channel, layout=layout, design=matrix, names=labels
     )
-    _, free = maximize_likelihood(counts=gathered.ravel(), channel=channel)
     fit = problem.solve()
     covariance = problem.covariance(fit)
     errors = np.sqrt(np.diag(covariance))
@@ -162,7 +157,6 @@ def fit_latent_logistic(
         total=int(gathered.sum()),
         answered_share=float(fit.masses[: layout.rows].sum()),
         cells=int(gathered.size),
-        contradiction=contradicts_design(counts=gathered, log_likelihood=free),
     )
 
 

@@ -14,13 +14,10 @@ from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
 
 from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.checks import (
     Floats,
-    check_level,
-    check_number,
     check_symbols,
     check_whole,
     check_whole_counts,
@@ -29,7 +26,6 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 
 # Largest number of cells in a table of true answers: its channel then takes 8 MB.
 MAX_CELLS = 1024
-CONTRADICTION_LEVEL = 0.99
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,9 +161,6 @@ class TableEstimates:
         Maximum-likelihood shares among those that lie in [0, 1] and sum to one.
     log_likelihood : float
         Log-likelihood of `joint_shares`, without the multinomial coefficient.
-    contradiction : bool
-        True if no shares in [0, 1] agree with the reports (`contradicts_design` at 99 %): then
-        something other than the stated mechanism produced them.
     """
 
     total: int
@@ -177,7 +170,6 @@ class TableEstimates:
     covariance: Floats
     joint_shares: Floats
     log_likelihood: float
-    contradiction: bool
 
 
 def estimate_table(*, counts: ArrayLike, variables: Sequence[Variable]) -> TableEstimates:
@@ -235,67 +227,7 @@ def estimate_table(*, counts: ArrayLike, variables: Sequence[Variable]) -> Table
         covariance=covariance,
         joint_shares=joint.reshape(gathered.shape),
         log_likelihood=log_likelihood,
-        contradiction=contradicts_design(counts=cells, log_likelihood=log_likelihood),
     )
-
-
-def contradicts_design(
-    *, counts: ArrayLike, log_likelihood: float, level: float = CONTRADICTION_LEVEL
-) -> bool:
-    """Say whether no true shares at all agree with a table of reports.
-
-    Parameters
-    ----------
-    counts : array_like of int
-        Reports in each reported cell.
-    log_likelihood : float
-        The greatest log-likelihood that true shares in [0, 1] can give, without the multinomial
-        coefficient.
-    level : float, optional
-        In (0, 1).
-
-    Returns
-    -------
-    bool
-        True with probability at most 1 - level under the stated mechanism, at all looks
-        together.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or not whole, there is no report, log_likelihood is not finite or
-        level is out of range.
-
-    Notes
-    -----
-    The Dirichlet(1/2) mixture over the reported cells against the most likely shares: True if
-    ln B(1/2 + N) - ln B(1/2) - L >= ln(1 / (1 - level)). A mixture of likelihood ratios is a
-    nonnegative martingale, so Ville's inequality bounds the probability that it ever becomes this
-    large.
-
-    References
-    ----------
-    Robbins, H. (1970), Statistical methods related to the law of the iterated logarithm,
-    Annals of Mathematical Statistics 41(5).
-
-    Examples
-    --------
-    Two coins never show only opposite codes:
-
-    >>> coins = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))
-    >>> estimate_table(counts=[[0, 100], [100, 0]], variables=[coins, coins]).contradiction
-    True
-    >>> estimate_table(counts=[[30, 20], [20, 30]], variables=[coins, coins]).contradiction
-    False
-    """
-    level = check_level(level)
-    log_likelihood = check_number("log_likelihood", log_likelihood)
-    cells = np.asarray(check_whole_counts("counts", counts), dtype=np.float64).ravel()
-    if not cells.sum() > 0:
-        raise ValueError(f"counts must hold at least one report, got {counts!r}")
-    mixture = gammaln(cells + 0.5).sum() - gammaln(cells.sum() + 0.5 * len(cells))
-    prior = len(cells) * gammaln(0.5) - gammaln(0.5 * len(cells))
-    return bool(mixture - prior - log_likelihood >= -np.log1p(-level))
 
 
 def prepare_table(

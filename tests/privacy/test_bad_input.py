@@ -16,6 +16,7 @@ import pytest
 
 import privacy
 from privacy.associations import (
+    contradictions,
     known_groups,
     latent_regression,
     maximum_likelihood,
@@ -368,12 +369,12 @@ ROWS: list[Row] = [
         "categories": [((0,), (1,)), ((0,), (True, 2)), ((0,), (1.0, 2)), ((0, 1, 2), ())],
         "answered": [*NUMBER, 3],
     }),
+    (contradictions.find_contradiction, PAIR, {
+        "counts": counts(TABLE), "variables": [[]], "level": OPEN,
+    }),
     (tables.estimate_table, PAIR, {"counts": counts(TABLE), "variables": [[]]}),
     (tables.prepare_table, PAIR, {"counts": counts(TABLE), "variables": [[]]}),
     (alarms.find_contradictions, {**SOME_OF, "level": 0.95}, ONE_LOOK),
-    (tables.contradicts_design, {"counts": [5, 5], "log_likelihood": -7.0, "level": 0.99}, {
-        "counts": [*spoil([5, 5], COUNT), [0, 0], []], "log_likelihood": ENDLESS, "level": OPEN,
-    }),
     (maximum_likelihood.maximize_likelihood, FLAT, {**OF_FLAT, "tolerance": POSITIVE}),
     (maximum_likelihood.check_table, FLAT, OF_FLAT),
     (profile, {}, {**OF_REGION, "limits": [(1, 0), (0, 0), (nan, 1)]}),

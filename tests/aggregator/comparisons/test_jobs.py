@@ -276,6 +276,16 @@ def test_codes_that_no_answers_can_have_produced_are_reported() -> None:
         assert standing.alarms == ()
 
 
+@pytest.mark.parametrize("ending", [Wave.Ending.CAP, Wave.Ending.OWNER])
+def test_only_after_a_fixed_end_is_a_comparison_tested_for_one_look(ending: Wave.Ending) -> None:
+    wave = make_answered_wave(people=600, cap=600, ending=ending)
+    found = compute(ask(wave, Kind.TABLE, "q1", "q2"))
+    assert found.result is not None
+    assert not find_standing(found).is_impossible
+    found.result["contradiction"]["after_fixed_end"] = True
+    assert find_standing(found).is_impossible == (ending == Wave.Ending.CAP)
+
+
 def test_an_alarm_is_passed_on_to_the_comparisons_of_its_question() -> None:
     wave = make_wave(questions=3)
     send_many(wave, [bytes([1, i % 2, i // 2 % 2]) for i in range(200)])

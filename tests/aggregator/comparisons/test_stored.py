@@ -33,6 +33,7 @@ from aggregator.comparisons.stored import (
 from aggregator.comparisons.table_sentences import NO_VARIATION, TESTS
 from aggregator.models import Comparison
 from aggregator.results.snapshots import METHOD_VERSION
+from privacy.associations.contradictions import Contradiction
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
 from surveys.models import Wave
@@ -45,9 +46,11 @@ NAMES = ("q1", "q2", "q3")
 FIGURE = AssociationEstimate(
     raw=-0.1, standard_error=None, estimate=0.0, low=-inf, high=inf, level=0.95
 )
+NONE = Contradiction(while_watched=False, after_fixed_end=False)
+LATER = Contradiction(while_watched=False, after_fixed_end=True)
 TABLE = TwoQuestionsResult(
     n=10,
-    contradiction=False,
+    contradiction=NONE,
     outcome_range=(1, 7),
     counts=((1, 2), (3, 4)),
     shares=((0.1, 0.2), (0.3, 0.4)),
@@ -77,11 +80,11 @@ TERM = Term(
     adjusted_p_value=None,
 )
 REGRESSION = RegressionResult(
-    n=10, contradiction=True, cells=4, log_likelihood=-12.5, level=0.95, terms=(TERM,)
+    n=10, contradiction=LATER, cells=4, log_likelihood=-12.5, level=0.95, terms=(TERM,)
 )
 PAIRS = PairsResult(
     n=10,
-    contradiction=False,
+    contradiction=NONE,
     pairs=(
         PairTest(
             indicators=("q1", "q2"),

@@ -1,0 +1,127 @@
+"""Whether any true answers at all agree with a table of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import chdtri, gammaln, xlogy
+
+from privacy.associations.maximum_likelihood import maximize_likelihood
+from privacy.associations.tables import Variable, prepare_table
+from privacy.checks import Floats, check_level
+
+CONTRADICTION_LEVEL = 0.99
+# With fewer reports for each cell, the likelihood ratio is too often above its quantile. In a
+# large table its excess grows with the cells, and its spread only with their square root.
+_FEWEST_FOR_EACH_CELL = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contradiction:
+    """Whether a table of reports contradicts its design, by two tests.
+
+    Attributes
+    ----------
+    while_watched : bool
+        The test that holds at every look: True with probability at most 1 - level, at all looks
+        together.
+    after_fixed_end : bool
+        The test for one look, with the amount of data fixed in advance. It is more sensitive.
+    """
+
+    while_watched: bool
+    after_fixed_end: bool
+
+    @classmethod
+    def of_any(cls, several: Sequence[Contradiction]) -> Contradiction:
+        """Whether any of several tables contradicts its design."""
+        return cls(
+            while_watched=any(each.while_watched for each in several),
+            after_fixed_end=any(each.after_fixed_end for each in several),
+        )
+
+    def applies(self, *, fixed_end: bool) -> bool:
+        """Whether the table contradicts its design by the test that is valid."""
+        return self.after_fixed_end if fixed_end else self.while_watched
+
+
+def find_contradiction(
+    *,
+    counts: ArrayLike,
+    variables: Sequence[Variable],
+    level: float = CONTRADICTION_LEVEL,
+) -> Contradiction:
+    """Say whether no true answers at all agree with a table of reports.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (k_1, ..., k_m)
+        Reports showing each combination of codes, axes in the order of `variables`.
+    variables : sequence of Variable
+        The questions, at least one.
+    level : float, optional
+        In (0, 1).
+
+    Returns
+    -------
+    Contradiction
+        Each test is True with probability at most 1 - level under the stated mechanism.
+
+    Raises
+    ------
+    ValueError
+        If the table does not match the variables, a count is negative, there is no report, there
+        are more than 1,024 cells, or level is out of range.
+    NotSettledError
+        If the search for the most likely shares does not converge.
+
+    Notes
+    -----
+    With N the counts over the categories of the variables, and L the greatest log-likelihood that
+    true shares in [0, 1] can give:
+
+    - At every look: ln B(1/2 + N) - ln B(1/2) - L >= ln(1 / (1 - level)), the Dirichlet(1/2)
+      mixture against the most likely shares. A mixture of likelihood ratios is a nonnegative
+      martingale, so Ville's inequality bounds the probability that it ever becomes this large.
+    - After a fixed end: 2 (sum N ln(N / n) - L) >= the quantile of chi-square with as many degrees
+      of freedom as there are cells, less one. That is the likelihood ratio of free shares of
+      reports against those that true shares can give. The true shares are among the latter, so it
+      never exceeds the ratio against them, which has this distribution for large n: the test is
+      conservative. With fewer reports for each cell than 5 and the root of the number of cells,
+      the test for every look replaces it.
+
+    References
+    ----------
+    Robbins, H. (1970), Statistical methods related to the law of the iterated logarithm,
+    Annals of Mathematical Statistics 41(5).
+    Wilks, S. S. (1938), Annals of Mathematical Statistics 9(1), p. 62 (theorem).
+
+    Examples
+    --------
+    Two pairs of coins show different codes in at least 6 of 16 reports, whatever people answer:
+
+    >>> from privacy.mechanism.mechanisms import RandomizedResponse
+    >>> coins = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))
+    >>> find_contradiction(counts=[[400, 150], [150, 300]], variables=[coins, coins])
+    Contradiction(while_watched=False, after_fixed_end=True)
+    """
+    level = check_level(level)
+    gathered, channel = prepare_table(counts=counts, variables=variables)
+    _, most = maximize_likelihood(counts=gathered.ravel(), channel=channel)
+    cells = gathered.ravel().astype(np.float64)
+    watched = _mix_likelihoods(cells) - most >= -np.log1p(-level)
+    if cells.sum() < max(_FEWEST_FOR_EACH_CELL, len(cells) ** 0.5) * len(cells):
+        return Contradiction(while_watched=bool(watched), after_fixed_end=bool(watched))
+    ratio = 2 * (xlogy(cells, cells / cells.sum()).sum() - most)
+    ended = ratio >= chdtri(len(cells) - 1, 1 - level)
+    return Contradiction(while_watched=bool(watched), after_fixed_end=bool(ended))
+
+
+def _mix_likelihoods(cells: Floats) -> float:
+    """Log of the likelihood, averaged over shares of reports with a Dirichlet(1/2) distribution."""
+    mixture = gammaln(cells + 0.5).sum() - gammaln(cells.sum() + 0.5 * len(cells))
+    prior = len(cells) * gammaln(0.5) - gammaln(0.5 * len(cells))
+    return float(mixture - prior)
