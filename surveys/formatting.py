@@ -64,4 +64,6 @@ def points(share: float, digits: int = 0) -> str:
 
 def margin(half_width: float) -> str:
     """Write ± 9.3 points. An interval of ± 50 points or more says nothing."""
-    return "says nothing" if half_width >= 0.5 else f"± {points(half_width, 1)} points"
+    if half_width >= 0.5:
+        return "says nothing"
+    return f"± {points(half_width, 1 if half_width >= 0.001 else 2)} points"

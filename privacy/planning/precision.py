@@ -8,17 +8,16 @@ any time. Shares and half-widths are fractions, not percentage points.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil, log, log1p, sqrt
+from math import ceil, floor, sqrt
 
-from scipy.optimize import brentq
-from scipy.special import betaln, ndtri
+from scipy.special import ndtri
 
-from privacy.checks import (
-    check_level,
-    check_share,
-    check_whole,
-)
+from privacy.checks import MOST_REPORTS, check_level, check_share, check_whole
 from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.concentration import choose_concentration
+from privacy.shares.intervals import confidence_sequence
+
+_TINY = 1e-12
 
 
 def half_width(
@@ -123,7 +122,12 @@ def people_for_half_width(
 
 
 def watched_half_width(
-    *, share: float, people: int, mechanism: RandomizedResponse, level: float = 0.95
+    *,
+    share: float,
+    people: int,
+    mechanism: RandomizedResponse,
+    level: float = 0.95,
+    concentration: float | None = None,
 ) -> float:
     """Find the half-width with which a share will be known in a watched survey.
 
@@ -137,6 +141,8 @@ def watched_half_width(
         The question's mechanism.
     level : float, optional
         Confidence level for all looks together, in (0, 1).
+    concentration : float or None, optional
+        That of the survey's sequences, as for `privacy.shares.intervals.confidence_sequence`.
 
     Returns
     -------
@@ -151,8 +157,9 @@ def watched_half_width(
 
     Notes
     -----
-    Assumes the Beta(1/2, 1/2)-mixture confidence sequence, which holds at every look at once:
-    researchers may look and stop at any time; no end has to be fixed.
+    The sequence holds at every look at once: researchers may look and stop at any time; no end has
+    to be fixed. Between two whole numbers of reports that show the symbol, the length is
+    interpolated.
 
     References
     ----------
@@ -162,18 +169,27 @@ def watched_half_width(
     Examples
     --------
     >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
+    >>> round(watched_half_width(share=0.2, people=1399, mechanism=coins, concentration=155), 3)
+    0.078
     >>> round(watched_half_width(share=0.2, people=1399, mechanism=coins), 3)
     0.094
     """
     share = check_share("share", share)
-    people = check_whole("people", people, at_least=1)
-    level = check_level(level)
-    reported = reported_share(share, mechanism)
-    shown, hidden = people * reported, people * (1 - reported)
-    limit = float(betaln(0.5 + shown, 0.5 + hidden) - betaln(0.5, 0.5)) + log1p(-level)
-    low = _lowest_kept(shown, hidden, limit)
-    high = 1 - _lowest_kept(hidden, shown, limit)
-    return (high - low) / (2 * mechanism.slope)
+    people = check_whole("people", people, at_least=1, at_most=MOST_REPORTS)
+    shown = people * reported_share(share, mechanism)
+    fewer = min(floor(shown), people - 1)
+    # Almost the identity, so that ends are reported shares and nothing is cut off at 0 or 1.
+    found = confidence_sequence(
+        successes=[fewer, fewer + 1],
+        total=people,
+        other_probability=_TINY,
+        slope=1 - 3 * _TINY,
+        level=check_level(level),
+        concentration=concentration,
+    )
+    lengths = found.high - found.low
+    length = lengths[0] + (shown - fewer) * (lengths[1] - lengths[0])
+    return float(length) / (2 * mechanism.slope)
 
 
 def people_for_watched_half_width(
@@ -195,7 +211,8 @@ def people_for_watched_half_width(
     Returns
     -------
     int
-        The smallest number of people for which `watched_half_width` is at most the desired one.
+        The number of people for which `watched_half_width` is at most the desired one and with one
+        fewer is not, if the survey's sequences have the concentration for that number.
 
     Raises
     ------
@@ -204,8 +221,9 @@ def people_for_watched_half_width(
 
     Notes
     -----
-    Assumes the Beta(1/2, 1/2)-mixture confidence sequence; no end has to be fixed. For 5 points or
-    less it takes about four times as many people as a fixed end.
+    Assumes that the survey says before it opens that it expects this number
+    (`privacy.shares.concentration.choose_concentration`); no end has to be fixed. For 5 points or
+    less it takes about two and a half times as many people as a fixed end.
 
     References
     ----------
@@ -216,15 +234,21 @@ def people_for_watched_half_width(
     --------
     >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
     >>> people_for_watched_half_width(share=0.2, half_width=0.05, mechanism=coins)
-    5472
+    3392
     """
     half_width = check_share("half_width", half_width, ends="()")
-    return smallest_number(
-        lambda people: (
-            watched_half_width(share=share, people=people, mechanism=mechanism, level=level)
-            <= half_width
+
+    def reached(people: int) -> bool:
+        width = watched_half_width(
+            share=share,
+            people=people,
+            mechanism=mechanism,
+            level=level,
+            concentration=choose_concentration(people),
         )
-    )
+        return width <= half_width
+
+    return smallest_number(reached)
 
 
 def one_report_spread(*, share: float, mechanism: RandomizedResponse) -> float:
@@ -252,18 +276,6 @@ def smallest_number(reached: Callable[[int], bool]) -> int:
 def reported_share(share: float, mechanism: RandomizedResponse) -> float:
     """Compute l = c + d p, the expected share of reports that show a symbol of share p."""
     return mechanism.other_probability + mechanism.slope * share
-
-
-def _lowest_kept(shown: float, hidden: float, limit: float) -> float:
-    """Lower end, among reported shares, of the confidence sequence at these counts."""
-
-    def excess(reported: float) -> float:
-        return limit - shown * log(reported) - hidden * log1p(-reported)
-
-    tiny = 1e-300
-    if excess(tiny) <= 0:
-        return 0.0
-    return float(brentq(excess, tiny, shown / (shown + hidden), xtol=1e-15))
 
 
 def round_up_people(people: float) -> int:

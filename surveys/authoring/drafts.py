@@ -49,8 +49,8 @@ def _describe_blocks(
 
 
 def _choose_concentration(manifest: Manifest) -> int:
-    """Choose it for the reports that a question will have; a cap is what nobody expects to miss."""
-    people = manifest.people_expected or manifest.cap
+    """Choose it for the reports that a question will probably have."""
+    people = manifest.people_planned
     return choose_concentration(None if people is None else people * manifest.asked_fraction)
 
 

@@ -92,6 +92,11 @@ class Manifest:
         return self.closes is not None or self.cap is not None
 
     @property
+    def people_planned(self) -> int | None:
+        """How many people to plan for: those expected, else the cap, which none can exceed."""
+        return self.people_expected or self.cap
+
+    @property
     def asked_fraction(self) -> float:
         """The fraction of people who are asked a given question."""
         if self.drawn is None:

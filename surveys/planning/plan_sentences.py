@@ -24,8 +24,9 @@ def describe_assumption(plan: Plan) -> str:
     """Say which interval and which way of ending the verdict assumes."""
     if plan.given.watched:
         return (
-            "Assumes a 95 % interval that stays valid while you watch. You may look at any time "
-            "and close the survey when you like."
+            "Assumes a 95 % interval that stays valid while you watch, and that the survey’s "
+            "settings say you expect this many people. You may look at any time and close the "
+            "survey when you like."
         )
     return (
         "Assumes a 95 % interval for one look (normal approximation). The end is fixed before "
@@ -40,7 +41,7 @@ def describe_verdict(plan: Plan) -> str:
         return (
             f"{people}, any value would be plausible, so you would learn nothing. {_remedy(plan)}"
         )
-    digits = 0 if plan.margin >= 0.01 else 1
+    digits = 0 if plan.margin >= 0.01 else 1 if plan.margin >= 0.001 else 2
     low = max(0.0, given.share - plan.margin)
     high = min(1.0, given.share + plan.margin)
     only = "only " if plan.margin > given.margin else ""
@@ -51,7 +52,7 @@ def describe_verdict(plan: Plan) -> str:
         f"{write_share(given.share)}{_describe_answerers(given)}."
     )
     if plan.margin <= given.margin:
-        return f"{reach} That is as precise as you wanted (±{_wanted(given)} points)."
+        return f"{reach} That is as precise as you wanted (±{write_wanted(given)} points)."
     return f"{reach} {_remedy(plan)}"
 
 
@@ -72,13 +73,14 @@ def _describe_answerers(given: PlanInput) -> str:
     return text
 
 
-def _wanted(given: PlanInput) -> str:
+def write_wanted(given: PlanInput) -> str:
+    """Write the wanted precision in points: 5, or 0.5 where it is no whole number."""
     return write_share(given.margin).partition("\N{NO-BREAK SPACE}")[0]
 
 
 def _remedy(plan: Plan) -> str:
     given, lighter = plan.given, plan.people_at_medium
-    text = f"For ±{_wanted(given)} points you need about {_about(plan.people_needed)} people"
+    text = f"For ±{write_wanted(given)} points you need about {_about(plan.people_needed)} people"
     if lighter is not None:
         text += (
             f", or {MEDIUM_FROM} flips of 100 and about {_about(lighter)} people "

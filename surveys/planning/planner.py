@@ -34,13 +34,13 @@ from privacy.planning.precision import (
     people_for_watched_half_width,
     watched_half_width,
 )
+from privacy.shares.concentration import choose_concentration
 from surveys.formatting import percent
-from surveys.manifest.strength import MEDIUM_FROM
+from surveys.manifest.strength import MEDIUM_FROM, OFFERED_FLIPS
 from surveys.planning.plan_input import PlanInput
 
 DELTA = 1e-6
 POWER = 0.8
-STRENGTHS = (33, 25, 20, 15, 12, 5)
 SHARES = (0.05, 0.2, 0.5)
 BASES = (0.01, 0.1, 0.5)
 FINE_MARGIN = 0.02
@@ -55,7 +55,7 @@ class StrengthLine:
     flips: int
     epsilon: float
     chosen: bool
-    people: tuple[int, ...]  # for the margin at each of SHARES
+    people: tuple[int, ...]  # for the margin at each of the plan's other shares
     people_wanted: int  # for the margin at the expected share
     margin: float  # at the expected share, with the expected number of people
     people_fine: int  # for FINE_MARGIN at the expected share
@@ -103,7 +103,7 @@ class Plan:
 
     @cached_property
     def margin_watched(self) -> float:
-        """The same if the researcher watches the results."""
+        """The same if the researcher watches the results and expected this many people."""
         if self.given.outside:
             return watched_half_width_among_answerers(
                 share=self.given.share,
@@ -112,7 +112,10 @@ class Plan:
                 mechanism=self.mechanism,
             )
         return watched_half_width(
-            share=self.given.share, people=self.given.reports, mechanism=self.mechanism
+            share=self.given.share,
+            people=self.given.reports,
+            mechanism=self.mechanism,
+            concentration=choose_concentration(self.given.reports),
         )
 
     @cached_property
@@ -170,6 +173,11 @@ class Plan:
     @property
     def people_needed(self) -> int:
         return self.people_watched if self.given.watched else self.people_at_end
+
+    @property
+    def watching_factor(self) -> float:
+        """How many times as many people it takes to watch the results."""
+        return self.people_watched / self.people_at_end
 
     @property
     def design_effect(self) -> float:
@@ -244,9 +252,14 @@ class Plan:
         return shuffle_epsilon(mechanism=self.mechanism, people=CROWD, delta=DELTA)
 
     # --- tables ----------------------------------------------------------------------------
+    @property
+    def other_shares(self) -> list[float]:
+        """Shares to compare the expected one with."""
+        return [share for share in SHARES if share != self.given.share]
+
     @cached_property
     def strengths(self) -> list[StrengthLine]:
-        flips = sorted({*STRENGTHS, self.given.flips}, reverse=True)
+        flips = sorted({*OFFERED_FLIPS, self.given.flips}, reverse=True)
         return [self._describe_strength(each) for each in flips]
 
     def _describe_strength(self, flips: int) -> StrengthLine:
@@ -255,7 +268,7 @@ class Plan:
             flips=flips,
             epsilon=mechanism.epsilon,
             chosen=flips == self.given.flips,
-            people=tuple(self._people_for(mechanism, share=share) for share in SHARES),
+            people=tuple(self._people_for(mechanism, share=share) for share in self.other_shares),
             people_wanted=self._people_for(mechanism),
             margin=self._margin_for(mechanism),
             people_fine=self._people_for(mechanism, margin=FINE_MARGIN),

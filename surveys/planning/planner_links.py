@@ -77,8 +77,8 @@ def _fill_in(
     if question.rule is not None:
         query["asked"] = round(100 * PlanInput.asked)
     query["closing"] = "fixed" if manifest.has_fixed_end else "watched"
-    if manifest.cap is not None:
-        query["people"] = manifest.cap
+    if manifest.people_planned is not None:
+        query["people"] = manifest.people_planned
     if manifest.drawn is not None:
         query["part"] = f"{100 * manifest.asked_fraction:.1f}"
     return query

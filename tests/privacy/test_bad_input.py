@@ -448,7 +448,7 @@ ROWS: list[Row] = [
         "share": SHARE, "people": [*NUMBER, 9.0], "level": OPEN,
     }),
     (precision.watched_half_width, {"share": 0.2, "people": 9, "mechanism": COINS}, {
-        "share": SHARE, "people": NUMBER, "level": OPEN,
+        "share": SHARE, "people": NUMBER, "level": OPEN, "concentration": POSITIVE[:-1],
     }),
     (precision.people_for_half_width, {"share": 0.2, "half_width": 0.1, "mechanism": COINS}, {
         "share": SHARE, "half_width": OPEN, "level": OPEN,

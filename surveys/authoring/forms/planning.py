@@ -20,8 +20,8 @@ class PlanForm(forms.Form):
     """What a researcher expects and wants to find out; shares are in per cent."""
 
     share = forms.DecimalField(
-        label="Expected share of Yes, in %",
-        help_text="Your best guess, for example from other studies.",
+        label="Expected share of the answer, in %",
+        help_text="Of Yes, or of another answer. Your best guess, for example from other studies.",
         **decimal_range("0.1", "99.9", what="the expected share"),
     )
     people = forms.IntegerField(
@@ -140,6 +140,11 @@ class PlanForm(forms.Form):
                 "options",
                 f"With “prefer not to say” and “not asked” a question may have {MAX_SYMBOLS} codes "
                 f"at most. Enter at most {MAX_SYMBOLS - extras} answers.",
+            )
+        if cleaned.get("figure") == "mean" and cleaned.get("options", 2) != 2:
+            self.add_error(
+                "options",
+                "For a mean, a number is rounded to one of the two ends of its range. Enter 2.",
             )
         return cleaned
 

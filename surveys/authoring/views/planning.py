@@ -9,8 +9,13 @@ from django.views.decorators.http import require_safe
 
 from surveys.authoring.forms import PlanForm
 from surveys.authoring.views.draft_page import REFUSED
-from surveys.planning.plan_sentences import describe_assumption, describe_verdict, list_warnings
-from surveys.planning.planner import CROWD, DELTA, POWER, SHARES, Plan
+from surveys.planning.plan_sentences import (
+    describe_assumption,
+    describe_verdict,
+    list_warnings,
+    write_wanted,
+)
+from surveys.planning.planner import CROWD, DELTA, POWER, Plan
 
 
 @require_safe
@@ -26,7 +31,7 @@ def show_plan(request: HttpRequest) -> HttpResponse:
         "verdict": describe_verdict(plan),
         "assumption": describe_assumption(plan),
         "warnings": list_warnings(plan),
-        "shares": SHARES,
+        "wanted": write_wanted(plan.given),
         "delta": DELTA,
         "power": POWER,
         "crowd": CROWD,

@@ -83,5 +83,10 @@ def _half_width(manifest: Manifest, weakest: RandomizedResponse, *, people: int)
     if not manifest.has_fixed_end:
         # The end is not fixed, so only the wider interval for watched results will be shown.
         middle = min(1.0, max(0.0, (0.5 - c) / d))
-        return watched_half_width(share=middle, people=people, mechanism=weakest)
+        return watched_half_width(
+            share=middle,
+            people=people,
+            mechanism=weakest,
+            concentration=manifest.concentration,
+        )
     return ROUNDED_Z_95 * 0.5 / (math.sqrt(people) * d)

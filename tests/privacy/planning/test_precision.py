@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning import designs, precision
+from privacy.shares.concentration import choose_concentration
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 LN3 = log(3)
@@ -103,10 +104,23 @@ def test_the_number_of_people_is_the_smallest_that_suffices(
 # Half-widths while watched
 
 
-def test_a_watched_survey_needs_about_5500_people() -> None:
+def test_a_watched_survey_needs_3392_people_if_it_expects_them() -> None:
     people = precision.people_for_watched_half_width(share=0.2, half_width=0.05, mechanism=COINS)
-    assert people == 5472
-    assert round(people, -2) == 5500
+    assert people == 3392
+
+
+@pytest.mark.parametrize(
+    ("concentration", "enough"), [(None, 5472), (40, 3892), (150, 3516), (378, 3392), (400, 3391)]
+)
+def test_any_concentration_is_better_than_bets_on_everything(
+    concentration: float | None, enough: int
+) -> None:
+    # The figures come from a search for roots of the closed form at counts that need not be whole.
+    for people, is_enough in ((enough - 1, False), (enough, True)):
+        width = precision.watched_half_width(
+            share=0.2, people=people, mechanism=COINS, concentration=concentration
+        )
+        assert (width <= 0.05) == is_enough
 
 
 @pytest.mark.parametrize(("people", "ratio"), [(100, 1.65), (1000, 1.86), (10_000, 2.02)])
@@ -123,16 +137,30 @@ def test_the_watched_half_width_is_half_the_length_of_the_sequence() -> None:
     assert half == pytest.approx((0.414617 - 0.188930) / 2, abs=1e-6)
 
 
-@given(shares, st.integers(1, 10**6), mechanisms, st.floats(0.5, 0.999))
+@given(
+    shares,
+    st.integers(20, 10**6),
+    mechanisms,
+    st.floats(0.8, 0.999),
+    st.none() | st.integers(40, 400),
+)
 def test_more_people_narrow_a_watched_interval(
-    share: float, people: int, mechanism: RandomizedResponse, level: float
+    share: float,
+    people: int,
+    mechanism: RandomizedResponse,
+    level: float,
+    concentration: float | None,
 ) -> None:
-    wide = precision.watched_half_width(
-        share=share, people=people, mechanism=mechanism, level=level
-    )
-    narrow = precision.watched_half_width(
-        share=share, people=people + 1 + people // 100, mechanism=mechanism, level=level
-    )
+    def width(people: int) -> float:
+        return precision.watched_half_width(
+            share=share,
+            people=people,
+            mechanism=mechanism,
+            level=level,
+            concentration=concentration,
+        )
+
+    wide, narrow = width(people), width(people + 1 + people // 100)
     assert narrow < wide * (1 + 1e-9)
     assert wide <= 0.5 / mechanism.slope
 
@@ -145,10 +173,14 @@ def test_the_watched_number_of_people_is_the_smallest_and_never_below_the_fixed_
     people = precision.people_for_watched_half_width(
         share=share, half_width=wanted, mechanism=mechanism
     )
-    assert precision.watched_half_width(share=share, people=people, mechanism=mechanism) <= wanted
-    if people > 1:
-        one_less = precision.watched_half_width(share=share, people=people - 1, mechanism=mechanism)
-        assert one_less > wanted
+
+    def width(n: int) -> float:
+        return precision.watched_half_width(
+            share=share, people=n, mechanism=mechanism, concentration=choose_concentration(n)
+        )
+
+    assert width(people) <= wanted
+    assert people == 1 or width(people - 1) > wanted
     # Below about twenty reports the normal formula promises more precision than any valid
     # interval can have.
     if people >= 20:
@@ -162,7 +194,12 @@ def test_the_watched_number_of_people_is_the_smallest_and_never_below_the_fixed_
 
 GOOD: dict[Callable[..., object], dict[str, object]] = {
     precision.half_width: {"share": 0.2, "people": 100, "mechanism": COINS},
-    precision.watched_half_width: {"share": 0.2, "people": 100, "mechanism": COINS},
+    precision.watched_half_width: {
+        "share": 0.2,
+        "people": 100,
+        "mechanism": COINS,
+        "concentration": 40,
+    },
     precision.people_for_half_width: {"share": 0.2, "half_width": 0.1, "mechanism": COINS},
     precision.people_for_watched_half_width: {"share": 0.2, "half_width": 0.1, "mechanism": COINS},
 }
@@ -171,6 +208,7 @@ BAD: dict[str, list[object]] = {
     "people": [0, -1],
     "half_width": [0, 1, float("nan")],
     "level": [0, 1],
+    "concentration": [0, -1, float("inf")],
 }
 OPTIONAL = {"level": [function for function in GOOD if "half_width" in function.__name__]}
 

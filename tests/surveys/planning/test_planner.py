@@ -29,10 +29,10 @@ from tests.support.reading import text_of
 # Flips, ε rounded up, people for ±5 at 5, 20 and 50 %, for ±2 at 20 %, design effect at 20 %, and
 # true Yes among Yes codes at 1, 10 and 50 %.
 TABLE = """
+40 | 0.41 | 9,293 | 9,466 | 9,604 | 59,159 | 38.5× | 1 / 14 / 60 %
 33 | 0.71 | 3,012 | 3,185 | 3,324 | 19,905 | 13.0× | 2 / 18 / 67 %
 25 | 1.10 | 1,226 | 1,399 | 1,537 | 8,740 | 5.7× | 3 / 25 / 75 %
 20 | 1.39 | 756 | 929 | 1,068 | 5,805 | 3.8× | 4 / 31 / 80 %
-15 | 1.74 | 473 | 646 | 784 | 4,036 | 2.6× | 5 / 39 / 85 %
 12 | 2.00 | 354 | 527 | 666 | 3,293 | 2.1× | 7 / 45 / 88 %
 5 | 2.95 | 164 | 336 | 475 | 2,100 | 1.4× | 16 / 68 / 95 %
 """
@@ -61,11 +61,10 @@ def rows_of(html: str, table: str) -> list[list[str]]:
 def test_the_table_of_strengths_has_the_expected_figures(client: Client) -> None:
     rows = rows_of(read(client).content.decode(), "strengths")
     expected = [line.split(" | ") for line in TABLE.strip().splitlines()]
-    rows[1][0] = rows[1][0].removesuffix(" chosen")
-    # Two columns between ε and those of TABLE: ± with 400 people, and people for ±5 at 20 %.
-    assert [row[:2] + row[4:] for row in rows] == expected
-    assert [row[3] for row in rows] == [row[5] for row in rows]
-    assert rows[1][2] == "± 9.3 points"
+    rows[2][0] = rows[2][0].removesuffix(" chosen")
+    # The third column is ± with 400 people; the fourth, people for ±5 at 20 %, is not repeated.
+    assert [[*row[:2], row[4], row[3], *row[5:]] for row in rows] == expected
+    assert rows[2][2] == "± 9.3 points"
 
 
 def test_the_verdict_has_the_expected_figures(client: Client) -> None:
@@ -93,10 +92,11 @@ def test_several_questions_may_share_the_budget(client: Client) -> None:
 
 def test_watching_needs_more_people_and_the_verdict_says_so(client: Client) -> None:
     html = read(client, closing="watched", people=1400).content.decode()
-    assert re.search(r'id="people-watched">\s*5,472', html)
+    assert re.search(r'id="people-watched">\s*3,392', html)
+    assert "you need about 2.4 times as many people" in " ".join(html.split())
     words = text_of(read(client, closing="watched", people=1400))
-    assert "For ±5 points you need about 5,500 people" in words
-    assert "valid while you watch. You may look at any time" in words
+    assert "For ±5 points you need about 3,400 people" in words
+    assert "and that the survey’s settings say you expect this many people." in words
 
 
 def test_the_verdict_says_if_there_are_enough_people(client: Client) -> None:
@@ -182,6 +182,10 @@ def test_a_plan_shows_its_warning(client: Client, query: dict[str, Any], warning
         ({"options": "1"}, "Enter a whole number from 2 to 64."),
         ({"options": "63", "refusing": "5", "asked": "9"}, "Enter at most 62 answers."),
         ({"figure": "sum"}, "Choose a share or a mean."),
+        (
+            {"figure": "mean", "options": "5"},
+            "rounded to one of the two ends of its range. Enter 2.",
+        ),
         ({"asked": "0"}, "Enter the percentage who are asked as a number from 1 to 99.9."),
         ({"closing": "never"}, "Choose one of the ways to end in the list."),
         (

@@ -177,12 +177,22 @@ def test_the_label_says_how_precisely_people_can_be_counted(
     assert f"With {people:,} people, that is give or take {points} points." in text
 
 
-def test_without_a_fixed_end_the_wider_interval_is_named() -> None:
-    # 50 of 100 codes: the sequence reaches from 18 to 82 %, 33 points rounded up.
-    ends = confidence_sequence(successes=50, total=100, other_probability=0.25, slope=0.5)
-    assert 32 < 100 * (float(ends.high) - float(ends.low)) / 2 <= 33
-    text = label_text(describe_protection(survey(question(flips=25))))
-    assert "With 100 people, that is give or take 33 points." in text
+@pytest.mark.parametrize(
+    ("concentration", "points"),
+    [(None, 33), (40, 32), (150, 37)],
+    ids=["as surveys older than the key promise", "for few people", "for an unknown number"],
+)
+def test_without_a_fixed_end_the_wider_interval_is_named(
+    concentration: int | None, points: int
+) -> None:
+    # 50 of 100 codes, without a concentration: the sequence reaches from 18 to 82 %.
+    ends = confidence_sequence(
+        successes=50, total=100, other_probability=0.25, slope=0.5, concentration=concentration
+    )
+    assert points - 1 < 100 * (float(ends.high) - float(ends.low)) / 2 <= points
+    manifest = replace(survey(question(flips=25)), concentration=concentration)
+    text = label_text(describe_protection(manifest))
+    assert f"With 100 people, that is give or take {points} points." in text
 
 
 def test_the_label_says_if_nothing_could_be_learned() -> None:
