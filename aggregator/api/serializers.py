@@ -11,6 +11,7 @@ from aggregator.problems import Problem
 from aggregator.results.display import DeclaredResult, GroupResult, Results
 from aggregator.results.estimands import Among, EstimandKind
 from aggregator.results.estimate import Estimate, Interval, QuestionResult, Status
+from aggregator.results.reliability import Reliability
 from aggregator.results.sentences import INTERVALS, describe_estimate
 
 METHODS = tuple(INTERVALS)
@@ -104,6 +105,9 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
     effective_sample_size = serializers.FloatField(
         allow_null=True,
         help_text="direct answers that carry as much information; null outside (0, 1)",
+    )
+    reliability = serializers.ChoiceField(
+        choices=tuple(Reliability), help_text="whether it is precise enough to publish, or to show"
     )
     status = serializers.ChoiceField(choices=tuple(Status))
     sentence = serializers.SerializerMethodField(help_text="the estimate in words")

@@ -91,6 +91,7 @@ ESTIMATE_COLUMNS: Mapping[str, Callable[[EstimateRow], Cell]] = {
     "fake_2_percent_low": lambda row: band.low if (band := row.estimate.fake_band) else None,
     "fake_2_percent_high": lambda row: band.high if (band := row.estimate.fake_band) else None,
     "effective_sample_size": lambda row: row.estimate.effective_sample_size,
+    "reliability": lambda row: row.estimate.reliability.value,
     "status": lambda row: row.estimate.status.value,
 }
 

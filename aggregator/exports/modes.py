@@ -23,6 +23,7 @@ ESTIMATE_COLUMNS: Mapping[str, Callable[[Estimate], Cell]] = {
     "interval_low": lambda estimate: estimate.low,
     "interval_high": lambda estimate: estimate.high,
     "interval_method": lambda estimate: estimate.method,
+    "reliability": lambda estimate: estimate.reliability.value,
     "status": lambda estimate: estimate.status.value,
 }
 DIFFERENCE_COLUMNS: Columns = {

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from aggregator.models import Snapshot
 from aggregator.results.display import Results, read_results
 from aggregator.results.estimate import Estimate, QuestionResult
+from aggregator.results.reliability import Reliability
 from aggregator.results.sentences import (
+    CAUTION,
     EMPTY,
     describe_estimate,
     describe_group,
@@ -64,7 +66,7 @@ class ChartRow:
     value: str
     question: str
     option: str
-    estimate: float | None  # None where the codes contradict the design, or say nothing
+    estimate: float | None  # None where it is not shown
     low: float | None
     high: float | None
     # After a fixed end only.
@@ -73,7 +75,7 @@ class ChartRow:
     low_50: float | None
     high_50: float | None
     interval: str
-    clipped: bool
+    caution: bool
     truth: float | None
 
 
@@ -125,8 +127,8 @@ def build_rows(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[
 def _build_row(question: QuestionResult, estimate: Estimate, *, truth: float | None) -> ChartRow:
     key = f"Q{question.number}"
     alone = len(question.shown) == 1
-    # An interval that excludes nothing would be the heaviest mark of the chart.
-    hidden = estimate.contradiction or estimate.says_nothing
+    # The interval of what is not shown would be the heaviest mark of the chart.
+    hidden = not estimate.is_shown
     inner = {} if hidden else {one.level: one.ends for one in estimate.intervals.inner}
     (low_80, high_80), (low_50, high_50) = (inner.get(level, (None, None)) for level in (0.8, 0.5))
     asked, name = question.question.text, name_estimand(estimate.estimand)
@@ -145,7 +147,7 @@ def _build_row(question: QuestionResult, estimate: Estimate, *, truth: float | N
         low_50=low_50,
         high_50=high_50,
         interval=describe_estimate(estimate),
-        clipped=estimate.is_clipped,
+        caution=estimate.reliability is Reliability.CAUTION,
         truth=truth,
     )
 
@@ -168,7 +170,11 @@ def build_specification(results: Results, *, truth: Mapping[str, float] = EMPTY)
             data=alt.InlineData(values=[vars(row) for row in rows]),
             width=WIDTH,
             height=ROW_HEIGHT * len(rows),
-            title=_title(results, has_truth=bool(truth)),
+            title=_title(
+                results,
+                has_caution=any(row.caution for row in rows),
+                has_truth=bool(truth),
+            ),
             background=PAPER,
             padding=16,
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
@@ -192,13 +198,14 @@ def build_specification(results: Results, *, truth: Mapping[str, float] = EMPTY)
     return specification
 
 
-def _title(results: Results, *, has_truth: bool) -> altair.TitleParams:
+def _title(results: Results, *, has_caution: bool, has_truth: bool) -> altair.TitleParams:
     import altair as alt
 
     sentences = (
         *([REHEARSAL] if results.wave.survey.rehearsal else []),
         f"Estimated shares with 95 % intervals, {_describe_reports(results)}.",
         *describe_intervals(results),
+        *([CAUTION] if has_caution else []),
     )
     subtitle = [line for text in sentences for line in textwrap.wrap(text, SUBTITLE_LENGTH)]
     if has_truth:
@@ -293,8 +300,8 @@ def _mark_estimate(
         .encode(
             x=x,
             y=y,
-            fill=alt.condition("datum.clipped", alt.value(PAPER), alt.value(ACCENT)),
-            stroke=alt.condition("datum.clipped", alt.value(ACCENT), alt.value(PAPER)),
+            fill=alt.condition("datum.caution", alt.value(PAPER), alt.value(ACCENT)),
+            stroke=alt.condition("datum.caution", alt.value(ACCENT), alt.value(PAPER)),
             tooltip=tooltip,
         )
         .transform_filter("isValid(datum.estimate)")

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from aggregator.results.estimands import Estimand, estimands_of
+from aggregator.results.reliability import Reliability, rate_mean, rate_share
 from privacy.mechanism.fake_reports import Band, robustness_band
 from surveys.manifest.questions import ManifestQuestion
 
@@ -151,17 +152,38 @@ class Estimate:
 
     @property
     def displayed(self) -> float | None:
-        """The value clipped to the possible range."""
+        """The value clipped to its interval, which holds possible values only."""
+        return None if self.value is None else min(max(self.value, self.low), self.high)
+
+    @property
+    def reliability(self) -> Reliability:
+        """How the value may be used; reports that the design cannot explain need caution."""
+        if self.contradiction or self.displayed is None or self.standard_error is None:
+            return Reliability.NOT_SHOWN
+        ends = self.intervals.main.ends
+        if self.is_mean:
+            rating = rate_mean(interval=ends, scale=self.estimand.scale)
+        else:
+            rating = rate_share(
+                share=self.displayed,
+                standard_error=self.standard_error,
+                interval=ends,
+                total=self.total,
+            )
+        if self.alarm and rating is Reliability.PUBLISHABLE:
+            return Reliability.CAUTION
+        return rating
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether pages and charts show the value."""
+        return self.reliability is not Reliability.NOT_SHOWN
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the value lies between the least and the greatest possible one."""
         least, greatest = self.estimand.scale
-        return None if self.value is None else min(max(self.value, least), greatest)
-
-    @property
-    def is_clipped(self) -> bool:
-        return self.displayed != self.value
-
-    @property
-    def says_nothing(self) -> bool:
-        return self.intervals.main.ends == self.estimand.scale
+        return self.value is None or least <= self.value <= greatest
 
     @property
     def status(self) -> Status:
@@ -169,7 +191,7 @@ class Estimate:
             return Status.ALARM
         if self.contradiction:
             return Status.CONTRADICTION
-        return Status.OUTSIDE if self.is_clipped else Status.OK
+        return Status.OK if self.is_possible else Status.OUTSIDE
 
     @property
     def fake_band(self) -> Band | None:

@@ -5,13 +5,16 @@ Pages, charts and API use the same words. Shares are clipped to 0–100 % here a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 from aggregator.results.display import Results
 from aggregator.results.estimands import Among, Estimand
 from aggregator.results.estimate import FAKE_SHARE, Estimate, Interval, QuestionResult
+from aggregator.results.people import People, find_effective_size, find_people
+from aggregator.results.reliability import Reliability
 from aggregator.results.snapshots import ended_as_frozen
 from privacy.mechanism.fake_reports import Band
 from surveys.formatting import join_list, percent, points, whole
@@ -56,7 +59,9 @@ GROUPS = {
     Among.ANSWERED: "of those who were asked and answered",
     Among.YES: "of those who said Yes",
 }
-CANNOT_TELL = "Cannot tell: with these reports, any value is plausible."
+TOO_FEW_ANSWERS = "Too few answers to say."
+CAUTION_MARK = "†"
+CAUTION = f"{CAUTION_MARK} Use with caution: few people, or a wide interval."
 WATCHED_SHORT = "Valid while you watch: these intervals hold at every look, however often you look."
 FIXED_END_SHORT = "Valid because the end was fixed before opening and the survey ended by it."
 _WIDE = "These are the wider intervals, which hold at every look"
@@ -67,8 +72,6 @@ INNER_INTERVALS = (
     "The thin outer line is the 95 % interval; the thicker ones inside are 80 % and 50 % intervals "
     "of the same kind, as guides."
 )
-# What people did who are counted in a share of only some.
-_BASES = {Among.ASKED: "Asked", Among.ANSWERED: "Answered", Among.YES: "Said Yes"}
 SMALLEST_SAMPLE_SHOWN = 10
 EMPTY: Mapping[str, float] = MappingProxyType({})
 
@@ -82,6 +85,12 @@ def describe_intervals(results: Results) -> list[str]:
     if ended_as_frozen(results.wave):
         return [STILL_COUNTING]
     return [CLOSED_EARLY if results.manifest.has_fixed_end else CLOSED_WITHOUT_END]
+
+
+def describe_caution(estimates: Iterable[Estimate]) -> str:
+    """Explain the mark of caution; empty if none of these estimates has it."""
+    ratings = {estimate.reliability for estimate in estimates}
+    return CAUTION if Reliability.CAUTION in ratings else ""
 
 
 def describe_alarm(results: Results) -> str:
@@ -126,6 +135,15 @@ def write_value(estimate: Estimate, value: float | None, digits: int, *, unit: s
     return f"{value:,.{digits}f} {unit}".rstrip()
 
 
+def write_displayed(estimate: Estimate) -> str:
+    """Write 20 %, or 20 %† if the value must be used with caution; a dash if it is not shown."""
+    if not estimate.is_shown:
+        return "–"
+    mark = CAUTION_MARK if estimate.reliability is Reliability.CAUTION else ""
+    value = write_value(estimate, estimate.displayed, digits_for(estimate), unit=estimate.unit)
+    return value + mark
+
+
 def _write_bare(estimate: Estimate, value: float, digits: int) -> str:
     """Write a number without sign or unit."""
     return f"{value:,.{digits}f}" if estimate.is_mean else points(value, digits)
@@ -140,24 +158,21 @@ def summarize(estimate: Estimate) -> str:
     """Write 20 % (15–25), short enough for a chart."""
     if estimate.contradiction:
         return "contradiction"
-    if estimate.says_nothing:
-        return "cannot tell"
+    if not estimate.is_shown:
+        return "too few answers"
     digits = digits_for(estimate)
-    value = write_value(estimate, estimate.displayed, digits, unit=estimate.unit)
     low, high = (_write_bare(estimate, end, digits) for end in (estimate.low, estimate.high))
-    return f"{value} ({low}–{high})"
+    return f"{write_displayed(estimate)} ({low}–{high})"
 
 
 def describe_estimate(estimate: Estimate) -> str:
     """Write 20 % (95 %: 15 to 25 %)."""
     if estimate.contradiction:
         return CONTRADICTION
-    if estimate.says_nothing:
-        return CANNOT_TELL
-    digits = digits_for(estimate)
-    ends = _write_ends(estimate, estimate.low, estimate.high, digits)
-    value = write_value(estimate, estimate.displayed, digits, unit=estimate.unit)
-    return f"{value} ({percent(estimate.intervals.main.level)}: {ends})."
+    if not estimate.is_shown:
+        return TOO_FEW_ANSWERS
+    ends = _write_ends(estimate, estimate.low, estimate.high, digits_for(estimate))
+    return f"{write_displayed(estimate)} ({percent(estimate.intervals.main.level)}: {ends})."
 
 
 def describe_group(estimate: Estimate) -> str:
@@ -178,48 +193,6 @@ def name_estimand(estimand: Estimand) -> str:
     return estimand.text
 
 
-def describe_people(question: QuestionResult, estimate: Estimate) -> tuple[str, str]:
-    """Say about how many people a share of only some describes: ("Asked", "≈ 95 (0–245)").
-
-    Both are empty for a share of everyone, and where these people cannot be estimated alone.
-    """
-    of = estimate.estimand.of
-    everyone = {
-        one.estimand.name: one for one in question.estimates if one.estimand.of is Among.EVERYONE
-    }
-    if of is Among.EVERYONE:
-        return "", ""
-    if of is Among.YES and "yes" in everyone:
-        base, share = Among.YES, everyone["yes"]
-    elif "asked" in everyone:
-        base, share = Among.ASKED, everyone["asked"]
-    elif "refused" in everyone:
-        base, share = Among.ANSWERED, everyone["refused"]
-    else:
-        return "", ""
-    if share.contradiction or share.displayed is None:
-        return "", ""
-    ends = (share.displayed, share.low, share.high)
-    if base is Among.ANSWERED:
-        ends = (1 - share.displayed, 1 - share.high, 1 - share.low)
-    value, low, high = (whole(round(question.total * end)) for end in ends)
-    return _BASES[base], f"≈ {value} ({low}–{high})"
-
-
-def find_effective_size(estimate: Estimate) -> float | None:
-    """Find how many direct answers would be as precise; None if that means nothing.
-
-    For a share of only some people, these are direct answers of such people.
-    """
-    if estimate.contradiction or estimate.says_nothing:
-        return None
-    value, error = estimate.value, estimate.standard_error
-    is_part = not estimate.is_mean and estimate.estimand.of is not Among.EVERYONE
-    if is_part and value is not None and error and 0 < value < 1:
-        return value * (1 - value) / error**2
-    return estimate.effective_sample_size
-
-
 def write_interval(estimate: Estimate, interval: Interval | Band) -> str:
     """Write an interval as precisely as the estimate, such as 15 to 25 %."""
     return _write_ends(estimate, interval.low, interval.high, digits_for(estimate))
@@ -228,7 +201,7 @@ def write_interval(estimate: Estimate, interval: Interval | Band) -> str:
 def describe_fakes(estimate: Estimate) -> str:
     """Suppose 2 % of the reports were invented: the interval would be 13 to 28 %."""
     band = estimate.fake_band
-    if band is None or estimate.contradiction:
+    if band is None or not estimate.is_shown:
         return ""
     return (
         f"Suppose {percent(FAKE_SHARE)} of the reports were invented, which nobody can know: "
@@ -238,33 +211,12 @@ def describe_fakes(estimate: Estimate) -> str:
 
 def describe_information(estimate: Estimate) -> str:
     """Compare the reports with direct answers that would be as precise."""
-    if estimate.contradiction or estimate.effective_sample_size is None:
+    if not estimate.is_shown or estimate.effective_sample_size is None:
         return ""
     if estimate.effective_sample_size < SMALLEST_SAMPLE_SHOWN:
         return ""  # near 0 and 1 a direct question is almost exact: no fair comparison
     codes, direct = whole(estimate.total), whole(round(estimate.effective_sample_size))
     return f"{codes} scrambled answers carry as much information as about {direct} direct ones."
-
-
-def describe_clipping(estimate: Estimate) -> str:
-    """Say why the value shown differs from the estimate; empty if it does not."""
-    if not estimate.is_clipped or estimate.value is None or estimate.says_nothing:
-        return ""
-    if estimate.is_mean:
-        least, greatest = estimate.estimand.scale
-        return (
-            f"The unclipped estimate is {estimate.value:,.2f}. Chance in the randomized codes can "
-            f"put it outside {least:,.0f} to {greatest:,.0f}; no mean can be, so "
-            f"{estimate.displayed:,.0f} is shown. Exports keep the unclipped estimate."
-        )
-    if percent(estimate.value, 1) == percent(estimate.displayed or 0.0, 1):
-        return ""  # both would be written as 100.0 %
-    side = "below 0" if estimate.value < 0 else "above 100 %"
-    return (
-        f"The unclipped estimate is {percent(estimate.value, 1)}. Chance in the randomized codes "
-        f"can put it {side}; no share of people can be, so {percent(estimate.displayed or 0.0)} is "
-        "shown. Exports keep the unclipped estimate."
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,13 +234,9 @@ class EstimateText:
     def name(self) -> str:
         return name_estimand(self.estimate.estimand)
 
-    @property
-    def base_name(self) -> str:
-        return describe_people(self.question, self.estimate)[0]
-
-    @property
-    def base(self) -> str:
-        return describe_people(self.question, self.estimate)[1]
+    @cached_property
+    def people(self) -> People | None:
+        return find_people(self.question, self.estimate)
 
     @property
     def group(self) -> str:
@@ -297,27 +245,17 @@ class EstimateText:
     @property
     def head(self) -> str:
         """The value alone, which pages set larger than the rest of its sentence; empty if none."""
-        return self._parts[0]
+        return write_displayed(self.estimate) if self.estimate.is_shown else ""
 
     @property
     def tail(self) -> str:
-        return self._parts[1]
-
-    @property
-    def _parts(self) -> tuple[str, str]:
-        sentence = describe_estimate(self.estimate)
-        if self.estimate.contradiction or self.estimate.says_nothing:
-            return "", sentence
-        value, bracket, rest = sentence.partition(" (")
-        return value, bracket + rest
+        if self.people and not self.estimate.is_shown and not self.estimate.contradiction:
+            return self.people.too_few
+        return describe_estimate(self.estimate).removeprefix(self.head)
 
     @property
     def information(self) -> str:
         return describe_information(self.estimate)
-
-    @property
-    def clipping(self) -> str:
-        return "" if self.estimate.contradiction else describe_clipping(self.estimate)
 
     @property
     def fakes(self) -> str:
@@ -334,18 +272,19 @@ class EstimateText:
 
     @property
     def value(self) -> str:
-        return self._write(self.estimate.value, digits_for(self.estimate))
+        return write_displayed(self.estimate)
 
     @property
     def truth(self) -> str:
         if self.true_value is None:
             return ""
-        return self._write(self.true_value, 2 if self.estimate.is_mean else 1)
+        digits = 2 if self.estimate.is_mean else 1
+        return write_value(self.estimate, self.true_value, digits, unit=self.estimate.unit)
 
     @property
     def standard_error(self) -> str:
         error = self.estimate.standard_error
-        if error is None:
+        if error is None or not self.estimate.is_shown:
             return "–"
         if self.estimate.is_mean:
             return f"{error:,.2f} {self.estimate.unit}".rstrip()
@@ -368,11 +307,8 @@ class EstimateText:
         size = find_effective_size(self.estimate)
         return "–" if size is None else whole(round(size))
 
-    def _write(self, value: float | None, digits: int) -> str:
-        return write_value(self.estimate, value, digits, unit=self.estimate.unit)
-
     def _write_interval(self, interval: Interval) -> str:
-        return "–" if self.estimate.contradiction else write_interval(self.estimate, interval)
+        return write_interval(self.estimate, interval) if self.estimate.is_shown else "–"
 
 
 def write_texts(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[EstimateText]:
@@ -387,13 +323,17 @@ def write_texts(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list
             true_value=truth.get(estimate.estimand.key),
             is_over=not results.wave.is_open,
             is_first=place == 0,
-            says_method=_method_after(question, place) != INTERVALS[estimate.method],
+            says_method=_says_method(question, place),
         )
         for question in results.questions
         for place, estimate in enumerate(question.shown)
     ]
 
 
-def _method_after(question: QuestionResult, place: int) -> tuple[str, str] | None:
-    after = question.shown[place + 1 : place + 2]
-    return INTERVALS[after[0].method] if after else None
+def _says_method(question: QuestionResult, place: int) -> bool:
+    """Whether the next interval that is shown is of another kind, or there is none."""
+    estimate, *after = question.shown[place:]
+    other = next((one for one in after if one.is_shown), None)
+    return estimate.is_shown and (
+        other is None or INTERVALS[other.method] != INTERVALS[estimate.method]
+    )

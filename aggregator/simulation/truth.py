@@ -7,7 +7,12 @@ from functools import lru_cache
 
 from aggregator.results.display import Results
 from aggregator.results.estimands import Estimand, list_estimands
-from aggregator.results.sentences import EMPTY, describe_estimate, write_value
+from aggregator.results.sentences import (
+    EMPTY,
+    describe_caution,
+    describe_estimate,
+    write_value,
+)
 from aggregator.simulation.demo import demo_of
 from aggregator.simulation.demo_surveys import DEMOS
 from aggregator.simulation.respondents import Answers, find_asked, find_code
@@ -77,9 +82,11 @@ def _values(
 
 
 def write_comparison(results: Results, truth: Mapping[str, float]) -> Iterator[str]:
-    """Write a line for each estimate that pages show: the estimate and the truth."""
+    """Write a line for each estimate that pages list: the estimate and the truth."""
     for question in results.questions:
         for estimate in question.shown:
             true_value = write_value(estimate, truth.get(estimate.estimand.key), 1)
             name = f"Q{question.number} {estimate.estimand.text}"
             yield f"  {name:<34.34} {describe_estimate(estimate):<44} truth {true_value}"
+    if caution := describe_caution(one for question in results.questions for one in question.shown):
+        yield f"  {caution}"

@@ -14,6 +14,12 @@ from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results.display import Results, View
 from aggregator.results.estimate import QuestionResult
 from aggregator.results.modes import ModeComparison, compare_modes
+from aggregator.results.sentences import (
+    describe_caution,
+    summarize,
+    write_displayed,
+    write_interval,
+)
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.formatting import percent, points, whole
@@ -54,6 +60,9 @@ def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
         "missing": _list_missing(browser, coins),
         "lines": [_write_line(question, pooled=pooled) for question in found],
         "pooled": pooled,
+        "caution": describe_caution(
+            result.shown[0] for pair in found for result in (pair.browser, pair.coins)
+        ),
         "standing": describe_standing(
             fixed_end=all(view.results and view.results.fixed_end for view in (browser, coins)),
             end_was_frozen=wave.has_fixed_end,
@@ -144,12 +153,13 @@ def _write_line(found: ModeComparison, *, pooled: bool) -> Line:
 
 def _write_side(name: str, result: QuestionResult) -> EstimateLine:
     (share,) = result.shown
-    assert share.displayed is not None  # a share of everyone who was asked
     return EstimateLine(
         name=f"{name}, {whole(result.total)} people",
         anchor="estimating-a-share",
-        value=percent(share.displayed),
-        interval=_write_ends(share.low, share.high),
+        value=write_displayed(share),
+        interval=(
+            write_interval(share, share.intervals.main) if share.is_shown else summarize(share)
+        ),
     )
 
 

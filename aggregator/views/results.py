@@ -20,6 +20,7 @@ from aggregator.results.sentences import (
     EstimateText,
     describe_alarm,
     describe_burst,
+    describe_caution,
     describe_intervals,
     write_texts,
 )
@@ -59,6 +60,7 @@ def _context(view: View) -> dict[str, Any]:
         "shares": sum(not text.estimate.is_mean for text in texts),
         "most_shares_on_paper": MOST_SHARES_ON_PAPER,
         "chart_note": " ".join(describe_intervals(found)) if found else "",
+        "caution": describe_caution(text.estimate for text in texts),
         "alarm": describe_alarm(found) if found else "",
         # The reports of a demo come from a program.
         "burst": describe_burst(found) if found and not known_truth(survey) else "",

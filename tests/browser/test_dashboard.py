@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from aggregator.results.sentences import CANNOT_TELL
+from aggregator.results.sentences import TOO_FEW_ANSWERS
 from surveys.authoring.services import add_question, close_wave
 from surveys.models import Survey, Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE
@@ -84,7 +84,7 @@ def test_a_figure_that_says_nothing_fits_on_a_phone(
     context = make_context(chromium, live, behind_a_rule, viewport=PHONE)
     page = Reader(context.new_page(), live).open(behind_a_rule)
     live_chart(page)
-    expect(page.locator(".finding", has_text=CANNOT_TELL).first).to_be_visible()
+    expect(page.locator(".finding", has_text=TOO_FEW_ANSWERS).first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     # The same facts with the numbers of a large survey.
     facts = page.locator(".facts-row dd.number")

@@ -103,11 +103,13 @@ class TestFiles:
         row = rows(download(survey, "estimates_csv"))[0]
         assert row["estimate"] == repr(0.24 * 2 - 0.5)
         assert row["status"] == "outside_0_1"
+        assert row["reliability"] == "caution"
 
     @pytest.mark.slow
     def test_a_contradiction_is_marked(self) -> None:
         survey = field(make_launched_survey(), yes=[198, 500], total=1000)
-        assert rows(download(survey, "estimates_csv"))[0]["status"] == "contradiction"
+        row = rows(download(survey, "estimates_csv"))[0]
+        assert (row["status"], row["reliability"]) == ("contradiction", "not_shown")
 
     @pytest.mark.slow
     def test_an_alarm_is_marked_only_for_its_question(self) -> None:

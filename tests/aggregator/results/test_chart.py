@@ -49,9 +49,9 @@ class TestSpecification:
     def test_rows_show_what_the_page_shows(self) -> None:
         survey = field(make_launched_survey(), yes=[240, 350], total=1000, rendered=False)
         first, second = build_rows(results_of(survey))
-        assert first.clipped
+        assert first.caution  # 0 to about 10 %: the width is many times the share
         assert first.estimate == 0
-        assert not second.clipped
+        assert not second.caution
         assert second.estimate == pytest.approx(0.2)
         assert second.label.startswith("Q2 ")
         low, high = second.low, second.high
@@ -80,12 +80,12 @@ class TestSpecification:
         texts = [layer for layer in specification["layer"] if layer["mark"]["type"] == "text"]
         assert [layer["mark"].get("aria", True) for layer in texts] == [False, True] * 2
 
-    def test_what_says_nothing_has_no_dot_and_no_whisker(self) -> None:
+    def test_what_is_not_shown_has_no_dot_and_no_whisker(self) -> None:
         row = build_rows(
             results_of(field(make_launched_survey(), yes=[5, 5], total=10, rendered=False))
         )[0]
         assert (row.estimate, row.low, row.high) == (None, None, None)
-        assert row.value == "cannot tell"
+        assert row.value == "too few answers"
 
     def test_a_contradiction_has_no_dot_and_no_whisker(self) -> None:
         survey = field(make_launched_survey(), yes=[1000, 500], total=1000, rendered=False)

@@ -1,4 +1,4 @@
-"""Estimates in words: whom a share is about, and what is called what."""
+"""Estimates in words: whom a share is about, what is called what, and what is not said."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from aggregator.results.estimate import QuestionResult
+from aggregator.results.estimate import Estimate, QuestionResult
 from aggregator.results.estimating import compute_estimates
-from aggregator.results.sentences import describe_people, find_effective_size, name_estimand
+from aggregator.results.people import find_effective_size, find_people
+from aggregator.results.reliability import Reliability
+from aggregator.results.sentences import (
+    TOO_FEW_ANSWERS,
+    EstimateText,
+    describe_caution,
+    describe_estimate,
+    describe_fakes,
+    describe_information,
+    name_estimand,
+    summarize,
+)
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
@@ -59,8 +70,27 @@ def estimate(question: ManifestQuestion, shares: list[float]) -> QuestionResult:
     return found
 
 
-def describe(found: QuestionResult) -> dict[str, tuple[str, str]]:
-    return {one.estimand.name: describe_people(found, one) for one in found.estimates}
+def describe(found: QuestionResult) -> dict[str, tuple[str, str] | None]:
+    return {
+        one.estimand.name: (people.heading, people.number) if people else None
+        for one in found.estimates
+        for people in [find_people(found, one)]
+    }
+
+
+def find(found: QuestionResult, name: str) -> Estimate:
+    return next(one for one in found.estimates if one.estimand.name == name)
+
+
+def write(found: QuestionResult, name: str) -> EstimateText:
+    return EstimateText(
+        question=found,
+        estimate=find(found, name),
+        true_value=None,
+        is_over=True,
+        is_first=True,
+        says_method=True,
+    )
 
 
 RULE: Rule = {"name": "q1", "is": [1]}
@@ -69,35 +99,33 @@ RULE: Rule = {"name": "q1", "is": [1]}
 def test_a_share_of_those_who_were_asked_says_about_how_many_that_are() -> None:
     found = estimate(make_question(QuestionType.YES_NO, answers=2, rule=RULE), [0.03, 0.02, 0.95])
     people = describe(found)
-    assert people["asked"] == ("", "")
-    name, number = people["1"]
-    assert name == "Asked"
-    asked = next(one for one in found.estimates if one.estimand.name == "asked")
+    assert people["asked"] is None
+    asked = find(found, "asked")
     low, high = round(TOTAL * asked.low), round(TOTAL * asked.high)
     assert low < 500 < high
-    assert number == f"≈\N{NO-BREAK SPACE}500 ({low:,}–{high:,})"
+    assert people["1"] == ("Asked", f"500 ({low:,}–{high:,})")
 
 
 def test_a_share_of_those_who_answered_says_about_how_many_that_are() -> None:
     found = estimate(make_question(QuestionType.YES_NO, answers=2, refusal=True), [0.6, 0.3, 0.1])
     people = describe(found)
-    assert people["refused"] == ("", "")
+    assert people["refused"] is None
     assert people["1"] == people["0"]
-    name, number = people["1"]
-    assert (name, number.split(" (")[0]) == ("Answered", "≈\N{NO-BREAK SPACE}9,000")
+    name, number = people["1"] or ("", "")
+    assert (name, number.split(" (")[0]) == ("Answered", "9,000")
 
 
 def test_a_follow_up_says_about_how_many_said_yes() -> None:
     found = estimate(make_question(QuestionType.FOLLOW_UP, answers=3), [0.8, 0.15, 0.05])
     people = describe(found)
-    assert people["yes"] == ("", "")
-    name, number = people["follow_up"]
-    assert (name, number.split(" (")[0]) == ("Said Yes", "≈\N{NO-BREAK SPACE}2,000")
+    assert people["yes"] is None
+    name, number = people["follow_up"] or ("", "")
+    assert (name, number.split(" (")[0]) == ("Said Yes", "2,000")
 
 
 def test_shares_of_everyone_name_no_smaller_group() -> None:
     found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
-    assert set(describe(found).values()) == {("", "")}
+    assert set(describe(found).values()) == {None}
 
 
 def test_a_share_of_some_people_is_worth_so_many_direct_answers_of_them() -> None:
@@ -111,11 +139,41 @@ def test_a_share_of_some_people_is_worth_so_many_direct_answers_of_them() -> Non
     assert size < 9000
 
 
-def test_what_says_nothing_is_worth_no_answers() -> None:
-    found = estimate(make_question(QuestionType.YES_NO, answers=2, rule=RULE), [0.0, 0.0, 1.0])
-    one = next(one for one in found.estimates if one.estimand.name == "1")
-    assert one.says_nothing
+def test_of_too_few_people_only_their_number_is_said() -> None:
+    """No value, no interval, and no direct answers that they would be worth."""
+    found = estimate(make_question(QuestionType.YES_NO, answers=2, rule=RULE), [0.006, 0.004, 0.99])
+    one, asked = find(found, "1"), find(found, "asked")
+    assert one.reliability is Reliability.NOT_SHOWN
     assert find_effective_size(one) is None
+    assert (summarize(one), describe_estimate(one)) == ("too few answers", TOO_FEW_ANSWERS)
+    text = write(found, "1")
+    high = round(TOTAL * asked.high)
+    assert (text.head, text.tail) == ("", f"Too few people were asked: about 100 (0–{high}).")
+    assert {text.value, text.interval, text.standard_error, text.simultaneous_interval} == {"–"}
+
+
+def test_where_the_people_cannot_be_counted_there_are_too_few_answers() -> None:
+    found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
+    vague = replace(find(found, "1"), standard_error=0.2)
+    assert vague.reliability is Reliability.NOT_SHOWN
+    text = replace(write(found, "1"), estimate=vague)
+    assert (text.head, text.tail) == ("", TOO_FEW_ANSWERS)
+    assert (describe_fakes(vague), describe_information(vague)) == ("", "")
+
+
+def test_an_estimate_that_needs_caution_has_a_mark() -> None:
+    found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
+    good = find(found, "1")
+    vague = replace(good, standard_error=0.09)
+    assert vague.reliability is Reliability.CAUTION
+    text = write(found, "1")
+    assert (text.head, text.value) == ("20\N{NO-BREAK SPACE}%",) * 2
+    assert summarize(vague) == summarize(good).replace("%", "%†", 1)
+    marked = replace(text, estimate=vague)
+    assert marked.head == text.head + "†"
+    assert marked.tail == text.tail
+    assert describe_caution([good]) == ""
+    assert describe_caution([good, vague]).startswith("† ")
 
 
 def test_the_ends_of_a_scale_have_their_labels() -> None:

@@ -1,0 +1,61 @@
+"""About how many people an estimate describes, and how many direct answers it is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aggregator.results.estimands import Among
+from aggregator.results.estimate import Estimate, QuestionResult
+from surveys.formatting import whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class People:
+    """About how many people a share or mean of only some describes."""
+
+    heading: str  # what they did
+    number: str  # "95 (0–245)"
+    too_few: str  # the sentence where they are too few to show the estimate
+
+
+def find_people(question: QuestionResult, estimate: Estimate) -> People | None:
+    """Estimate the people described; None for everyone, and where too little is known of them."""
+    everyone = {
+        one.estimand.name: one for one in question.estimates if one.estimand.of is Among.EVERYONE
+    }
+    of = estimate.estimand.of
+    if of is Among.EVERYONE:
+        return None
+    if of is Among.YES and "yes" in everyone:
+        return _describe("Said Yes", "said Yes", everyone["yes"])
+    if "asked" in everyone:
+        return _describe("Asked", "were asked", everyone["asked"])
+    if "refused" in everyone:
+        return _describe("Answered", "answered", everyone["refused"], is_rest=True)
+    return None
+
+
+def _describe(heading: str, did: str, share: Estimate, *, is_rest: bool = False) -> People | None:
+    """Turn a share of everyone, or the rest of it, into a number of people."""
+    if not share.is_shown or share.displayed is None:
+        return None
+    ends = (share.displayed, share.low, share.high)
+    if is_rest:
+        ends = (1 - share.displayed, 1 - share.high, 1 - share.low)
+    value, low, high = (whole(round(share.total * end)) for end in ends)
+    number = f"{value} ({low}–{high})"
+    return People(heading=heading, number=number, too_few=f"Too few people {did}: about {number}.")
+
+
+def find_effective_size(estimate: Estimate) -> float | None:
+    """Find how many direct answers would be as precise; None if that means nothing.
+
+    For a share of only some people, these are direct answers of such people.
+    """
+    if not estimate.is_shown:
+        return None
+    share, error = estimate.displayed, estimate.standard_error
+    is_part = not estimate.is_mean and estimate.estimand.of is not Among.EVERYONE
+    if is_part and share is not None and error and 0 < share < 1:
+        return share * (1 - share) / error**2
+    return estimate.effective_sample_size

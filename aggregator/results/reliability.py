@@ -1,0 +1,64 @@
+"""Whether an estimate is precise enough to publish, or to show at all: a pure rule on numbers.
+
+It starts from the standards by which the US National Center for Health Statistics presents
+proportions (Parker et al. 2017). What these suppress is shown here with a mark of caution, because
+the interval beside it is honest, unless it leaves next to nothing to say.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+ENOUGH_PEOPLE = 30.0
+FEWEST_PEOPLE = 10.0
+NARROW = 0.05  # precise enough whatever the share
+WIDE = 0.3
+WIDEST = 0.5
+RELATIVELY_WIDE = 1.3  # of the share
+# Nearer to 0 or 1 a direct question would be almost exact, so that few people seem to be enough.
+NEAREST_TO_END = 0.05
+
+
+class Reliability(StrEnum):
+    """How an estimate may be used; a column of estimates.csv."""
+
+    PUBLISHABLE = "publishable"
+    CAUTION = "caution"
+    NOT_SHOWN = "not_shown"  # on pages and charts; files and the API have every estimate
+
+
+def rate_share(
+    *, share: float, standard_error: float, interval: tuple[float, float], total: int
+) -> Reliability:
+    """Rate a share as it is displayed, which is inside its 95 % interval.
+
+    `total` is the number of reports in which the question was asked: no report counts as more than
+    one direct answer.
+    """
+    people = find_effective_people(share=share, standard_error=standard_error, total=total)
+    width = interval[1] - interval[0]
+    if people < FEWEST_PEOPLE or width > WIDEST:
+        return Reliability.NOT_SHOWN
+    is_narrow = width <= NARROW or width <= min(WIDE, RELATIVELY_WIDE * share)
+    if people >= ENOUGH_PEOPLE and is_narrow:
+        return Reliability.PUBLISHABLE
+    return Reliability.CAUTION
+
+
+def rate_mean(*, interval: tuple[float, float], scale: tuple[float, float]) -> Reliability:
+    """Rate a mean by the width of its 95 % interval as a part of all possible values.
+
+    How much single answers differ is not estimated, so a mean has no effective number of people.
+    """
+    width = (interval[1] - interval[0]) / (scale[1] - scale[0])
+    if width > WIDEST:
+        return Reliability.NOT_SHOWN
+    return Reliability.PUBLISHABLE if width <= WIDE else Reliability.CAUTION
+
+
+def find_effective_people(*, share: float, standard_error: float, total: int) -> float:
+    """Find how many direct answers would be as precise, at a share at least 5 % from 0 and 1."""
+    inside = min(max(share, NEAREST_TO_END), 1 - NEAREST_TO_END)
+    spread, variance = inside * (1 - inside), standard_error**2
+    # An error of 0, where all codes are alike, is not that of any number of people.
+    return spread / variance if variance * total > spread else float(total)
