@@ -22,7 +22,7 @@ from accounts.reset_mail import is_reset_mail_due, send_next_reset_mail
 from aggregator.batches.closing import close_due_waves
 from aggregator.batches.sealing import MAX_BATCH, seal_next_batch
 from aggregator.comparisons.jobs import run_comparison
-from aggregator.results.chart_updates import find_waves_to_render, update_chart
+from aggregator.results.charts.updates import find_waves_to_render, update_chart
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
 from aggregator.simulation.truth import known_truth
 from aggregator.upkeep.broker import count_waiting, drop_waiting_sweeps

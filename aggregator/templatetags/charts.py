@@ -3,7 +3,7 @@
 from django import template
 from django.templatetags.static import static
 
-from aggregator.results.chart_bundle import STATIC_NAME
+from aggregator.results.charts.bundle import STATIC_NAME
 
 register = template.Library()
 

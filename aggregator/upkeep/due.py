@@ -19,7 +19,7 @@ from django.db.models.functions import Coalesce
 from aggregator.batches.sealing import find_waves_to_seal
 from aggregator.comparisons.jobs import find_comparisons_to_run
 from aggregator.models import DueWork, Upkeep
-from aggregator.results.chart_updates import find_waves_to_render
+from aggregator.results.charts.updates import find_waves_to_render
 from aggregator.results.snapshots import find_waves_to_estimate
 
 

@@ -27,7 +27,7 @@ _STATIC_SOURCES = (
     "*/static/**/*",
     "surveys/respondent/client/**/*",
     "surveys/respondent/*.py",
-    "aggregator/results/chart_bundle.py",
+    "aggregator/results/charts/bundle.py",
 )
 _DATABASE_SOURCES = ("requirements-dev.txt", "config/settings.py", "*/migrations/*.py")
 

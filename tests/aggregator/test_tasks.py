@@ -60,7 +60,7 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         totals.append(snapshot.total)
         return {"n": snapshot.total}, "<svg/>", b""
 
-    monkeypatch.setattr("aggregator.results.chart_updates.render_chart", render)
+    monkeypatch.setattr("aggregator.results.charts.updates.render_chart", render)
     return totals
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 from accounts.models import User
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import RawReport
-from aggregator.results.chart_updates import update_chart
+from aggregator.results.charts.updates import update_chart
 from aggregator.results.snapshots import update_snapshot
 from aggregator.simulation.rehearsal import Group, draw_people
 from aggregator.simulation.respondents import randomize_answers

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from aggregator.results.chart_bundle import STATIC_NAME, build_bundle, hash_bundle
+from aggregator.results.charts.bundle import STATIC_NAME, build_bundle, hash_bundle
 
 
 class Command(BaseCommand):

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE, NotComparable
 from aggregator.models import Chart, Comparison, RawReport
-from aggregator.results.chart_updates import update_chart
+from aggregator.results.charts.updates import update_chart
 from aggregator.results.display import find_view
 from aggregator.simulation.truth import known_truth
 from surveys.authoring.services import add_question, close_wave
@@ -74,7 +74,8 @@ def count_groups(wave: Wave) -> list[int]:
 
 @pytest.mark.parametrize("name", ["results", "results_panel"])
 def test_the_page_says_when_groups_are_counted_and_names_none(wave: Wave, name: str) -> None:
-    words = text_of(read(wave.survey, name))
+    # The hash may contain any number.
+    words = text_of(read(wave.survey, name)).replace(wave.manifest_hash_hex, "")
     assert LATER in words
     for word in ("Kitchen", "Ward", "Office", *map(str, count_groups(wave))):
         assert word not in words

@@ -11,7 +11,7 @@ from aggregator.batches.closing import close_due_waves
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import Snapshot
 from aggregator.results import snapshots
-from aggregator.results.chart_updates import update_chart
+from aggregator.results.charts.updates import update_chart
 from aggregator.results.display import Standing, find_view
 from aggregator.results.snapshots import (
     METHOD_VERSION,

@@ -13,8 +13,8 @@ from django.apps import apps
 from django.urls import reverse
 
 from aggregator.models import Chart, Comparison
-from aggregator.results.chart import REHEARSAL
-from aggregator.results.chart_updates import find_waves_to_render
+from aggregator.results.charts.chart import REHEARSAL
+from aggregator.results.charts.updates import find_waves_to_render
 from aggregator.simulation.rehearsal import open_rehearsal
 from surveys.authoring.services import close_wave, copy_survey
 from surveys.models import Survey, Wave

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from aggregator.results import chart_bundle
-from aggregator.results.chart import FONT, build_rows, build_specification, render_chart
-from aggregator.results.chart_updates import find_waves_to_render
+from aggregator.results.charts import bundle
+from aggregator.results.charts.chart import FONT, build_rows, build_specification, render_chart
+from aggregator.results.charts.updates import find_waves_to_render
 from aggregator.results.display import Results, find_view
 from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
 from aggregator.simulation.demo_surveys import REDBOOK
@@ -155,14 +155,14 @@ def test_importing_the_project_starts_no_renderer() -> None:
 
 @pytest.mark.slow
 def test_the_bundle_is_built_once_per_version(tmp_path: Any) -> None:
-    assert chart_bundle.build_bundle(folder=tmp_path)
-    assert not chart_bundle.build_bundle(folder=tmp_path)
-    content = (tmp_path / chart_bundle.STATIC_NAME).read_text()
+    assert bundle.build_bundle(folder=tmp_path)
+    assert not bundle.build_bundle(folder=tmp_path)
+    content = (tmp_path / bundle.STATIC_NAME).read_text()
     assert "vegaEmbed" in content
-    stamp = (tmp_path / chart_bundle.STATIC_NAME).with_suffix(".version")
+    stamp = (tmp_path / bundle.STATIC_NAME).with_suffix(".version")
     stamp.write_text("vl-convert-python 0.0.1\n")
-    assert chart_bundle.build_bundle(folder=tmp_path)
-    assert len(chart_bundle.hash_bundle(folder=tmp_path)) == 64
+    assert bundle.build_bundle(folder=tmp_path)
+    assert len(bundle.hash_bundle(folder=tmp_path)) == 64
 
 
 @pytest.mark.django_db

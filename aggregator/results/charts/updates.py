@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
 from aggregator.models import Chart, Snapshot
-from aggregator.results.chart import render_chart
+from aggregator.results.charts.chart import render_chart
 from aggregator.results.snapshots import UnreadableSnapshotError, newest_snapshot
 from surveys.models import Survey, Wave
 
