@@ -28,15 +28,21 @@ A_PLACE_TO_START = (
     "pair that you pick here was not planned in advance, even if its own page calls planned "
     "comparisons valid."
 )
+_MANY = "If you try many comparisons, some will stand out by chance."
 CONFIRMED = (
     "The survey ended as fixed before it opened. Each 95 % interval and p-value here is therefore "
-    "approximately valid for a comparison that you planned in advance. If you try many "
-    "comparisons, some will stand out by chance."
+    f"approximately valid for a comparison that you planned in advance. {_MANY}"
+)
+CONFIRMED_AT_CAP = (
+    "The survey ended at the number of reports that was fixed before it opened. If nobody who saw "
+    "results added reports, each 95 % interval and p-value here is approximately valid for a "
+    f"comparison that you planned in advance. {_MANY}"
 )
 IMPOSSIBLE = (
-    "Do not use these results. Hardly any true answers could have produced these reports through "
-    "this survey’s page, so some reports probably came from elsewhere."
+    "Do not use these results. No true answers would plausibly produce these reports through this "
+    "survey’s page, so some reports probably came from elsewhere."
 )
+SELDOM_BY_CHANCE = "Chance alone does this to fewer than 1 of 100 comparisons."
 UNCLEAR = "not enough data"
 SIGNIFICANT = 0.05
 
@@ -52,10 +58,10 @@ class EstimateLine:
     note: str = ""
 
 
-def describe_standing(*, fixed_end: bool, end_was_frozen: bool, is_over: bool) -> str:
+def describe_standing(*, fixed_end: bool, at_cap: bool, end_was_frozen: bool, is_over: bool) -> str:
     """Say what these results may be used for, and what would make them valid."""
     if fixed_end:
-        return CONFIRMED
+        return CONFIRMED_AT_CAP if at_cap else CONFIRMED
     return f"{EXPLORATORY} {UNTIL_THE_END if end_was_frozen and not is_over else NEXT_TIME}"
 
 
@@ -64,7 +70,7 @@ def describe_impossible(standing: ComparisonStanding) -> str:
     if not standing.is_impossible:
         return ""
     if not standing.alarms:
-        return IMPOSSIBLE
+        return f"{IMPOSSIBLE} {SELDOM_BY_CHANCE}"
     numbers = [f"Q{name.removeprefix('q')}" for name in standing.alarms]
     return f"{IMPOSSIBLE} The alarm was raised for {join_list(numbers)}."
 

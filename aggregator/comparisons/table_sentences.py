@@ -32,6 +32,12 @@ DISAGREE = (
     "The interval and the test are different approximations, and here they disagree. Treat the "
     "question as open."
 )
+# Measured where half of the cells of such a table are empty; all other tables cover .93 or more.
+NEARER_92 = (
+    "Both questions have people without an answer. If several cells of the true table are empty, "
+    "the 95\N{NO-BREAK SPACE}% intervals of the difference and of φ hold the true value only about "
+    "92\N{NO-BREAK SPACE}% of the time."
+)
 ROWS = (YES, NO, NO_ANSWER)
 
 
@@ -132,6 +138,12 @@ def describe_disagreement(result: TwoQuestionsResult) -> str:
     """Say so if interval and test disagree; empty otherwise."""
     is_significant = result.test.p_value <= SIGNIFICANT
     return DISAGREE if _may_be_zero(result.difference) == is_significant else ""
+
+
+def describe_coverage(outcome: Indicator, group: Indicator) -> str:
+    """Say so if the intervals may cover less than they state; empty otherwise."""
+    has_silent = [one.variable.size > one.variable.answered for one in (outcome, group)]
+    return NEARER_92 if all(has_silent) else ""
 
 
 def write_estimates(

@@ -15,7 +15,7 @@ from aggregator.results.estimands import Among, Estimand
 from aggregator.results.estimate import FAKE_SHARE, Estimate, Interval, QuestionResult
 from aggregator.results.people import People, find_effective_size, find_people
 from aggregator.results.reliability import Reliability
-from aggregator.results.snapshots import ended_as_frozen
+from aggregator.results.snapshots import ended_as_frozen, ended_at_cap
 from privacy.mechanism.fake_reports import Band
 from surveys.formatting import join_list, percent, points, whole
 
@@ -30,6 +30,11 @@ CONTRADICTION_CAUSES = (
 _FIXED = (
     "This interval is valid because the end was fixed before the survey opened and the survey "
     "ended by it."
+)
+# Whoever may submit and sees the results can choose when a number of reports is reached.
+_AT_CAP = (
+    "This interval holds if nobody who saw results added reports: the survey ended at the number "
+    "of reports that was fixed before it opened."
 )
 _WATCHED = (
     "This interval is valid while you watch: it holds at every look, so you may look as often as "
@@ -64,6 +69,10 @@ CAUTION_MARK = "†"
 CAUTION = f"{CAUTION_MARK} Use with caution: few people, or a wide interval."
 WATCHED_SHORT = "Valid while you watch: these intervals hold at every look, however often you look."
 FIXED_END_SHORT = "Valid because the end was fixed before opening and the survey ended by it."
+AT_CAP_SHORT = (
+    "These intervals hold if nobody who saw results added reports: the survey ended at the number "
+    "of reports that was fixed before it opened."
+)
 _WIDE = "These are the wider intervals, which hold at every look"
 CLOSED_EARLY = f"{_WIDE}, because the survey was closed before the end that had been fixed."
 CLOSED_WITHOUT_END = f"{_WIDE}, because no end was fixed before the survey opened."
@@ -79,7 +88,7 @@ EMPTY: Mapping[str, float] = MappingProxyType({})
 def describe_intervals(results: Results) -> list[str]:
     """Say the same for all intervals of a survey, briefly enough for a chart."""
     if results.fixed_end:
-        return [FIXED_END_SHORT, INNER_INTERVALS]
+        return [AT_CAP_SHORT if ended_at_cap(results.wave) else FIXED_END_SHORT, INNER_INTERVALS]
     if results.wave.is_open:
         return [WATCHED_SHORT]
     if ended_as_frozen(results.wave):
@@ -98,10 +107,11 @@ def describe_alarm(results: Results) -> str:
     numbers = [f"Q{question.number}" for question in results.alarms]
     if not numbers:
         return ""
+    looks = "" if results.fixed_end else ", however often you check"
     return (
-        f"The codes of {join_list(numbers)} hardly come from this survey's page alone: under its "
-        "design a pattern like this turns up in fewer than 1 of 100 surveys, however often one "
-        "looks. Invented reports are a likely cause."
+        f"The reports to {join_list(numbers)} probably did not all come from this survey’s page. "
+        f"Chance alone makes a pattern like this in fewer than 1 of 100 surveys{looks}. Invented "
+        "reports are a likely cause."
     )
 
 
@@ -227,6 +237,7 @@ class EstimateText:
     estimate: Estimate
     true_value: float | None
     is_over: bool  # whether the survey is closed
+    at_cap: bool  # whether it ended at the number of reports that had been fixed
     is_first: bool  # of its question
     says_method: bool  # its kind of interval differs from that of the next estimate
 
@@ -264,6 +275,8 @@ class EstimateText:
     @property
     def method(self) -> str:
         sentence = INTERVALS[self.estimate.method][0]
+        if self.at_cap:
+            sentence = sentence.replace(_FIXED, _AT_CAP)
         return sentence.replace(_WATCHED, HELD_AT_EVERY_LOOK) if self.is_over else sentence
 
     @property
@@ -322,6 +335,7 @@ def write_texts(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list
             estimate=estimate,
             true_value=truth.get(estimate.estimand.key),
             is_over=not results.wave.is_open,
+            at_cap=ended_at_cap(results.wave),
             is_first=place == 0,
             says_method=_says_method(question, place),
         )

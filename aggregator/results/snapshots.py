@@ -32,6 +32,11 @@ def ended_as_frozen(wave: Wave) -> bool:
     return not wave.is_open and wave.ending in _FIXED_ENDS
 
 
+def ended_at_cap(wave: Wave) -> bool:
+    """Whether the wave ended at a number of reports, which those who submit can bring about."""
+    return not wave.is_open and wave.ending == Wave.Ending.CAP
+
+
 def update_snapshot(*, wave_id: int) -> Snapshot | None:
     """Decide which looks the newest batches make, and store the newest of them.
 

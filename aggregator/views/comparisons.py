@@ -28,6 +28,7 @@ from aggregator.comparisons.sentences import (
 )
 from aggregator.comparisons.standing import ComparisonStanding, find_standing, is_of_survey
 from aggregator.comparisons.table_sentences import (
+    describe_coverage,
     describe_difference,
     describe_disagreement,
     describe_test,
@@ -39,6 +40,7 @@ from aggregator.models import Comparison
 from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results.display import Results, find_view
 from aggregator.results.sentences import describe_alarm
+from aggregator.results.snapshots import ended_at_cap
 from aggregator.views.results import STOP_POLLING
 from privacy.planning.budgets import pair_fraction
 from surveys.access import for_owner
@@ -115,6 +117,7 @@ def _describe_forms(
         and any(question.is_declared for question in manifest.questions),
         "standing": describe_standing(
             fixed_end=results.fixed_end,
+            at_cap=ended_at_cap(wave),
             end_was_frozen=wave.has_fixed_end,
             is_over=not wave.is_open,
         ),
@@ -216,6 +219,7 @@ def _describe_use(comparison: Comparison, standing: ComparisonStanding) -> str:
         return A_PLACE_TO_START
     return describe_standing(
         fixed_end=standing.fixed_end,
+        at_cap=ended_at_cap(comparison.wave),
         end_was_frozen=standing.end_was_frozen,
         is_over=standing.is_over,
     )
@@ -238,6 +242,7 @@ def _describe_result(
         "difference": describe_difference(result, outcome, group),
         "test": describe_test(result.test),
         "disagreement": describe_disagreement(result),
+        "coverage": describe_coverage(outcome, group),
         "estimates": write_estimates(result, outcome, group),
         "cells": write_cells(result, outcome, group),
         "outcome": outcome.label,

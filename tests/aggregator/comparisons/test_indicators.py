@@ -40,6 +40,7 @@ from aggregator.comparisons.indicators import (
     list_indicators,
 )
 from aggregator.comparisons.pair_sentences import describe_pairs_left_out
+from aggregator.comparisons.table_sentences import NEARER_92, describe_coverage
 from aggregator.models import Comparison
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers
@@ -279,6 +280,14 @@ def test_indicators_behind_two_gates_are_compared_among_those_who_answered_both(
         indicators=indicators, counts=expect_counts(indicators, both | rest)
     )
     assert effect.terms[1].coefficient == pytest.approx(2 * np.log(5), abs=1e-3)
+
+
+def test_only_if_people_are_silent_on_both_questions_do_intervals_cover_less(
+    gated: Manifest,
+) -> None:
+    plain, first, second = find_indicators(gated, ["q1", "q2.1", "q3.1"])
+    assert describe_coverage(first, second) == NEARER_92
+    assert describe_coverage(plain, first) == describe_coverage(first, plain) == ""
 
 
 def test_gates_are_counted_with_the_first_of_their_indicators(gated: Manifest) -> None:

@@ -88,6 +88,7 @@ def write(found: QuestionResult, name: str) -> EstimateText:
         estimate=find(found, name),
         true_value=None,
         is_over=True,
+        at_cap=False,
         is_first=True,
         says_method=True,
     )

@@ -24,9 +24,11 @@ from aggregator.comparisons.forms import CHOOSE_KIND
 from aggregator.comparisons.sentences import (
     A_PLACE_TO_START,
     CONFIRMED,
+    CONFIRMED_AT_CAP,
     EXPLORATORY,
     IMPOSSIBLE,
     NEXT_TIME,
+    SELDOM_BY_CHANCE,
     UNTIL_THE_END,
 )
 from aggregator.comparisons.table_sentences import DISAGREE, MAY_BE_ZERO, RELATED, TESTS
@@ -130,7 +132,7 @@ def test_a_regression_shows_odds_ratios_and_says_what_they_do_not_mean() -> None
     assert "Q2: Yes" in words
     assert "not a cause" in words
     assert EXPLORATORY not in words
-    assert plain(CONFIRMED) in words
+    assert plain(CONFIRMED_AT_CAP) in words
 
 
 @pytest.mark.slow
@@ -253,7 +255,8 @@ def test_impossible_codes_come_with_a_warning_instead_of_a_finding() -> None:
     client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
     words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
     assert IMPOSSIBLE in words
-    assert plain(CONFIRMED) not in words
+    assert plain(CONFIRMED_AT_CAP) not in words
+    assert SELDOM_BY_CHANCE in words
     [row, *_] = read_csv(client, wave.survey, comparison)
     assert row["standing"] == "contradiction"
 
@@ -314,7 +317,8 @@ def test_a_page_that_waits_for_a_deleted_comparison_is_reloaded() -> None:
     [
         (None, Wave.Ending.OWNER, NEXT_TIME),
         (900, Wave.Ending.OWNER, NEXT_TIME),
-        (600, Wave.Ending.CAP, CONFIRMED),
+        (600, Wave.Ending.CAP, CONFIRMED_AT_CAP),
+        (600, Wave.Ending.DATE, CONFIRMED),
     ],
 )
 def test_the_label_says_what_would_make_the_figures_valid(

@@ -13,9 +13,11 @@ from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import Chart
 from aggregator.results.display import find_view
 from aggregator.results.sentences import (
+    AT_CAP_SHORT,
     CAUTION,
     CLOSED_EARLY,
     CLOSED_WITHOUT_END,
+    FIXED_END_SHORT,
     HELD_AT_EVERY_LOOK,
     TOO_FEW_ANSWERS,
 )
@@ -52,11 +54,22 @@ def test_every_estimate_comes_with_its_interval_and_effective_sample_size() -> N
 
 
 @pytest.mark.slow
-def test_a_survey_that_ended_as_fixed_says_why_its_intervals_are_valid() -> None:
+@pytest.mark.parametrize(
+    ("ending", "reason"),
+    [
+        (Wave.Ending.DATE, "because the end was fixed before the survey opened"),
+        (Wave.Ending.CAP, "holds if nobody who saw results added reports"),
+    ],
+)
+def test_a_survey_that_ended_as_fixed_says_when_its_intervals_are_valid(
+    ending: Wave.Ending, reason: str
+) -> None:
     wave = make_launched_survey(cap=200)
-    survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.CAP)
+    survey = field(wave, yes=[80, 100], total=200, ending=ending)
     words = text_of(read(survey))
-    assert "because the end was fixed before the survey opened" in words
+    assert reason in words
+    at_cap = ending == Wave.Ending.CAP
+    assert (AT_CAP_SHORT in words, FIXED_END_SHORT in words) == (at_cap, not at_cap)
     assert "valid while you watch" not in words
     assert HELD_AT_EVERY_LOOK not in words
     assert "50 % interval" in words
