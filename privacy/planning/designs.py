@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp
+from math import exp, expm1
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from privacy.checks import (
     check_share,
     check_whole,
 )
-from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.mechanism.mechanisms import MAX_SYMBOLS, RandomizedResponse
 from privacy.planning.precision import one_report_spread
 
 
@@ -103,8 +103,8 @@ def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedRespons
     return float(many / (top * one_report_spread(share=mean, mechanism=bit)) ** 2)
 
 
-def too_many_options(*, symbols: int, epsilon: float) -> bool:
-    """Say whether a question has too many options for its epsilon.
+def subset_selection_ratio(*, symbols: int, epsilon: float, share: float) -> float:
+    """Compare the people needed with those that the best known mechanism would need.
 
     Parameters
     ----------
@@ -112,12 +112,15 @@ def too_many_options(*, symbols: int, epsilon: float) -> bool:
         Number of symbols k, at least 2.
     epsilon : float
         In nats, positive and finite.
+    share : float
+        The true share of one answer, in (0, 1).
 
     Returns
     -------
-    bool
-        True if k > 3 exp(epsilon) + 2: then other mechanisms, such as unary encoding, would
-        be more accurate.
+    float
+        How many times as many people k-ary randomized response needs as subset selection, for the
+        same precision at the same epsilon; at least 1. It is 1 for k = 2 and, at a larger epsilon,
+        for more symbols.
 
     Raises
     ------
@@ -126,19 +129,32 @@ def too_many_options(*, symbols: int, epsilon: float) -> bool:
 
     Notes
     -----
-    Compares variances; assumes a fixed end.
+    Subset selection reports w of the k symbols. With z = w exp(epsilon) + k - w, the true one is
+    among them with probability p = w exp(epsilon) / z, and any other with probability
+    q = w ((w - 1) exp(epsilon) + k - w) / ((k - 1) z). The variance of a share is
+    l (1 - l) / (p - q)**2 for one report, with l = q + (p - q) share. The best w is taken; w = 1 is
+    k-ary randomized response. A ratio of variances; assumes a fixed end.
 
     References
     ----------
-    Wang, T., Blocki, J., Li, N. and Jha, S. (2017), Locally differentially private protocols for
-    frequency estimation, USENIX Security (direct encoding is best for k < 3 exp(epsilon) + 2).
+    Ye, M. and Barg, A. (2018), Optimal schemes for discrete distribution estimation under locally
+    differential privacy, IEEE Transactions on Information Theory 64(8), arXiv:1702.00610 (subset
+    selection).
 
     Examples
     --------
-    >>> too_many_options(symbols=11, epsilon=1.0986), too_many_options(symbols=12, epsilon=1.0986)
-    (False, True)
+    >>> [round(subset_selection_ratio(symbols=k, epsilon=1.0986, share=0.2), 2) for k in (6, 7, 16)]
+    [1.05, 1.16, 2.03]
     """
-    symbols = check_whole("symbols", symbols, at_least=2)
+    symbols = check_whole("symbols", symbols, at_least=2, at_most=MAX_SYMBOLS)
     epsilon = check_positive("epsilon", epsilon)
-    # At 25 flips of 100 the limit is exactly 11; a threshold rounded down must not cross it.
-    return symbols > 3 * exp(epsilon) + 2 + 0.001
+    share = check_share("share", share, ends="()")
+    sent = np.arange(1, symbols)
+    # Everything is divided by exp(epsilon), which may be too large for a float.
+    rest = (symbols - sent) * exp(-epsilon)
+    other = sent * (sent - 1 + rest) / ((symbols - 1) * (sent + rest))
+    # p - q without its factor 1 - exp(-epsilon), which all w share and which may be tiny.
+    slope = sent * (symbols - sent) / ((symbols - 1) * (sent + rest))
+    reported = other - expm1(-epsilon) * slope * share
+    variances = reported * (1 - reported) / slope**2
+    return float(variances[0] / variances.min())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from privacy.planning.designs import too_many_options
 from surveys.formatting import guess, percent, points, whole
 from surveys.manifest.strength import (
     HARDLY,
@@ -14,6 +13,7 @@ from surveys.manifest.strength import (
     is_weak,
     strength_word,
 )
+from surveys.planning.long_lists import describe_long_list
 from surveys.planning.plan_input import PlanInput
 from surveys.planning.planner import CROWD, SHOWN_FROM, Plan, write_share
 
@@ -137,11 +137,9 @@ def _warn_about_people(plan: Plan) -> Iterator[str]:
         yield "The interval would reach down to 0: too few people to learn much."
     elif plan.margin > given.margin and plan.margin >= 1 - given.share:
         yield "The interval would reach up to 100 %: too few people to learn much."
-    if too_many_options(symbols=given.symbols, epsilon=plan.epsilon):
-        yield (
-            f"{given.symbols} codes are too many for this strength: most codes are swapped. Offer "
-            "fewer answers."
-        )
+    long_list = describe_long_list(codes=given.symbols, epsilon=plan.epsilon, share=given.share)
+    if long_list:
+        yield long_list
 
 
 def _about(people: int) -> str:

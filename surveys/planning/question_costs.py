@@ -17,7 +17,7 @@ from privacy.planning.answerer_precision import (
     one_report_conditional_spread,
     people_for_half_width_among_answerers,
 )
-from privacy.planning.designs import mean_variance_ratio, too_many_options
+from privacy.planning.designs import mean_variance_ratio
 from privacy.planning.precision import one_report_spread, people_for_half_width
 from surveys.formatting import epsilon as write_epsilon
 from surveys.formatting import join_list, percent, points, whole
@@ -37,6 +37,7 @@ from surveys.planning.assumptions import (
     REFUSING,
     SHARE,
 )
+from surveys.planning.long_lists import describe_long_list
 
 NO_ROOM = (
     f"would add a code, but a question can have at most {MAX_SYMBOLS}. Offer fewer answers first."
@@ -342,11 +343,6 @@ def _describe_several(question: ManifestQuestion) -> str:
 
 def _warn(question: ManifestQuestion) -> list[str]:
     found = []
-    if question.k > 2 and too_many_options(symbols=question.k, epsilon=question.mechanism.epsilon):
-        found.append(
-            f"{question.k} codes are too many for this strength: most codes are swapped. Offer "
-            "fewer answers, or protect them less."
-        )
     if question.described.has_points and question.is_rounded:
         found.append(
             f"With {question.points} points you learn only the mean, not how many people chose "
@@ -362,6 +358,10 @@ def _warn(question: ManifestQuestion) -> list[str]:
                 f"{ratio:.1f} times as many people as with a scale of 8 to 11 points, which gives "
                 "only the mean."
             )
+    elif not question.described.has_points:
+        epsilon = question.mechanism.epsilon
+        long_list = describe_long_list(codes=question.k, epsilon=epsilon, share=SHARE)
+        found += [long_list] if long_list else []
     if question.has_items and question.limit == 1:
         found.append(
             "If people may choose only one, “one of several” costs half as much and gives the same "

@@ -476,8 +476,8 @@ ROWS: list[Row] = [
     (designs.mean_variance_ratio, {"shares": [0.2, 0.8], "mechanism": COINS}, {
         "shares": DISTRIBUTION,
     }),
-    (designs.too_many_options, {"symbols": 3, "epsilon": 1.0}, {
-        "symbols": [*NUMBER, 1], "epsilon": POSITIVE,
+    (designs.subset_selection_ratio, {"symbols": 3, "epsilon": 1.0, "share": 0.2}, {
+        "symbols": [*NUMBER, 1, 65], "epsilon": POSITIVE, "share": OPEN,
     }),
     (precision.one_report_spread, {"share": 0.2, "mechanism": COINS}, {"share": SHARE}),
     (answerer_precision.one_report_conditional_spread, {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -51,23 +52,61 @@ def test_two_options_are_as_precise_as_one_bit(share: float, flips: int) -> None
     assert ratio == pytest.approx(1, abs=1e-6)
 
 
-def test_the_warning_about_too_many_options_starts_above_the_limit() -> None:
-    eleven, twelve = (RandomizedResponse.from_flips(symbols=k, flips=25) for k in (11, 12))
-    assert not designs.too_many_options(symbols=11, epsilon=eleven.epsilon)
-    assert designs.too_many_options(symbols=12, epsilon=twelve.epsilon)
-    assert not designs.too_many_options(symbols=2, epsilon=0.01)
+def list_subset_variances(symbols: int, epsilon: float, share: float) -> list[float]:
+    """The variance of one report for every number of codes sent, from the channel of all lists."""
+    variances = []
+    for sent in range(1, symbols):
+        lists = np.array(list(combinations(range(symbols), sent)))
+        # A list with the true code is exp(epsilon) times as likely as one without it.
+        weights = np.where((lists == 0).any(axis=1), np.exp(epsilon), 1.0)
+        weights /= weights.sum()
+        kept, other = (weights[(lists == code).any(axis=1)].sum() for code in (0, 1))
+        reported = other + (kept - other) * share
+        variances.append(reported * (1 - reported) / (kept - other) ** 2)
+    return variances
+
+
+@pytest.mark.parametrize("symbols", [2, 3, 5, 9])
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, np.log(3), 3.0])
+@pytest.mark.parametrize("share", [0.01, 0.2, 0.9])
+def test_subset_selection_is_compared_by_the_channel_of_its_lists(
+    symbols: int, epsilon: float, share: float
+) -> None:
+    variances = list_subset_variances(symbols, epsilon, share)
+    found = designs.subset_selection_ratio(symbols=symbols, epsilon=epsilon, share=share)
+    assert found == pytest.approx(variances[0] / min(variances))
+    assert found >= 1
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "last"), [(0.5, 4), (1.0, 6), (np.log(3), 6), (1.5, 8), (2.0, 11), (3.0, 18)]
+)
+def test_a_list_of_answers_costs_a_tenth_more_people_beyond_a_known_length(
+    epsilon: float, last: int
+) -> None:
+    ratios = [
+        designs.subset_selection_ratio(symbols=symbols, epsilon=epsilon, share=0.2)
+        for symbols in range(2, 65)
+    ]
+    assert [ratio > 1.1 for ratio in ratios] == [symbols > last for symbols in range(2, 65)]
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 800.0])
+def test_subset_selection_can_be_compared_at_any_epsilon(epsilon: float) -> None:
+    ratio = designs.subset_selection_ratio(symbols=64, epsilon=epsilon, share=0.2)
+    assert 1 <= ratio < 64
 
 
 GOOD: dict[Callable[..., object], dict[str, object]] = {
     designs.design_effect: {"share": 0.2, "mechanism": COINS},
     designs.mean_variance_ratio: {"shares": [0.2, 0.3, 0.5], "mechanism": THREE},
-    designs.too_many_options: {"symbols": 3, "epsilon": 1.0},
+    designs.subset_selection_ratio: {"symbols": 3, "epsilon": 1.0, "share": 0.2},
 }
 
 BAD: dict[str, list[object]] = {
     "share": [-0.01, 1.01, float("nan")],
     "shares": [[0.5, 0.5], [0.5, 0.6, -0.1], [0.5, 0.5, 0.5], [float("nan"), 0.5, 0.5]],
-    "symbols": [1],
+    "symbols": [1, 65],
     "epsilon": [0, -1, float("inf"), float("nan")],
 }
 

@@ -1,0 +1,19 @@
+"""A warning about questions with many answers, whose codes are mostly swapped."""
+
+from __future__ import annotations
+
+from privacy.planning.designs import subset_selection_ratio
+
+MOST_PEOPLE = 1.1  # times as many as the best known mechanism needs
+
+
+def describe_long_list(*, codes: int, epsilon: float, share: float) -> str:
+    """Say how many people the length of a list costs; empty if it hardly costs any."""
+    ratio = subset_selection_ratio(symbols=codes, epsilon=epsilon, share=share)
+    if ratio <= MOST_PEOPLE:
+        return ""
+    return (
+        f"{codes} codes are many for this strength: this takes {ratio:.1f} times as many people as "
+        "the best known method, which Murmur does not offer yet. Offer fewer answers, or protect "
+        "them less."
+    )
