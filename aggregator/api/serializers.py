@@ -138,7 +138,7 @@ class QuestionSerializer(serializers.Serializer[QuestionResult]):
         help_text="level of each simultaneous interval, so that all hold at once"
     )
     alarm = serializers.BooleanField(
-        help_text="the design could hardly have produced these codes; valid at every look"
+        help_text="chance makes such codes in fewer than 1 of 100 surveys"
     )
     estimates = EstimateSerializer(
         many=True, help_text="empty while fewer people were asked than the display minimum"

@@ -26,7 +26,7 @@ class Status(StrEnum):
     OK = "ok"
     OUTSIDE = "outside_0_1"
     CONTRADICTION = "contradiction"  # chance does this in at most 5 of 100 questions
-    ALARM = "alarm"  # with the alarm's own interval, which holds at every look
+    ALARM = "alarm"  # chance does this in at most 1 of 100 surveys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,7 +231,7 @@ class QuestionResult:
     total: int  # reports in which the question was asked
     level: float
     simultaneous_level: float
-    alarm: bool  # its design could not plausibly have produced these codes, at any look
+    alarm: bool  # its design could not plausibly have produced these codes
     estimates: tuple[Estimate, ...]
 
     @property
