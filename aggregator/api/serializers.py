@@ -12,9 +12,9 @@ from aggregator.results.display import DeclaredResult, GroupResult, Results
 from aggregator.results.estimands import Among, EstimandKind
 from aggregator.results.estimate import Estimate, Interval, QuestionResult, Status
 from aggregator.results.reliability import Reliability
-from aggregator.results.sentences import INTERVALS, describe_estimate
+from aggregator.results.sentences import ANCHORS, describe_estimate
 
-METHODS = tuple(INTERVALS)
+METHODS = tuple(ANCHORS)
 # The same words as the tags on the pages.
 STATES = ("draft", "scheduled", "open", "closed")
 

@@ -27,36 +27,30 @@ CONTRADICTION_CAUSES = (
     "survey's page, such as a flood of invented ones, do it too. Treat this question's figures as "
     "a warning, not as a finding."
 )
-_FIXED = (
-    "This interval is valid because the end was fixed before the survey opened and the survey "
-    "ended by it."
-)
-# Whoever may submit and sees the results can choose when a number of reports is reached.
-_AT_CAP = (
-    "This interval holds if nobody who saw results added reports: the survey ended at the number "
-    "of reports that was fixed before it opened."
-)
-_WATCHED = (
-    "This interval is valid while you watch: it holds at every look, so you may look as often as "
-    "you like and close the survey whenever you like."
-)
-HELD_AT_EVERY_LOOK = "This interval is valid however often anyone looked while the survey was open."
 _GUARANTEED = (
-    " It is the guaranteed kind: with this many codes a shorter one would miss the truth too often."
+    "This interval is the guaranteed kind: with so few reports, a shorter one would miss the truth "
+    "too often."
 )
-_RATIO = " It is a ratio of two shares, each with its own interval, and wider than it need be."
-# What each kind of interval says, and where the methods page explains it.
-INTERVALS: dict[str, tuple[str, str]] = {
-    "confidence_sequence": (_WATCHED, "valid-while-you-watch"),
-    "likelihood_ratio": (_FIXED, "likelihood-ratio-interval"),
-    "clopper_pearson": (_FIXED + _GUARANTEED, "guaranteed-interval"),
-    "dirichlet_sequence": (_WATCHED, "conditional-shares"),
-    "likelihood_ratio_conditional": (_FIXED, "conditional-shares"),
-    "confidence_sequence_ratio": (_WATCHED + _RATIO, "select-several-behind-a-gate"),
-    "likelihood_ratio_ratio": (_FIXED + _RATIO, "select-several-behind-a-gate"),
-    "clopper_pearson_ratio": (_FIXED + _RATIO, "select-several-behind-a-gate"),
-    "betting_sequence_mean": (_WATCHED, "mean-of-a-rating-scale"),
-    "likelihood_ratio_mean": (_FIXED, "mean-of-a-rating-scale"),
+_COUNTED = "This share is counted: the answers that decide who is asked are not scrambled."
+EXACT = "exact"
+COUNTED = "counted"
+# Valid at every look, or at every number of reports.
+_ALWAYS_VALID = ("clopper_pearson", "betting_sequence_share", "betting_sequence_mean")
+# Where the methods page explains each kind of interval.
+ANCHORS: Mapping[str, str] = {
+    "confidence_sequence": "valid-while-you-watch",
+    "likelihood_ratio": "likelihood-ratio-interval",
+    "clopper_pearson": "guaranteed-interval",
+    "dirichlet_sequence": "conditional-shares",
+    "betting_sequence_share": "conditional-shares",
+    "likelihood_ratio_conditional": "conditional-shares",
+    "likelihood_ratio_joint": "follow-ups",
+    "confidence_sequence_ratio": "select-several-behind-a-gate",
+    "likelihood_ratio_ratio": "select-several-behind-a-gate",
+    "clopper_pearson_ratio": "select-several-behind-a-gate",
+    "betting_sequence_mean": "mean-of-a-rating-scale",
+    "likelihood_ratio_mean": "mean-of-a-rating-scale",
+    EXACT: "declared-groups",
 }
 GROUPS = {
     Among.EVERYONE: "",
@@ -66,10 +60,17 @@ GROUPS = {
 }
 TOO_FEW_ANSWERS = "Too few answers to say."
 CAUTION_MARK = "†"
-CAUTION = f"{CAUTION_MARK} Use with caution: few people, or a wide interval."
-WATCHED_SHORT = "Valid while you watch: these intervals hold at every look, however often you look."
-FIXED_END_SHORT = "Valid because the end was fixed before opening and the survey ended by it."
-AT_CAP_SHORT = (
+WITH_CAUTION = "Use with caution"
+CAUTION = f"{CAUTION_MARK} {WITH_CAUTION}: few people, or a wide interval."
+WATCHED = (
+    "These intervals are valid while you watch: they hold at every look, so you may look as often "
+    "as you like and close the survey whenever you like."
+)
+FIXED_END = (
+    "These intervals are valid because the end was fixed before opening and the survey ended by it."
+)
+# Whoever may submit and sees the results can choose when a number of reports is reached.
+AT_CAP = (
     "These intervals hold if nobody who saw results added reports: the survey ended at the number "
     "of reports that was fixed before it opened."
 )
@@ -86,11 +87,11 @@ EMPTY: Mapping[str, float] = MappingProxyType({})
 
 
 def describe_intervals(results: Results) -> list[str]:
-    """Say the same for all intervals of a survey, briefly enough for a chart."""
+    """Say why all intervals of a survey are valid; once, below or in the chart."""
     if results.fixed_end:
-        return [AT_CAP_SHORT if ended_at_cap(results.wave) else FIXED_END_SHORT, INNER_INTERVALS]
+        return [AT_CAP if ended_at_cap(results.wave) else FIXED_END, INNER_INTERVALS]
     if results.wave.is_open:
-        return [WATCHED_SHORT]
+        return [WATCHED]
     if ended_as_frozen(results.wave):
         return [STILL_COUNTING]
     return [CLOSED_EARLY if results.manifest.has_fixed_end else CLOSED_WITHOUT_END]
@@ -149,9 +150,12 @@ def write_displayed(estimate: Estimate) -> str:
     """Write 20 %, or 20 %† if the value must be used with caution; a dash if it is not shown."""
     if not estimate.is_shown:
         return "–"
-    mark = CAUTION_MARK if estimate.reliability is Reliability.CAUTION else ""
     value = write_value(estimate, estimate.displayed, digits_for(estimate), unit=estimate.unit)
-    return value + mark
+    return value + _mark(estimate)
+
+
+def _mark(estimate: Estimate) -> str:
+    return CAUTION_MARK if estimate.reliability is Reliability.CAUTION else ""
 
 
 def _write_bare(estimate: Estimate, value: float, digits: int) -> str:
@@ -170,6 +174,8 @@ def summarize(estimate: Estimate) -> str:
         return "contradiction"
     if not estimate.is_shown:
         return "too few answers"
+    if estimate.method == EXACT:
+        return f"{write_displayed(estimate)} ({COUNTED})"
     digits = digits_for(estimate)
     low, high = (_write_bare(estimate, end, digits) for end in (estimate.low, estimate.high))
     return f"{write_displayed(estimate)} ({low}–{high})"
@@ -181,6 +187,8 @@ def describe_estimate(estimate: Estimate) -> str:
         return CONTRADICTION
     if not estimate.is_shown:
         return TOO_FEW_ANSWERS
+    if estimate.method == EXACT:
+        return f"{write_displayed(estimate)} ({COUNTED})."
     ends = _write_ends(estimate, estimate.low, estimate.high, digits_for(estimate))
     return f"{write_displayed(estimate)} ({percent(estimate.intervals.main.level)}: {ends})."
 
@@ -236,8 +244,7 @@ class EstimateText:
     question: QuestionResult
     estimate: Estimate
     true_value: float | None
-    is_over: bool  # whether the survey is closed
-    at_cap: bool  # whether it ended at the number of reports that had been fixed
+    fixed_end: bool  # whether the survey ended as it had been fixed
     is_first: bool  # of its question
     says_method: bool  # its kind of interval differs from that of the next estimate
 
@@ -256,13 +263,17 @@ class EstimateText:
     @property
     def head(self) -> str:
         """The value alone, which pages set larger than the rest of its sentence; empty if none."""
-        return write_displayed(self.estimate) if self.estimate.is_shown else ""
+        return self.value.removesuffix(self.mark) if self.estimate.is_shown else ""
+
+    @property
+    def mark(self) -> str:
+        return _mark(self.estimate)
 
     @property
     def tail(self) -> str:
         if self.people and not self.estimate.is_shown and not self.estimate.contradiction:
             return self.people.too_few
-        return describe_estimate(self.estimate).removeprefix(self.head)
+        return describe_estimate(self.estimate).removeprefix(self.head + self.mark)
 
     @property
     def information(self) -> str:
@@ -274,14 +285,15 @@ class EstimateText:
 
     @property
     def method(self) -> str:
-        sentence = INTERVALS[self.estimate.method][0]
-        if self.at_cap:
-            sentence = sentence.replace(_FIXED, _AT_CAP)
-        return sentence.replace(_WATCHED, HELD_AT_EVERY_LOOK) if self.is_over else sentence
+        """What is said of this kind of interval alone; empty if it is one as most."""
+        if self.estimate.method == EXACT:
+            return _COUNTED
+        is_guaranteed = self.fixed_end and self.estimate.method in _ALWAYS_VALID
+        return _GUARANTEED if is_guaranteed else ""
 
     @property
     def method_anchor(self) -> str:
-        return INTERVALS[self.estimate.method][1]
+        return ANCHORS[self.estimate.method]
 
     @property
     def value(self) -> str:
@@ -321,7 +333,9 @@ class EstimateText:
         return "–" if size is None else whole(round(size))
 
     def _write_interval(self, interval: Interval) -> str:
-        return write_interval(self.estimate, interval) if self.estimate.is_shown else "–"
+        if not self.estimate.is_shown:
+            return "–"
+        return COUNTED if interval.method == EXACT else write_interval(self.estimate, interval)
 
 
 def write_texts(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[EstimateText]:
@@ -334,8 +348,7 @@ def write_texts(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list
             question=question,
             estimate=estimate,
             true_value=truth.get(estimate.estimand.key),
-            is_over=not results.wave.is_open,
-            at_cap=ended_at_cap(results.wave),
+            fixed_end=results.fixed_end,
             is_first=place == 0,
             says_method=_says_method(question, place),
         )
@@ -348,6 +361,4 @@ def _says_method(question: QuestionResult, place: int) -> bool:
     """Whether the next interval that is shown is of another kind, or there is none."""
     estimate, *after = question.shown[place:]
     other = next((one for one in after if one.is_shown), None)
-    return estimate.is_shown and (
-        other is None or INTERVALS[other.method] != INTERVALS[estimate.method]
-    )
+    return estimate.is_shown and (other is None or other.method != estimate.method)

@@ -17,6 +17,7 @@ from aggregator.results.estimate import QuestionResult
 from aggregator.results.sentences import (
     CONTRADICTION,
     CONTRADICTION_CAUSES,
+    WITH_CAUTION,
     EstimateText,
     describe_alarm,
     describe_burst,
@@ -61,6 +62,7 @@ def _context(view: View) -> dict[str, Any]:
         "most_shares_on_paper": MOST_SHARES_ON_PAPER,
         "chart_note": " ".join(describe_intervals(found)) if found else "",
         "caution": describe_caution(text.estimate for text in texts),
+        "with_caution": WITH_CAUTION,
         "alarm": describe_alarm(found) if found else "",
         # The reports of a demo come from a program.
         "burst": describe_burst(found) if found and not known_truth(survey) else "",

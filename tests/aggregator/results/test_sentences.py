@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from aggregator.results.estimate import Estimate, QuestionResult
+from aggregator.results.estimate import Estimate, Interval, Intervals, QuestionResult
 from aggregator.results.estimating import compute_estimates
 from aggregator.results.people import find_effective_size, find_people
 from aggregator.results.reliability import Reliability
@@ -87,8 +87,7 @@ def write(found: QuestionResult, name: str) -> EstimateText:
         question=found,
         estimate=find(found, name),
         true_value=None,
-        is_over=True,
-        at_cap=False,
+        fixed_end=True,
         is_first=True,
         says_method=True,
     )
@@ -171,7 +170,7 @@ def test_an_estimate_that_needs_caution_has_a_mark() -> None:
     assert (text.head, text.value) == ("20\N{NO-BREAK SPACE}%",) * 2
     assert summarize(vague) == summarize(good).replace("%", "%†", 1)
     marked = replace(text, estimate=vague)
-    assert marked.head == text.head + "†"
+    assert (marked.head, marked.mark, marked.value) == (text.head, "†", text.value + "†")
     assert marked.tail == text.tail
     assert describe_caution([good]) == ""
     assert describe_caution([good, vague]).startswith("† ")
@@ -183,3 +182,41 @@ def test_the_ends_of_a_scale_have_their_labels() -> None:
     found = estimate(question, [0.2] * 5)
     names = [name_estimand(one.estimand) for one in found.shown]
     assert names == ["1 (Never)", "2", "3", "4", "5 (Very often)", "Mean"]
+
+
+@pytest.mark.parametrize(
+    ("method", "said_at_fixed_end"),
+    [
+        ("likelihood_ratio_joint", False),
+        ("clopper_pearson", True),
+        ("betting_sequence_share", True),
+        ("betting_sequence_mean", True),
+    ],
+)
+def test_only_a_wider_interval_than_those_of_others_is_explained_by_itself(
+    method: str, said_at_fixed_end: bool
+) -> None:
+    """While anybody may look, all intervals are of the kind that holds at every look."""
+    found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
+    one = find(found, "1")
+    main = replace(one.intervals.main, method=method)
+    of_kind = replace(one, intervals=replace(one.intervals, main=main))
+    text = replace(write(found, "1"), estimate=of_kind)
+    assert ("guaranteed" in text.method) == said_at_fixed_end
+    assert replace(text, fixed_end=False).method == ""
+
+
+def test_a_counted_share_has_no_interval() -> None:
+    found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
+    counted = Interval(low=0.2, high=0.2, level=0.95, method="exact")
+    exact = replace(
+        find(found, "1"),
+        value=0.2,
+        standard_error=0.0,
+        intervals=Intervals(main=counted, inner=(), simultaneous=counted),
+    )
+    text = replace(write(found, "1"), estimate=exact)
+    assert (text.head, text.mark, text.tail) == ("20.0\N{NO-BREAK SPACE}%", "", " (counted).")
+    assert summarize(exact) == "20.0\N{NO-BREAK SPACE}% (counted)"
+    assert text.interval == text.simultaneous_interval == "counted"
+    assert "not scrambled" in text.method
