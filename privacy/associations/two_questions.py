@@ -19,7 +19,7 @@ from privacy.associations.significance import SignificanceTest, independence_tes
 from privacy.associations.tables import TableEstimates, Variable, estimate_table, prepare_table
 from privacy.checks import check_level, check_whole
 
-NOBODY = 1e-9  # a share of people below this is a rounding error
+_NOBODY = 1e-9  # a share of people below this is a rounding error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +223,7 @@ class _Analysis:
         raw, error = _delta(estimand, self.table) if raw_ok else (None, None)
         joint = self.table.joint_shares.ravel()
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = float(np.real(estimand(np.where(joint < NOBODY, 0.0, joint))))
+            value = float(np.real(estimand(np.where(joint < _NOBODY, 0.0, joint))))
         low, high = limits
         if not anything:
             low, high = self.region.interval(estimand=estimand, limits=limits)

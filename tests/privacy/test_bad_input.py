@@ -21,7 +21,6 @@ from privacy.associations import (
     latent_regression,
     maximum_likelihood,
     profiles,
-    share_among,
     significance,
     tables,
     two_questions,
@@ -63,7 +62,7 @@ from privacy.shares import (
     scales,
     weighting,
 )
-from privacy.shares.joint import likelihood, weights
+from privacy.shares.joint import fallback, likelihood, weights
 from privacy.shares.joint.cells import JointCells
 
 Row = tuple[Callable[..., Any], dict[str, Any], dict[str, Sequence[Any]]]
@@ -241,11 +240,6 @@ def profile(**arguments: Any) -> tuple[float, float]:
     return profiles.profile_interval(**{**good, **arguments})
 
 
-def among(**arguments: Any) -> object:
-    good = {**PAIR, "event": lambda cell: cell == (1, 1), "among": lambda cell: cell[1] == 1}
-    return share_among.share_among(**{**good, **arguments})
-
-
 def joint_share(*, level: Any) -> object:
     cells = JointCells(
         counts=np.array([3, 4]),
@@ -256,6 +250,8 @@ def joint_share(*, level: Any) -> object:
     return likelihood.joint_share(cells=cells, level=level)
 
 
+SWAPPED: dict[str, Any] = {"total": 50, "mechanisms": [COINS]}
+OF_SWAPPED: dict[str, Sequence[Any]] = {"total": [*COUNT, 10**30], "mechanisms": [[]]}
 SUMS: dict[str, Any] = {
     "channel": [[0.7, 0.3], [0.3, 0.7]],
     "numerator": [0, 1],
@@ -353,6 +349,8 @@ ROWS: list[Row] = [
         for fixed_end in (True, False)
     ),
     (joint_share, {"level": 0.95}, {"level": OPEN}),
+    (fallback.joint_share_covers, SWAPPED, OF_SWAPPED),
+    (fallback.relaxed_likelihood_covers, SWAPPED, OF_SWAPPED),
     (weights.efficient_weights, {**SUMS, "reported": [0.5, 0.5]}, {
         **OF_SUMS, "reported": [*spoil([0.5, 0.5], [*ENDLESS, -1, 0, True, None]), [[0.5, 0.5]]],
     }),
@@ -397,7 +395,6 @@ ROWS: list[Row] = [
     (two_questions.associate, EVENT, {
         **OF_PAIR, "event": CATEGORY, "first": CATEGORY, "second": [*CATEGORY, 1], "level": OPEN,
     }),
-    (among, {}, {**OF_PAIR, "variables": [[]], "level": OPEN}),
     (known_groups.compare_groups, GROUPS, OF_GROUPS),
     (known_groups.pool_strata, GROUPS, OF_GROUPS),
     (regression.fit_logistic, DESIGN, {
@@ -551,7 +548,7 @@ ELSEWHERE = {
     "describe_separation", "describe_share", "draw_report", "group_epsilon", "group_rows",
     "maximize", "most_likely_reported", "normal_quantile", "profile_interval",
     "reported_share", "rest_probability", "rotate_design", "round_up_epsilon",
-    "round_up_people", "round_up_sum", "search_ends", "share_among", "simultaneous_level",
+    "round_up_people", "round_up_sum", "search_ends", "simultaneous_level",
     "split_stake", "tail_significance",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {

@@ -1,0 +1,78 @@
+"""Where bets replace the likelihood: the limits, and the coverage that they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.joint.cells import JointCells
+from privacy.shares.joint.fallback import joint_share_covers, relaxed_likelihood_covers
+from privacy.shares.joint.likelihood import joint_share
+from tests.privacy.shares.joint.designs import follow_up
+
+ONE_IN_A_MILLION = 1e-6
+
+
+@pytest.mark.parametrize(
+    ("covers", "flips", "enough"),
+    [
+        (joint_share_covers, [25], 12),
+        (joint_share_covers, [25, 25], 12),
+        (joint_share_covers, [5], 60),
+        (joint_share_covers, [5, 5], 60),
+        (joint_share_covers, [5, 25], 60),
+        (joint_share_covers, [1, 25], 300),
+        (joint_share_covers, [1, 1], 1500),
+        (joint_share_covers, [5, 5, 5], 60),
+        (joint_share_covers, [2, 2], 375),
+        (relaxed_likelihood_covers, [25], 32),
+        (relaxed_likelihood_covers, [12, 25], 67),
+        (relaxed_likelihood_covers, [5, 5], 160),
+    ],
+)
+def test_bets_replace_the_likelihood_where_hardly_any_answer_is_swapped(
+    covers: Callable[..., bool], flips: Sequence[int], enough: int
+) -> None:
+    mechanisms = [RandomizedResponse.from_flips(symbols=3, flips=each) for each in flips]
+    assert covers(total=enough, mechanisms=mechanisms)
+    assert not covers(total=enough - 1, mechanisms=mechanisms)
+    assert not covers(total=0, mechanisms=mechanisms)
+
+
+@pytest.mark.parametrize("symbols", [2, 3, 7, 64])
+def test_the_number_of_codes_makes_no_difference(symbols: int) -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=10)
+    assert [joint_share_covers(total=n, mechanisms=[mechanism]) for n in (29, 30)] == [False, True]
+
+
+def covered(*, flips: int, people: int, asked: int, share: float, surveys: int) -> int:
+    """How many intervals of simulated surveys contain the truth."""
+    channel, event, counted = follow_up(flips)
+    among = asked / people
+    truth = np.array([1 - among, among * (1 - share), among * share])
+    drawn = np.random.default_rng(31).multinomial(people, channel @ truth, size=surveys)
+    kept = 0
+    for reports in drawn:
+        cells = JointCells(counts=reports, channel=channel, event=event, counted=counted)
+        found = joint_share(cells=cells)
+        kept += found.low <= share <= found.high
+    return kept
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("people", "asked"), [(60, 6), (60, 40), (120, 8), (240, 20)])
+def test_within_the_limits_the_joint_likelihood_covers(people: int, asked: int) -> None:
+    surveys = 4000
+    kept = covered(flips=5, people=people, asked=asked, share=0.5, surveys=surveys)
+    assert kept >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
+
+
+@pytest.mark.long
+def test_beyond_them_it_does_not() -> None:
+    surveys = 4000
+    kept = covered(flips=1, people=1000, asked=4, share=0.5, surveys=surveys)
+    assert kept < binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
