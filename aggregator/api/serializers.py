@@ -78,8 +78,8 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
         source="method",
         choices=METHODS,
         help_text=(
-            "confidence_sequence and dirichlet_sequence hold at every look; the others only "
-            "because the end was fixed in advance"
+            "confidence_sequence, betting_sequence_share and betting_sequence_mean hold at every "
+            "look; the others only because the end was fixed in advance"
         ),
     )
     interval_low = serializers.FloatField(source="low")

@@ -18,10 +18,14 @@ from aggregator.results.marginal_shares import (
     find_alarm_level,
     find_contradiction_level,
 )
-from privacy.shares.conditional import dirichlet_sequence_share, likelihood_ratio_share
-from privacy.shares.conditional_cells import ConditionalShare
+from privacy.shares.conditional import (
+    ConditionalShare,
+    betting_sequence_share,
+    likelihood_ratio_share,
+)
 from privacy.shares.intervals import simultaneous_level
 from privacy.shares.range_means import RangeMean
+from privacy.shares.ratio_cells import conditional_cells
 from privacy.shares.scales import estimate_scale_mean
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
@@ -158,16 +162,17 @@ def _estimate_conditional_share(
 ) -> Estimate:
     assert estimand.among is not None
     among = estimand.among
-    estimate = likelihood_ratio_share if fixed_end else dirichlet_sequence_share
+    mechanism, code = counts.symbol.mechanism, estimand.single_code(among)
 
     def find(level: float) -> ConditionalShare:
-        return estimate(
-            counts=counts.cells,
-            mechanism=counts.symbol.mechanism,
-            symbol=estimand.single_code(among),
-            among=among,
-            level=level,
+        if fixed_end:
+            return likelihood_ratio_share(
+                counts=counts.cells, mechanism=mechanism, symbol=code, among=among, level=level
+            )
+        cells = conditional_cells(
+            counts=counts.cells, mechanism=mechanism, event=[code], among=among
         )
+        return betting_sequence_share(cells=cells, level=level)
 
     by_level = {level: _find_not_empty(find, level, tested_at) for level in levels.distinct}
     main = by_level[levels.main]

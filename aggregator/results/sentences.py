@@ -41,7 +41,6 @@ ANCHORS: Mapping[str, str] = {
     "confidence_sequence": "valid-while-you-watch",
     "likelihood_ratio": "likelihood-ratio-interval",
     "clopper_pearson": "guaranteed-interval",
-    "dirichlet_sequence": "conditional-shares",
     "betting_sequence_share": "conditional-shares",
     "likelihood_ratio_conditional": "conditional-shares",
     "likelihood_ratio_joint": "follow-ups",

@@ -21,7 +21,8 @@ from privacy.planning.precision import (
     round_up_people,
     smallest_number,
 )
-from privacy.shares.conditional import dirichlet_sequence_share
+from privacy.shares.bets import betting_sequence
+from privacy.shares.ratio_cells import conditional_cells
 
 
 def people_for_half_width_among_answerers(
@@ -118,15 +119,15 @@ def watched_half_width_among_answerers(
 
     Notes
     -----
-    The Dirichlet-mixture sequence of `privacy.shares.conditional.dirichlet_sequence_share` at the
-    expected counts, rounded to whole reports: valid at every look; no end has to be fixed.
+    The sequence of `privacy.shares.bets.betting_sequence` at the expected counts, rounded to whole
+    reports: valid at every look; no end has to be fixed.
 
     Examples
     --------
     >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
     >>> round(watched_half_width_among_answerers(
     ...     share=0.2, outside=[0.05], people=1941, mechanism=three), 3)
-    0.119
+    0.096
     """
     share = check_share("share", share)
     parts = _check_outside(outside, mechanism)
@@ -137,13 +138,8 @@ def watched_half_width_among_answerers(
     counts = [round(people * reported_share(part, mechanism)) for part in truth]
     if not any(counts):
         return max(share, 1 - share)  # too few people to expect half a report of any symbol: [0, 1]
-    found = dirichlet_sequence_share(
-        counts=counts,
-        mechanism=mechanism,
-        symbol=0,
-        among=range(answers),
-        level=level,
-    )
+    cells = conditional_cells(counts=counts, mechanism=mechanism, event=[0], among=range(answers))
+    found = betting_sequence(cells=cells, level=level, concentration=None)
     # The larger distance: clipping at 0 or 1 makes an interval look more precise than it is.
     return max(found.high - share, share - found.low)
 
@@ -181,7 +177,7 @@ def people_for_watched_half_width_among_answerers(
     >>> needed = people_for_watched_half_width_among_answerers(
     ...     share=0.2, outside=[0.05], half_width=0.05, mechanism=three)
     >>> needed
-    12704
+    7744
     """
     half_width = check_share("half_width", half_width, ends="()")
 

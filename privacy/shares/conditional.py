@@ -7,21 +7,51 @@ the share of an answer among the answers, which is a ratio of two estimates.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import lgamma, log, log1p, sqrt
+from dataclasses import dataclass
+from math import log, sqrt
 
 from scipy.special import chdtri
 
+from privacy.checks import check_level, check_whole
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.conditional_cells import (
-    AnswerCells,
-    ConditionalShare,
-    collect_cells,
-    describe_share,
-    most_likely_reported,
-)
+from privacy.shares.bets import RatioInterval, betting_sequence
+from privacy.shares.ratio_cells import RatioCells, conditional_cells
 
 _HALVINGS = 50
-_SEQUENCE_PRIOR = 0.5  # parameter of the Dirichlet mixture for each cell
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionalShare:
+    """The share of one symbol among some symbols.
+
+    Attributes
+    ----------
+    share : float or None
+        Ratio of the unbiased estimates, a fraction that may lie outside [0, 1]; None where the
+        estimated share of those who answered is not positive: then there is no ratio.
+    standard_error : float or None
+        Standard error of `share`, by the delta method; None where `share` is None.
+    among_share : float
+        Estimated share of those who were asked and answered, unclipped.
+    low, high : float
+        Ends of the interval, 0 <= low <= high <= 1.
+    level : float
+        Confidence level.
+    method : str
+        "likelihood_ratio_conditional": valid for one look, if the end did not depend on the data.
+        "betting_sequence_share": valid at every look.
+    contradiction : bool
+        True if no share in [0, 1] agrees with the reports; low = high is then the nearest share.
+    """
+
+    share: float | None
+    standard_error: float | None
+    among_share: float
+    low: float
+    high: float
+    level: float
+    method: str
+    contradiction: bool
 
 
 def likelihood_ratio_share(
@@ -83,68 +113,102 @@ def likelihood_ratio_share(
     >>> round(found.share, 4), round(found.low, 3), round(found.high, 3)
     (0.1429, 0.091, 0.195)
     """
-    cells = collect_cells(counts, mechanism, symbol, among, level)
-    return describe_share(
-        cells, _invert_likelihood_ratio, level=level, method="likelihood_ratio_conditional"
-    )
+    level = check_level(level)
+    if not 2 <= len(among) < mechanism.symbols:
+        raise ValueError(f"among must be at least two codes, but not all, got {list(among)!r}")
+    if check_whole("symbol", symbol) not in among:
+        raise ValueError(f"symbol must be one of {list(among)!r}, got {symbol!r}")
+    cells = conditional_cells(counts=counts, mechanism=mechanism, event=[symbol], among=among)
+    low, high = _invert_likelihood_ratio(_Cells.of(counts, mechanism, symbol, among), level)
+    kept = RatioInterval(low=low, high=high, contradiction=False)
+    return _describe(cells, kept, level=level, method="likelihood_ratio_conditional")
 
 
-def dirichlet_sequence_share(
-    *,
-    counts: Sequence[int],
-    mechanism: RandomizedResponse,
-    symbol: int,
-    among: Sequence[int],
-    level: float = 0.95,
+def betting_sequence_share(
+    *, cells: RatioCells, level: float = 0.95, concentration: float | None = None
 ) -> ConditionalShare:
-    """Estimate the share of a symbol among some symbols, valid at every look.
+    """Estimate a share among some people, valid at every look.
 
     Parameters
     ----------
-    counts, mechanism, symbol, among, level
-        As for `likelihood_ratio_share`.
+    cells : RatioCells
+        The reports: of one question (`privacy.shares.ratio_cells.conditional_cells`), of an item
+        and its gate, or of several questions.
+    level : float, optional
+        Confidence level, in (0, 1).
+    concentration : float or None, optional
+        As for `privacy.shares.bets.betting_sequence`.
 
     Returns
     -------
     ConditionalShare
-        With method "dirichlet_sequence". The interval may be all of [0, 1].
+        With method "betting_sequence_share". The interval may be all of [0, 1].
 
     Raises
     ------
     ValueError
-        As for `likelihood_ratio_share`.
+        As for `privacy.shares.bets.betting_sequence`.
 
     Notes
     -----
-    The reports fall into three cells: the symbol, the other answers, the rest. Reported shares
-    l of the cells are rejected if ln B(1/2 + S) - ln B(1/2) - sum S_i ln l_i >= ln(1 / (1 -
-    level)), with B the multivariate beta function: a Dirichlet mixture of likelihood ratios is a
-    nonnegative martingale, so by Ville's inequality the probability that the true cells are ever
-    rejected is at most 1 - level. The interval is the projection onto the ratio: q is kept if any
-    cells with that ratio are.
-
-    References
-    ----------
-    Robbins, H. (1970), Annals of Mathematical Statistics 41(5), section 3 (mixtures).
+    See `privacy.shares.bets.betting_sequence`. It holds at every number of reports, so it also
+    stands in after a fixed end where the likelihood-ratio interval covers too little.
 
     Examples
     --------
     >>> refusal = RandomizedResponse.from_flips(symbols=3, flips=25)
-    >>> found = dirichlet_sequence_share(
-    ...     counts=[1000, 500, 500], mechanism=refusal, symbol=1, among=[0, 1]
+    >>> cells = conditional_cells(
+    ...     counts=[1000, 500, 500], mechanism=refusal, event=[1], among=[0, 1]
     ... )
+    >>> found = betting_sequence_share(cells=cells, concentration=222)
     >>> round(found.share, 4), round(found.low, 2), round(found.high, 2)
-    (0.1429, 0.02, 0.27)
+    (0.1429, 0.06, 0.22)
     """
-    cells = collect_cells(counts, mechanism, symbol, among, level)
-    return describe_share(cells, _project_sequence, level=level, method="dirichlet_sequence")
+    kept = betting_sequence(cells=cells, level=level, concentration=concentration)
+    return _describe(cells, kept, level=level, method="betting_sequence_share")
 
 
-def _invert_likelihood_ratio(
-    cells: AnswerCells,
-    share: float | None,  # noqa: ARG001
-    level: float,
-) -> tuple[float, float, bool]:
+def _describe(
+    cells: RatioCells, kept: RatioInterval, *, level: float, method: str
+) -> ConditionalShare:
+    return ConditionalShare(
+        share=cells.ratio,
+        standard_error=cells.standard_error,
+        among_share=cells.counted_share,
+        low=kept.low,
+        high=kept.high,
+        level=level,
+        method=method,
+        contradiction=kept.contradiction,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cells:
+    """Reports in three cells: the symbol, the other answers, the rest."""
+
+    counts: tuple[int, int, int]
+    # The smallest reported share of each cell, reached if no true symbol is in it.
+    floors: tuple[float, float, float]
+    d: float
+
+    @classmethod
+    def of(
+        cls,
+        counts: Sequence[int],
+        mechanism: RandomizedResponse,
+        symbol: int,
+        among: Sequence[int],
+    ) -> _Cells:
+        answered, c = sum(counts[code] for code in among), mechanism.other_probability
+        return cls(
+            counts=(counts[symbol], answered - counts[symbol], sum(counts) - answered),
+            floors=(c, (len(among) - 1) * c, (mechanism.symbols - len(among)) * c),
+            d=mechanism.slope,
+        )
+
+
+def _invert_likelihood_ratio(cells: _Cells, level: float) -> tuple[float, float]:
     inside = _most_likely_ratio(cells)
     limit = _best_log_likelihood(cells, inside) - float(chdtri(1, 1 - level)) / 2
 
@@ -153,37 +217,33 @@ def _invert_likelihood_ratio(
 
     low = 0.0 if keeps(0.0) else _halve(keeps, kept=inside, dropped=0.0)
     high = 1.0 if keeps(1.0) else _halve(keeps, kept=inside, dropped=1.0)
-    return low, high, False
+    return low, high
 
 
-def _project_sequence(
-    cells: AnswerCells, share: float | None, level: float
-) -> tuple[float, float, bool]:
-    mixture = _log_beta([count + _SEQUENCE_PRIOR for count in cells.counts]) - _log_beta(
-        [_SEQUENCE_PRIOR] * len(cells.counts)
-    )
-    limit = mixture + log1p(-level)
-    inside = _most_likely_ratio(cells)
-
-    def keeps(ratio: float) -> bool:
-        return _best_log_likelihood(cells, ratio) > limit
-
-    if not keeps(inside):
-        nearest = inside if share is None else min(1.0, max(0.0, share))
-        return nearest, nearest, True
-    low = 0.0 if keeps(0.0) else _halve(keeps, kept=inside, dropped=0.0)
-    high = 1.0 if keeps(1.0) else _halve(keeps, kept=inside, dropped=1.0)
-    return low, high, False
-
-
-def _most_likely_ratio(cells: AnswerCells) -> float:
-    shares = zip(most_likely_reported(cells), cells.floors, strict=True)
+def _most_likely_ratio(cells: _Cells) -> float:
+    shares = zip(_most_likely_reported(cells), cells.floors, strict=True)
     symbol, others, _ = (max(reported - floor, 0.0) for reported, floor in shares)
     # If nobody answered, all ratios are equally likely.
     return symbol / (symbol + others) if symbol + others > 0 else 0.5
 
 
-def _best_log_likelihood(cells: AnswerCells, ratio: float) -> float:
+def _most_likely_reported(cells: _Cells) -> tuple[float, float, float]:
+    """The constrained maximum: as for single symbols, but with a floor per cell."""
+    counts, floors = cells.counts, cells.floors
+    free = {0, 1, 2}
+    while True:
+        room = 1 - sum(floors[cell] for cell in range(3) if cell not in free)
+        scale = room / sum(counts[cell] for cell in free)
+        symbol, others, rest = (
+            counts[cell] * scale if cell in free else floors[cell] for cell in range(3)
+        )
+        below = {cell for cell in free if counts[cell] * scale < floors[cell]}
+        if not below:
+            return symbol, others, rest
+        free -= below
+
+
+def _best_log_likelihood(cells: _Cells, ratio: float) -> float:
     """The highest likelihood with this ratio: concave in the share of those who answered."""
     floors, d = cells.floors, cells.d
     slopes = (d * ratio, d * (1 - ratio), -d)
@@ -223,7 +283,3 @@ def _halve(keeps: Callable[[float], bool], *, kept: float, dropped: float) -> fl
         else:
             dropped = middle
     return dropped
-
-
-def _log_beta(parameters: Sequence[float]) -> float:
-    return sum(lgamma(a) for a in parameters) - lgamma(sum(parameters))

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from privacy.checks import check_level, check_number
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.conditional import dirichlet_sequence_share, likelihood_ratio_share
-from privacy.shares.conditional_cells import (
+from privacy.shares.conditional import (
     ConditionalShare,
+    betting_sequence_share,
+    likelihood_ratio_share,
 )
 from privacy.shares.coverage import choose_method
 from privacy.shares.estimation import estimate_shares
-from privacy.shares.intervals import METHODS
+from privacy.shares.intervals import find_by
+from privacy.shares.ratio_cells import conditional_cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +55,7 @@ def estimate_range_mean(
     maximum: float,
     fixed_end: bool,
     level: float = 0.95,
+    concentration: float | None = None,
 ) -> RangeMean:
     """Estimate the mean of a number that each browser rounded at random to one bit.
 
@@ -70,6 +73,9 @@ def estimate_range_mean(
         otherwise it is valid at every look.
     level : float, optional
         Confidence level, in (0, 1).
+    concentration : float or None, optional
+        For the interval that is valid at every look: as for
+        `privacy.shares.bets.betting_sequence`.
 
     Returns
     -------
@@ -79,7 +85,8 @@ def estimate_range_mean(
     Raises
     ------
     ValueError
-        As for `likelihood_ratio_share`, or if the range is empty or not finite.
+        As for `likelihood_ratio_share`, or if the range is empty or not finite, or concentration
+        is out of range.
 
     Notes
     -----
@@ -87,7 +94,7 @@ def estimate_range_mean(
     corresponds to the mean of x. The bit reveals nothing else about x: neither spread nor median.
     If every report is a bit, q is an ordinary share (`privacy.shares.coverage.choose_method`);
     otherwise its interval is that of `likelihood_ratio_share` at a fixed end and of
-    `dirichlet_sequence_share` before it.
+    `betting_sequence_share` before it.
 
     References
     ----------
@@ -109,10 +116,20 @@ def estimate_range_mean(
         raise ValueError(f"minimum must be below maximum, got {minimum!r} and {maximum!r}")
     level = check_level(level)
     if mechanism.symbols == 2:
-        found = _share_of_all(counts=counts, mechanism=mechanism, fixed_end=fixed_end, level=level)
+        found = _share_of_all(
+            counts=counts,
+            mechanism=mechanism,
+            fixed_end=fixed_end,
+            level=level,
+            concentration=concentration,
+        )
+    elif fixed_end:
+        found = likelihood_ratio_share(
+            counts=counts, mechanism=mechanism, symbol=1, among=(0, 1), level=level
+        )
     else:
-        estimate = likelihood_ratio_share if fixed_end else dirichlet_sequence_share
-        found = estimate(counts=counts, mechanism=mechanism, symbol=1, among=(0, 1), level=level)
+        cells = conditional_cells(counts=counts, mechanism=mechanism, event=[1], among=(0, 1))
+        found = betting_sequence_share(cells=cells, level=level, concentration=concentration)
     width = maximum - minimum
     return RangeMean(
         mean=None if found.share is None else minimum + width * found.share,
@@ -127,13 +144,19 @@ def estimate_range_mean(
 
 
 def _share_of_all(
-    *, counts: Sequence[int], mechanism: RandomizedResponse, fixed_end: bool, level: float
+    *,
+    counts: Sequence[int],
+    mechanism: RandomizedResponse,
+    fixed_end: bool,
+    level: float,
+    concentration: float | None,
 ) -> ConditionalShare:
     """Estimate the share of ones where every report is an answer."""
     estimates = estimate_shares(counts=counts, mechanism=mechanism)
     channel = {"other_probability": mechanism.other_probability, "slope": mechanism.slope}
     method = choose_method(total=estimates.total, level=level, fixed_end=fixed_end, **channel)
-    found = METHODS[method](successes=counts[1], total=estimates.total, level=level, **channel)
+    find = find_by(method, concentration=concentration)
+    found = find(successes=counts[1], total=estimates.total, level=level, **channel)
     return ConditionalShare(
         share=float(estimates.shares[1]),
         standard_error=float(estimates.standard_errors[1]),

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
-from math import exp, log, log1p, pi, sqrt
+from math import exp
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import chdtri, logsumexp
+from scipy.special import chdtri
 
-from privacy.checks import Floats, check_level, check_number, check_whole_counts
+from privacy.checks import Floats, check_level
 from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.bets import RatioInterval, betting_sequence
 from privacy.shares.range_means import RangeMean
+from privacy.shares.ratio_cells import RatioCells, scale_cells
 
 _CLOSE = 1e-13  # tolerance for a mean between 0 and 1
 _ROUNDS = 60
@@ -23,10 +21,6 @@ _ROUNDS = 60
 _HARDLY = 1e-9
 _GONE = -1 + 1e-15  # a share that has shrunk to nothing
 _LEAST_STEP, _MOST_STEP = -100.0, 40.0  # as logarithms
-# Number of means that are tried where those that are kept may not form an interval.
-_TRIED = 33
-_NODES = 256
-_BELOW = 45.0  # values further below the peak, as a logarithm, do not count
 
 
 def estimate_scale_mean(
@@ -36,6 +30,7 @@ def estimate_scale_mean(
     points: Sequence[float],
     fixed_end: bool,
     level: float = 0.95,
+    concentration: float | None = None,
 ) -> RangeMean:
     """Estimate the mean of a rating scale among those who were asked and answered.
 
@@ -53,6 +48,9 @@ def estimate_scale_mean(
         otherwise it is valid at every look.
     level : float, optional
         Confidence level, in (0, 1).
+    concentration : float or None, optional
+        For the interval that is valid at every look: as for
+        `privacy.shares.bets.betting_sequence`.
 
     Returns
     -------
@@ -66,7 +64,7 @@ def estimate_scale_mean(
     ------
     ValueError
         If the counts do not match the mechanism or are not whole, there are no reports, the
-        points are not ascending, too few or too many, or level is out of range.
+        points are not ascending, too few or too many, or level or concentration is out of range.
 
     Notes
     -----
@@ -86,19 +84,9 @@ def estimate_scale_mean(
     About 94 % or more of simulated 95 % intervals at 100 to 1,000 reports contain the true mean, up
     to epsilon = 4.
 
-    Watched: z is x for an answer and q for any other report, so that its expectation is m = q +
-    c sum (x_j - q) at the true mean q. Then 1 - z with odds of (1 - u) / (1 - m) and z with odds
-    of u / m is a fair bet for any u in [0, 1], and
-
-        W(q) = integral of product ((1 - z) (1 - u) / (1 - m) + z u / m) over Beta(1/2, 1/2) of u
-
-    is a nonnegative martingale, so by Ville's inequality the probability that it ever reaches
-    1 / (1 - level) is at most 1 - level: all q with a smaller W are kept. If everybody answers, W
-    is log-convex in q, so these q form an interval; otherwise the interval spans all that are found
-    on a grid. For two points that everybody answers it is
-    `privacy.shares.intervals.confidence_sequence`. With 5 to 7 points it extends 3.3 standard
-    errors to either side at 200 reports, 3.7 at 2,000 and 4.2 at 100,000; the projection of a
-    Dirichlet mixture over all codes, which has to cover every code, would extend 4.3, 6 and 8.
+    Watched: `privacy.shares.bets.betting_sequence` with z = x for an answer and z = q for any other
+    report. For two points that everybody answers it is
+    `privacy.shares.intervals.confidence_sequence`.
 
     References
     ----------
@@ -106,11 +94,6 @@ def estimate_scale_mean(
     Owen, A. B. (1988), Empirical likelihood ratio confidence intervals for a single functional,
     Biometrika 75(2) (the likelihood of shares with a given mean).
     Dinkelbach, W. (1967), On nonlinear fractional programming, Management Science 13(7).
-    Robbins, H. (1970), Annals of Mathematical Statistics 41(5), section 3 (mixtures).
-    Waudby-Smith, I. and Ramdas, A. (2024), Estimating means of bounded random variables by
-    betting, JRSS B 86(1), section 4; Orabona, F. and Jun, K.-S. (2024), Tight concentrations and
-    confidence sequences from the regret of universal portfolio, IEEE Transactions on
-    Information Theory 70(1) (bets mixed by a beta distribution).
 
     Examples
     --------
@@ -123,152 +106,136 @@ def estimate_scale_mean(
     (3.175, 0.1421)
     """
     level = check_level(level)
-    scale = _check(counts, mechanism, points)
-    ratio, error = scale.estimate()
-    if ratio is None:
-        low, high, contradiction = 0.0, 1.0, False
-    elif fixed_end:
-        (low, high), contradiction = _invert_likelihood_ratio(scale, ratio, level), False
-    else:
-        low, high, contradiction = _invert_bets(scale, ratio, level)
-    minimum, width = scale.points[0], scale.points[-1] - scale.points[0]
+    cells = scale_cells(counts=counts, mechanism=mechanism, points=points)
+    kept = (
+        relaxed_likelihood_interval(cells=cells, level=level)
+        if fixed_end
+        else betting_sequence(cells=cells, level=level, concentration=concentration)
+    )
+    return stretch_ratio(
+        cells=cells,
+        kept=kept,
+        minimum=float(points[0]),
+        maximum=float(points[-1]),
+        level=level,
+        method="likelihood_ratio_mean" if fixed_end else "betting_sequence_mean",
+    )
+
+
+def stretch_ratio(
+    *,
+    cells: RatioCells,
+    kept: RatioInterval,
+    minimum: float,
+    maximum: float,
+    level: float,
+    method: str,
+) -> RangeMean:
+    """Turn a ratio from 0 to 1 into a mean in a range."""
+    width, ratio, error = maximum - minimum, cells.ratio, cells.standard_error
     return RangeMean(
         mean=None if ratio is None else minimum + width * ratio,
         standard_error=None if error is None else width * error,
-        low=min(minimum + width * low, scale.points[-1]),
-        high=min(minimum + width * high, scale.points[-1]),
+        # Rounding errors may push an end just above the maximum.
+        low=min(minimum + width * kept.low, maximum),
+        high=min(minimum + width * kept.high, maximum),
         level=level,
-        method="likelihood_ratio_mean" if fixed_end else "betting_sequence_mean",
-        contradiction=contradiction,
+        method=method,
+        contradiction=kept.contradiction,
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Scale:
-    """Checked reports of the points and of those who gave no answer."""
+def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> RatioInterval:
+    """Find the ratios that a likelihood-ratio test does not reject, after a fixed end.
 
-    counts: Floats
-    points: tuple[float, ...]
-    c: float
-    d: float
+    Parameters
+    ----------
+    cells : RatioCells
+        The reports, with the functions A and B whose means form the ratio.
+    level : float
+        Confidence level, in (0, 1).
 
-    @cached_property
-    def total(self) -> float:
-        return float(self.counts.sum())
+    Returns
+    -------
+    RatioInterval
+        Never empty, so it never reports a contradiction. [0, 1] where it is plausible that nobody
+        is counted.
 
-    @cached_property
-    def answered(self) -> NDArray[np.bool_]:
-        mask: NDArray[np.bool_] = np.arange(len(self.counts)) < len(self.points)
-        return mask
+    Raises
+    ------
+    ValueError
+        If level is out of range.
 
-    @cached_property
-    def places(self) -> Floats:
-        """The values of the points, mapped to 0 to 1."""
-        points = np.array(self.points)
-        places: Floats = (points - points[0]) / (points[-1] - points[0])
-        return places
+    Notes
+    -----
+    As described in `estimate_scale_mean`: reported shares are constrained by the mean of A - q B
+    only, not by what the mechanism allows for each of them.
 
-    def drop(self, reported: Floats) -> float:
-        """How far the log-likelihood falls; sums of logarithms would cancel."""
-        seen = self.counts > 0
-        observed = self.counts[seen] / self.total
-        change = np.maximum((reported[seen] - observed) / observed, _GONE)
-        return -float(self.counts[seen] @ np.log1p(change))
+    References
+    ----------
+    Owen, A. B. (1988), Empirical likelihood ratio confidence intervals for a single functional,
+    Biometrika 75(2).
 
-    def turned(self) -> _Scale:
-        """The same scale with its points from last to first, so that q becomes 1 - q."""
-        a = len(self.points)
-        return _Scale(
-            counts=np.concatenate([self.counts[:a][::-1], self.counts[a:]]),
-            points=tuple(-point for point in self.points[::-1]),
-            c=self.c,
-            d=self.d,
-        )
-
-    def scores(self, ratio: float) -> Floats:
-        """x - q of the answers, 0 of all other codes: their sum over true shares is 0."""
-        others = len(self.counts) - len(self.points)
-        return np.concatenate([self.places - ratio, np.zeros(others)])
-
-    def ratio_of(self, reported: Floats) -> float:
-        """The mean of x among those who answered, if reports have these shares."""
-        shares = (reported - self.c)[self.answered]
-        return float(self.places @ shares / shares.sum())
-
-    def estimate(self) -> tuple[float | None, float | None]:
-        """The ratio of the unbiased sums, and its error by the delta method."""
-        reported = self.counts / self.total
-        of_answers = float((reported - self.c)[self.answered].sum()) / self.d
-        if of_answers <= 0:
-            return None, None
-        ratio = self.ratio_of(reported)
-        scores = self.scores(ratio)
-        variance = float(reported @ scores**2 - (reported @ scores) ** 2) / self.total
-        return ratio, sqrt(max(variance, 0.0)) / (self.d * of_answers)
+    Examples
+    --------
+    >>> five = RandomizedResponse.from_flips(symbols=5, flips=25)
+    >>> cells = scale_cells(counts=[30, 40, 50, 50, 30], mechanism=five, points=range(5))
+    >>> found = relaxed_likelihood_interval(cells=cells, level=.95)
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.387, 0.699)
+    """
+    allowed = float(chdtri(1, 1 - check_level(level))) / 2
+    low, high, ratio = 0.0, 1.0, cells.ratio
+    fewest = cells.denominator @ _climb(cells, -cells.denominator, allowed)
+    # If it is plausible that nobody is counted, the ratio can be anything.
+    if ratio is not None and fewest > 0:
+        # Beyond 0 or 1 there is no ratio: what counts is the fall from the end of the range.
+        if ratio > 1:
+            allowed += _drop(cells, _meet(cells, -cells.residuals(1.0)))
+        elif ratio < 0:
+            allowed += _drop(cells, _meet(cells, cells.residuals(0.0)))
+        low = max(1 - _greatest_ratio(cells.turned(), allowed), 0.0)
+        high = min(_greatest_ratio(cells, allowed), 1.0)
+    return RatioInterval(low=low, high=high, contradiction=False)
 
 
-def _check(counts: Sequence[int], mechanism: RandomizedResponse, points: Sequence[float]) -> _Scale:
-    k = mechanism.symbols
-    cells = check_whole_counts("counts", counts, shape=(k,))
-    if not cells.any():
-        raise ValueError("counts must hold at least one report, got none")
-    numbers = tuple(check_number("points", point) for point in points)
-    if not 2 <= len(numbers) <= k:
-        raise ValueError(f"points must be from 2 to {k} numbers, got {points!r}")
-    if any(after <= before for before, after in pairwise(numbers)):
-        raise ValueError(f"points must be ascending, got {points!r}")
-    return _Scale(
-        counts=cells.astype(np.float64),
-        points=numbers,
-        c=mechanism.other_probability,
-        d=mechanism.slope,
-    )
+def _drop(cells: RatioCells, reported: Floats) -> float:
+    """How far the log-likelihood falls; sums of logarithms would cancel."""
+    seen = cells.counts > 0
+    observed = cells.counts[seen] / cells.total
+    change = np.maximum((reported[seen] - observed) / observed, _GONE)
+    return -float(cells.counts[seen] @ np.log1p(change))
 
 
-# --- likelihood ratio ----------------------------------------------------------------------------
-
-
-def _invert_likelihood_ratio(scale: _Scale, ratio: float, level: float) -> tuple[float, float]:
-    allowed = float(chdtri(1, 1 - level)) / 2
-    if not scale.answered.all():
-        # If it is plausible that nobody answered, the mean can be anything.
-        fewest = _climb(scale, np.where(scale.answered, -1.0, 0.0), allowed)
-        if (fewest - scale.c)[scale.answered].sum() <= 0:
-            return 0.0, 1.0
-    # Beyond the scale there is no mean: what counts is the fall from the end of the scale.
-    if ratio > 1:
-        allowed += scale.drop(_meet(scale, -scale.scores(1.0)))
-    elif ratio < 0:
-        allowed += scale.drop(_meet(scale, scale.scores(0.0)))
-    low = 1 - _greatest_ratio(scale.turned(), allowed)
-    return max(low, 0.0), min(_greatest_ratio(scale, allowed), 1.0)
-
-
-def _greatest_ratio(scale: _Scale, allowed: float) -> float:
+def _greatest_ratio(cells: RatioCells, allowed: float) -> float:
     """Find the greatest ratio among all reported shares that are likely enough."""
-    ratio = scale.ratio_of(scale.counts / scale.total)
+    ratio = _ratio_of(cells, cells.counts)
     for _ in range(_ROUNDS):
         before = ratio
-        ratio = max(before, scale.ratio_of(_climb(scale, scale.scores(before), allowed)))
+        ratio = max(before, _ratio_of(cells, _climb(cells, cells.residuals(before), allowed)))
         if ratio - before <= _CLOSE:
             break
     return ratio
 
 
-def _climb(scale: _Scale, scores: Floats, allowed: float) -> Floats:
+def _ratio_of(cells: RatioCells, reported: Floats) -> float:
+    return float(reported @ cells.numerator) / float(reported @ cells.denominator)
+
+
+def _climb(cells: RatioCells, scores: Floats, allowed: float) -> Floats:
     """The reported shares with the greatest mean score among those that are likely enough."""
-    return _follow(scale, scores, lambda reported: scale.drop(reported) - allowed)
+    return _follow(cells, scores, lambda reported: _drop(cells, reported) - allowed)
 
 
-def _meet(scale: _Scale, scores: Floats) -> Floats:
-    """The likeliest reported shares whose mean score is as if that of the true shares were 0."""
-    return _follow(scale, scores, lambda reported: float(scores @ (reported - scale.c)))
+def _meet(cells: RatioCells, scores: Floats) -> Floats:
+    """The likeliest reported shares whose mean score is 0."""
+    return _follow(cells, scores, lambda reported: float(scores @ reported))
 
 
-def _follow(scale: _Scale, scores: Floats, excess: Callable[[Floats], float]) -> Floats:
+def _follow(cells: RatioCells, scores: Floats, excess: Callable[[Floats], float]) -> Floats:
     """Go from the observed shares along the likeliest ones, by score, until the excess is 0."""
     behind = scores.max() - scores
-    weights = np.maximum(scale.counts, _HARDLY)
+    weights = np.maximum(cells.counts, _HARDLY)
 
     def reported(step: float) -> Floats:
         raised = weights / (exp(step) + behind)
@@ -281,68 +248,3 @@ def _follow(scale: _Scale, scores: Floats, excess: Callable[[Floats], float]) ->
         return reported(_MOST_STEP)
     step = brentq(lambda step: excess(reported(step)), _LEAST_STEP, _MOST_STEP, xtol=1e-14)
     return reported(float(step))
-
-
-# --- bets ----------------------------------------------------------------------------------------
-
-
-def _invert_bets(scale: _Scale, ratio: float, level: float) -> tuple[float, float, bool]:
-    inside = min(1.0, max(0.0, ratio))
-    limit = -log1p(-level)
-
-    def excess(mean: float) -> float:
-        return _log_wealth(scale, mean) - limit
-
-    tried = {inside, 0.0, 1.0}
-    if not scale.answered.all():
-        tried |= set(np.linspace(0.0, 1.0, _TRIED).tolist())
-    means = sorted(tried)
-    kept = [place for place, mean in enumerate(means) if excess(mean) < 0]
-    if not kept:
-        return inside, inside, True
-    first, last = kept[0], kept[-1]
-    low, high = means[first], means[last]
-    # Slightly further, so that rounding cuts nothing off.
-    if first > 0:
-        found = float(brentq(excess, means[first - 1], low, xtol=_CLOSE))
-        low = max(found - _CLOSE, means[first - 1])
-    if last < len(means) - 1:
-        found = float(brentq(excess, high, means[last + 1], xtol=_CLOSE))
-        high = min(found + _CLOSE, means[last + 1])
-    return low, high, False
-
-
-def _log_wealth(scale: _Scale, mean: float) -> float:
-    """ln W: the logarithm of what a stake of 1 has become in mixed fair bets against this mean."""
-    value = np.full(len(scale.counts), mean)
-    value[scale.answered] = scale.places
-    expected = mean + scale.c * float(scale.scores(mean).sum())
-    seen = scale.counts > 0
-    odds = (value[seen] - expected) / (expected * (1 - expected))
-    counts = scale.counts[seen]
-
-    def log_product(angles: Floats) -> Floats:
-        bets = np.sin(angles / 2) ** 2
-        # 1 + ... is (1 - z) (1 - u) / (1 - m) + z u / m.
-        product: Floats = np.log1p(np.outer(bets - expected, odds)) @ counts
-        return product
-
-    return _log_mean(log_product)
-
-
-def _log_mean(log_values: Callable[[Floats], Floats]) -> float:
-    """The logarithm of a mean over the angles of a half circle, where it has one peak.
-
-    Over the angle, Beta(1/2, 1/2) is uniform, and the midpoint rule for a function that is smooth
-    and even around the circle is Gauss-Chebyshev quadrature. The peak may be very narrow: zoom in
-    until it fills the range.
-    """
-    low, high = 0.0, pi
-    while True:
-        width = (high - low) / _NODES
-        values = log_values(np.linspace(low + width / 2, high - width / 2, _NODES))
-        counted = np.flatnonzero(values > values.max() - _BELOW)
-        first, last = int(counted[0]) - 1, int(counted[-1]) + 1
-        if last - first > _NODES / 4:
-            return float(logsumexp(values)) + log(width / pi)
-        low, high = max(low, low + first * width), min(high, low + (last + 1) * width)

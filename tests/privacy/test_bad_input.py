@@ -51,13 +51,14 @@ from privacy.planning import (
 )
 from privacy.shares import (
     alarms,
+    bets,
     concentration,
     conditional,
     coverage,
     estimation,
-    fieller,
     intervals,
     range_means,
+    ratio_cells,
     ratios,
     scales,
     weighting,
@@ -280,6 +281,19 @@ OF_SCALE: dict[str, Sequence[Any]] = {
     "points": [*spoil([1, 2], [*ENDLESS, True, None, 2, 3]), [], [1], [1, 2, 3, 4]],
     "level": OPEN,
 }
+ROW: dict[str, Any] = {
+    "counts": np.array([5.0, 5, 5]),
+    "numerator": np.array([2.0, -1, -1]),
+    "denominator": np.array([2.0, 2, -1]),
+}
+SHARES = ratio_cells.conditional_cells(counts=[5, 5, 5], mechanism=THREE, event=[0], among=[0, 1])
+CONCENTRATION = [*ENDLESS, -1, 0, 10**6 + 1, True]
+BETS: dict[str, Any] = {"cells": SHARES, "level": 0.95, "concentration": 150}
+OF_BETS: dict[str, Sequence[Any]] = {
+    "cells": [ratio_cells.RatioCells(**ROW)],
+    "level": OPEN,
+    "concentration": CONCENTRATION,
+}
 NESTED = {"part": 0.2, "whole": 0.8, "part_error": 0.1, "whole_error": 0.1, "total": 10}
 REPORTS = {"reports": [0, 1, 1], "weights": [1, 1, 2], "mechanism": COINS}
 WEIGHTS = [[-1, 1, 1], [0, 0, 0], [nan, 1, 1], [inf, 1, 1], [1, 1], []]
@@ -318,7 +332,7 @@ ROWS: list[Row] = [
     }),
     *((find, SOME_OF, ONE_LOOK) for find in intervals.METHODS.values()),
     (intervals.confidence_sequence, {**SOME_OF, "concentration": 150}, {
-        **ONE_LOOK, "concentration": [*ENDLESS, -1, 0, 10**6 + 1, True],
+        **ONE_LOOK, "concentration": CONCENTRATION,
     }),
     (concentration.choose_concentration, {"reports_expected": 900}, {
         "reports_expected": [*ENDLESS, -1, True],
@@ -336,9 +350,32 @@ ROWS: list[Row] = [
     (coverage.choose_fixed_end_method, {**QUESTION, "total": 1}, {"total": [True, 1.0]}),
     (coverage.choose_method, {**QUESTION, "fixed_end": True}, OF_QUESTION),
     (coverage.choose_method, {**QUESTION, "fixed_end": False}, OF_QUESTION),
-    (fieller.fieller_share, RATIO, OF_RATIO),
     (conditional.likelihood_ratio_share, RATIO, OF_RATIO),
-    (conditional.dirichlet_sequence_share, RATIO, OF_RATIO),
+    (conditional.betting_sequence_share, BETS, OF_BETS),
+    (bets.betting_sequence, BETS, OF_BETS),
+    (scales.relaxed_likelihood_interval, {"cells": SHARES, "level": 0.95}, {"level": OPEN}),
+    (ratio_cells.RatioCells, ROW, {
+        "counts": [*spoil([5, 5, 5], COUNT), [], [[5, 5, 5]], [0, 0, 0]],
+        "numerator": [*spoil([2, -1, -1], [*ENDLESS, True, None]), [2, -1]],
+        "denominator": [*spoil([2, -1, -1], [*ENDLESS, True, None]), [2, -1]],
+    }),
+    (ratio_cells.conditional_cells, {
+        "counts": [5, 5, 5], "mechanism": THREE, "event": [0], "among": [0, 1],
+    }, {
+        "counts": counts([5, 5, 5]),
+        "event": [[], [2], [0, 0], [True], [0.0], [nan]],
+        "among": [[], [0, 0], [0, 3], [0, True], [0, 1.0], [0, nan]],
+    }),
+    (ratio_cells.scale_cells, SCALE_OF, {
+        name: bad for name, bad in OF_SCALE.items() if name != "level"
+    }),
+    (ratio_cells.gated_cells, {
+        "counts": [[5, 5], [5, 5]], "mechanism": COINS, "gate": COINS, "answered": [0],
+    }, {
+        "counts": counts([[5, 5], [5, 5]]),
+        "mechanism": [THREE],
+        "answered": [[], [2], [0, 0], [True], [0.0], [nan]],
+    }),
     (range_means.estimate_range_mean, BIT, OF_BIT),
     (range_means.estimate_range_mean, {**BIT, "fixed_end": False}, OF_BIT),
     (range_means.estimate_range_mean, {**BIT, "counts": [5, 5, 5], "mechanism": THREE}, {
@@ -549,7 +586,7 @@ ELSEWHERE = {
     "maximize", "most_likely_reported", "normal_quantile", "profile_interval",
     "reported_share", "rest_probability", "rotate_design", "round_up_epsilon",
     "round_up_people", "round_up_sum", "search_ends", "simultaneous_level",
-    "split_stake", "tail_significance",
+    "split_stake", "stretch_ratio", "tail_significance",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
     "binomial", "fake_weight", "find_by", "kronecker", "log_likelihood_of", "secure_uint32",

@@ -16,7 +16,7 @@ from scipy.optimize import brentq, nnls
 from scipy.special import chdtri, xlog1py
 
 from privacy.checks import Floats, check_level
-from privacy.shares.conditional_cells import ConditionalShare
+from privacy.shares.conditional import ConditionalShare
 from privacy.shares.joint.cells import JointCells
 from privacy.shares.joint.weights import efficient_weights
 

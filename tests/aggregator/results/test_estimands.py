@@ -253,7 +253,7 @@ def test_exact_expected_counts_return_the_truth_of_every_estimand(fixed_end: boo
     )
     check_truth(EVERY_TYPE, people, found)
     check_what_is_stored(found)
-    watched = {"confidence_sequence", "dirichlet_sequence", "betting_sequence_mean"}
+    watched = {"confidence_sequence", "betting_sequence_share", "betting_sequence_mean"}
     for estimate in estimates_of(found):
         for interval in (estimate.intervals.main, estimate.intervals.simultaneous):
             assert (interval.method.removesuffix("_ratio") in watched) == (not fixed_end)
@@ -348,7 +348,7 @@ def test_the_share_of_several_codes_is_one_minus_that_of_the_others() -> None:
     behind = estimate_one(make_question("q1", "follow_up", refusal=True), [[400, 200, 200, 200]])
     assert behind["yes"].value is not None
     assert behind["yes"].low < behind["yes"].value < behind["yes"].high
-    assert behind["yes"].method == "dirichlet_sequence"
+    assert behind["yes"].method == "betting_sequence_share"
 
 
 def test_an_item_behind_a_gate_has_both_intervals_at_half_the_error() -> None:

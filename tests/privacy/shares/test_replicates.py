@@ -18,10 +18,10 @@ from privacy.associations.tables import Variable, estimate_table
 from privacy.associations.two_questions import Association, associate
 from privacy.mechanism.inattention import correct_for_attention
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.conditional import dirichlet_sequence_share, likelihood_ratio_share
+from privacy.shares.conditional import betting_sequence_share, likelihood_ratio_share
 from privacy.shares.estimation import estimate_shares
-from privacy.shares.fieller import fieller_share
 from privacy.shares.range_means import estimate_range_mean
+from privacy.shares.ratio_cells import conditional_cells
 from privacy.shares.weighting import post_stratify, weighted_share
 
 Floats = NDArray[np.float64]
@@ -206,11 +206,11 @@ def test_a_share_among_answers() -> None:
     latent = (0.15, 0.3, 0.15, 0.4)
     question: dict[str, Any] = {"mechanism": FOUR, "symbol": 0, "among": (0, 1, 2)}
     drawn = draw(FOUR, latent, 2000, 2000)
-    found = [fieller_share(counts=counts, **question) for counts in drawn]
+    found = [likelihood_ratio_share(counts=counts, **question) for counts in drawn]
     accept([each.share for each in found], [each.standard_error for each in found], truth=0.25)
-    for find in (likelihood_ratio_share, dirichlet_sequence_share):
-        same = find(counts=drawn[0], **question)
-        assert (same.share, same.standard_error) == (found[0].share, found[0].standard_error)
+    cells = conditional_cells(counts=drawn[0], mechanism=FOUR, event=[0], among=(0, 1, 2))
+    same = betting_sequence_share(cells=cells)
+    assert (same.share, same.standard_error) == (found[0].share, found[0].standard_error)
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def test_the_mean_leaves_out_people_who_refuse_or_are_not_asked(
     truth = np.array(people) / sum(people)
     for fixed_end, method in (
         (True, "likelihood_ratio_conditional"),
-        (False, "dirichlet_sequence"),
+        (False, "betting_sequence_share"),
     ):
         found = estimate_range_mean(
             counts=expected_reports(mechanism, truth, 10**15),

@@ -1,0 +1,263 @@
+"""Intervals for ratios that are valid at every look: nobody can get rich on fair bets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaln, expit, logit, logsumexp
+
+from privacy.checks import Floats, check_level
+from privacy.shares.concentration import split_stake
+from privacy.shares.ratio_cells import RatioCells
+
+_LEAST_PARAMETER = 0.5  # of a beta distribution of bets
+_EVERYWHERE = np.linspace(0.0, 1.0, 9)  # ratios that are tried first
+_NEARBY = np.array([-9.0, -6.0, -4.5, -3.5, -2.5, 2.5, 3.5, 4.5, 6.0, 9.0])  # in standard errors
+_CLOSE = 1e-10  # tolerance for a ratio
+_ROUNDS = 100
+_FALL = 34.0  # values further below the peak, as a logarithm, do not count
+# Distance between two nodes, in widths of the peak: more would lose digits.
+_STEP = 0.35
+_NEAR = 0.1  # how exactly the peak has to be found, in its widths
+_LEAST_BET = 1e-300  # instead of 0, whose logarithm would be infinite
+_LADDER = 6 * 1.5 ** np.arange(14)  # distances from the peak at which it may have fallen
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatioInterval:
+    """The ratios that are kept.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends, 0 <= low <= high <= 1.
+    contradiction : bool
+        True if no ratio is kept; low = high is then the one that is least implausible.
+    """
+
+    low: float
+    high: float
+    contradiction: bool
+
+
+def betting_sequence(
+    *, cells: RatioCells, level: float, concentration: float | None
+) -> RatioInterval:
+    """Find the ratios against which no fair bet has paid enough, at whichever look.
+
+    Parameters
+    ----------
+    cells : RatioCells
+        The reports, with the functions A and B whose means form the ratio.
+    level : float
+        Confidence level, in (0, 1).
+    concentration : float or None
+        kappa, positive and at most 10**6, chosen before the first report arrived
+        (`privacy.shares.concentration.choose_concentration`). None: the Beta(1/2, 1/2) mixture.
+
+    Returns
+    -------
+    RatioInterval
+        The interval that spans all ratios that are kept. It may be all of [0, 1], and is where it
+        appears that nobody is counted.
+
+    Raises
+    ------
+    ValueError
+        If level or concentration is out of range, or A - q B has one sign for some q: then q
+        cannot be the ratio.
+
+    Notes
+    -----
+    For a ratio q, h = A - q B is mapped to z from 0 to 1 over all cells that can be reported; its
+    mean under q is then m. For any u in [0, 1], (1 - z) (1 - u) / (1 - m) + z u / m has mean 1: a
+    fair bet. So
+
+        W(q) = integral of product ((1 - z) (1 - u) / (1 - m) + z u / m) over Beta(a, b) of u
+
+    is a nonnegative martingale at the true q, and by Ville's inequality the probability that it
+    ever reaches 1 / (1 - level) is at most 1 - level: all q with a smaller W are kept. This holds
+    for any a and b that depend on q alone. Without a concentration, a = b = 1/2. With one, W is
+    .9 W(kappa) + .1 W(40) with a = max(kappa m, 1/2) and b = max(kappa (1 - m), 1/2): bets lie
+    around the one that neither wins nor loses. Where z is 0 or 1 for every report, this is
+    `privacy.shares.intervals.confidence_sequence`.
+
+    The logarithm of the product is concave in u, and at most 0 where the mean of h is 0 in the
+    reports, so the estimated ratio is kept if it lies in [0, 1]. What is kept may fall into two
+    parts where hardly anybody is counted; the interval spans both.
+
+    The integral is taken over the log odds of u by the trapezoidal rule, whose error falls
+    exponentially with the number of nodes because the integrand is analytic and vanishes at both
+    ends: relative to W it is below 10**-8.
+
+    References
+    ----------
+    Waudby-Smith, I. and Ramdas, A. (2024), Estimating means of bounded random variables by
+    betting, JRSS B 86(1), section 4.
+    Orabona, F. and Jun, K.-S. (2024), Tight concentrations and confidence sequences from the
+    regret of universal portfolio, IEEE Transactions on Information Theory 70(1) (bets mixed by a
+    beta distribution).
+    Robbins, H. (1970), Annals of Mathematical Statistics 41(5), section 3 (mixtures).
+
+    Examples
+    --------
+    >>> from privacy.mechanism.mechanisms import RandomizedResponse
+    >>> from privacy.shares.ratio_cells import conditional_cells
+    >>> refusal = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> cells = conditional_cells(
+    ...     counts=[1000, 500, 500], mechanism=refusal, event=[1], among=[0, 1]
+    ... )
+    >>> found = betting_sequence(cells=cells, level=.95, concentration=222)
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.062, 0.224)
+    """
+    limit = -np.log1p(-check_level(level))
+    wealth = _Wealth(cells=cells.merged(), stakes=_check_stakes(concentration))
+    if cells.ratio is None:
+        return RatioInterval(low=0.0, high=1.0, contradiction=False)
+    tried = _list_ratios(cells.ratio, cells.standard_error or 0.0)
+    excess = wealth.log(tried) - limit
+    kept = np.flatnonzero(excess < 0)
+    if not len(kept):
+        least = float(tried[excess.argmin()])
+        return RatioInterval(low=least, high=least, contradiction=True)
+    first, last = int(kept[0]), int(kept[-1])
+    inner = np.array([first, last])
+    outer = np.array([max(first - 1, 0), min(last + 1, len(tried) - 1)])
+    low, high = wealth.approach(
+        limit, tried[outer], tried[inner], excess[outer], excess[inner]
+    ).tolist()
+    return RatioInterval(low=low, high=high, contradiction=False)
+
+
+def _check_stakes(concentration: float | None) -> tuple[tuple[float, float], ...]:
+    # The concentration 0 stands for the parameters 1/2 and 1/2 at every ratio.
+    return ((1.0, 0.0),) if concentration is None else split_stake(concentration)
+
+
+def _list_ratios(ratio: float, error: float) -> Floats:
+    """The ratios to try first: a grid, and finer around the estimate, where the ends will be."""
+    nearby = ratio + error * _NEARBY
+    return np.unique(np.clip(np.concatenate([_EVERYWHERE, [ratio], nearby]), 0.0, 1.0))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Wealth:
+    """What a stake of 1 has become in mixed fair bets against ratios.
+
+    Arrays have an axis of ratios, one of stakes, one of nodes and one of cells.
+    """
+
+    cells: RatioCells
+    stakes: tuple[tuple[float, float], ...]
+
+    def log(self, ratios: Floats) -> Floats:
+        """ln W for each of several ratios."""
+        h = self.cells.numerator - ratios[:, None] * self.cells.denominator
+        most, least = h.max(axis=1), h.min(axis=1)
+        if not ((most > 0) & (least < 0)).all():
+            raise ValueError("cells must give A - q B both signs for every ratio q from 0 to 1")
+        seen = self.cells.counts > 0
+        product = _Product(
+            counts=self.cells.counts[seen],
+            # (1 - z) / (1 - m) and z / m
+            lost=1 - h[:, None, None, seen] / most[:, None, None, None],
+            won=1 - h[:, None, None, seen] / least[:, None, None, None],
+        )
+        m = (least / (least - most))[:, None]
+        kappas = np.array([kappa for _, kappa in self.stakes])
+        a = np.maximum(kappas * m, _LEAST_PARAMETER)
+        b = np.maximum(kappas * (1 - m), _LEAST_PARAMETER)
+        stakes = np.log([stake for stake, _ in self.stakes])
+        wealth: Floats = logsumexp(product.log_mean(a, b) + stakes, axis=1)
+        return wealth
+
+    def approach(
+        self, limit: float, outer: Floats, inner: Floats, over: Floats, under: Floats
+    ) -> Floats:
+        """Go from ratios that are kept outwards, to just beyond the ends of what is kept.
+
+        The regula falsi with the weights of Anderson and Björck (1973), for both ends at once.
+        """
+        # An end of [0, 1] that is kept stays.
+        going = outer != inner
+        before = np.zeros_like(outer)
+        for _ in range(_ROUNDS):
+            going &= np.abs(outer - inner) > _CLOSE
+            if not going.any():
+                break
+            share = under / np.where(going, under - over, 1.0)
+            # Never quite at an end of the bracket, so that it shrinks.
+            between = inner + np.clip(share, 0.01, 0.99) * (outer - inner)
+            value = self.log(between) - limit
+            kept = value < 0
+            again = np.sign(value) == before
+            weight = 1 - value / np.where(kept, under, over)
+            weight = np.where(again, np.where(weight > 0, weight, 0.5), 1.0)
+            over, under = (
+                np.where(kept, over * weight, value),
+                np.where(kept, value, under * weight),
+            )
+            outer = np.where(going & ~kept, between, outer)
+            inner = np.where(going & kept, between, inner)
+            before = np.sign(value)
+        return outer
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Product:
+    """The product of all bets, for each ratio, as a function of how much is bet on z."""
+
+    counts: Floats
+    lost: Floats
+    won: Floats
+
+    def log_mean(self, a: Floats, b: Floats) -> Floats:
+        """The logarithm of its mean over Beta(a, b)."""
+
+        def log_value(log_odds: Floats) -> Floats:
+            u, rest = expit(log_odds)[..., None], expit(-log_odds)[..., None]
+            bets = self.lost * rest + self.won * u
+            value: Floats = np.log(np.maximum(bets, _LEAST_BET)) @ self.counts
+            # With the derivative of u: u**a (1 - u)**b, without 0 times infinity.
+            value -= a[..., None] * np.logaddexp(0, -log_odds)
+            value -= b[..., None] * np.logaddexp(0, log_odds)
+            return value
+
+        peak, width = (each[..., None] for each in self._find_peak(a, b))
+        top = log_value(peak)
+        ends = []
+        for side in (-1, 1):
+            fallen = log_value(peak + side * width * _LADDER) < top - _FALL
+            # The last rung is beyond every peak: nothing is wider than Beta(1/2, 1/2).
+            fallen[..., -1] = True
+            ends.append(_LADDER[fallen.argmax(axis=-1)])
+        below, above = ends
+        nodes = int(np.ceil((below + above).max() / _STEP)) + 1
+        places = np.linspace(-below, above, nodes, axis=-1)
+        values = log_value(peak + width * places)
+        step = width[..., 0] * (below + above) / (nodes - 1)
+        mean: Floats = logsumexp(values, axis=-1) + np.log(step) - betaln(a, b)
+        return mean
+
+    def _find_peak(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """Find the log odds with the greatest value, and the width of the peak."""
+        total = self.counts.sum() + a + b
+        low, high = logit(a / total), -logit(b / total)
+        place = logit(a / (a + b))
+        for _ in range(_ROUNDS):
+            u = expit(place)
+            part = self.won * u[..., None, None]
+            part = (part / (part + self.lost * expit(-place)[..., None, None]))[..., 0, :]
+            slope = part @ self.counts + a - total * u
+            curve = total * u * (1 - u) - (part * (1 - part)) @ self.counts
+            low, high = np.where(slope > 0, place, low), np.where(slope > 0, high, place)
+            step = slope / np.where(curve > 0, curve, 1.0)
+            near = (curve > 0) & (np.abs(step) * np.sqrt(np.maximum(curve, 0)) < _NEAR)
+            if near.all():
+                break
+            next_place = place + step
+            inside = (curve > 0) & (low < next_place) & (next_place < high)
+            place = np.where(inside, next_place, (low + high) / 2)
+        return place, 1 / np.sqrt(curve)

@@ -1,0 +1,329 @@
+"""Bets on ratios: their wealth from the definition, how often they miss, and their width."""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaln, logsumexp
+from scipy.stats import binom
+
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.bets import RatioInterval, betting_sequence
+from privacy.shares.conditional import likelihood_ratio_share
+from privacy.shares.intervals import confidence_sequence
+from privacy.shares.ratio_cells import RatioCells, conditional_cells, gated_cells, scale_cells
+
+Floats = NDArray[np.float64]
+COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
+THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
+FOUR = RandomizedResponse.from_flips(symbols=4, flips=25)
+SIX = RandomizedResponse.from_flips(symbols=6, flips=25)
+LOG_ODDS = np.linspace(-120, 120, 60_001)
+
+
+@st.composite
+def cells_of_reports(draw: st.DrawFn) -> RatioCells:
+    k = draw(st.integers(3, 8))
+    mechanism = RandomizedResponse.from_flips(symbols=k, flips=draw(st.integers(2, 45)))
+    counts = draw(st.lists(st.integers(0, 2000), min_size=k, max_size=k).filter(any))
+    among = range(draw(st.integers(2, k)))
+    if draw(st.booleans()):
+        return scale_cells(counts=counts, mechanism=mechanism, points=among)
+    return conditional_cells(counts=counts, mechanism=mechanism, event=[0], among=among)
+
+
+def log_wealth(cells: RatioCells, ratio: float, concentration: float | None) -> float:
+    """From the definition, with nodes everywhere instead of around the peak."""
+    h = cells.numerator - ratio * cells.denominator
+    z = (h - h.min()) / (h.max() - h.min())
+    m = -h.min() / (h.max() - h.min())
+    log_u, log_rest = -np.logaddexp(0, -LOG_ODDS), -np.logaddexp(0, LOG_ODDS)
+    product = np.zeros_like(LOG_ODDS)
+    with np.errstate(divide="ignore"):
+        for count, value in zip(cells.counts, z, strict=True):
+            one, other = np.log((1 - value) / (1 - m)) + log_rest, np.log(value / m) + log_u
+            product += count * np.logaddexp(one, other)
+    stakes = [(1.0, 0.0)] if concentration is None else [(0.9, concentration), (0.1, 40.0)]
+    parts = []
+    for stake, kappa in stakes:
+        a, b = max(kappa * m, 0.5), max(kappa * (1 - m), 0.5)
+        mass = logsumexp(product + a * log_u + b * log_rest) + log(LOG_ODDS[1] - LOG_ODDS[0])
+        parts.append(log(stake) + mass - betaln(a, b))
+    return float(logsumexp(parts))
+
+
+def expected_reports(mechanism: RandomizedResponse, truth: ArrayLike, total: int) -> list[int]:
+    return [round(share) for share in mechanism.channel() @ np.asarray(truth) * total]
+
+
+def miss(found: RatioInterval, truth: float) -> bool:
+    return found.contradiction or not found.low <= truth <= found.high
+
+
+# From the definition
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(
+    cells_of_reports(),
+    st.sampled_from([None, 40.0, 150.0, 400.0]),
+    st.sampled_from([0.5, 0.95, 0.999]),
+)
+def test_at_the_ends_bets_reach_the_limit_of_the_level(
+    cells: RatioCells, concentration: float | None, level: float
+) -> None:
+    assume(cells.ratio is not None)
+    found = betting_sequence(cells=cells, level=level, concentration=concentration)
+    limit = -log(1 - level)
+    for end, open_end in ((found.low, 0.0), (found.high, 1.0)):
+        excess = log_wealth(cells, end, concentration) - limit
+        if found.contradiction:
+            assert excess > -1e-6
+        elif end == open_end:
+            assert excess < 1e-6
+        else:
+            assert excess == pytest.approx(0, abs=1e-5)
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(cells_of_reports(), st.sampled_from([None, 150.0]), st.integers(0, 200))
+def test_every_ratio_outside_the_interval_is_rejected(
+    cells: RatioCells, concentration: float | None, place: int
+) -> None:
+    assume(cells.ratio is not None)
+    found = betting_sequence(cells=cells, level=0.95, concentration=concentration)
+    ratio = place / 200
+    if found.contradiction or not found.low <= ratio <= found.high:
+        assert log_wealth(cells, ratio, concentration) > log(20) - 1e-9
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(
+    st.integers(0, 400),
+    st.integers(1, 400),
+    st.integers(2, 45),
+    st.sampled_from([None, 50.0, 400.0]),
+)
+def test_a_share_that_everybody_answers_has_the_confidence_sequence(
+    yes: int, no: int, flips: int, concentration: float | None
+) -> None:
+    # Few swaps and a small concentration: kappa (c + d p) must not fall below 1/2.
+    assume(concentration is None or 40 * flips / 100 > 0.5)
+    coins = RandomizedResponse.from_flips(symbols=2, flips=flips)
+    cells = scale_cells(counts=[no, yes], mechanism=coins, points=[0, 1])
+    found = betting_sequence(cells=cells, level=0.95, concentration=concentration)
+    expected = confidence_sequence(
+        successes=yes,
+        total=yes + no,
+        other_probability=coins.other_probability,
+        slope=coins.slope,
+        concentration=concentration,
+    )
+    assert [found.low, found.high] == pytest.approx(
+        [float(expected.low), float(expected.high)], abs=1e-8
+    )
+    assert found.contradiction == bool(expected.contradiction)
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(cells_of_reports(), st.sampled_from([None, 150.0]))
+def test_the_remaining_answers_have_the_mirrored_interval(
+    cells: RatioCells, concentration: float | None
+) -> None:
+    one = betting_sequence(cells=cells, level=0.95, concentration=concentration)
+    other = betting_sequence(cells=cells.turned(), level=0.95, concentration=concentration)
+    assert [other.low, other.high] == pytest.approx([1 - one.high, 1 - one.low], abs=1e-8)
+    assert other.contradiction == one.contradiction
+
+
+@pytest.mark.parametrize("total", [10, 1000, 10**7, 10**9])
+@pytest.mark.parametrize("concentration", [None, 40, 400])
+def test_any_number_of_reports_is_handled(total: int, concentration: float | None) -> None:
+    counts = expected_reports(FOUR, (0.2, 0.2, 0.2, 0.4), total)
+    cells = conditional_cells(counts=counts, mechanism=FOUR, event=[0], among=range(3))
+    found = betting_sequence(cells=cells, level=0.95, concentration=concentration)
+    assert cells.ratio is not None
+    assert cells.standard_error is not None
+    assert found.low <= min(max(cells.ratio, 0), 1) <= found.high
+    assert found.high - found.low < 11 * cells.standard_error
+
+
+# While watching
+
+
+def watch(
+    cells_of: Any, reported: Floats, truth: float, *, runs: int, people: int, seed: int
+) -> int:
+    """Count the runs that reject the true ratio at the look where its bets have paid most."""
+    empty = cells_of(np.ones(len(reported), dtype=int).tolist())
+    h = empty.numerator - truth * empty.denominator
+    z, m = (h - h.min()) / (h.max() - h.min()), -h.min() / (h.max() - h.min())
+    drawn = np.random.default_rng(seed).choice(len(reported), p=reported, size=(runs, people))
+    # Wealth at every look, for the stakes at the nodes.
+    log_u, log_rest = -np.logaddexp(0, -LOG_ODDS[::240]), -np.logaddexp(0, LOG_ODDS[::240])
+    with np.errstate(divide="ignore"):
+        bets = np.logaddexp(
+            np.log((1 - z) / (1 - m))[:, None] + log_rest, np.log(z / m)[:, None] + log_u
+        )
+    prior = []
+    for stake, kappa in ((0.9, 150.0), (0.1, 40.0)):
+        a, b = max(kappa * m, 0.5), max(kappa * (1 - m), 0.5)
+        prior.append(log(stake) + a * log_u + b * log_rest - betaln(a, b))
+    spread = logsumexp(prior, axis=0) + log(LOG_ODDS[240] - LOG_ODDS[0])
+    broke = 0
+    for run, codes in enumerate(drawn):
+        wealth = logsumexp(bets[codes].cumsum(axis=0) + spread, axis=1)
+        look = int(wealth.argmax())
+        rejected = bool(wealth[look] >= log(20))
+        broke += rejected
+        if rejected or run % 20 == 0:
+            counts = np.bincount(codes[: look + 1], minlength=len(reported)).tolist()
+            found = betting_sequence(cells=cells_of(counts), level=0.95, concentration=150)
+            # The hull may hold a share that is rejected, never miss one that is not.
+            assert rejected or not miss(found, truth)
+    return broke
+
+
+SHARE: dict[str, Any] = {"mechanism": FOUR, "event": [0], "among": (0, 1, 2)}
+ITEM: dict[str, Any] = {"mechanism": COINS, "gate": THREE, "answered": [0]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("cells_of", "reported", "truth"),
+    [
+        pytest.param(
+            lambda counts: conditional_cells(counts=counts, **SHARE),
+            FOUR.channel() @ [0.06, 0.12, 0.12, 0.7],
+            0.2,
+            id="share",
+        ),
+        pytest.param(
+            lambda counts: conditional_cells(counts=counts, **SHARE),
+            FOUR.channel() @ [0.0, 0.5, 0.5, 0.0],
+            0.0,
+            id="nobody",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            lambda counts: gated_cells(counts=np.reshape(counts, (3, 2)), **ITEM),
+            np.kron(THREE.channel(), COINS.channel())
+            @ [0.6, 0.2, 0.1, 0.0, 0.1, 0.0],  # answered without and with the item; others
+            0.25,
+            id="item",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            lambda counts: scale_cells(counts=counts, mechanism=SIX, points=range(5)),
+            SIX.channel() @ [0.1, 0.2, 0.1, 0.2, 0.0, 0.4],
+            (0.05 + 0.05 + 0.15) / 0.6,
+            id="scale",
+        ),
+    ],
+)
+def test_watched_after_every_report_bets_still_hold(
+    cells_of: Any, reported: Floats, truth: float
+) -> None:
+    runs = 400
+    broke = watch(cells_of, reported, truth, runs=runs, people=1000, seed=1939)
+    limit = binom.isf(1e-6, runs, 0.05)
+    print(f"n={runs} k={broke} expected at most {0.05 * runs}, accepted up to {limit}")
+    assert broke <= limit
+
+
+def test_over_twenty_looks_the_likelihood_ratio_fails_but_bets_hold() -> None:
+    runs, truth = 120, 2 / 7
+    latent = FOUR.channel() @ np.array([0.2, 0.3, 0.2, 0.3])
+    surveys = np.random.default_rng(20).multinomial(100, latent, size=(runs, 20)).cumsum(axis=1)
+    one_look, watched = 0, 0
+    for survey in surveys.tolist():
+        wrong = []
+        for look in survey:
+            found = likelihood_ratio_share(counts=look, mechanism=FOUR, symbol=0, among=(0, 1, 2))
+            if not found.low <= truth <= found.high:
+                wrong.append(look)
+        one_look += bool(wrong)
+        watched += any(
+            miss(
+                betting_sequence(
+                    cells=conditional_cells(counts=look, **SHARE),
+                    level=0.95,
+                    concentration=150,
+                ),
+                truth,
+            )
+            for look in wrong
+        )
+    print(f"n={runs} likelihood_ratio={one_look} bets={watched}")
+    assert one_look > binom.isf(1e-6, runs, 0.05) >= watched
+
+
+# Width
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "latent", "before"),
+    [
+        # Half-widths of the Dirichlet mixture over three cells at 10,000 reports.
+        (THREE, (0.1, 0.4, 0.5), 0.0972),
+        (FOUR, (0.06, 0.12, 0.12, 0.7), 0.1831),
+    ],
+)
+def test_bets_are_at_least_30_percent_narrower_than_a_mixture_over_all_cells(
+    mechanism: RandomizedResponse, latent: tuple[float, ...], before: float
+) -> None:
+    cells = conditional_cells(
+        counts=expected_reports(mechanism, latent, 10_000),
+        mechanism=mechanism,
+        event=[0],
+        among=range(mechanism.symbols - 1),
+    )
+    found = betting_sequence(cells=cells, level=0.95, concentration=400)
+    assert (found.high - found.low) / 2 < 0.7 * before
+
+
+def test_more_points_do_not_widen_the_interval() -> None:
+    for total, lengths in ((1000, (3.0, 3.2)), (10_000, (3.1, 3.3)), (100_000, (3.4, 3.6))):
+        for k in (2, 5, 7):
+            mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
+            truth = np.arange(1, k + 1) / np.arange(1, k + 1).sum()
+            cells = scale_cells(
+                counts=expected_reports(mechanism, truth, total),
+                mechanism=mechanism,
+                points=range(k),
+            )
+            found = betting_sequence(cells=cells, level=0.95, concentration=150)
+            assert cells.standard_error is not None
+            length = (found.high - found.low) / 2 / cells.standard_error
+            assert lengths[0] < length < lengths[1]
+
+
+# Cells
+
+
+def test_an_item_is_estimated_from_its_table_with_the_gate() -> None:
+    table = np.kron(THREE.channel(), COINS.channel()) @ [0.6, 0.2, 0.1, 0.0, 0.1, 0.0]
+    cells = gated_cells(counts=(table * 10**9).round().reshape(3, 2), **ITEM)
+    assert cells.ratio == pytest.approx(0.25, abs=1e-8)
+    assert cells.counted_share == pytest.approx(0.8, abs=1e-8)
+
+
+def test_cells_with_the_same_functions_are_one() -> None:
+    cells = conditional_cells(
+        counts=[5, 6, 7, 8, 9], mechanism=RandomizedResponse.from_flips(symbols=5, flips=25),
+        event=[0], among=[0, 1, 2],
+    )  # fmt: skip
+    merged = cells.merged()
+    assert sorted(merged.counts.tolist()) == [5, 13, 17]
+    assert merged.ratio == pytest.approx(cells.ratio)
+    assert merged.standard_error == pytest.approx(cells.standard_error)
