@@ -160,6 +160,7 @@ def build_specification(results: Results, *, truth: Mapping[str, float] = EMPTY)
     chart = (
         alt.layer(
             *_layers(
+                has_marks=any(row.estimate is not None for row in rows),
                 has_truth=any(row.truth is not None for row in rows),
                 whiskers=WHISKERS if results.fixed_end else ALONE,
             )
@@ -243,7 +244,7 @@ def _describe(results: Results, rows: Sequence[ChartRow]) -> str:
     )
 
 
-def _layers(*, has_truth: bool, whiskers: Sequence[Whisker]) -> list[altair.Chart]:
+def _layers(*, has_marks: bool, has_truth: bool, whiskers: Sequence[Whisker]) -> list[altair.Chart]:
     import altair as alt
 
     base = alt.Chart()
@@ -268,8 +269,9 @@ def _layers(*, has_truth: bool, whiskers: Sequence[Whisker]) -> list[altair.Char
     )
     layers = [
         track,
-        *_mark_whiskers(base, y, tooltip, whiskers),
-        _mark_estimate(base, x, y, tooltip),
+        # Where nothing is shown, the groups of marks are empty and must not be announced.
+        *_mark_whiskers(base, y, tooltip, whiskers, aria=has_marks),
+        _mark_estimate(base, x, y, tooltip, aria=has_marks),
     ]
     if has_truth:
         layers.insert(-1, _mark_truth(base, y))
@@ -277,13 +279,20 @@ def _layers(*, has_truth: bool, whiskers: Sequence[Whisker]) -> list[altair.Char
 
 
 def _mark_whiskers(
-    base: altair.Chart, y: altair.Y, tooltip: list[altair.Tooltip], whiskers: Sequence[Whisker]
+    base: altair.Chart,
+    y: altair.Y,
+    tooltip: list[altair.Tooltip],
+    whiskers: Sequence[Whisker],
+    *,
+    aria: bool,
 ) -> list[altair.Chart]:
     import altair as alt
 
     return [
         # Butt ends: round ones would reach beyond the interval.
-        base.mark_rule(strokeWidth=width, color=color, yOffset=TRACK, opacity=1, strokeCap="butt")
+        base.mark_rule(
+            strokeWidth=width, color=color, yOffset=TRACK, opacity=1, strokeCap="butt", aria=aria
+        )
         .encode(x=alt.X(f"low{end}:Q"), x2=alt.X2(f"high{end}:Q"), y=y, tooltip=tooltip)
         .transform_filter("isValid(datum.low)")
         for end, width, color in whiskers
@@ -291,12 +300,12 @@ def _mark_whiskers(
 
 
 def _mark_estimate(
-    base: altair.Chart, x: altair.X, y: altair.Y, tooltip: list[altair.Tooltip]
+    base: altair.Chart, x: altair.X, y: altair.Y, tooltip: list[altair.Tooltip], *, aria: bool
 ) -> altair.Chart:
     import altair as alt
 
     return (
-        base.mark_point(size=45, strokeWidth=1.5, yOffset=TRACK, opacity=1)
+        base.mark_point(size=45, strokeWidth=1.5, yOffset=TRACK, opacity=1, aria=aria)
         .encode(
             x=x,
             y=y,
