@@ -6,10 +6,7 @@ import math
 from dataclasses import dataclass
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.planning.follow_ups import (
-    nested_follow_up_standard_error,
-    packed_follow_up_standard_error,
-)
+from privacy.planning.answerers import ExpectedReports, expect_answers, one_report_ratio_spread
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.planning.assumptions import FOLLOW_UP_ASKED, FOLLOW_UP_PEOPLE, SHARE
@@ -43,14 +40,20 @@ def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer
         parent=place,
         flips=flips,
         total=total,
-        apart=nested_follow_up_standard_error(
-            share=SHARE,
-            asked=FOLLOW_UP_ASKED,
-            people=FOLLOW_UP_PEOPLE,
-            mechanism=question.mechanism,
+        apart=_find_error(
+            expect_answers(
+                share=SHARE,
+                asked=FOLLOW_UP_ASKED,
+                mechanism=question.mechanism,
+                parent=parent.mechanism.channel(),
+            )
         ),
-        packed=packed_follow_up_standard_error(
-            share=SHARE, asked=FOLLOW_UP_ASKED, people=FOLLOW_UP_PEOPLE, mechanism=packed
+        packed=_find_error(
+            expect_answers(share=SHARE, refusing=1 - FOLLOW_UP_ASKED, mechanism=packed, answers=2)
         ),
     )
     return offer if offer.packed < offer.apart else None
+
+
+def _find_error(reports: ExpectedReports) -> float:
+    return one_report_ratio_spread(reports=reports) / math.sqrt(FOLLOW_UP_PEOPLE)

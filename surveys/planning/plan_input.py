@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from privacy.checks import Floats
 from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.planning.answerers import ExpectedReports, expect_answers
 from surveys.manifest.strength import TWO_COINS
 from surveys.planning.assumptions import ASKED, DIFFERENCE, MARGIN, PEOPLE, REFUSING, SHARE
 
@@ -30,20 +32,40 @@ class PlanInput:
 
     @property
     def symbols(self) -> int:
-        return self.options + len(self.outside)
+        return self.options + self.refusal + self.rule
 
     @property
-    def outside(self) -> list[float]:
-        """Shares of those who prefer not to say and of those who are not asked."""
+    def is_conditional(self) -> bool:
+        """Whether the share is among those who answer, and some will not."""
+        return self.refusal or self.rule
+
+    @property
+    def answering(self) -> float:
+        """The share of people who answer."""
         asked = self.asked if self.rule else 1.0
-        refusing = [asked * self.refusing] if self.refusal else []
-        return [*refusing, 1 - asked] if self.rule else refusing
+        return asked * (1 - self.refusing) if self.refusal else asked
 
-    @property
-    def mechanism(self) -> RandomizedResponse:
-        return RandomizedResponse.from_flips(symbols=self.symbols, flips=self.flips)
+    def mechanism(self, *, flips: int | None = None) -> RandomizedResponse:
+        """Return the mechanism at the chosen strength, or at another one."""
+        flips = self.flips if flips is None else flips
+        return RandomizedResponse.from_flips(symbols=self.symbols, flips=flips)
+
+    def expect(self, *, flips: int, share: float) -> ExpectedReports:
+        """Describe the reports if not everyone answers."""
+        return expect_answers(
+            share=share,
+            mechanism=self.mechanism(flips=flips),
+            asked=self.asked if self.rule else None,
+            refusing=self.refusing if self.refusal else None,
+            parent=find_usual_parent(flips=flips) if self.rule else None,
+        )
 
     @property
     def reports(self) -> int:
         """How many people get the question."""
         return max(1, round(self.people * self.part))
+
+
+def find_usual_parent(*, flips: int) -> Floats:
+    """Return the channel of a yes/no question that decides who is asked."""
+    return RandomizedResponse.from_flips(symbols=2, flips=flips).channel()

@@ -15,11 +15,11 @@ from privacy.mechanism.attacks import attacker_success, posterior
 from privacy.mechanism.composition_with_delta import exact_composition
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_epsilon
-from privacy.planning.answerer_precision import (
-    one_report_conditional_spread,
-    people_for_half_width_among_answerers,
-    people_for_watched_half_width_among_answerers,
-    watched_half_width_among_answerers,
+from privacy.planning.answerers import (
+    one_report_ratio_spread,
+    people_for_ratio_half_width,
+    people_for_watched_ratio_half_width,
+    watched_ratio_half_width,
 )
 from privacy.planning.budgets import (
     full_standard_error,
@@ -81,67 +81,55 @@ class Plan:
 
     @property
     def mechanism(self) -> RandomizedResponse:
-        return self.given.mechanism
+        return self.given.mechanism()
 
     @cached_property
     def margin_at_end(self) -> float:
         """Half of the 95 % interval's width if the end is fixed beforehand."""
-        return self._margin_for(self.mechanism)
+        return self._margin_for(self.given.flips)
 
-    def _margin_for(self, mechanism: RandomizedResponse) -> float:
-        if self.given.outside:
-            return Z_95 * self._answerer_spread(mechanism) / sqrt(self.given.reports)
-        return half_width(share=self.given.share, people=self.given.reports, mechanism=mechanism)
+    def _margin_for(self, flips: int) -> float:
+        share, people = self.given.share, self.given.reports
+        if self.given.is_conditional:
+            return Z_95 * self._answerer_spread(flips) / sqrt(people)
+        return half_width(share=share, people=people, mechanism=self.given.mechanism(flips=flips))
 
-    def _answerer_spread(self, mechanism: RandomizedResponse) -> float:
-        return one_report_conditional_spread(
-            share=self.given.share,
-            covered=1 - sum(self.given.outside),
-            mechanism=mechanism,
-            outside=len(self.given.outside),
-        )
+    def _answerer_spread(self, flips: int) -> float:
+        reports = self.given.expect(flips=flips, share=self.given.share)
+        return one_report_ratio_spread(reports=reports)
 
     @cached_property
     def margin_watched(self) -> float:
         """The same if the researcher watches the results and expected this many people."""
-        if self.given.outside:
-            return watched_half_width_among_answerers(
-                share=self.given.share,
-                outside=self.given.outside,
-                people=self.given.reports,
-                mechanism=self.mechanism,
+        share, people = self.given.share, self.given.reports
+        concentration = choose_concentration(people)
+        if self.given.is_conditional:
+            return watched_ratio_half_width(
+                reports=self.given.expect(flips=self.given.flips, share=share),
+                people=people,
+                concentration=concentration,
             )
         return watched_half_width(
-            share=self.given.share,
-            people=self.given.reports,
-            mechanism=self.mechanism,
-            concentration=choose_concentration(self.given.reports),
+            share=share, people=people, mechanism=self.mechanism, concentration=concentration
         )
 
     @cached_property
     def people_at_end(self) -> int:
-        return self._people_for(self.mechanism)
+        return self._people_for(self.given.flips)
 
     def _people_for(
-        self,
-        mechanism: RandomizedResponse,
-        *,
-        share: float | None = None,
-        margin: float | None = None,
+        self, flips: int, *, share: float | None = None, margin: float | None = None
     ) -> int:
         """People who must take part, for the expected share and wanted precision if not given."""
         share = self.given.share if share is None else share
         margin = self.given.margin if margin is None else margin
-        if not self.given.outside:
-            found = people_for_half_width(share=share, half_width=margin, mechanism=mechanism)
-        else:
-            found = people_for_half_width_among_answerers(
-                share=share,
-                outside=self.given.outside,
-                half_width=margin,
-                mechanism=mechanism,
-            )
-        return self._take_part(found)
+        if self.given.is_conditional:
+            reports = self.given.expect(flips=flips, share=share)
+            return self._take_part(people_for_ratio_half_width(reports=reports, half_width=margin))
+        mechanism = self.given.mechanism(flips=flips)
+        return self._take_part(
+            people_for_half_width(share=share, half_width=margin, mechanism=mechanism)
+        )
 
     def _take_part(self, reports: int) -> int:
         """How many people must take part to get this many reports for the question."""
@@ -149,21 +137,18 @@ class Plan:
 
     @cached_property
     def people_watched(self) -> int:
-        return self._people_watched_for(self.mechanism)
+        return self._people_watched_for(self.given.flips)
 
-    def _people_watched_for(self, mechanism: RandomizedResponse) -> int:
-        if not self.given.outside:
-            found = people_for_watched_half_width(
-                share=self.given.share, half_width=self.given.margin, mechanism=mechanism
-            )
-        else:
-            found = people_for_watched_half_width_among_answerers(
-                share=self.given.share,
-                outside=self.given.outside,
-                half_width=self.given.margin,
-                mechanism=mechanism,
-            )
-        return self._take_part(found)
+    def _people_watched_for(self, flips: int) -> int:
+        share, margin = self.given.share, self.given.margin
+        if self.given.is_conditional:
+            reports = self.given.expect(flips=flips, share=share)
+            found = people_for_watched_ratio_half_width(reports=reports, half_width=margin)
+            return self._take_part(found)
+        mechanism = self.given.mechanism(flips=flips)
+        return self._take_part(
+            people_for_watched_half_width(share=share, half_width=margin, mechanism=mechanism)
+        )
 
     @property
     def margin(self) -> float:
@@ -182,13 +167,15 @@ class Plan:
     @property
     def design_effect(self) -> float:
         """How many codes carry as much information as one direct answer of a person who answers."""
-        return self._design_effect_for(self.mechanism)
+        return self._design_effect_for(self.given.flips)
 
-    def _design_effect_for(self, mechanism: RandomizedResponse) -> float:
-        if not self.given.outside:
-            return design_effect(share=self.given.share, mechanism=mechanism)
-        direct = self.given.share * (1 - self.given.share) / (1 - sum(self.given.outside))
-        return self._answerer_spread(mechanism) ** 2 / direct
+    def _design_effect_for(self, flips: int) -> float:
+        if not self.given.is_conditional:
+            return design_effect(
+                share=self.given.share, mechanism=self.given.mechanism(flips=flips)
+            )
+        direct = self.given.share * (1 - self.given.share) / self.given.answering
+        return self._answerer_spread(flips) ** 2 / direct
 
     @property
     def effective_sample_size(self) -> float:
@@ -197,7 +184,7 @@ class Plan:
     @cached_property
     def people_per_group(self) -> int | None:
         """People needed to detect a difference between declared groups; None if not computed."""
-        if self.given.outside or self.given.mean:
+        if self.given.is_conditional or self.given.mean:
             return None
         second = self.given.share + self.given.difference
         if second >= 1:
@@ -263,23 +250,23 @@ class Plan:
         return [self._describe_strength(each) for each in flips]
 
     def _describe_strength(self, flips: int) -> StrengthLine:
-        mechanism = RandomizedResponse.from_flips(symbols=self.given.symbols, flips=flips)
+        mechanism = self.given.mechanism(flips=flips)
         return StrengthLine(
             flips=flips,
             epsilon=mechanism.epsilon,
             chosen=flips == self.given.flips,
-            people=tuple(self._people_for(mechanism, share=share) for share in self.other_shares),
-            people_wanted=self._people_for(mechanism),
-            margin=self._margin_for(mechanism),
-            people_fine=self._people_for(mechanism, margin=FINE_MARGIN),
-            design_effect=self._design_effect_for(mechanism),
+            people=tuple(self._people_for(flips, share=share) for share in self.other_shares),
+            people_wanted=self._people_for(flips),
+            margin=self._margin_for(flips),
+            people_fine=self._people_for(flips, margin=FINE_MARGIN),
+            design_effect=self._design_effect_for(flips),
             posteriors=tuple(posterior(share=base, mechanism=mechanism) for base in BASES),
         )
 
     @cached_property
     def budgets(self) -> list[BudgetLine]:
         """How several questions can share what one question costs."""
-        if self.given.questions < 2 or self.given.outside or self.given.part < 1:
+        if self.given.questions < 2 or self.given.is_conditional or self.given.part < 1:
             return []  # not worked out for conditional shares and random subsets
         share, people, questions = self.given.share, self.given.people, self.given.questions
         mechanism = self.mechanism
@@ -322,9 +309,8 @@ class Plan:
         """People needed at the weakest strength that is still called medium, where that helps."""
         if self.given.flips <= MEDIUM_FROM:
             return None
-        mechanism = RandomizedResponse.from_flips(symbols=self.given.symbols, flips=MEDIUM_FROM)
         find = self._people_watched_for if self.given.watched else self._people_for
-        return find(mechanism)
+        return find(MEDIUM_FROM)
 
 
 def write_share(share: float) -> str:

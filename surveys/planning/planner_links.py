@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import MAX_QUESTIONS
+from surveys.planning.people_needed import people_needed, people_needed_for_follow_up
 from surveys.planning.plan_input import PlanInput
-from surveys.planning.question_costs import people_needed, people_needed_for_follow_up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,23 +34,24 @@ def plan_for(manifest: Manifest) -> DraftPlan | None:
     ]
     if not planned:
         return None
-    hardest = max(planned, key=people_needed)
-    most = people_needed(hardest)
+    people = [people_needed(manifest, question) for question in planned]
+    most = max(people)
+    hardest = planned[people.index(most)]
     return DraftPlan(
         query=_fill_in(manifest, hardest, questions=_count_asked(manifest)),
         number=hardest.number,
         harder=tuple(
             question.number
             for question in manifest.questions
-            if question.is_protected and _most_people_needed(question) > most
+            if question.is_protected and _most_people_needed(manifest, question) > most
         ),
     )
 
 
-def _most_people_needed(question: ManifestQuestion) -> int:
-    people = people_needed(question)
+def _most_people_needed(manifest: Manifest, question: ManifestQuestion) -> int:
+    people = people_needed(manifest, question)
     if question.described.has_follow_up:
-        people = max(people, people_needed_for_follow_up(question))
+        people = max(people, people_needed_for_follow_up(manifest, question))
     return people
 
 

@@ -11,14 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from privacy.distributions import Z_95
 from privacy.mechanism.mechanisms import MAX_SYMBOLS, RandomizedResponse
-from privacy.planning.answerer_precision import (
-    one_report_conditional_spread,
-    people_for_half_width_among_answerers,
-)
 from privacy.planning.designs import mean_variance_ratio
-from privacy.planning.precision import one_report_spread, people_for_half_width
 from surveys.formatting import epsilon as write_epsilon
 from surveys.formatting import join_list, percent, points, whole
 from surveys.manifest.manifest import Manifest
@@ -30,14 +24,9 @@ from surveys.manifest.strength import (
     describe_strength,
     strength_word,
 )
-from surveys.planning.assumptions import (
-    ASKED,
-    FOLLOW_UP_ASKED,
-    MARGIN,
-    REFUSING,
-    SHARE,
-)
+from surveys.planning.assumptions import ASKED, FOLLOW_UP_ASKED, MARGIN, REFUSING, SHARE
 from surveys.planning.long_lists import describe_long_list
+from surveys.planning.people_needed import people_needed, people_needed_for_follow_up
 
 NO_ROOM = (
     f"would add a code, but a question can have at most {MAX_SYMBOLS}. Offer fewer answers first."
@@ -74,16 +63,16 @@ def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> Questi
     strength = describe_strength(question.flips, symbols=question.k, statement=statement)
     switches = []
     if question.refusal:
-        switches.append(describe_refusal_cost(question))
+        switches.append(describe_refusal_cost(manifest, question))
     if question.rule is not None:
-        switches.append(describe_rule_cost(question))
+        switches.append(describe_rule_cost(manifest, question))
     return QuestionCost(
         epsilon=max(question.epsilon, coins),
         statement=statement,
         strength=strength,
         sentence=_describe_scrambling(question, strength),
         codes=_describe_codes(question),
-        people=people_needed(question),
+        people=people_needed(manifest, question),
         margin=_write_margin(question),
         lines=tuple(_describe_costs(manifest, question)),
         switches=tuple(switches),
@@ -91,24 +80,26 @@ def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> Questi
     )
 
 
-def describe_refusal_cost(question: ManifestQuestion) -> str:
+def describe_refusal_cost(manifest: Manifest, question: ManifestQuestion) -> str:
     """What "prefer not to say" adds or would add."""
     if _is_full(question, refusal=True):
         return f"“Prefer not to say” {NO_ROOM}"
     without, with_it = _switched(question, refusal=False), _switched(question, refusal=True)
     return (
-        f"“Prefer not to say” {_compare(without, with_it)} among those who answer, if "
+        f"“Prefer not to say” {_compare(manifest, without, with_it)} among those who answer, if "
         f"{percent(REFUSING)} prefer not to say."
     )
 
 
-def describe_rule_cost(question: ManifestQuestion) -> str:
+def describe_rule_cost(manifest: Manifest, question: ManifestQuestion) -> str:
     """What a rule adds or would add."""
     any_rule = question.rule or {"all": []}
     if _is_full(question, rule=any_rule):
         return f"A rule {NO_ROOM}"
     without, with_it = _switched(question, rule=None), _switched(question, rule=any_rule)
-    return f"A rule {_compare(without, with_it)} among those asked, if {percent(ASKED)} are."
+    return (
+        f"A rule {_compare(manifest, without, with_it)} among those asked, if {percent(ASKED)} are."
+    )
 
 
 def describe_ties(manifest: Manifest, question: ManifestQuestion) -> str:
@@ -152,80 +143,18 @@ def _switched(question: ManifestQuestion, **changes: Any) -> ManifestQuestion:
     return with_strength(replace(question, **changes), flips=question.flips)
 
 
-def _compare(without: ManifestQuestion, with_it: ManifestQuestion) -> str:
+def _compare(manifest: Manifest, without: ManifestQuestion, with_it: ManifestQuestion) -> str:
     """Say how many people one more code costs."""
     own = " with a separate ε" if with_it.has_gate and not without.has_gate else ""
     return (
-        f"adds a code{own}: you need about {whole(people_needed(with_it))} people for "
-        f"{_write_margin(with_it)} instead of {whole(people_needed(without))},"
+        f"adds a code{own}: you need about {whole(people_needed(manifest, with_it))} people for "
+        f"{_write_margin(with_it)} instead of {whole(people_needed(manifest, without))},"
     )
 
 
 def _write_margin(question: ManifestQuestion) -> str:
     unit = "per cent of the range" if question.is_rounded else "points"
     return f"±{points(MARGIN)} {unit}"
-
-
-def people_needed(question: ManifestQuestion) -> int:
-    """People who must take part, so that one share (of a range, its mean) is known to ± MARGIN.
-
-    With a rule the share is among those asked, with a refusal among those who answer. For a
-    follow-up it is the share of Yes to the first part, computed from No, which has one code.
-    """
-    share = SHARE
-    if question.is_rounded:
-        share = 0.5
-    elif question.described.has_follow_up:
-        share = 1 - SHARE
-    covered = _covered(question)
-    if covered == 1:
-        return people_for_half_width(share=share, half_width=MARGIN, mechanism=question.mechanism)
-    if question.has_gate:
-        return _people_for(_gated_spread(question, share=share, covered=covered))
-    return people_for_half_width_among_answerers(
-        share=share,
-        outside=_outside(question),
-        half_width=MARGIN,
-        mechanism=question.mechanism,
-    )
-
-
-def _covered(question: ManifestQuestion) -> float:
-    return 1 - sum(_outside(question))
-
-
-def _outside(question: ManifestQuestion) -> list[float]:
-    """Shares of those who prefer not to say, and of those who are not asked."""
-    asked = 1.0 if question.rule is None else ASKED
-    refusing = [asked * REFUSING] if question.refusal else []
-    return refusing if question.rule is None else [*refusing, 1 - asked]
-
-
-def _gated_spread(question: ManifestQuestion, *, share: float, covered: float) -> float:
-    """The spread of an item's share among those whose gate says "answered", from one report.
-
-    It uses the delta method for item / gate. The two are randomized separately, but only people who
-    answered can have an item.
-    """
-    item = one_report_spread(share=share * covered, mechanism=question.mechanism) ** 2
-    answered = one_report_spread(share=covered, mechanism=question.gate_mechanism) ** 2
-    together = share * covered * (1 - covered)
-    return math.sqrt(item + share**2 * answered - 2 * share * together) / covered
-
-
-def people_needed_for_follow_up(question: ManifestQuestion) -> int:
-    """People who must take part to know the follow-up's share among Yes to the first part."""
-    spread = one_report_conditional_spread(
-        share=SHARE,
-        covered=FOLLOW_UP_ASKED * _covered(question),
-        mechanism=question.mechanism,
-        outside=question.k - 2,
-    )
-    return _people_for(spread)
-
-
-def _people_for(spread: float) -> int:
-    return math.ceil((Z_95 * spread / MARGIN) ** 2)
 
 
 # --- sentences -----------------------------------------------------------------------------------
@@ -276,14 +205,15 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
     if question.described.has_follow_up:
         lines.append(
             f"For the follow-up among Yes, if {percent(FOLLOW_UP_ASKED)} say Yes to the first "
-            f"part: about {whole(people_needed_for_follow_up(question))} people for "
+            f"part: about "
+            f"{whole(people_needed_for_follow_up(manifest, question))} people for "
             f"{_write_margin(question)}."
         )
     asked = manifest.asked_fraction
     if asked < 1:
         lines.append(
             f"{percent(asked)} of people get this question, so about "
-            f"{whole(math.ceil(people_needed(question) / asked))} must take part."
+            f"{whole(math.ceil(people_needed(manifest, question) / asked))} must take part."
         )
     return lines
 

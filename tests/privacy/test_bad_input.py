@@ -41,11 +41,10 @@ from privacy.mechanism import (
 from privacy.mechanism.drawing import SCALE
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning import (
-    answerer_precision,
+    answerers,
     budgets,
     designs,
     exact_power,
-    follow_ups,
     power,
     precision,
 )
@@ -73,6 +72,7 @@ COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
 FOUR = RandomizedResponse.from_flips(symbols=4, flips=25)
 PLAIN, REFUSABLE = Variable.plain(COINS), Variable.plain(THREE)
+EXPECTED = answerers.expect_answers(share=0.2, refusing=0.1, mechanism=THREE)
 CHANNEL = {"other_probability": 0.25, "slope": 0.5}
 
 ENDLESS: list[Any] = [nan, inf, -inf]
@@ -184,15 +184,19 @@ OF_SURE: dict[str, Sequence[Any]] = {"significance": OPEN, "sides": [0, 3, 1.5, 
 ONE, TWO = {"null": 0.1, "alternative": 0.4}, {"first": 0.1, "second": 0.4}
 OF_ONE: dict[str, Sequence[Any]] = {"null": SHARE, "alternative": [*SHARE, 0.1]}
 OF_TWO: dict[str, Sequence[Any]] = {"first": SHARE, "second": [*SHARE, 0.1]}
-REFUSING: dict[str, Any] = {"share": 0.2, "outside": [0.1], "mechanism": THREE}
-OF_REFUSING: dict[str, Sequence[Any]] = {
+ASKED: dict[str, Any] = {"share": 0.2, "asked": 0.3, "refusing": 0.1}
+OF_ASKED: dict[str, Sequence[Any]] = {
     "share": SHARE,
-    "outside": [[], *([part] for part in OPEN_HIGH), [0.5, 0.5]],
-    "mechanism": [COINS],
-    "level": OPEN,
+    "asked": [share for share in OPEN_LOW if share is not None],
+    "refusing": [share for share in OPEN_HIGH if share is not None],
+    "parent": [
+        [0.5, 0.5],
+        [[0.5], [0.5]],
+        [[0.5, 0.6], [0.5, 0.5]],
+        [[2, 0], [-1, 1]],
+        [[nan] * 2],
+    ],
 }
-ASKED: dict[str, Any] = {"share": 0.2, "asked": 0.3, "people": 9, "mechanism": THREE}
-OF_ASKED: dict[str, Sequence[Any]] = {"share": SHARE, "asked": OPEN_LOW, "people": NUMBER}
 SPLIT: dict[str, Any] = {"share": 0.2, "people": 9, "questions": 2, "mechanism": COINS}
 OF_SPLIT: dict[str, Sequence[Any]] = {"share": SHARE, "people": NUMBER, "questions": NUMBER}
 EPSILONS = [[], *spoil([1.0, 1.0], POSITIVE)]
@@ -495,16 +499,21 @@ ROWS: list[Row] = [
     (precision.people_for_watched_half_width, {
         "share": 0.2, "half_width": 0.1, "mechanism": COINS,
     }, {"share": SHARE, "half_width": OPEN, "level": OPEN}),
-    (answerer_precision.people_for_half_width_among_answerers, {**REFUSING, "half_width": 0.1}, {
-        **OF_REFUSING, "half_width": OPEN,
+    (answerers.expect_answers, {**ASKED, "mechanism": FOUR}, {
+        **OF_ASKED, "mechanism": [COINS, THREE],
+        "answers": [answers for answers in (*COUNT, 1, 3) if answers is not None],
     }),
-    (answerer_precision.watched_half_width_among_answerers, {**REFUSING, "people": 9}, {
-        **OF_REFUSING, "people": NUMBER,
+    (answerers.expect_item, {**ASKED, "mechanism": COINS, "gate": THREE}, {
+        **OF_ASKED, "mechanism": [THREE], "gate": [COINS, FOUR],
     }),
-    (answerer_precision.people_for_watched_half_width_among_answerers, {
-        **REFUSING, "half_width": 0.3,
-    }, {
-        **OF_REFUSING, "half_width": OPEN,
+    (answerers.people_for_ratio_half_width, {"reports": EXPECTED, "half_width": 0.1}, {
+        "half_width": OPEN, "level": OPEN,
+    }),
+    (answerers.watched_ratio_half_width, {"reports": EXPECTED, "people": 9}, {
+        "people": NUMBER, "level": OPEN, "concentration": POSITIVE[:-1],
+    }),
+    (answerers.people_for_watched_ratio_half_width, {"reports": EXPECTED, "half_width": 0.3}, {
+        "half_width": OPEN, "level": OPEN,
     }),
     (designs.design_effect, {"share": 0.2, "mechanism": COINS}, {"share": OPEN}),
     (designs.mean_variance_ratio, {"shares": [0.2, 0.8], "mechanism": COINS}, {
@@ -514,9 +523,6 @@ ROWS: list[Row] = [
         "symbols": [*NUMBER, 1, 65], "epsilon": POSITIVE, "share": OPEN,
     }),
     (precision.one_report_spread, {"share": 0.2, "mechanism": COINS}, {"share": SHARE}),
-    (answerer_precision.one_report_conditional_spread, {
-        "share": 0.2, "covered": 0.5, "mechanism": THREE, "outside": 1,
-    }, {"share": SHARE, "covered": OPEN_LOW, "outside": [*COUNT, 2]}),
     (power.power_one_sample, {**ONE, **SURE, "people": 9}, {
         **OF_ONE, **OF_SURE, "people": NUMBER,
     }),
@@ -531,13 +537,6 @@ ROWS: list[Row] = [
     (exact_power.people_for_exact_power_one_sample, {**ONE, **SURE}, {
         **OF_ONE, **OF_SURE, "alternative": [*SHARE, 0.1, 0.1001], "power": OPEN,
     }),
-    (follow_ups.nested_follow_up_standard_error, {**ASKED, "mechanism": FOUR}, {
-        **OF_ASKED, "refusing": [x for x in OPEN_HIGH if x is not None], "mechanism": [COINS],
-    }),
-    (follow_ups.joint_follow_up_standard_error, {**ASKED, "parent": COINS}, {
-        **OF_ASKED, "parent": [THREE], "mechanism": [COINS, FOUR],
-    }),
-    (follow_ups.packed_follow_up_standard_error, ASKED, {**OF_ASKED, "mechanism": [COINS, FOUR]}),
     (budgets.full_standard_error, {"share": 0.2, "people": 9, "mechanism": COINS}, {
         "share": SHARE, "people": NUMBER,
     }),
@@ -589,8 +588,8 @@ ELSEWHERE = {
     "split_stake", "stretch_ratio", "tail_significance",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
-    "binomial", "fake_weight", "find_by", "kronecker", "log_likelihood_of", "secure_uint32",
-    "smallest_number", "statement_epsilon",
+    "binomial", "fake_weight", "find_by", "kronecker", "log_likelihood_of",
+    "one_report_ratio_spread", "secure_uint32", "smallest_number", "statement_epsilon",
 }  # fmt: skip
 
 

@@ -66,8 +66,8 @@ class PlanForm(forms.Form):
     asked = forms.DecimalField(
         label="People who are asked, in %",
         required=False,
-        help_text="Leave it empty if everyone is asked. If a rule decides, the expected share "
-        "is among those who are asked.",
+        help_text="Leave it empty if everyone is asked. If a rule decides, by one yes/no question "
+        "of this strength, the expected share is among those who are asked.",
         **decimal_range("1", "99.9", what="the percentage who are asked"),
     )
     part = forms.DecimalField(

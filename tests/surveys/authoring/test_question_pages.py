@@ -351,8 +351,8 @@ def test_a_follow_up_after_yes_can_be_packed_into_one_code(author: Client, surve
     posted = {"text": "And last year?", "flips": "25", "rule": "Q1 is yes", "cost": "1"}
     page = author.post(new(survey, "yes_no"), posted)
     text = words(page)
-    # docs/methods.md, "Follow-ups": .070 apart and .031 packed, at the same total of 2 ln 3
-    assert "its standard error would be 3.1 points instead of 7.0" in text
+    # docs/methods.md, "Follow-ups": .0585 apart and .031 packed, at the same total of 2 ln 3
+    assert "its standard error would be 3.1 points instead of 5.8" in text
     link = re.search(r'href="([^"]+)">Ask both as one question', page.text)
     assert link is not None
     target = unescape(link[1])

@@ -1,0 +1,406 @@
+"""How precisely a share among those who answer will be known, and how many people that takes.
+
+Some people prefer not to say or are not asked; they send a code too. Every result assumes a rule
+for ending the survey, as in `privacy.planning.precision`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privacy.checks import (
+    MOST_REPORTS,
+    Floats,
+    check_level,
+    check_numbers,
+    check_share,
+    check_symbols,
+    check_whole,
+)
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.planning.precision import normal_quantile, round_up_people, smallest_number
+from privacy.shares.bets import betting_sequence
+from privacy.shares.concentration import choose_concentration
+from privacy.shares.joint.weights import efficient_weights, fixed_weights
+from privacy.shares.ratio_cells import RatioCells
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ExpectedReports:
+    """The reports that a question will get, from which a share of some people is estimated.
+
+    Attributes
+    ----------
+    channel : ndarray of float64, shape (reported, true)
+        Probability of each reported combination of codes given each true one that can occur.
+    truth : ndarray of float64, shape (true,)
+        Expected shares of people; they sum to one.
+    event, counted : ndarray of float64, shape (true,)
+        1 for the truths whose share is wanted, and for those among which; otherwise 0.
+    asked : ndarray of bool, shape (true,)
+        Which truths are those of people who are asked.
+    """
+
+    channel: Floats
+    truth: Floats
+    event: Floats
+    counted: Floats
+    asked: NDArray[np.bool_]
+
+    @property
+    def share(self) -> float:
+        """The expected share among those who answer."""
+        return float(self.event @ self.truth / (self.counted @ self.truth))
+
+    @property
+    def reported(self) -> Floats:
+        """The expected share of each reported combination."""
+        return self.channel @ self.truth
+
+
+def expect_answers(
+    *,
+    share: float,
+    mechanism: RandomizedResponse,
+    asked: float | None = None,
+    refusing: float | None = None,
+    parent: ArrayLike | None = None,
+    answers: int | None = None,
+) -> ExpectedReports:
+    """Describe the reports of a question that not everyone answers.
+
+    Parameters
+    ----------
+    share : float
+        The expected true share among those who answer, in [0, 1].
+    mechanism : RandomizedResponse
+        The question's mechanism: "not asked", and "prefer not to say" if offered, are among its
+        symbols, and at least two others are answers.
+    asked : float or None, optional
+        Share of people who are asked, in (0, 1]; None if there is no code for "not asked".
+    refusing : float or None, optional
+        Share of those asked who prefer not to say, in [0, 1); None if that is not offered.
+    parent : array_like of float, shape (reported, 2), optional
+        Channel of the codes that decide who is asked: probability of each reported class for
+        people who are not asked, and for those who are. None: those codes are not used.
+    answers : int or None, optional
+        Number of codes among whose people the share is taken, at least 2; the others are those of
+        `refusing`. None: all but one for "prefer not to say" and one for "not asked".
+
+    Returns
+    -------
+    ExpectedReports
+        What the question's codes, with the parent's, are expected to be.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, the mechanism has too few symbols, the parent's channel does
+        not hold probabilities, or there is a parent although everyone is asked.
+
+    Examples
+    --------
+    >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> reports = expect_answers(share=0.2, asked=0.3, mechanism=three)
+    >>> np.round(reports.reported, 3).tolist()
+    [0.224, 0.296, 0.48]
+    """
+    people = _People.of(share=share, asked=asked, refusing=refusing)
+    may_refuse, has_rule = refusing is not None, asked is not None
+    check_symbols("mechanism", mechanism.symbols, at_least=may_refuse + has_rule + 2)
+    most = mechanism.symbols - may_refuse - has_rule
+    if answers is None:
+        answers = most
+    check_whole("answers", answers, at_least=2 if may_refuse else most, at_most=most)
+    refused = mechanism.symbols - answers - has_rule
+    sizes = np.array([1, answers - 1, *[refused] * may_refuse, *[1] * has_rule], dtype=np.float64)
+    # All codes of one kind are one class of reports.
+    kinds = np.outer(sizes * mechanism.other_probability, np.ones(len(sizes)))
+    kinds += mechanism.slope * np.eye(len(sizes))
+    return people.report(own=kinds.T, parent=parent)
+
+
+def expect_item(
+    *,
+    share: float,
+    mechanism: RandomizedResponse,
+    gate: RandomizedResponse,
+    asked: float | None = None,
+    refusing: float | None = None,
+    parent: ArrayLike | None = None,
+) -> ExpectedReports:
+    """Describe the reports of an item of "select several" that not everyone answers.
+
+    Parameters
+    ----------
+    share, asked, refusing, parent
+        As for `expect_answers`.
+    mechanism : RandomizedResponse
+        The mechanism of the item, with two symbols.
+    gate : RandomizedResponse
+        The mechanism of the code that says whether the question was answered, with a symbol for
+        that and one for each other reason that is possible; at least two.
+
+    Returns
+    -------
+    ExpectedReports
+        What the codes of item and gate, with the parent's, are expected to be.
+
+    Raises
+    ------
+    ValueError
+        As for `expect_answers`, or if a mechanism has the wrong number of symbols.
+
+    Examples
+    --------
+    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
+    >>> reports = expect_item(share=0.2, refusing=0.05, mechanism=coins, gate=coins)
+    >>> round(one_report_ratio_spread(reports=reports), 3)
+    1.013
+    """
+    people = _People.of(share=share, asked=asked, refusing=refusing)
+    check_symbols("mechanism", mechanism.symbols, at_least=2, at_most=2)
+    extra = (refusing is not None) + (asked is not None)
+    check_symbols("gate", gate.symbols, at_least=extra + 1, at_most=extra + 1)
+    opened, item = gate.channel(), mechanism.channel()
+    # Who did not answer chose no item.
+    own = [np.kron(opened[:, code], item[:, 0]) for code in range(1, extra + 1)]
+    own[:0] = [np.kron(opened[:, 0], item[:, chosen]) for chosen in (1, 0)]
+    return people.report(own=np.array(own), parent=parent)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _People:
+    """What people think of a question: the answer of interest, another, no answer, not asked."""
+
+    shares: tuple[float, ...]
+    has_rule: bool
+
+    @classmethod
+    def of(cls, *, share: float, asked: float | None, refusing: float | None) -> _People:
+        share = check_share("share", share)
+        among = 1.0 if asked is None else check_share("asked", asked, ends="(]")
+        silent = 0.0 if refusing is None else check_share("refusing", refusing, ends="[)")
+        answering = among * (1 - silent)
+        shares = [answering * share, answering * (1 - share)]
+        shares += [] if refusing is None else [among * silent]
+        shares += [] if asked is None else [1 - among]
+        return cls(shares=tuple(shares), has_rule=asked is not None)
+
+    def report(self, *, own: Floats, parent: ArrayLike | None) -> ExpectedReports:
+        """Describe their reports; `own` has a row for each of these truths."""
+        number = np.arange(len(self.shares))
+        asked = number < len(self.shares) - self.has_rule
+        if parent is not None:
+            if not self.has_rule:
+                raise ValueError(f"parent must be None where all are asked, got {parent!r}")
+            deciding = _check_parent(parent).T[asked.astype(np.intp)]
+            own = np.array([np.kron(*each) for each in zip(deciding, own, strict=True)])
+        return ExpectedReports(
+            channel=own.T,
+            truth=np.array(self.shares),
+            event=(number < 1).astype(np.float64),
+            counted=(number < 2).astype(np.float64),
+            asked=asked,
+        )
+
+
+def _check_parent(parent: ArrayLike) -> Floats:
+    channel = check_numbers("parent", parent, at_least=0.0)
+    if channel.ndim != 2 or channel.shape[1] != 2 or (abs(channel.sum(axis=0) - 1) > 1e-9).any():
+        raise ValueError(f"parent must have 2 columns that sum to one, got {parent!r}")
+    return channel
+
+
+def one_report_ratio_spread(*, reports: ExpectedReports) -> float:
+    """Find the standard error of a share among those who answer, from one report.
+
+    Parameters
+    ----------
+    reports : ExpectedReports
+        What people are expected to report.
+
+    Returns
+    -------
+    float
+        The spread; divided by sqrt(n), it is the standard error from n reports of everyone who
+        takes part.
+
+    Notes
+    -----
+    The spread of A - q B over the share of people who answer, with the weights of least variance
+    at the expected truth. It is that of the most likely share, and for a question's own code alone
+    that of the delta method. Assumes a fixed end and the normal approximation.
+
+    Examples
+    --------
+    The example of the methods: three codes, 30 % asked, with and without the parent's code.
+
+    >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
+    >>> alone = expect_answers(share=0.2, asked=0.3, mechanism=three)
+    >>> jointly = expect_answers(share=0.2, asked=0.3, mechanism=three, parent=coins.channel())
+    >>> [round(one_report_ratio_spread(reports=each) / sqrt(2000), 4) for each in (alone, jointly)]
+    [0.0699, 0.0585]
+    """
+    numerator, denominator = efficient_weights(
+        channel=reports.channel,
+        numerator=reports.event,
+        denominator=reports.counted,
+        reported=reports.reported,
+    )
+    residuals = numerator - reports.share * denominator
+    variance = float(reports.reported @ residuals**2)
+    return sqrt(max(variance, 0.0)) / float(reports.counted @ reports.truth)
+
+
+def people_for_ratio_half_width(
+    *, reports: ExpectedReports, half_width: float, level: float = 0.95
+) -> int:
+    """Find how many people must take part when some will not answer.
+
+    Parameters
+    ----------
+    reports : ExpectedReports
+        What people are expected to report.
+    half_width : float
+        Desired half-width of the share among those who answer, in (0, 1).
+    level : float, optional
+        Confidence level, in (0, 1).
+
+    Returns
+    -------
+    int
+        People taking part, including those who will not answer; rounded up.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    Assumes a fixed end and the normal approximation; for a watched survey see
+    `people_for_watched_ratio_half_width`.
+
+    Examples
+    --------
+    >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> reports = expect_answers(share=0.2, refusing=0.05, mechanism=three)
+    >>> people_for_ratio_half_width(reports=reports, half_width=0.05)
+    1941
+    """
+    half_width = check_share("half_width", half_width, ends="()")
+    spread = one_report_ratio_spread(reports=reports)
+    return round_up_people((normal_quantile(level) * spread / half_width) ** 2)
+
+
+def watched_ratio_half_width(
+    *,
+    reports: ExpectedReports,
+    people: int,
+    level: float = 0.95,
+    concentration: float | None = None,
+) -> float:
+    """Find how precise a share among those who answer will be in a watched survey.
+
+    Parameters
+    ----------
+    reports : ExpectedReports
+        What people are expected to report.
+    people : int
+        People taking part, at least 1.
+    level : float, optional
+        Confidence level for all looks together, in (0, 1).
+    concentration : float or None, optional
+        That of the survey's sequences, as for `privacy.shares.bets.betting_sequence`.
+
+    Returns
+    -------
+    float
+        The larger distance from the share to an end of the interval, so at most 1.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    The betting sequence at the expected counts, rounded to whole reports: valid at every look; no
+    end has to be fixed. Its weights are those of `privacy.shares.joint.weights.fixed_weights`.
+
+    Examples
+    --------
+    >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> reports = expect_answers(share=0.2, refusing=0.05, mechanism=three)
+    >>> round(watched_ratio_half_width(reports=reports, people=1941, concentration=215), 3)
+    0.079
+    """
+    people = check_whole("people", people, at_least=1, at_most=MOST_REPORTS)
+    share, counts = reports.share, np.round(people * reports.reported)
+    if not counts.any():
+        return max(share, 1 - share)  # too few people to expect half a report of any kind: [0, 1]
+    numerator, denominator = fixed_weights(
+        channel=reports.channel,
+        numerator=reports.event,
+        denominator=reports.counted,
+        asked=reports.asked,
+    )
+    found = betting_sequence(
+        cells=RatioCells(counts=counts, numerator=numerator, denominator=denominator),
+        level=check_level(level),
+        concentration=concentration,
+    )
+    # The larger distance: clipping at 0 or 1 makes an interval look more precise than it is.
+    return max(found.high - share, share - found.low)
+
+
+def people_for_watched_ratio_half_width(
+    *, reports: ExpectedReports, half_width: float, level: float = 0.95
+) -> int:
+    """Find how many people must take part in a watched survey when some will not answer.
+
+    Parameters
+    ----------
+    reports : ExpectedReports
+        What people are expected to report.
+    half_width : float
+        Desired distance to the further end of the interval, in (0, 1).
+    level : float, optional
+        Confidence level for all looks together, in (0, 1).
+
+    Returns
+    -------
+    int
+        The number of people for which `watched_ratio_half_width` is at most the desired one, if
+        the survey's sequences have the concentration for that number.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> reports = expect_answers(share=0.2, refusing=0.05, mechanism=three)
+    >>> people_for_watched_ratio_half_width(reports=reports, half_width=0.05)
+    4771
+    """
+    half_width = check_share("half_width", half_width, ends="()")
+
+    def reached(people: int) -> bool:
+        width = watched_ratio_half_width(
+            reports=reports,
+            people=people,
+            level=level,
+            concentration=choose_concentration(people),
+        )
+        return width <= half_width
+
+    return smallest_number(reached)
