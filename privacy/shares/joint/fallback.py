@@ -50,7 +50,7 @@ def joint_share_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) 
     as if they were, in all codes at once. At the limits, 95 % intervals of a question alone
     (`privacy.shares.conditional.likelihood_ratio_share`) contain the true share with a probability
     of .94, by exact sums; those of a question with its parent or two parents
-    (`privacy.shares.joint.likelihood.joint_share`) in .935 or more of simulated surveys from 5
+    (`privacy.shares.joint.likelihood.joint_share`) in .934 or more of simulated surveys from 5
     flips on, and in about .93 below. Beyond the limits it falls: .91 for a question alone at 5
     flips and 10 reports; .90 for a question with its parent at 1 flip and 1,000 reports, 4 of which
     come from people who were asked.
