@@ -63,7 +63,9 @@ class Command(BaseCommand):
         snapshot = newest_snapshot(wave)
         if snapshot is None or not snapshot.final:
             path = options["envelopes"] or settings.VAR_DIR / f"demo-{demo.key}-envelopes.json"
-            self._send(demo, wave, path=path, options=options)
+            # A closed wave has all its reports: an upgrade may have to compute them again.
+            if wave.is_open:
+                self._send(demo, wave, path=path, options=options)
             snapshot = self._wait_for_workers(wave, deadline=deadline)
             if options["envelopes"] is None:
                 path.unlink(missing_ok=True)

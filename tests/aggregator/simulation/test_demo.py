@@ -26,9 +26,10 @@ from aggregator.simulation.demo_surveys import (
 )
 from aggregator.simulation.sending import SendingError, send_reports
 from aggregator.simulation.truth import known_truth
+from surveys.authoring.services import close_wave
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import parse_manifest
-from surveys.models import Question, Survey
+from surveys.models import Question, Survey, Wave
 from tests.support.waves import send
 
 PEOPLE = 6366
@@ -114,6 +115,15 @@ def test_a_demo_without_its_envelopes_is_not_drawn_again(owner: User, tmp_path: 
     with pytest.raises(CommandError, match="would count people twice"):
         call_command("demo", only="redbook", owner=owner.email, envelopes=gone)
     assert not (tmp_path / "gone.json").exists()
+
+
+def test_a_complete_demo_that_an_upgrade_computes_again_is_waited_for(owner: User) -> None:
+    """Its reports are erased, and none of them is sent a second time."""
+    wave = field_demo(REDBOOK, owner=owner)
+    send(wave, b"\0\0\0\0")
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
+    with pytest.raises(CommandError, match="no worker has counted them yet"):
+        call_command("demo", only="redbook", owner=owner.email, seconds=0)
 
 
 def test_the_demo_needs_an_account(db: None) -> None:
