@@ -117,8 +117,8 @@ def list_tables(total: int) -> Counts:
 @pytest.mark.parametrize(
     ("total", "epsilon"),
     [
-        (20, 0.5),
         (20, log(3)),
+        pytest.param(20, 0.5, marks=pytest.mark.long),
         *(pytest.param(30, epsilon, marks=pytest.mark.long) for epsilon in (0.5, log(3), 2.0)),
     ],
 )
