@@ -260,6 +260,11 @@ class EstimateText:
         return describe_group(self.estimate)
 
     @property
+    def is_left_out(self) -> bool:
+        """Whether too little is known to show a value; a contradiction has a warning instead."""
+        return not self.estimate.is_shown and not self.estimate.contradiction
+
+    @property
     def head(self) -> str:
         """The value alone, which pages set larger than the rest of its sentence; empty if none."""
         return self.value.removesuffix(self.mark) if self.estimate.is_shown else ""
@@ -270,7 +275,7 @@ class EstimateText:
 
     @property
     def tail(self) -> str:
-        if self.people and not self.estimate.is_shown and not self.estimate.contradiction:
+        if self.people and self.is_left_out:
             return self.people.too_few
         return describe_estimate(self.estimate).removeprefix(self.head + self.mark)
 
@@ -354,6 +359,15 @@ def write_texts(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list
         for question in results.questions
         for place, estimate in enumerate(question.shown)
     ]
+
+
+def gather_left_out(texts: Iterable[EstimateText]) -> dict[str, list[str]]:
+    """Name the estimates of a question that are not shown, under the sentence that says why."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        if text.is_left_out:
+            found.setdefault(text.tail, []).append(text.name)
+    return found
 
 
 def _says_method(question: QuestionResult, place: int) -> bool:

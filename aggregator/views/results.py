@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -23,6 +25,7 @@ from aggregator.results.sentences import (
     describe_burst,
     describe_caution,
     describe_intervals,
+    gather_left_out,
     write_texts,
 )
 from aggregator.simulation.truth import describe_truth, known_truth
@@ -34,7 +37,16 @@ from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
 
-_Listed = tuple[QuestionResult | None, list[EstimateText], DeclaredResult | None]
+
+class _Listed(NamedTuple):
+    """A question of the page: scrambled, with what is said of its estimates, or declared."""
+
+    question: QuestionResult | None = None
+    texts: Sequence[EstimateText] = ()
+    left_out: Mapping[str, Sequence[str]] = MappingProxyType({})
+    declared: DeclaredResult | None = None
+
+
 # A chart of more shares would have letters of less than 5 points on a page.
 MOST_SHARES_ON_PAPER = 24
 STOP_POLLING = 286  # htmx: swap in this response and stop polling
@@ -77,16 +89,26 @@ def _list_questions(results: Results, texts: list[EstimateText]) -> list[_Listed
     Questions that too few were asked are included, without sentences.
     """
     listed: dict[int, _Listed] = {
-        question.number: (question, [text for text in texts if text.question is question], None)
+        question.number: _list_estimates(
+            question, [text for text in texts if text.question is question]
+        )
         for question in results.questions
     }
     listed |= {
-        question.number: (None, [], DeclaredResult(number=question.number, question=question))
+        question.number: _Listed(declared=DeclaredResult(number=question.number, question=question))
         for question in results.manifest.questions
         if question.is_declared
     }
-    listed |= {declared.number: (None, [], declared) for declared in results.declared}
+    listed |= {declared.number: _Listed(declared=declared) for declared in results.declared}
     return [listed[number] for number in sorted(listed)]
+
+
+def _list_estimates(question: QuestionResult, texts: list[EstimateText]) -> _Listed:
+    return _Listed(
+        question=question,
+        texts=[text for text in texts if not text.is_left_out],
+        left_out=gather_left_out(texts),
+    )
 
 
 def _list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:

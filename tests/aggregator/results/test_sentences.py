@@ -17,6 +17,7 @@ from aggregator.results.sentences import (
     describe_estimate,
     describe_fakes,
     describe_information,
+    gather_left_out,
     name_estimand,
     summarize,
 )
@@ -150,6 +151,17 @@ def test_of_too_few_people_only_their_number_is_said() -> None:
     high = round(TOTAL * asked.high)
     assert (text.head, text.tail) == ("", f"Too few people were asked: about 100 (0–{high}).")
     assert {text.value, text.interval, text.standard_error, text.simultaneous_interval} == {"–"}
+
+
+def test_estimates_that_are_left_out_for_one_reason_are_named_together() -> None:
+    found = estimate(
+        make_question(QuestionType.CHOICE, answers=3, rule=RULE), [0.005, 0.003, 0.002, 0.99]
+    )
+    texts = [write(found, one.estimand.name) for one in found.shown]
+    assert [text.is_left_out for text in texts] == [True, True, True, False]
+    [(sentence, names)] = gather_left_out(texts).items()
+    assert names == ["1", "2", "3"]
+    assert sentence.startswith("Too few people were asked: about ")
 
 
 def test_where_the_people_cannot_be_counted_there_are_too_few_answers() -> None:

@@ -147,7 +147,7 @@ def test_what_too_few_reports_say_has_no_value_no_interval_and_no_method() -> No
     response = read(survey)
     words = text_of(response)
     assert words.count(TOO_FEW_ANSWERS) == 2
-    assert "Reports (n) 100" in words
+    assert words.count("From 100 reports. Raw shares are in the table below.") == 2
     assert "How this interval is computed" not in words
     assert "Suppose 2 %" not in words
     assert 'class="share"' not in response.content.decode()
