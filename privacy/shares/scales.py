@@ -21,6 +21,7 @@ _ROUNDS = 60
 _HARDLY = 1e-9
 _GONE = -1 + 1e-15  # a share that has shrunk to nothing
 _LEAST_STEP, _MOST_STEP = -100.0, 40.0  # as logarithms
+_MOST_TRIALS = 10_000  # where nearly everything happens at one end, the search takes hundreds
 
 
 def estimate_scale_mean(
@@ -246,5 +247,11 @@ def _follow(cells: RatioCells, scores: Floats, excess: Callable[[Floats], float]
         return reported(_LEAST_STEP)
     if excess(reported(_MOST_STEP)) >= 0:  # only rounding is left
         return reported(_MOST_STEP)
-    step = brentq(lambda step: excess(reported(step)), _LEAST_STEP, _MOST_STEP, xtol=1e-14)
+    step = brentq(
+        lambda step: excess(reported(step)),
+        _LEAST_STEP,
+        _MOST_STEP,
+        xtol=1e-14,
+        maxiter=_MOST_TRIALS,
+    )
     return reported(float(step))

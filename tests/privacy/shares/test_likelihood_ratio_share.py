@@ -15,6 +15,7 @@ from scipy.stats import chi2
 
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.conditional import ConditionalShare, likelihood_ratio_share
+from privacy.shares.joint.fallback import joint_share_covers
 
 Floats = NDArray[np.float64]
 REFUSAL = RandomizedResponse.from_flips(symbols=3, flips=25)
@@ -130,3 +131,37 @@ def test_the_interval_covers_at_two_hundred_reports(epsilon: float, k: int, answ
             held = float(weights[statistic <= X].sum())
             print(f"{epsilon=:.2f} {k=} {asked=} {truth=}: {held:.4f}")
             assert held >= 0.94
+
+
+@pytest.mark.parametrize(
+    ("flips", "total"),
+    [
+        (25, 12),
+        (12, 25),
+        pytest.param(5, 60, marks=pytest.mark.long),
+        pytest.param(1, 300, marks=pytest.mark.long),
+    ],
+)
+@pytest.mark.parametrize(("k", "answers"), [(3, 2), (4, 3), (17, 16)])
+def test_with_the_fewest_reports_that_may_use_it_the_interval_covers(
+    flips: int, total: int, k: int, answers: int
+) -> None:
+    mechanism = RandomizedResponse.from_flips(symbols=k, flips=flips)
+    assert joint_share_covers(total=total, mechanisms=[mechanism])
+    assert not joint_share_covers(total=total - 1, mechanisms=[mechanism])
+    d = mechanism.slope
+    floors = mechanism.other_probability * np.array([1, answers - 1, k - answers])
+    first, second = np.mgrid[: total + 1, : total + 1].reshape(2, -1)
+    every = np.array([first, second, total - first - second], dtype=np.float64)
+    cells = every[:, first + second <= total]
+    most = most_log_likelihood(cells, floors)
+    ways = gammaln(total + 1) - gammaln(cells + 1).sum(axis=0)
+    lowest = 1.0
+    for truth in (0.0, 0.02, 0.05, 0.1, 0.15, 0.25, 0.45, 0.5, 0.8, 1.0):
+        kept = 2 * (most - profile_log_likelihood(cells, floors, d, truth)) <= X
+        for asked in (0.03, 0.1, 0.3, 0.7, 0.85, 1.0):
+            true = floors + d * np.array([asked * truth, asked * (1 - truth), 1 - asked])
+            weights = np.exp(ways + xlogy(cells, true[:, None]).sum(axis=0))
+            lowest = min(lowest, float(weights[kept].sum()))
+    print(f"{flips=} {total=} {k=}: {lowest:.4f}")
+    assert lowest >= 0.93

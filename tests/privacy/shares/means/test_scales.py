@@ -316,6 +316,15 @@ def test_all_reports_at_one_end_are_no_contradiction(fixed_end: bool) -> None:
     assert 4 < found.low < found.high == 5
 
 
+@pytest.mark.parametrize("counts", [[0, 1, 28, 3], [0, 4, 16, 12]])
+def test_a_mean_beyond_a_point_that_nobody_reports_has_an_interval(counts: list[int]) -> None:
+    four = RandomizedResponse.from_flips(symbols=4, flips=25)
+    found = estimate_scale_mean(counts=counts, mechanism=four, points=range(4), fixed_end=True)
+    assert found.mean is not None
+    assert found.mean > 3
+    assert [found.low, found.high] == pytest.approx([2.650458, 3.0], abs=1e-6)
+
+
 def test_means_beyond_the_scale_are_a_contradiction_while_watching() -> None:
     found = estimate_scale_mean(
         counts=[0, 0, 0, 100, 900], mechanism=FIVE, points=ONE_TO_FIVE, fixed_end=False
