@@ -378,7 +378,7 @@ def people_for_watched_ratio_half_width(
     -------
     int
         The number of people for which `watched_ratio_half_width` is at most the desired one, if
-        the survey's sequences have the concentration for that number.
+        the survey's sequences have the concentration for that number; 2**53 if more are needed.
 
     Raises
     ------
@@ -395,6 +395,8 @@ def people_for_watched_ratio_half_width(
     half_width = check_share("half_width", half_width, ends="()")
 
     def reached(people: int) -> bool:
+        if people >= MOST_REPORTS:
+            return True  # more cannot be counted
         width = watched_ratio_half_width(
             reports=reports,
             people=people,

@@ -212,7 +212,8 @@ def people_for_watched_half_width(
     -------
     int
         The number of people for which `watched_half_width` is at most the desired one and with one
-        fewer is not, if the survey's sequences have the concentration for that number.
+        fewer is not, if the survey's sequences have the concentration for that number; 2**53 if
+        more are needed.
 
     Raises
     ------
@@ -239,6 +240,8 @@ def people_for_watched_half_width(
     half_width = check_share("half_width", half_width, ends="()")
 
     def reached(people: int) -> bool:
+        if people >= MOST_REPORTS:
+            return True  # more cannot be counted
         width = watched_half_width(
             share=share,
             people=people,

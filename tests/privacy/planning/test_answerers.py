@@ -263,6 +263,15 @@ def test_too_few_people_leave_everything_plausible() -> None:
     assert watched_ratio_half_width(reports=reports, people=1) == 0.8
 
 
+def test_a_precision_that_nobody_can_reach_has_a_number_all_the_same() -> None:
+    many = RandomizedResponse.from_flips(symbols=62, flips=49)
+    reports = expect_answers(
+        share=0.2, asked=0.01, refusing=0.9, mechanism=many, parent=COINS.channel()
+    )
+    assert people_for_ratio_half_width(reports=reports, half_width=0.005) > 10**12
+    assert people_for_watched_ratio_half_width(reports=reports, half_width=0.005) <= 2**53
+
+
 # Bad input
 
 

@@ -22,13 +22,22 @@ pytestmark = pytest.mark.django_db
     ("settings", "concentration"),
     [
         ({}, 150),
+        ({"people_expected": 10}, 40),
         ({"people_expected": 100}, 40),
         ({"people_expected": 1000}, 111),
         ({"people_expected": 10**8}, 400),
         ({"cap": 900}, 100),
         ({"people_expected": 900, "cap": 3600}, 100),
     ],
-    ids=["unknown", "few", "some", "many", "a cap", "expected counts before the cap"],
+    ids=[
+        "unknown",
+        "as few as possible",
+        "few",
+        "some",
+        "many",
+        "a cap",
+        "expected counts before the cap",
+    ],
 )
 def test_it_is_chosen_for_the_people_expected(settings: dict[str, Any], concentration: int) -> None:
     assert describe(survey=make_survey(**settings), wave_number=1).concentration == concentration
