@@ -63,7 +63,7 @@ def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
     the amount of data fixed in advance.
 
     The maximum is found by Newton steps within the simplex (Wang); each is a problem of least
-    squares in numbers that are not negative (Lawson and Hanson). It takes milliseconds for
+    squares in numbers that are not negative (Lawson and Hanson). An interval takes milliseconds for
     up to about 50 true combinations, and seconds for several hundred.
 
     References
