@@ -10,8 +10,8 @@ the question's block was drawn count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
 
@@ -27,6 +27,7 @@ from surveys.manifest.rules import leaves
 
 # A larger table would have few reports in each cell, and its likelihood would take seconds.
 MOST_CELLS = 1024
+MOST_CLASSES = 32  # of all codes together that a rule reads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +59,14 @@ class JointTable:
         return (*self.parents, *self.own)
 
     @property
+    def symbol_names(self) -> tuple[str, ...]:
+        return tuple(axis.symbol.name for axis in self.axes)
+
+    @property
+    def parent_names(self) -> tuple[str, ...]:
+        return tuple(axis.symbol.name for axis in self.parents)
+
+    @property
     def shape(self) -> tuple[int, ...]:
         return tuple(axis.size for axis in self.axes)
 
@@ -65,17 +74,26 @@ class JointTable:
     def cells(self) -> int:
         return prod(self.shape)
 
+    @property
+    def is_too_large(self) -> bool:
+        classes = prod(axis.size for axis in self.parents)
+        return self.cells > MOST_CELLS or classes > MOST_CLASSES
+
 
 def list_tables(manifest: Manifest) -> list[JointTable]:
     """List the tables that are counted; those of all batches of a wave have this order."""
-    return [table for table in _list_all(manifest) if table.cells <= MOST_CELLS]
+    listed = []
+    for table in _list_all(manifest):
+        # An item is a share of those whose gate says so, whoever that is.
+        small = replace(table, parents=()) if table.is_too_large else table
+        if len(small.axes) > 1:
+            listed.append(small)
+    return listed
 
 
 def find_too_large(manifest: Manifest) -> frozenset[str]:
-    """Name the questions whose tables would be too large, so that they are not counted."""
-    return frozenset(
-        table.question.name for table in _list_all(manifest) if table.cells > MOST_CELLS
-    )
+    """Name the questions whose rules would make tables too large to be counted."""
+    return frozenset(table.question.name for table in _list_all(manifest) if table.is_too_large)
 
 
 def count_tables(
@@ -134,7 +152,7 @@ def _list_all(manifest: Manifest) -> Iterator[JointTable]:
 
 
 def _class_codes(
-    question: ManifestQuestion, symbols: dict[str, Symbol]
+    question: ManifestQuestion, symbols: Mapping[str, Symbol]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """For each symbol that a rule reads, number the classes of codes that the rule tells apart.
 

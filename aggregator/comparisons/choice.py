@@ -96,6 +96,7 @@ def check_choice(
         _check_regression(chosen)
     _check_size(chosen)
     _check_asked_together(manifest, chosen)
+    _check_not_decided(manifest, chosen, field=GROUP if kind == Comparison.Kind.TABLE else "")
 
 
 def find_through_batch(
@@ -194,3 +195,16 @@ def _check_asked_together(manifest: Manifest, chosen: Sequence[Indicator]) -> No
             f"questions, so nobody was asked all of these. Choose questions from at most "
             f"{manifest.drawn} blocks."
         )
+
+
+def _check_not_decided(manifest: Manifest, chosen: Sequence[Indicator], *, field: str) -> None:
+    for one in chosen:
+        deciders = manifest.deciders_of(one.question)
+        for other in chosen:
+            if other.question.name in deciders:
+                raise NotComparable(
+                    f"Answers to Q{other.number} decide whether Q{one.number} is asked, so some "
+                    "combinations of the two never occur. Choose questions that do not decide on "
+                    f"each other; the results page shows Q{one.number} among those who were asked.",
+                    field=field,
+                )

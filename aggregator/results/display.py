@@ -15,6 +15,7 @@ from aggregator.batches.columns import Columns
 from aggregator.models import Chart, RawReport, Snapshot
 from aggregator.results.estimate import QuestionResult
 from aggregator.results.looks import EVERYBODY, find_part, list_least, reports_needed
+from aggregator.results.small_groups import hide_small_groups
 from aggregator.results.snapshots import (
     UnreadableSnapshotError,
     ended_as_frozen,
@@ -267,19 +268,3 @@ def _read_groups(
         ),
         hidden=hidden,
     )
-
-
-def hide_small_groups(counts: Sequence[int], *, minimum: int) -> frozenset[int]:
-    """Return the codes of groups that are hidden because they, alone or together, are too small.
-
-    One small group alone could be found by subtracting the others from the total, so the next
-    smallest is hidden with it until those hidden together reach the minimum.
-    """
-    order = sorted(range(len(counts)), key=lambda code: (counts[code], code))
-    hidden: list[int] = []
-    for code in order:
-        together = sum(counts[other] for other in hidden)
-        if counts[code] >= minimum and (together == 0 or together >= minimum):
-            break
-        hidden.append(code)
-    return frozenset(hidden)

@@ -65,9 +65,14 @@ class Estimand:
         return self.is_mean and not self.question.is_rounded
 
     @property
-    def has_own_sequence(self) -> bool:
-        """Whether its interval while watching is not made of the intervals of single codes."""
-        return self.among is not None or self.is_scale_mean
+    def is_asked(self) -> bool:
+        """Whether it is the share of people who were asked a question behind a rule."""
+        return self.name == "asked"
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether it describes only some people, or a mean of points: not a share of everyone."""
+        return self.among is not None or bool(self.gate) or self.is_scale_mean
 
     @property
     def scale(self) -> tuple[float, float]:

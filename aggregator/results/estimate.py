@@ -86,24 +86,12 @@ class Levels:
     def distinct(self) -> frozenset[float]:
         return frozenset((self.main, self.simultaneous, *self.inner))
 
-    def halve_errors(self) -> Levels:
-        """Return the levels for two intervals that must both hold at these levels."""
-        return Levels(
-            main=_halve_error(self.main),
-            inner=tuple(map(_halve_error, self.inner)),
-            simultaneous=_halve_error(self.simultaneous),
-        )
-
     def find(self, interval_at: Callable[[float], Interval]) -> Intervals:
         return Intervals(
             main=interval_at(self.main),
             inner=tuple(map(interval_at, self.inner)),
             simultaneous=interval_at(self.simultaneous),
         )
-
-
-def _halve_error(level: float) -> float:
-    return (1 + level) / 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +104,7 @@ class Estimate:
     """
 
     estimand: Estimand
+    symbols: tuple[str, ...]  # whose codes it is estimated from
     total: int  # reports in which the question was asked
     count: int  # reports that show the event
     value: float | None
@@ -200,7 +189,7 @@ class Estimate:
         It exists only for shares of everyone who was asked: a ratio changes in other ways.
         """
         estimand, question = self.estimand, self.estimand.question
-        if self.is_mean or estimand.gate or estimand.among is not None:
+        if estimand.is_ratio or self.is_mean or self.symbols != (estimand.symbol,):
             return None
         # If a question has a gate but this is not a ratio to it, the event is a code of the gate.
         mechanism = question.gate_mechanism if question.has_gate else question.mechanism
@@ -215,12 +204,17 @@ class Estimate:
         row = {field.name: getattr(self, field.name) for field in fields(self)}
         intervals = asdict(self.intervals)
         intervals["inner"] = list(intervals["inner"])
-        return row | {"estimand": self.estimand.name, "intervals": intervals}
+        return row | {
+            "estimand": self.estimand.name,
+            "symbols": list(self.symbols),
+            "intervals": intervals,
+        }
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any], estimand: Estimand) -> Estimate:
         intervals = Intervals.from_json(stored["intervals"])
-        return cls(**{**stored, "estimand": estimand, "intervals": intervals})
+        symbols = tuple(stored["symbols"])
+        return cls(**{**stored, "estimand": estimand, "symbols": symbols, "intervals": intervals})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -111,7 +111,9 @@ def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) 
     estimates = compute_estimates(
         manifest=wave.description,
         counts=replay.counts,
+        tables=replay.tables,
         fixed_end=final and ended_as_frozen(wave),
+        is_final=final,
     )
     values = {
         "looks": replay.looks,

@@ -129,14 +129,15 @@ class World:
 
     def final_snapshot(self) -> dict[str, Any]:
         rows = self.query(
-            "SELECT total, counts, estimates, final FROM aggregator_snapshot "
+            "SELECT total, counts, tables, estimates, final FROM aggregator_snapshot "
             "ORDER BY through_batch DESC LIMIT 1"
         )
-        total, counts, estimates, final = rows[0]
+        total, counts, tables, estimates, final = rows[0]
         parse = json.loads if isinstance(counts, str) else (lambda value: value)
         return {
             "total": total,
             "counts": parse(counts),
+            "tables": parse(tables),
             "estimates": parse(estimates),
             "final": bool(final),
         }

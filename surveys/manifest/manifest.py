@@ -137,6 +137,13 @@ class Manifest:
         named = (self._question_of[leaf["name"]] for leaf in leaves(question.rule))
         return tuple(dict.fromkeys(parent.name for parent in named if parent.is_protected))
 
+    def deciders_of(self, question: ManifestQuestion) -> frozenset[str]:
+        """Name all questions that decide whether this one is asked, also through others."""
+        named = (self._question_of[leaf["name"]] for leaf in leaves(question.rule or {}))
+        return frozenset[str]().union(
+            *({decider.name} | self.deciders_of(decider) for decider in named)
+        )
+
     @cached_property
     def facts(self) -> dict[str, str]:
         """For every question, the first one that asks for the same fact; often it is that one."""

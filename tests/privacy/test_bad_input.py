@@ -58,7 +58,6 @@ from privacy.shares import (
     intervals,
     range_means,
     ratio_cells,
-    ratios,
     scales,
     weighting,
 )
@@ -298,7 +297,6 @@ OF_BETS: dict[str, Sequence[Any]] = {
     "level": OPEN,
     "concentration": CONCENTRATION,
 }
-NESTED = {"part": 0.2, "whole": 0.8, "part_error": 0.1, "whole_error": 0.1, "total": 10}
 REPORTS = {"reports": [0, 1, 1], "weights": [1, 1, 2], "mechanism": COINS}
 WEIGHTS = [[-1, 1, 1], [0, 0, 0], [nan, 1, 1], [inf, 1, 1], [1, 1], []]
 
@@ -397,17 +395,6 @@ ROWS: list[Row] = [
     }),
     (weights.fixed_weights, {**SUMS, "asked": np.array([True, False])}, {
         **OF_SUMS, "asked": [np.array(bad) for bad in ([True], [1, 0], [])],
-    }),
-    (ratios.ratio_of_shares, {"part": (0.1, 0.2), "whole": (0.5, 0.6)}, {
-        "part": [(bad, 0.2) for bad in SHARE] + [(0.3, 0.2)],
-        "whole": [(0.5, bad) for bad in SHARE] + [(0.6, 0.5)],
-    }),
-    (ratios.nested_ratio, NESTED, {
-        "part": [*ENDLESS, True, None],
-        "whole": [*ENDLESS, True, None],
-        "part_error": [*ENDLESS, -1, True, None],
-        "whole_error": [*ENDLESS, -1, True, None],
-        "total": NUMBER,
     }),
     (Variable, {"mechanism": THREE, "categories": ((0,), (1, 2)), "answered": 1}, {
         "categories": [((0,), (1,)), ((0,), (True, 2)), ((0,), (1.0, 2)), ((0, 1, 2), ())],

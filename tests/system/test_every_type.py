@@ -38,11 +38,15 @@ def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch)
     """Check this at 99.99 % for all intervals that exclude anything, which most do."""
     manifest, people = world.manifest(), STUDY.people()
     monkeypatch.setattr(estimating, "LEVEL", 0.9999)
-    truth = compute_truth(manifest, people)
+    truth, snapshot = compute_truth(manifest, people), world.final_snapshot()
     found = {
         estimate.estimand.key: estimate
         for result in estimating.compute_estimates(
-            manifest=manifest, counts=world.final_snapshot()["counts"], fixed_end=True
+            manifest=manifest,
+            counts=snapshot["counts"],
+            tables=snapshot["tables"],
+            fixed_end=True,
+            is_final=True,
         )
         for estimate in result.estimates
     }

@@ -147,7 +147,9 @@ class WaveCheck:
             estimates = compute_estimates(
                 manifest=self._manifest,
                 counts=replay.counts,
+                tables=replay.tables,
                 fixed_end=snapshot.final and ended_as_frozen(snapshot.wave),
+                is_final=snapshot.final,
             )
             computed = [result.to_json() for result in estimates]
             if not agree(snapshot.estimates, computed, ESTIMATE_TOLERANCE):

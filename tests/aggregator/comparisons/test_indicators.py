@@ -201,6 +201,7 @@ def test_every_answer_that_can_form_groups_is_an_indicator(manifest: Manifest) -
     ("kind", "names", "message"),
     [
         (Kind.TABLE, ["q5.1", "q5.2"], DIFFERENT_QUESTIONS),
+        (Kind.TABLE, ["q4", "q3"], "Answers to Q3 decide whether Q4 is asked"),
         (Kind.TABLE, ["q3", "q8"], "Q8 is a number"),
         (Kind.TABLE, ["q2.0", "q2.1"], ALL_KNOWN),
         (Kind.TABLE, ["q3", "q1"], UNKNOWN_QUESTION),

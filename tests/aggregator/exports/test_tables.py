@@ -107,7 +107,7 @@ class TestFiles:
 
     @pytest.mark.slow
     def test_a_contradiction_is_marked(self) -> None:
-        survey = field(make_launched_survey(), yes=[198, 500], total=1000)
+        survey = field(make_launched_survey(), yes=[206, 500], total=1000)
         row = rows(download(survey, "estimates_csv"))[0]
         assert (row["status"], row["reliability"]) == ("contradiction", "not_shown")
 

@@ -18,7 +18,8 @@ from aggregator.comparisons.crossed_groups import HIDDEN_GROUP
 from aggregator.comparisons.indicators import find_indicators, find_plain_indicators
 from aggregator.exports.reports import stream_reports
 from aggregator.models import Comparison, RawReport
-from aggregator.results.display import find_view, hide_small_groups
+from aggregator.results.display import find_view
+from aggregator.results.small_groups import hide_small_groups
 from privacy.associations.known_groups import compare_groups
 from surveys.authoring.services import (
     add_question,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from aggregator.results.estimands import estimands_of
+from aggregator.results.estimate import QuestionResult
 from aggregator.results.estimating import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.estimation import estimate_shares
@@ -45,10 +46,18 @@ def make_manifest(*questions: ManifestQuestion) -> Manifest:
     )
 
 
+def estimate(
+    manifest: Manifest, counts: list[list[int]], *, fixed_end: bool
+) -> list[QuestionResult]:
+    return compute_estimates(
+        manifest=manifest, counts=counts, tables=[], fixed_end=fixed_end, is_final=fixed_end
+    )
+
+
 def test_questions_with_different_k_and_strength_are_estimated_side_by_side() -> None:
     questions = [make_question(1), make_question(2, k=4, flips=10), make_question(3, flips=5)]
     counts = [[600, 400], [400, 300, 200, 100], [900, 100]]
-    found = compute_estimates(manifest=make_manifest(*questions), counts=counts, fixed_end=True)
+    found = estimate(make_manifest(*questions), counts, fixed_end=True)
     for question, cells, result in zip(questions, counts, found, strict=True):
         alone = estimate_shares(counts=cells, mechanism=question.mechanism)
         codes = result.estimates
@@ -70,9 +79,7 @@ def test_questions_with_different_k_and_strength_are_estimated_side_by_side() ->
 def test_inner_intervals_lie_inside_and_simultaneous_ones_outside() -> None:
     manifest = make_manifest(make_question(1), make_question(2))
     for fixed_end in (False, True):
-        [first, _] = compute_estimates(
-            manifest=manifest, counts=[[600, 400], [550, 450]], fixed_end=fixed_end
-        )
+        [first, _] = estimate(manifest, [[600, 400], [550, 450]], fixed_end=fixed_end)
         for code in first.estimates:
             inner = code.intervals.inner
             # An interval that holds at every look says nothing about 50 or 80 %.
@@ -87,11 +94,7 @@ def test_simultaneous_intervals_count_the_shares_that_are_shown() -> None:
     questions = [make_question(1), make_question(2, k=4)]
     shown = [[f.name for f in estimands_of(question) if f.shown] for question in questions]
     assert shown == [["1"], ["0", "1", "2", "3"]]
-    found = compute_estimates(
-        manifest=make_manifest(*questions),
-        counts=[[600, 400], [400, 300, 200, 100]],
-        fixed_end=False,
-    )
+    found = estimate(make_manifest(*questions), [[600, 400], [400, 300, 200, 100]], fixed_end=False)
     assert {round(result.simultaneous_level, 12) for result in found} == {0.99}
     expected = confidence_sequence(
         successes=400, total=1000, other_probability=0.25, slope=0.5, level=0.99
@@ -104,7 +107,7 @@ def test_simultaneous_intervals_count_the_shares_that_are_shown() -> None:
 def test_few_reports_with_little_noise_get_the_guaranteed_interval() -> None:
     question = make_question(1, flips=2)
     mechanism = question.mechanism
-    [found] = compute_estimates(manifest=make_manifest(question), counts=[[45, 5]], fixed_end=True)
+    [found] = estimate(make_manifest(question), [[45, 5]], fixed_end=True)
     assert {row.method for row in found.estimates} == {"clopper_pearson"}
     assert found.level == LEVEL
     expected = clopper_pearson(
@@ -132,7 +135,7 @@ def test_chance_alone_contradicts_fewer_than_5_of_100_questions(
     draws = np.random.default_rng(20261122).multinomial(total, reported, size=500)
     seen = 0
     for counts in draws.tolist():
-        [found] = compute_estimates(manifest=manifest, counts=[counts], fixed_end=True)
+        [found] = estimate(manifest, [counts], fixed_end=True)
         seen += found.contradiction
         for code in found.estimates:
             assert code.contradiction == found.contradiction
@@ -150,7 +153,7 @@ def test_all_items_of_one_question_together_seldom_contradict() -> None:
     # No code of 100 says Yes to the first item; the mechanism alone would make 5 say so. The chance
     # is 0.6 % for one item, and 11 % for one of the 20.
     counts = [[100, 0], *[[95, 5]] * 19]
-    [found] = compute_estimates(manifest=make_manifest(question), counts=counts, fixed_end=True)
+    [found] = estimate(make_manifest(question), counts, fixed_end=True)
     first = found.estimates[0]
     assert first.method == "clopper_pearson"
     assert not found.contradiction
@@ -174,9 +177,7 @@ def test_an_interval_is_empty_only_in_a_contradiction(type_: QuestionType, refus
     for few in range(0, 200, 4):
         rest = (1000 - few) // (3 + refusal)
         counts = [few] + [rest] * (3 + refusal)
-        [found] = compute_estimates(
-            manifest=make_manifest(question), counts=[counts], fixed_end=False
-        )
+        [found] = estimate(make_manifest(question), [counts], fixed_end=False)
         seen.add(found.contradiction)
         for one in found.estimates:
             assert one.contradiction or one.low < one.high
@@ -189,9 +190,7 @@ def test_an_alarm_needs_more_than_a_contradiction() -> None:
     # Two coins show Yes at least 250 times in 1,000 in the long run.
     seen = set()
     for yes in range(150, 251, 5):
-        found = compute_estimates(
-            manifest=manifest, counts=[[1000 - yes, yes], *fine], fixed_end=False
-        )
+        found = estimate(manifest, [[1000 - yes, yes], *fine], fixed_end=False)
         assert not any(result.alarm for result in found[1:])
         contradicts = {row.contradiction for row in found[0].estimates}
         assert len(contradicts) == 1
@@ -201,9 +200,7 @@ def test_an_alarm_needs_more_than_a_contradiction() -> None:
 
 
 def test_an_alarm_does_not_need_an_interval_that_can_be_empty() -> None:
-    [found] = compute_estimates(
-        manifest=make_manifest(make_question(1)), counts=[[850, 150]], fixed_end=True
-    )
+    [found] = estimate(make_manifest(make_question(1)), [[850, 150]], fixed_end=True)
     assert {row.method for row in found.estimates} == {"likelihood_ratio"}
     assert not any(row.contradiction for row in found.estimates)
     assert found.alarm

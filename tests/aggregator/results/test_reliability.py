@@ -128,6 +128,7 @@ def make_estimate(
     *_, yes = estimands_of(question)
     return Estimate(
         estimand=yes,
+        symbols=("q1",),
         total=2000,
         count=900,
         value=value,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from aggregator.results.estimate import Estimate, Interval, Intervals, QuestionResult
@@ -48,8 +49,11 @@ def make_question(type_: QuestionType, *, answers: int, **content: object) -> Ma
 
 
 def estimate(question: ManifestQuestion, shares: list[float]) -> QuestionResult:
-    """Estimate from the counts that people with these true shares send on average."""
-    mechanism = question.mechanism
+    """Estimate from the counts that people with these true shares send on average.
+
+    If the question has a rule, it is asked of whoever says Yes to the first one.
+    """
+    first = replace(make_question(QuestionType.YES_NO, answers=2), name="q1")
     manifest = Manifest(
         survey="abc",
         wave=1,
@@ -61,13 +65,19 @@ def estimate(question: ManifestQuestion, shares: list[float]) -> QuestionResult:
         opens=None,
         closes=None,
         cap=None,
-        questions=(replace(make_question(QuestionType.YES_NO, answers=2), name="q1"), question),
+        questions=(first, question),
     )
-    counts = [
-        round(TOTAL * (mechanism.other_probability + mechanism.slope * share)) for share in shares
-    ]
-    even = [TOTAL // 2] * 2
-    _, found = compute_estimates(manifest=manifest, counts=[even, counts], fixed_end=True)
+    decides = [code != question.not_asked_code for code in range(question.k)]
+    latent = np.zeros((2, question.k))
+    latent[np.array(decides, dtype=int), range(question.k)] = shares
+    table = TOTAL * first.mechanism.channel() @ latent @ question.mechanism.channel().T
+    _, found = compute_estimates(
+        manifest=manifest,
+        counts=[np.rint(table.sum(axis=axis)).astype(int).tolist() for axis in (1, 0)],
+        tables=[np.rint(table).astype(int).ravel().tolist()] if question.rule else [],
+        fixed_end=True,
+        is_final=True,
+    )
     return found
 
 

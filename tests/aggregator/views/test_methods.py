@@ -42,11 +42,10 @@ def test_every_link_from_a_page_leads_to_a_method() -> None:
 
 
 def test_every_kind_of_interval_has_a_section() -> None:
-    ratios = {f"{method}_ratio" for method in METHODS}
     conditional = {"likelihood_ratio_conditional", "likelihood_ratio_joint"}
     sequences = {"betting_sequence_share", "betting_sequence_mean"}
     others = {"likelihood_ratio_mean", "exact"}
-    assert set(ANCHORS) == {*METHODS, *ratios, *conditional, *sequences, *others}
+    assert set(ANCHORS) == {*METHODS, *conditional, *sequences, *others}
     assert set(ANCHORS.values()) <= anchors()
     assert all(f"`{method}`" in TEXT for method in ANCHORS)
 

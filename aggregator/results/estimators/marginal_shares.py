@@ -1,24 +1,24 @@
-"""Shares of everyone who was asked: all codes of all symbols side by side.
+"""Shares of everyone: all codes of all symbols side by side.
 
 Their intervals are computed for all codes at once, which is much faster than one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aggregator.results.estimands import Estimand
 from aggregator.results.estimate import Estimate, Interval, Intervals, Levels
+from aggregator.results.estimators.counted import Event, SymbolCounts
+from privacy.shares.alarms import find_contradictions
 from privacy.shares.coverage import choose_method
 from privacy.shares.estimation import estimate_marginal_shares, fit_joint_shares
-from privacy.shares.intervals import METHODS, Method, simultaneous_level
-from privacy.shares.ratios import nested_ratio, ratio_of_shares
-from surveys.manifest.questions import ANSWERED, Symbol
+from privacy.shares.intervals import Method, find_by, simultaneous_level
+from surveys.manifest.questions import Symbol
 
 # At most one false alarm in a hundred surveys, however often you look.
 ALARM_LEVEL = 0.99
@@ -26,32 +26,17 @@ ALARM_LEVEL = 0.99
 CONTRADICTION_LEVEL = 0.95
 
 
-@dataclass(frozen=True, kw_only=True)
-class SymbolCounts:
-    """How many reports show each code of a symbol, among those in which it was asked."""
-
-    symbol: Symbol
-    cells: Sequence[int]
-
-    @property
-    def total(self) -> int:
-        return sum(self.cells)
-
-    def count_event(self, estimand: Estimand) -> int:
-        return sum(self.cells[code] for code in estimand.event)
-
-
 def find_alarm_level(symbols: Sequence[Symbol]) -> float:
     """Return the level at which each code is watched."""
     return simultaneous_level(ALARM_LEVEL, shares=_count_codes(symbols))
 
 
-def find_contradiction_level(symbols: Sequence[Symbol], *, sequences: int) -> float:
-    """Return the level at which a question's codes, and its other sequences, are tested.
+def find_contradiction_level(symbols: Sequence[Symbol], *, others: int) -> float:
+    """Return the level at which a question's codes, and its other intervals, are tested.
 
     Chance then makes any of them empty in at most five of a hundred questions.
     """
-    return simultaneous_level(CONTRADICTION_LEVEL, shares=_count_codes(symbols) + sequences)
+    return simultaneous_level(CONTRADICTION_LEVEL, shares=_count_codes(symbols) + others)
 
 
 def _count_codes(symbols: Sequence[Symbol]) -> int:
@@ -94,28 +79,39 @@ class _CodeIntervals:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Codes:
-    """All codes of all symbols: how many reports show each, and through which channel."""
+    """Codes of all symbols, or sums of them: how many reports show each, and by which channel."""
 
     successes: NDArray[np.int64]
     total: NDArray[np.int64]
     other_probability: NDArray[np.float64]
     slope: NDArray[np.float64]
     contradiction_level: NDArray[np.float64]
+    concentration: int | None
 
     @classmethod
     def of(
-        cls, counts: Sequence[SymbolCounts], contradiction_levels: Mapping[str, float]
+        cls,
+        events: Sequence[Event],
+        counts: Mapping[str, SymbolCounts],
+        contradiction_levels: Mapping[str, float],
+        *,
+        concentration: int | None,
     ) -> _Codes:
-        sizes = [len(each.cells) for each in counts]
-        mechanisms = [each.symbol.mechanism for each in counts]
+        own = [counts[event.symbol] for event in events]
+        mechanisms = [each.symbol.mechanism for each in own]
+        sizes = np.array([len(event.codes) for event in events])
         return cls(
-            successes=np.array([n for each in counts for n in each.cells], dtype=np.int64),
-            total=np.repeat([each.total for each in counts], sizes),
-            other_probability=np.repeat([each.other_probability for each in mechanisms], sizes),
-            slope=np.repeat([each.slope for each in mechanisms], sizes),
-            contradiction_level=np.repeat(
-                [contradiction_levels[each.symbol.question] for each in counts], sizes
+            successes=np.array(
+                [each.count(event.codes) for event, each in zip(events, own, strict=True)],
+                dtype=np.int64,
             ),
+            total=np.array([each.total for each in own], dtype=np.int64),
+            other_probability=sizes * [each.other_probability for each in mechanisms],
+            slope=np.array([each.slope for each in mechanisms]),
+            contradiction_level=np.array(
+                [contradiction_levels[each.symbol.question] for each in own]
+            ),
+            concentration=concentration,
         )
 
     def find_intervals(self, levels: Levels, *, fixed_end: bool) -> _CodeIntervals:
@@ -137,7 +133,8 @@ class _Codes:
         """
         low, high, contradiction = ends.low.copy(), ends.high.copy(), ends.contradiction.copy()
         for row, code in np.argwhere(ends.contradiction).tolist():
-            wide = METHODS[ends.methods[code]](
+            find = find_by(ends.methods[code], concentration=self.concentration)
+            wide = find(
                 successes=self.successes[code],
                 total=self.total[code],
                 other_probability=self.other_probability[code],
@@ -155,7 +152,8 @@ class _Codes:
         low, high, contradiction = np.empty(shape), np.empty(shape), np.empty(shape, dtype=bool)
         for method in set(methods) if levels else ():
             places = np.flatnonzero([chosen == method for chosen in methods])
-            intervals = METHODS[method](
+            find = find_by(method, concentration=self.concentration)
+            intervals = find(
                 successes=self.successes[places],
                 total=self.total[places],
                 other_probability=self.other_probability[places],
@@ -166,6 +164,19 @@ class _Codes:
             contradiction[:, places] = intervals.contradiction
         return _Ends(
             levels=levels, low=low, high=high, contradiction=contradiction, methods=methods
+        )
+
+    def find_alarms(self, level: float, *, fixed_end: bool) -> NDArray[np.bool_]:
+        """Find the codes that the design can hardly have produced, at this look or at any."""
+        if not fixed_end:
+            ends = self.find_ends((level,), chosen_at=level, fixed_end=False)
+            return ends.contradiction.ravel()
+        return find_contradictions(
+            successes=self.successes,
+            total=self.total,
+            other_probability=self.other_probability,
+            slope=self.slope,
+            level=level,
         )
 
     def _choose_methods(self, *, level: float, fixed_end: bool) -> list[Method]:
@@ -183,123 +194,107 @@ class _Codes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MarginalShares:
-    """The estimated share of every code among all who were asked, with intervals and alarms."""
+    """The estimated shares of codes among all who were asked, with intervals and alarms."""
 
     counts: Mapping[str, SymbolCounts]  # by symbol
-    levels: Levels
-    contradiction_levels: Mapping[str, float]  # by question
-    places: Mapping[str, range]  # of each symbol's codes
+    places: Mapping[Event, int]
     shares: NDArray[np.float64]
-    joint_shares: NDArray[np.float64]
+    joint_shares: Mapping[str, NDArray[np.float64]]  # by symbol
     standard_errors: NDArray[np.float64]
     effective_sample_sizes: NDArray[np.float64]
     intervals: _CodeIntervals
-    halved: _CodeIntervals | None  # both intervals of a ratio are needed at half the error
-    alarms: Mapping[str, bool]
+    alarms: Mapping[str, bool]  # by symbol
 
     @classmethod
     def of(
         cls,
         counts: Mapping[str, SymbolCounts],
         *,
+        sums: Iterable[Event],
         levels: Levels,
-        with_ratios: bool,
         alarm_level: float,
         contradiction_levels: Mapping[str, float],
         fixed_end: bool,
+        concentration: int | None,
     ) -> MarginalShares:
-        ends = [0, *accumulate(len(each.cells) for each in counts.values())]
-        places = dict(zip(counts, (range(a, b) for a, b in pairwise(ends)), strict=True))
-        codes = _Codes.of(list(counts.values()), contradiction_levels)
+        """Estimate the share of every code, and of the sums of codes that `sums` names."""
+        singles = [
+            Event(symbol=name, codes=(code,))
+            for name, each in counts.items()
+            for code in range(len(each.cells))
+        ]
+        wanted = (_find_row(event, counts)[0] for event in sums if event.symbol in counts)
+        events = list(dict.fromkeys([*singles, *wanted]))
+        codes = _Codes.of(events, counts, contradiction_levels, concentration=concentration)
         estimates = estimate_marginal_shares(
             successes=codes.successes,
             total=codes.total,
             other_probability=codes.other_probability,
             slope=codes.slope,
         )
-        alarm = codes.find_ends((alarm_level,), chosen_at=alarm_level, fixed_end=False)
+        alarms = codes.find_alarms(alarm_level, fixed_end=fixed_end)
         return cls(
             counts=counts,
-            levels=levels,
-            contradiction_levels=contradiction_levels,
-            places=places,
+            places={event: place for place, event in enumerate(events)},
             shares=estimates.shares,
             joint_shares=_fit_joint_shares(counts),
             standard_errors=estimates.standard_errors,
             effective_sample_sizes=estimates.effective_sample_sizes,
             intervals=codes.find_intervals(levels, fixed_end=fixed_end),
-            halved=(
-                codes.find_intervals(levels.halve_errors(), fixed_end=fixed_end)
-                if with_ratios
-                else None
-            ),
             alarms={
-                name: bool(alarm.contradiction[0, list(place)].any())
-                for name, place in places.items()
+                name: any(
+                    alarm
+                    for event, alarm in zip(singles, alarms.tolist(), strict=False)
+                    if event.symbol == name
+                )
+                for name in counts
             },
         )
 
-    def estimate_share(self, estimand: Estimand) -> Estimate:
-        """Estimate the share of one code, or of all codes but one."""
-        place, counts = self.places[estimand.symbol], self.counts[estimand.symbol]
-        code = place[estimand.single_code(range(len(place)))]
-        value, joint = float(self.shares[code]), float(self.joint_shares[code])
-        intervals = self.intervals.of_code(code)
-        if estimand.is_complement:
+    def estimate(self, estimand: Estimand, event: Event | None = None) -> Estimate:
+        """Estimate the share of the estimand's codes, or of codes that mean the same."""
+        event = event or Event(symbol=estimand.symbol, codes=estimand.event)
+        row, is_complement = _find_row(event, self.counts)
+        place, own = self.places[row], self.counts[estimand.symbol]
+        value = float(self.shares[place])
+        joint = float(self.joint_shares[event.symbol][list(row.codes)].sum())
+        intervals = self.intervals.of_code(place)
+        if is_complement:
             value, joint = 1 - value, 1 - joint
             intervals = intervals.change(Interval.complement)
         return Estimate(
             estimand=estimand,
-            total=counts.total,
-            count=counts.count_event(estimand),
+            symbols=(event.symbol,),
+            total=own.total,
+            count=own.count(estimand.event),
             value=value,
             joint_value=joint,
-            standard_error=float(self.standard_errors[code]),
-            effective_sample_size=_positive(float(self.effective_sample_sizes[code])),
+            standard_error=float(self.standard_errors[place]),
+            effective_sample_size=_positive(float(self.effective_sample_sizes[place])),
             intervals=intervals,
-            contradiction=self._contradicts(place),
+            contradiction=self._contradicts(row),
         )
 
-    def estimate_ratio(self, estimand: Estimand) -> Estimate:
-        """Estimate the share of an item among those who answered, from its gate."""
-        counts = self.counts[estimand.symbol]
-        item = self.places[estimand.symbol][estimand.event[0]]
-        gate = self.places[estimand.gate][ANSWERED]
-        ratio = nested_ratio(
-            part=float(self.shares[item]),
-            whole=float(self.shares[gate]),
-            part_error=float(self.standard_errors[item]),
-            whole_error=float(self.standard_errors[gate]),
-            total=self.counts[estimand.gate].total,
-        )
-        value, error = (None, None) if ratio is None else ratio
-        return Estimate(
-            estimand=estimand,
-            total=counts.total,
-            count=counts.count_event(estimand),
-            value=value,
-            standard_error=error,
-            intervals=self._ratio_intervals(item, gate),
-            contradiction=self._contradicts([item, gate]),
-        )
-
-    def _ratio_intervals(self, item: int, gate: int) -> Intervals:
-        assert self.halved is not None
-        part, whole = self.halved.of_code(item), self.halved.of_code(gate)
-        inner = zip(part.inner, whole.inner, self.levels.inner, strict=True)
-        return Intervals(
-            main=_ratio(part.main, whole.main, self.levels.main),
-            inner=tuple(_ratio(*each) for each in inner),
-            simultaneous=_ratio(part.simultaneous, whole.simultaneous, self.levels.simultaneous),
-        )
-
-    def _contradicts(self, codes: Sequence[int]) -> bool:
-        return bool(self.intervals.main.contradiction[0, list(codes)].any())
+    def _contradicts(self, row: Event) -> bool:
+        """Whether a row, or any single code of its symbol, contradicts the design."""
+        places = [
+            place
+            for event, place in self.places.items()
+            if event == row or (event.symbol == row.symbol and len(event.codes) == 1)
+        ]
+        return bool(self.intervals.main.contradiction[0, places].any())
 
 
-def _ratio(part: Interval, whole: Interval, level: float) -> Interval:
-    low, high = ratio_of_shares(part=part.ends, whole=whole.ends)
-    return Interval(low=low, high=high, level=level, method=f"{part.method}_ratio")
+def _find_row(event: Event, counts: Mapping[str, SymbolCounts]) -> tuple[Event, bool]:
+    """Return the event that is estimated, and whether it is the complement: a single code if it is.
+
+    So the same share is computed in the same way wherever it is shown.
+    """
+    k = counts[event.symbol].symbol.k
+    if len(event.codes) == 1 or len(event.codes) < k - 1:
+        return event, False
+    left_out = tuple(sorted(set(range(k)) - set(event.codes)))
+    return Event(symbol=event.symbol, codes=left_out), True
 
 
 def _positive(size: float) -> float | None:
@@ -307,7 +302,7 @@ def _positive(size: float) -> float | None:
     return size if np.isfinite(size) and size > 0 else None
 
 
-def _fit_joint_shares(counts: Mapping[str, SymbolCounts]) -> NDArray[np.float64]:
+def _fit_joint_shares(counts: Mapping[str, SymbolCounts]) -> dict[str, NDArray[np.float64]]:
     """Fit all symbols with the same number of codes in one call."""
     joint: dict[str, NDArray[np.float64]] = {}
     for k in {each.symbol.k for each in counts.values()}:
@@ -319,4 +314,4 @@ def _fit_joint_shares(counts: Mapping[str, SymbolCounts]) -> NDArray[np.float64]
             slope=np.array([each.slope for each in mechanisms]),
         )
         joint |= zip(alike, fitted, strict=True)
-    return np.concatenate([joint[name] for name in counts]) if joint else np.empty(0)
+    return joint

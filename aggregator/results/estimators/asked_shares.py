@@ -1,0 +1,100 @@
+"""How many people were asked a question behind a rule: the same figure wherever it stands.
+
+Whether somebody is asked follows from earlier answers, so these say it. The question's own code
+"not asked" is used only where they cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aggregator.results.estimands import Estimand, estimands_of
+from aggregator.results.estimate import Estimate, Levels
+from aggregator.results.estimators.counted import Counted, Event
+from aggregator.results.estimators.joint_cells import count_who_may_be_asked, describe_asked
+from aggregator.results.estimators.marginal_shares import MarginalShares
+from aggregator.results.estimators.ratios import (
+    Found,
+    Method,
+    describe_found,
+    find_jointly,
+    list_mechanisms,
+)
+from privacy.shares.joint.fallback import joint_share_covers
+from surveys.manifest.manifest import Manifest
+
+
+def list_sums(counted: Counted) -> Iterator[Event]:
+    """List the codes for which a question is asked, where its rule reads one scrambled symbol."""
+    for question in counted.manifest.questions:
+        event = counted.find_event(question) if question.is_protected else None
+        if event is not None and event.symbol in counted.scrambled:
+            yield event
+
+
+def estimate_asked(
+    estimand: Estimand, counted: Counted, marginal: MarginalShares, levels: Levels
+) -> Estimate:
+    event = counted.find_event(estimand.question)
+    if event is not None and event.symbol in counted.scrambled:
+        return marginal.estimate(estimand, event)
+    method = _count_groups(estimand, counted) or _find_by_likelihood(estimand, counted)
+    if method is None:
+        return marginal.estimate(estimand, _find_own_codes(estimand, counted.manifest))
+    counts = counted.symbols[estimand.symbol]
+    return describe_found(estimand, counts, method, levels, tested_at=levels.main)
+
+
+def _count_groups(estimand: Estimand, counted: Counted) -> Method | None:
+    """Count the people for whom a rule holds, if it reads only answers that are sent as they are.
+
+    None before the close, and where a group is too small to be shown.
+    """
+    event = counted.find_event(estimand.question)
+    if event is not None:
+        counts = counted.symbols[event.symbol]
+        if not counted.may_tell(event):
+            return None
+        return _state(counts.count(event.codes) / counts.total, symbols=(event.symbol,))
+    found = counted.find_parents(estimand.question)
+    if found is None or any(axis.symbol.threshold is not None for axis in found.table.parents):
+        return None
+    cells = describe_asked(found)
+    if not counted.is_final or cells.counts.min() < counted.manifest.display_minimum:
+        return None
+    holds = cells.channel @ [cell.numerator for cell in cells.true]
+    return _state(
+        float(cells.counts @ holds) / float(cells.counts.sum()), symbols=found.table.parent_names
+    )
+
+
+def _state(share: float, *, symbols: tuple[str, ...]) -> Method:
+    found = Found(value=share, standard_error=0.0, low=share, high=share, contradiction=False)
+    return Method(name="exact", find=lambda _: found, symbols=symbols)
+
+
+def _find_by_likelihood(estimand: Estimand, counted: Counted) -> Method | None:
+    """Estimate from the several symbols that the rule reads, after a fixed end."""
+    found = counted.find_parents(estimand.question)
+    if found is None or not counted.fixed_end or not counted.may_use(found.table):
+        return None
+    mechanisms = list_mechanisms(found.table.parents)
+    total = count_who_may_be_asked(found)
+    if not mechanisms or not joint_share_covers(total=total, mechanisms=mechanisms):
+        return None
+    return find_jointly(describe_asked(found), symbols=found.table.parent_names)
+
+
+def _find_own_codes(estimand: Estimand, manifest: Manifest) -> Event:
+    """Return the codes that mean "asked", of the first question with the same rule.
+
+    It is one that the same people were asked.
+    """
+    own = estimand.question
+    for question in manifest.questions:
+        if not question.is_protected or question.rule != own.rule:
+            continue
+        if manifest.drawn is None or manifest.blocks[question.name] == manifest.blocks[own.name]:
+            first = next(each for each in estimands_of(question) if each.is_asked)
+            return Event(symbol=first.symbol, codes=first.event)
+    raise AssertionError(f"{own.name} is not among its own survey's questions")

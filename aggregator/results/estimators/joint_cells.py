@@ -1,0 +1,218 @@
+"""A joint table as the true answers behind it: some combinations cannot occur.
+
+A question is asked if and only if its rule holds, and who did not answer chose no item. Codes that
+make no difference to an estimand are gathered, which keeps these cells few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aggregator.batches.joint_tables import Axis, JointTable
+from aggregator.results.estimands import YES, Estimand
+from aggregator.results.estimators.counted import TableCounts
+from privacy.checks import Floats
+from privacy.shares.joint.cells import JointCells
+from privacy.shares.joint.weights import fixed_weights
+from privacy.shares.ratio_cells import RatioCells
+from surveys.manifest.questions import ANSWERED, ManifestQuestion, Symbol
+from surveys.manifest.rules import Rule, holds
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TrueCell:
+    """One combination of true answers: a class on each axis, and what it adds to the ratio."""
+
+    classes: tuple[int, ...]
+    numerator: float
+    denominator: float
+    is_asked: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LatentCells:
+    """Reports in gathered cells, and the true combinations that can be behind them."""
+
+    counts: NDArray[np.int64]
+    channel: Floats
+    true: Sequence[_TrueCell]
+
+    def for_likelihood(self) -> JointCells:
+        return JointCells(
+            counts=self.counts,
+            channel=self.channel,
+            event=np.array([cell.numerator == 1 for cell in self.true]),
+            counted=np.array([cell.denominator == 1 for cell in self.true]),
+        )
+
+    def for_ratio(self) -> RatioCells:
+        """Weigh the reports by weights that were chosen before any of them came."""
+        numerator, denominator = fixed_weights(
+            channel=self.channel,
+            numerator=[cell.numerator for cell in self.true],
+            denominator=[cell.denominator for cell in self.true],
+            asked=np.array([cell.is_asked for cell in self.true]),
+        )
+        return RatioCells(
+            counts=self.counts.astype(np.float64), numerator=numerator, denominator=denominator
+        )
+
+
+def describe_ratio(found: TableCounts, estimand: Estimand) -> LatentCells:
+    """Describe a share or mean of some of those who were asked."""
+    classes = [_class_own(axis, estimand) for axis in found.table.own]
+    asked = list(_list_asked(estimand, classes))
+    not_asked = _describe_not_asked(estimand.question, classes)
+    return _gather(found, classes, asked=asked, not_asked=not_asked)
+
+
+def describe_asked(found: TableCounts) -> LatentCells:
+    """Describe the share of people for whom the rule holds, from its own symbols alone."""
+    classes = [(0,) * axis.size for axis in found.table.own]
+    nothing = (0,) * len(classes)
+    return _gather(
+        found,
+        classes,
+        asked=[_TrueCell(classes=nothing, numerator=1, denominator=1)],
+        not_asked=_TrueCell(classes=nothing, numerator=0, denominator=1, is_asked=False),
+    )
+
+
+def count_who_may_be_asked(found: TableCounts) -> int:
+    """Count the reports whose answers that are sent as they are can lead to the question."""
+    table, rule = found.table, found.table.question.rule
+    shape = tuple(axis.size for axis in table.parents)
+    keeps = np.ones(shape, dtype=bool)
+    for combination in np.ndindex(*shape):
+        keeps[combination] = rule is None or not shape or _holds(rule, table, combination)
+    scrambled = [
+        place for place, axis in enumerate(table.parents) if axis.symbol.threshold is not None
+    ]
+    possible = keeps.any(axis=tuple(scrambled), keepdims=True)
+    people = found.cells.sum(axis=tuple(range(len(shape), found.cells.ndim)))
+    return int((people * possible).sum())
+
+
+def _gather(
+    found: TableCounts,
+    own: Sequence[tuple[int, ...]],
+    *,
+    asked: Sequence[_TrueCell],
+    not_asked: _TrueCell,
+) -> LatentCells:
+    parents = found.table.parents
+    channels = [_describe_channel(axis.symbol, axis.classes) for axis in parents]
+    channels += [
+        _describe_channel(axis.symbol, classes)
+        for axis, classes in zip(found.table.own, own, strict=True)
+    ]
+    counts: NDArray[np.int64] = found.cells
+    for place, classes in enumerate(own, start=len(parents)):
+        joined = np.eye(max(classes) + 1, dtype=np.int64)[:, list(classes)]
+        counts = np.moveaxis(np.tensordot(joined, counts, axes=(1, place)), 0, place)
+    true = list(_list_true(found.table, asked, not_asked))
+    columns = []
+    for cell in true:
+        column: NDArray[Any] = np.ones(1)
+        for channel, each in zip(channels, cell.classes, strict=True):
+            column = np.kron(column, channel[:, each])
+        columns.append(column)
+    return LatentCells(counts=counts.ravel(), channel=np.array(columns).T, true=true)
+
+
+def _describe_channel(symbol: Symbol, classes: Sequence[int]) -> Floats:
+    """Return the probability of each class of reported codes for each class of true ones."""
+    sizes = np.bincount(classes)
+    if symbol.threshold is None:
+        return np.eye(len(sizes))
+    mechanism = symbol.mechanism
+    other: Floats = np.outer(sizes * mechanism.other_probability, np.ones(len(sizes)))
+    return other + mechanism.slope * np.eye(len(sizes))
+
+
+def _list_true(
+    table: JointTable, asked: Sequence[_TrueCell], not_asked: _TrueCell
+) -> Iterator[_TrueCell]:
+    """List what can be true: whoever keeps the rule is asked, and nobody else."""
+    rule = table.question.rule
+    for combination in product(*(range(axis.size) for axis in table.parents)):
+        if rule is None or (table.parents and _holds(rule, table, combination)):
+            cells = [*asked]
+        elif table.parents:
+            cells = [not_asked]
+        else:  # the table does not say who keeps it
+            cells = [*asked, not_asked]
+        for cell in cells:
+            yield replace(cell, classes=(*combination, *cell.classes))
+
+
+def _holds(rule: Rule, table: JointTable, combination: Sequence[int]) -> bool:
+    return holds(
+        rule,
+        {
+            axis.symbol.name: axis.classes.index(each)
+            for axis, each in zip(table.parents, combination, strict=True)
+        },
+    )
+
+
+# --- the question's own symbols ------------------------------------------------------------------
+
+
+def _class_own(axis: Axis, estimand: Estimand) -> tuple[int, ...]:
+    """Number the classes of codes that make a difference to an estimand."""
+    if axis.symbol.item is not None and estimand.symbol != axis.symbol.name:
+        return (0,) * axis.size  # an item says nothing about who refused
+    if estimand.gate:
+        return tuple(range(axis.size))
+    kinds = [_find_kind(code, estimand) for code in range(axis.size)]
+    numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+    return tuple(numbers[kind] for kind in kinds)
+
+
+def _find_kind(code: int, estimand: Estimand) -> tuple[bool, float, float]:
+    """Return whether a code means "asked", and what it adds to numerator and denominator."""
+    if code == estimand.question.not_asked_code:
+        return False, 0.0, 0.0
+    question = estimand.question
+    if estimand.is_scale_mean:
+        is_point = code < question.answers
+        return True, code / (question.answers - 1) if is_point else 0.0, float(is_point)
+    counted = estimand.among is None or code in estimand.among
+    return True, float(code in estimand.event), float(counted)
+
+
+def _list_asked(estimand: Estimand, classes: Sequence[tuple[int, ...]]) -> Iterator[_TrueCell]:
+    """List the true answers of those who were asked."""
+    if estimand.gate:
+        for chosen in (0, YES):
+            yield _TrueCell(classes=(ANSWERED, chosen), numerator=chosen, denominator=1)
+        refused = estimand.question.refused_code
+        if refused is not None:
+            yield _TrueCell(classes=(refused, 0), numerator=0, denominator=0)
+        return
+    own = classes[0]
+    for each in sorted(set(own)):
+        is_asked, numerator, denominator = _find_kind(own.index(each), estimand)
+        if is_asked:
+            yield _TrueCell(
+                classes=(each, *(0 for _ in classes[1:])),
+                numerator=numerator,
+                denominator=denominator,
+            )
+
+
+def _describe_not_asked(
+    question: ManifestQuestion, classes: Sequence[tuple[int, ...]]
+) -> _TrueCell:
+    code = question.not_asked_code
+    first = 0 if code is None else classes[0][code]
+    return _TrueCell(
+        classes=(first, *(0 for _ in classes[1:])), numerator=0, denominator=0, is_asked=False
+    )

@@ -1,0 +1,34 @@
+"""Which groups of an answer that is sent as it is are too small to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def hide_small_groups(counts: Sequence[int], *, minimum: int) -> frozenset[int]:
+    """Return the codes of groups that are hidden because they, alone or together, are too small.
+
+    One small group alone could be found by subtracting the others from the total, so the next
+    smallest is hidden with it until those hidden together reach the minimum.
+    """
+    order = sorted(range(len(counts)), key=lambda code: (counts[code], code))
+    hidden: list[int] = []
+    for code in order:
+        together = sum(counts[other] for other in hidden)
+        if counts[code] >= minimum and (together == 0 or together >= minimum):
+            break
+        hidden.append(code)
+    return frozenset(hidden)
+
+
+def may_tell_classes(counts: Sequence[int], classes: Sequence[int], *, minimum: int) -> bool:
+    """Whether figures for classes of groups tell no more than the groups that are shown.
+
+    Each class must be large enough, and the hidden groups must share a class: otherwise the shown
+    groups could be subtracted from it.
+    """
+    sizes: dict[int, int] = {}
+    for count, own in zip(counts, classes, strict=True):
+        sizes[own] = sizes.get(own, 0) + count
+    hidden = hide_small_groups(counts, minimum=minimum)
+    return min(sizes.values()) >= minimum and len({classes[code] for code in hidden}) <= 1
