@@ -15,8 +15,9 @@ NARROW = 0.05  # precise enough whatever the share
 WIDE = 0.3
 WIDEST = 0.5
 RELATIVELY_WIDE = 1.3  # of the share
-# Nearer to 0 or 1 a direct question would be almost exact, so that few people seem to be enough.
-NEAREST_TO_END = 0.05
+# The number of people must not depend on the estimate: shares that came out far from 0 by chance
+# would be shown, and those that came out at 0 would not.
+COMPARED_AT = 0.2
 
 
 class Reliability(StrEnum):
@@ -35,7 +36,7 @@ def rate_share(
     `total` is the number of reports in which the question was asked: no report counts as more than
     one direct answer.
     """
-    people = find_effective_people(share=share, standard_error=standard_error, total=total)
+    people = find_effective_people(standard_error=standard_error, total=total)
     width = interval[1] - interval[0]
     if people < FEWEST_PEOPLE or width > WIDEST:
         return Reliability.NOT_SHOWN
@@ -56,9 +57,8 @@ def rate_mean(*, interval: tuple[float, float], scale: tuple[float, float]) -> R
     return Reliability.PUBLISHABLE if width <= WIDE else Reliability.CAUTION
 
 
-def find_effective_people(*, share: float, standard_error: float, total: int) -> float:
-    """Find how many direct answers would be as precise, at a share at least 5 % from 0 and 1."""
-    inside = min(max(share, NEAREST_TO_END), 1 - NEAREST_TO_END)
-    spread, variance = inside * (1 - inside), standard_error**2
+def find_effective_people(*, standard_error: float, total: int) -> float:
+    """Find how many direct answers would be as precise if the true share were 20 %."""
+    spread, variance = COMPARED_AT * (1 - COMPARED_AT), standard_error**2
     # An error of 0, where all codes are alike, is not that of any number of people.
     return spread / variance if variance * total > spread else float(total)

@@ -5,6 +5,15 @@ from __future__ import annotations
 import re
 
 from scripts.documentation.methods_figures import picture_coverage, picture_watching, render
+from scripts.documentation.methods_ratios import compute_tables, write_ratio_table
+from scripts.documentation.methods_sequences import (
+    compute_contradictions,
+    compute_ever_missed,
+    simulate_ever_missed,
+    write_contradiction_table,
+    write_watched_table,
+)
+from scripts.documentation.methods_shown import compute_shown, write_shown_table
 from scripts.documentation.methods_tables import (
     REGRESSIONS,
     SHARES,
@@ -33,7 +42,11 @@ def main() -> None:
     runs = [simulate_watching(share) for share in SHARES]
     tables = {
         "coverage": write_coverage_table(compute_coverage()),
+        "ratios": write_ratio_table(compute_tables()),
+        "shown": write_shown_table(compute_shown()),
         "peeking": write_watching_table(runs),
+        "watched": write_watched_table(compute_ever_missed(), simulate_ever_missed()),
+        "contradictions": write_contradiction_table(compute_contradictions()),
         "regression": write_regression_table(
             [simulate_regression(**setting) for setting in REGRESSIONS]
         ),

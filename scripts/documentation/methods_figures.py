@@ -107,7 +107,7 @@ def picture_watching(run: Watching) -> dict[str, Any]:
     names = {
         "wald": "Wald, looked at after every report",
         "batches": "likelihood ratio, looked at every batch of 50",
-        "sequence": "sequence, looked at after every report",
+        "sequence": "sequence, κ = 150, looked at after every report",
     }
     looks = np.unique(np.round(np.geomspace(50, PEOPLE, 120)).astype(int))
     values = [

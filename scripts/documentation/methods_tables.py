@@ -11,13 +11,15 @@ from math import log
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, chdtri, expit, ndtri, xlog1py, xlogy
+from scipy.special import chdtri, expit, ndtri, xlog1py, xlogy
 
 from privacy.associations.latent_regression import fit_latent_logistic
 from privacy.associations.maximum_likelihood import SeparationError
 from privacy.associations.tables import Variable, kronecker
 from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.concentration import UNKNOWN
 from privacy.shares.coverage import FixedEndMethod, choose_fixed_end_method, exact_coverage
+from scripts.documentation.methods_sequences import list_stakes, log_mixture
 
 LEVEL = 0.95
 GRID = np.linspace(0.0, 1.0, 1001)
@@ -142,8 +144,7 @@ def _run(generator: np.random.Generator, share: float) -> dict[str, NDArray[np.b
     batches = 2 * (most - likelihood) > chdtri(1, 1 - LEVEL)
     batches[:, (n % BATCH != 0) | (n < 2 * BATCH)] = False
 
-    mixture = betaln(0.5 + successes, 0.5 + n - successes) - betaln(0.5, 0.5)
-    sequence = mixture - likelihood >= log(1 / (1 - LEVEL))
+    sequence = log_mixture(successes, n, truth, list_stakes(UNKNOWN)) >= log(1 / (1 - LEVEL))
     return {"wald": wald, "batches": batches, "sequence": sequence}
 
 
@@ -156,7 +157,7 @@ def write_watching_table(runs: Sequence[Watching]) -> str:
         ("Wald", "after every report, 50 to 5,000", "wald", PEOPLE),
         ("likelihood ratio", "every batch of 50, 100 to 5,000", "batches", PEOPLE),
         ("likelihood ratio", "every batch of 50, 100 to 2,000", "batches", 2000),
-        ("sequence", "after every report, 1 to 5,000", "sequence", PEOPLE),
+        ("sequence, κ = 150", "after every report, 1 to 5,000", "sequence", PEOPLE),
     )
     for name, looks, key, until in rows:
         figures = " | ".join(f"{getattr(run, key)[until - 1]:.3f}" for run in runs)

@@ -25,18 +25,18 @@ PUBLISHABLE, CAUTION, NOT_SHOWN = Reliability
 ORDER = list(Reliability)
 
 
-# By hand: p (1 − p)/SE² with p = share, at least .05.
+# By hand: .2 · .8/SE² people.
 @pytest.mark.parametrize(
     ("share", "error", "interval", "rating"),
     [
         # .16/.03² = 178 people; width .12, and .12/.2 = 60 % of the share.
         (0.2, 0.03, (0.14, 0.26), PUBLISHABLE),
-        # .25/.09² = 31 people; width .30 and .31.
-        (0.5, 0.09, (0.35, 0.65 - 1e-12), PUBLISHABLE),
-        (0.5, 0.09, (0.345, 0.655), CAUTION),
-        # .25/.1² = 25 people, however narrow the interval.
-        (0.5, 0.1, (0.45, 0.55), CAUTION),
-        # .0475/.02² = 119 people; .078/.04 = 195 % of the share.
+        # .16/.073² = 30.02 people; width .30 and .31.
+        (0.5, 0.073, (0.35, 0.65 - 1e-12), PUBLISHABLE),
+        (0.5, 0.073, (0.345, 0.655), CAUTION),
+        # .16/.0731² = 29.9 people, however narrow the interval.
+        (0.5, 0.0731, (0.45, 0.55), CAUTION),
+        # .16/.02² = 400 people; .078/.04 = 195 % of the share.
         (0.04, 0.02, (0.002, 0.08), CAUTION),
         # Width .05: precise enough, although it is many times the share.
         (0.004, 0.013, (0.0, 0.0499), PUBLISHABLE),
@@ -61,19 +61,18 @@ def test_a_share_is_rated_by_its_effective_people_and_the_width_of_its_interval(
 
 def test_no_report_counts_as_more_than_one_direct_answer() -> None:
     """All or none of a few codes have a standard error of 0."""
-    assert find_effective_people(share=0, standard_error=0, total=20) == 20
-    assert find_effective_people(share=0.2, standard_error=0.01, total=20) == 20
+    assert find_effective_people(standard_error=0, total=20) == 20
+    assert find_effective_people(standard_error=0.01, total=20) == 20
     rating = rate_share(share=0, standard_error=0, interval=(0, 0.04), total=20)
     assert rating is CAUTION
 
 
-def test_near_0_and_1_people_are_counted_as_at_5_percent() -> None:
-    at_5 = find_effective_people(share=0.05, standard_error=0.02, total=5000)
-    assert at_5 == pytest.approx(118.75)
-    for share in (0, 0.01, 0.99, 1):
-        assert find_effective_people(share=share, standard_error=0.02, total=5000) == pytest.approx(
-            at_5
-        )
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
+def test_what_is_shown_depends_on_the_error_and_not_on_the_estimate(share: float) -> None:
+    for error, rating in ((0.126, CAUTION), (0.127, NOT_SHOWN)):
+        interval = (max(0.0, share - 0.2), min(1.0, share + 0.2))
+        found = rate_share(share=share, standard_error=error, interval=interval, total=5000)
+        assert found is rating
 
 
 @given(

@@ -1,0 +1,196 @@
+"""Which ratios are kept in thousands of simulated surveys at once.
+
+The product computes one interval at a time. These functions answer the same question for all
+surveys of a simulation together, and share no code with it; tests compare the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, pi
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, chdtri, gammaln, logsumexp
+
+from privacy.checks import Floats
+
+Kept = NDArray[np.bool_]
+
+_ROUNDS = 60
+_SHRINK = 0.15  # of the duality gap in a step
+_GAP, _RESIDUAL = 1e-8, 1e-7
+_STAY_INSIDE = 0.97  # of the way to a share of 0
+_TINY = 1e-300
+_HALVINGS = 50
+_NODES = 128  # enough for peaks of up to 3,000 reports, stakes included
+_NEGLIGIBLE = 1e-12  # probability of counts that exact sums leave out
+_REACH = 7.0  # standard deviations within which the other counts lie
+
+
+def find_limit(level: float) -> float:
+    return float(chdtri(1, 1 - level))
+
+
+# --- joint likelihood -----------------------------------------------------------------------------
+
+
+def maximize(counts: Floats, channel: Floats) -> tuple[Floats, Floats]:
+    """Find the highest log-likelihood of each survey, and its shares, by an interior point method.
+
+    counts: (surveys, reported); channel: (reported, true), or one for each survey.
+    """
+    surveys, cells = len(counts), channel.shape[-1]
+    channels = np.broadcast_to(channel, (surveys, *channel.shape[-2:]))
+    observed = counts / counts.sum(axis=1, keepdims=True)
+    shares, slack = np.full((surveys, cells), 1 / cells), np.ones((surveys, cells))
+    diagonal = np.arange(cells)
+    for _ in range(_ROUNDS):
+        reported = np.einsum("srt,st->sr", channels, shares)
+        gradient = np.einsum("srt,sr->st", channels, observed / reported) - 1
+        gap = (shares * slack).mean(axis=1, keepdims=True)
+        if gap.max() < _GAP and np.abs(gradient + slack).max() < _RESIDUAL:
+            break
+        scaled = channels * (np.sqrt(observed) / reported)[:, :, None]
+        curvature = np.einsum("srt,sru->stu", scaled, scaled)
+        curvature[:, diagonal, diagonal] += slack / shares
+        step = np.linalg.solve(curvature, (gradient + _SHRINK * gap / shares)[:, :, None])[:, :, 0]
+        slack_step = _SHRINK * gap / shares - slack - slack / shares * step
+        shares = _move(shares, step)
+        slack = _move(slack, slack_step)
+    reported = np.einsum("srt,st->sr", channels, shares / shares.sum(axis=1, keepdims=True))
+    return (counts * np.log(np.maximum(reported, _TINY))).sum(axis=1), shares
+
+
+def _move(values: Floats, step: Floats) -> Floats:
+    """Go a step, or almost to where the first value would be 0."""
+    room = np.where(step < 0, -values / np.minimum(step, -_TINY), np.inf).min(axis=1)
+    part = np.minimum(1.0, _STAY_INSIDE * room)[:, None]
+    moved: Floats = np.maximum(values + part * step, _TINY)
+    return moved
+
+
+def joint_statistic(counts: Floats, channel: Floats, ratio: Floats | float) -> Floats:
+    """Twice the fall of the log-likelihood where the first cell is this part of the first two."""
+    part = np.broadcast_to(np.asarray(ratio, dtype=np.float64), (len(counts),))[:, None, None]
+    together = part * channel[None, :, :1] + (1 - part) * channel[None, :, 1:2]
+    others = np.broadcast_to(channel[None, :, 2:], (len(counts), *channel[:, 2:].shape))
+    best, _ = maximize(counts, channel)
+    fixed, _ = maximize(counts, np.concatenate([together, others], axis=2))
+    return 2 * (best - fixed)
+
+
+# --- relaxed likelihood of a mean -----------------------------------------------------------------
+
+
+def relaxed_keeps(
+    counts: Floats, numerator: Floats, denominator: Floats, *, ratio: float, limit: float
+) -> Kept:
+    """Whether the mean of numerator - ratio * denominator may be 0, or nobody may be counted."""
+    of_numerator, of_denominator = counts @ numerator, counts @ denominator
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimate = of_numerator / of_denominator
+    least = np.minimum(_fall(counts, numerator), _fall(counts, numerator - denominator))
+    least = np.where((estimate >= 0) & (estimate <= 1), 0.0, least)
+    nobody = (of_denominator <= 0) | (2 * _fall(counts, denominator) <= limit)
+    kept: Kept = nobody | (2 * (_fall(counts, numerator - ratio * denominator) - least) <= limit)
+    return kept
+
+
+def _fall(counts: Floats, residuals: Floats) -> Floats:
+    """How far the log-likelihood of the reported shares falls if the residuals have mean 0.
+
+    By duality it is the maximum of sum N ln(1 + x h) over all x that keep 1 + x h positive for
+    every cell, also for those that nobody reported.
+    """
+    low = np.full(len(counts), -1 / residuals.max())
+    high = np.full(len(counts), -1 / residuals.min())
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        rising = (counts * (residuals / (1 + middle[:, None] * residuals))).sum(axis=1) > 0
+        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    fall: Floats = (counts * np.log1p((low + high)[:, None] / 2 * residuals)).sum(axis=1)
+    return np.maximum(fall, 0.0)
+
+
+# --- bets -----------------------------------------------------------------------------------------
+
+
+def log_wealth(
+    counts: Floats,
+    numerator: Floats,
+    denominator: Floats,
+    *,
+    ratio: float,
+    stakes: tuple[tuple[float, float | None], ...],
+) -> Floats:
+    """The logarithm of what mixed fair bets against this ratio have paid.
+
+    Each stake is a part and its concentration; None stands for Beta(1/2, 1/2).
+    """
+    residuals = numerator - ratio * denominator
+    low, high = residuals.min(), residuals.max()
+    mean, values = -low / (high - low), (residuals - low) / (high - low)
+    angles = (np.arange(_NODES) + 0.5) * pi / _NODES
+    bets = np.sin(angles / 2) ** 2
+    weights = np.logaddexp.reduce(
+        [log(part) + _log_density(bets, mean, concentration) for part, concentration in stakes]
+    )
+    odds = (values - mean) / (mean * (1 - mean))
+    products = counts @ np.log1p(np.outer(odds, bets - mean))
+    wealth: Floats = logsumexp(products + weights, axis=-1)
+    return wealth
+
+
+def _log_density(bets: Floats, mean: float, concentration: float | None) -> Floats:
+    """A beta density for each node of the midpoint rule over angles."""
+    a, b = 0.5, 0.5
+    if concentration is not None:
+        a, b = max(concentration * mean, 0.5), max(concentration * (1 - mean), 0.5)
+    height = float(betaln(a, b)) - log(pi / _NODES)
+    density: Floats = (a - 0.5) * np.log(bets) + (b - 0.5) * np.log1p(-bets) - height
+    return density
+
+
+# --- surveys --------------------------------------------------------------------------------------
+
+
+def list_counts(total: int, reported: Floats) -> tuple[Floats, Floats]:
+    """All counts of three cells that are not all but impossible, and their probabilities."""
+    spread = _REACH * np.sqrt(total * reported * (1 - reported)) + _REACH
+    first, second = (
+        np.arange(
+            max(0, int(total * share - reach)), min(total, int(total * share + reach) + 1) + 1
+        )
+        for share, reach in zip(reported[:2], spread[:2], strict=True)
+    )
+    grid = np.stack([axis.ravel() for axis in np.meshgrid(first, second)], axis=1)
+    grid = grid[grid.sum(axis=1) <= total]
+    counts = np.column_stack([grid, total - grid.sum(axis=1)]).astype(np.float64)
+    chances = np.exp(
+        gammaln(total + 1) - gammaln(counts + 1).sum(axis=1) + counts @ np.log(reported)
+    )
+    likely = chances > _NEGLIGIBLE
+    return counts[likely], chances[likely]
+
+
+def cover_runs(
+    generator: np.random.Generator,
+    *,
+    reported: Floats,
+    total: int,
+    runs: int,
+    keeps: Callable[[Floats], Kept],
+) -> float:
+    """The part of simulated surveys whose interval holds the truth."""
+    drawn = generator.multinomial(total, reported, size=runs)
+    different, places = np.unique(drawn, axis=0, return_inverse=True)
+    return float(keeps(different.astype(np.float64))[places.ravel()].mean())
+
+
+def list_looks(smallest: int, last: int) -> NDArray[np.int64]:
+    """The reports at each look: the smallest batch, or a tenth of all, must be new."""
+    looks = [smallest]
+    while looks[-1] < last:
+        looks.append(looks[-1] + max(smallest, -(-looks[-1] // 9)))
+    return np.array(looks[:-1])

@@ -1,0 +1,127 @@
+"""The table of docs/methods.md about coverage among the figures that are shown.
+
+A figure is shown if it is precise enough, which depends on the reports. So it must be checked that
+those that are shown cover as well as all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import log
+
+import numpy as np
+
+from aggregator.results.reliability import Reliability, rate_share
+from privacy.checks import Floats
+from scripts.documentation.many_surveys import joint_statistic, maximize
+from scripts.documentation.methods_ratios import LIMIT, RUNS, SEED
+from scripts.documentation.ratio_designs import Design, follow_up
+
+EPSILON, ANSWERS = log(3), 2
+TOTALS, ASKED, SHARES = (200, 1000, 5000), (0.1, 0.3, 1.0), (0.02, 0.2, 0.5)
+_HALVINGS = 14
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """How many surveys show a figure, and how many of these intervals hold the truth."""
+
+    total: int
+    asked: float
+    share: float
+    rated: Counter[Reliability]
+    covered: Counter[Reliability]
+
+    def part(self, *ratings: Reliability) -> float:
+        return sum(self.rated[rating] for rating in ratings) / sum(self.rated.values())
+
+    def coverage(self, *ratings: Reliability) -> float | None:
+        number = sum(self.rated[rating] for rating in ratings)
+        if not number:
+            return None
+        return sum(self.covered[rating] for rating in ratings) / number
+
+
+def compute_shown() -> list[Shown]:
+    generator = np.random.default_rng([SEED, 200])
+    design = follow_up(answers=ANSWERS, epsilon=EPSILON)
+    return [
+        _rate_surveys(generator, design, total=total, asked=asked, share=share)
+        for total, asked, share in product(TOTALS, ASKED, SHARES)
+    ]
+
+
+def write_shown_table(rows: Sequence[Shown]) -> str:
+    lines = [
+        "| n | asked | share | shown | coverage of these | publishable | coverage of these |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        figures = []
+        for ratings in (SHOWN, PUBLISHABLE):
+            coverage = row.coverage(*ratings)
+            enough = coverage is not None and row.part(*ratings) >= FEWEST
+            figures += [f"{row.part(*ratings):.1%}", f"{coverage:.3f}" if enough else "–"]
+        lines.append(
+            f"| {row.total:,} | {row.asked:.0%} | {row.share:.0%} | {' | '.join(figures)} |"
+        )
+    return "\n".join(lines)
+
+
+SHOWN = (Reliability.PUBLISHABLE, Reliability.CAUTION)
+PUBLISHABLE = (Reliability.PUBLISHABLE,)
+FEWEST = 0.025  # of the surveys: 100, so that the coverage among them means something
+
+
+def _rate_surveys(
+    generator: np.random.Generator, design: Design, *, total: int, asked: float, share: float
+) -> Shown:
+    reported = design.report([asked * share, asked * (1 - share), 1 - asked])
+    drawn = generator.multinomial(total, reported, size=RUNS)
+    different, numbers = np.unique(drawn, axis=0, return_counts=True)
+    counts = different.astype(np.float64)
+    estimates, errors = estimate(counts, design)
+    lows, highs = find_intervals(counts, design, estimates)
+    rated: Counter[Reliability] = Counter()
+    covered: Counter[Reliability] = Counter()
+    for estimated, error, low, high, number in zip(
+        estimates, errors, lows, highs, numbers.tolist(), strict=True
+    ):
+        rating = rate_share(
+            share=estimated, standard_error=error, interval=(low, high), total=total
+        )
+        rated[rating] += number
+        covered[rating] += number * (low <= share <= high)
+    return Shown(total=total, asked=asked, share=share, rated=rated, covered=covered)
+
+
+def estimate(counts: Floats, design: Design) -> tuple[Floats, Floats]:
+    """The most likely share of the first cell among the first two, and its standard error."""
+    _, shares = maximize(counts, design.channel)
+    counted = shares[:, :2].sum(axis=1)
+    ratios = shares[:, 0] / counted
+    scaled = design.channel[None] / np.sqrt(shares @ design.channel.T)[:, :, None]
+    information = np.einsum("srt,sru->stu", scaled, scaled)
+    residuals = np.zeros_like(shares)
+    residuals[:, 0], residuals[:, 1] = 1 - ratios, -ratios
+    solved = np.linalg.solve(information, residuals[:, :, None])[:, :, 0]
+    variances = (residuals * solved).sum(axis=1) / counts.sum(axis=1)
+    return ratios, np.sqrt(variances) / counted
+
+
+def find_intervals(counts: Floats, design: Design, inside: Floats) -> tuple[Floats, Floats]:
+    """Halve towards both ends of what the likelihood keeps; the outer side is returned."""
+
+    def find(end: float) -> Floats:
+        kept, dropped = inside.copy(), np.full(len(counts), end)
+        whole = joint_statistic(counts, design.channel, dropped) <= LIMIT
+        for _ in range(_HALVINGS):
+            middle = (kept + dropped) / 2
+            holds = joint_statistic(counts, design.channel, middle) <= LIMIT
+            kept, dropped = np.where(holds, middle, kept), np.where(holds, dropped, middle)
+        return np.where(whole, end, dropped)
+
+    return find(0.0), find(1.0)

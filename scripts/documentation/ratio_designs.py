@@ -1,0 +1,105 @@
+"""Questions whose figures are ratios: what is reported, and what people may truly be.
+
+Codes that a figure does not tell apart are gathered. The first two true combinations are the event
+and everything else that is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.checks import Floats
+from privacy.mechanism.mechanisms import RandomizedResponse
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Design:
+    """The channel from true combinations to reported ones, of the strongest symbol's epsilon."""
+
+    channel: Floats  # (reported, true)
+    epsilon: float
+    asked: NDArray[np.bool_]  # (true,)
+
+    def report(self, truth: Sequence[float]) -> Floats:
+        reported: Floats = self.channel @ np.array(truth)
+        return reported
+
+
+def describe(channel: Floats, *, asked: int, epsilon: float) -> Design:
+    """The first true combinations, so many of them, are those of people who are asked."""
+    return Design(channel=channel, epsilon=epsilon, asked=np.arange(channel.shape[1]) < asked)
+
+
+def gather(*, sizes: Sequence[int], epsilon: float) -> Floats:
+    """The channel of a question whose codes fall into groups of these sizes."""
+    mechanism = RandomizedResponse.from_epsilon(symbols=sum(sizes), epsilon=epsilon)
+    c, d = mechanism.other_probability, mechanism.slope
+    groups = len(sizes)
+    channel: Floats = c * np.array(sizes, dtype=np.float64)[:, None] + d * np.eye(groups)
+    return channel
+
+
+def join(*questions: tuple[Floats, Sequence[int]]) -> Floats:
+    """The joint channel: for each question its channel and, for each true cell, its group."""
+    columns = []
+    for groups in zip(*(groups for _, groups in questions), strict=True):
+        column: Floats = np.ones(1)
+        for (channel, _), group in zip(questions, groups, strict=True):
+            column = np.asarray(np.kron(column, channel[:, group]), dtype=np.float64)
+        columns.append(column)
+    return np.stack(columns, axis=1)
+
+
+def refusable(*, answers: int, epsilon: float) -> Design:
+    """A question alone: the answer, the other answers, prefers not to say."""
+    return describe(gather(sizes=[1, answers - 1, 1], epsilon=epsilon), asked=3, epsilon=epsilon)
+
+
+def follow_up(*, answers: int, epsilon: float) -> Design:
+    """Asked if the parent is Yes: the answer, the other answers, not asked."""
+    parent = gather(sizes=[1, 1], epsilon=epsilon)
+    child = gather(sizes=[1, answers - 1, 1], epsilon=epsilon)
+    return describe(join((parent, [0, 0, 1]), (child, [0, 1, 2])), asked=2, epsilon=epsilon)
+
+
+def refusable_follow_up(*, answers: int, epsilon: float) -> Design:
+    """The answer, the other answers, prefers not to say, not asked."""
+    parent = gather(sizes=[1, 1], epsilon=epsilon)
+    child = gather(sizes=[1, answers - 1, 1, 1], epsilon=epsilon)
+    return describe(join((parent, [0, 0, 0, 1]), (child, [0, 1, 2, 3])), asked=3, epsilon=epsilon)
+
+
+def after_two(*, answers: int, epsilon: float) -> Design:
+    """Asked if two questions are Yes: the answer, the others, then Yes-No, No-Yes and No-No."""
+    parent = gather(sizes=[1, 1], epsilon=epsilon)
+    child = gather(sizes=[1, answers - 1, 1], epsilon=epsilon)
+    both = (parent, [0, 0, 0, 1, 1]), (parent, [0, 0, 1, 0, 1])
+    return describe(join(*both, (child, [0, 1, 2, 2, 2])), asked=2, epsilon=epsilon)
+
+
+def gated_item(*, epsilon: float) -> Design:
+    """An item of "select several": chosen, not chosen, prefers not to say, not asked."""
+    gate = gather(sizes=[1, 1, 1], epsilon=epsilon)
+    item = gather(sizes=[1, 1], epsilon=epsilon)
+    return describe(join((gate, [0, 0, 1, 2]), (item, [0, 1, 1, 1])), asked=3, epsilon=epsilon)
+
+
+def scale_follow_up(*, points: int, epsilon: float) -> Design:
+    """A scale that is asked if the parent is Yes: each point, not asked."""
+    parent = gather(sizes=[1, 1], epsilon=epsilon)
+    child = gather(sizes=[1] * (points + 1), epsilon=epsilon)
+    true = list(range(points + 1))
+    return describe(
+        join((parent, [0] * points + [1]), (child, true)), asked=points, epsilon=epsilon
+    )
+
+
+def refusable_scale(*, points: int, epsilon: float) -> Design:
+    """A scale alone: each point, prefers not to say."""
+    return describe(
+        gather(sizes=[1] * (points + 1), epsilon=epsilon), asked=points + 1, epsilon=epsilon
+    )
