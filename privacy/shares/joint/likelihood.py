@@ -172,13 +172,13 @@ class _Likelihood:
                 break
             slope = 0.0 if place == end else self._slope(start, place) / max(root, _SHALLOW)
             if slope == 0:
-                place = (kept + beyond) / 2
+                place = beyond  # no step: halve, or try the end
                 continue
             change = (wanted - root) / slope
             place += change
             if abs(change) <= _EXACT:
-                return min(max(place, 0.0), 1.0)
-        return kept
+                return end if abs(end - place) <= _EXACT else place
+        return end if abs(end - kept) <= _EXACT else kept
 
     def _slope(self, shares: Floats, fraction: float) -> float:
         """How fast the least drop changes with the fraction, between 0 and 1.

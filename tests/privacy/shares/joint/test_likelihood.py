@@ -136,6 +136,17 @@ def test_where_nobody_may_have_been_asked_the_share_can_be_anything() -> None:
     assert (nobody.share, nobody.standard_error, nobody.low, nobody.high) == (None, None, 0, 1)
 
 
+def test_the_ends_are_exact_where_most_likely_nobody_was_asked() -> None:
+    found = [
+        joint_share(cells=draw(follow_up(), [1.0, 0.0, 0.0], people, seed=seed))
+        for people in (5, 30, 1000)
+        for seed in range(40)
+    ]
+    nobody = [(each.low, each.high) for each in found if each.share is None]
+    assert len(nobody) > 10
+    assert set(nobody) == {(0.0, 1.0)}
+
+
 @pytest.mark.parametrize("people", [1, 3, 100, 10**9])
 @pytest.mark.parametrize("truth", [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
 def test_the_share_lies_in_its_interval(truth: list[float], people: int) -> None:
