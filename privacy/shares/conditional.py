@@ -14,8 +14,7 @@ from scipy.special import chdtri
 
 from privacy.checks import check_level, check_whole
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.bets import RatioInterval, betting_sequence
-from privacy.shares.ratio_cells import RatioCells, conditional_cells
+from privacy.shares.ratio_cells import conditional_cells
 
 _HALVINGS = 50
 
@@ -120,66 +119,15 @@ def likelihood_ratio_share(
         raise ValueError(f"symbol must be one of {list(among)!r}, got {symbol!r}")
     cells = conditional_cells(counts=counts, mechanism=mechanism, event=[symbol], among=among)
     low, high = _invert_likelihood_ratio(_Cells.of(counts, mechanism, symbol, among), level)
-    kept = RatioInterval(low=low, high=high, contradiction=False)
-    return _describe(cells, kept, level=level, method="likelihood_ratio_conditional")
-
-
-def betting_sequence_share(
-    *, cells: RatioCells, level: float = 0.95, concentration: float | None = None
-) -> ConditionalShare:
-    """Estimate a share among some people, valid at every look.
-
-    Parameters
-    ----------
-    cells : RatioCells
-        The reports: of one question (`privacy.shares.ratio_cells.conditional_cells`), of an item
-        and its gate, or of several questions.
-    level : float, optional
-        Confidence level, in (0, 1).
-    concentration : float or None, optional
-        As for `privacy.shares.bets.betting_sequence`.
-
-    Returns
-    -------
-    ConditionalShare
-        With method "betting_sequence_share". The interval may be all of [0, 1].
-
-    Raises
-    ------
-    ValueError
-        As for `privacy.shares.bets.betting_sequence`.
-
-    Notes
-    -----
-    See `privacy.shares.bets.betting_sequence`. It holds at every number of reports, so it also
-    stands in after a fixed end where the likelihood-ratio interval covers too little.
-
-    Examples
-    --------
-    >>> refusal = RandomizedResponse.from_flips(symbols=3, flips=25)
-    >>> cells = conditional_cells(
-    ...     counts=[1000, 500, 500], mechanism=refusal, event=[1], among=[0, 1]
-    ... )
-    >>> found = betting_sequence_share(cells=cells, concentration=222)
-    >>> round(found.share, 4), round(found.low, 2), round(found.high, 2)
-    (0.1429, 0.06, 0.22)
-    """
-    kept = betting_sequence(cells=cells, level=level, concentration=concentration)
-    return _describe(cells, kept, level=level, method="betting_sequence_share")
-
-
-def _describe(
-    cells: RatioCells, kept: RatioInterval, *, level: float, method: str
-) -> ConditionalShare:
     return ConditionalShare(
         share=cells.ratio,
         standard_error=cells.standard_error,
         among_share=cells.counted_share,
-        low=kept.low,
-        high=kept.high,
+        low=low,
+        high=high,
         level=level,
-        method=method,
-        contradiction=kept.contradiction,
+        method="likelihood_ratio_conditional",
+        contradiction=False,
     )
 
 

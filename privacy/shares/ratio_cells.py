@@ -14,13 +14,11 @@ from itertools import pairwise
 from math import sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from privacy.checks import (
     Floats,
     check_number,
     check_numbers,
-    check_symbols,
     check_whole,
     check_whole_counts,
 )
@@ -219,58 +217,6 @@ def scale_cells(
         counts=check_whole_counts("counts", counts, shape=(k,)).astype(np.float64),
         numerator=(places - c * places.sum()) / d,
         denominator=_indicate(range(len(values)), mechanism),
-    )
-
-
-def gated_cells(
-    *,
-    counts: ArrayLike,
-    mechanism: RandomizedResponse,
-    gate: RandomizedResponse,
-    answered: Collection[int],
-) -> RatioCells:
-    """Describe the share of an item of "select several" among those who answered, from its gate.
-
-    Parameters
-    ----------
-    counts : array_like of int, shape (codes of the gate, 2)
-        Reports showing each code of the gate, and whether they show the item.
-    mechanism : RandomizedResponse
-        The mechanism of the item: 0 not chosen, 1 chosen.
-    gate : RandomizedResponse
-        The mechanism of the gate.
-    answered : collection of int
-        The codes of the gate that mean "asked and answered".
-
-    Returns
-    -------
-    RatioCells
-        A = (bit - c) / d of the item, whose truth is 0 where the question was not answered, and
-        B of the gate as for `conditional_cells`.
-
-    Raises
-    ------
-    ValueError
-        If the counts do not match the mechanisms or are not whole, there are no reports, the item
-        has more than two codes, or a code of the gate is unknown or repeated.
-
-    Examples
-    --------
-    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
-    >>> cells = gated_cells(
-    ...     counts=[[420, 230], [230, 120]], mechanism=coins, gate=coins, answered=[0]
-    ... )
-    >>> round(cells.counted_share, 3), round(cells.ratio, 3)
-    (0.8, 0.25)
-    """
-    check_symbols("mechanism", mechanism.symbols, at_least=2, at_most=2)
-    k = gate.symbols
-    table = check_whole_counts("counts", counts, shape=(k, 2)).astype(np.float64)
-    opened = _check_codes("answered", answered, range(k))
-    return RatioCells(
-        counts=table.ravel(),
-        numerator=np.tile(_indicate([1], mechanism), k),
-        denominator=np.repeat(_indicate(opened, gate), 2),
     )
 
 

@@ -56,7 +56,6 @@ from privacy.shares import (
     coverage,
     estimation,
     intervals,
-    range_means,
     ratio_cells,
     scales,
     weighting,
@@ -129,19 +128,6 @@ OF_RATIO: dict[str, Sequence[Any]] = {
     "counts": counts([5, 5, 5]),
     "symbol": [*COUNT, 2, 3, 0.0],
     "among": [[0], [0, 0], [0, 3], [0, 1, 2], [0, True], [0, 1.0], [0, nan], []],
-    "level": OPEN,
-}
-BIT: dict[str, Any] = {
-    "counts": [5, 5],
-    "mechanism": COINS,
-    "minimum": 0,
-    "maximum": 9,
-    "fixed_end": True,
-}
-OF_BIT: dict[str, Sequence[Any]] = {
-    "counts": counts([5, 5]),
-    "minimum": [*ENDLESS, 9, 10],
-    "maximum": ENDLESS,
     "level": OPEN,
 }
 QUESTION: dict[str, Any] = {"total": 50, "level": 0.95, **CHANNEL}
@@ -353,7 +339,6 @@ ROWS: list[Row] = [
     (coverage.choose_method, {**QUESTION, "fixed_end": True}, OF_QUESTION),
     (coverage.choose_method, {**QUESTION, "fixed_end": False}, OF_QUESTION),
     (conditional.likelihood_ratio_share, RATIO, OF_RATIO),
-    (conditional.betting_sequence_share, BETS, OF_BETS),
     (bets.betting_sequence, BETS, OF_BETS),
     (scales.relaxed_likelihood_interval, {"cells": SHARES, "level": 0.95}, {"level": OPEN}),
     (ratio_cells.RatioCells, ROW, {
@@ -371,22 +356,6 @@ ROWS: list[Row] = [
     (ratio_cells.scale_cells, SCALE_OF, {
         name: bad for name, bad in OF_SCALE.items() if name != "level"
     }),
-    (ratio_cells.gated_cells, {
-        "counts": [[5, 5], [5, 5]], "mechanism": COINS, "gate": COINS, "answered": [0],
-    }, {
-        "counts": counts([[5, 5], [5, 5]]),
-        "mechanism": [THREE],
-        "answered": [[], [2], [0, 0], [True], [0.0], [nan]],
-    }),
-    (range_means.estimate_range_mean, BIT, OF_BIT),
-    (range_means.estimate_range_mean, {**BIT, "fixed_end": False}, OF_BIT),
-    (range_means.estimate_range_mean, {**BIT, "counts": [5, 5, 5], "mechanism": THREE}, {
-        **OF_BIT, "counts": counts([5, 5, 5]),
-    }),
-    *(
-        (scales.estimate_scale_mean, {**SCALE_OF, "fixed_end": fixed_end}, OF_SCALE)
-        for fixed_end in (True, False)
-    ),
     (joint_share, {"level": 0.95}, {"level": OPEN}),
     (fallback.joint_share_covers, SWAPPED, OF_SWAPPED),
     (fallback.relaxed_likelihood_covers, SWAPPED, OF_SWAPPED),
@@ -567,12 +536,12 @@ ROWS: list[Row] = [
 ELSEWHERE = {
     "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_design", "check_names",
     "check_concentration", "check_counts", "check_joint_channel",
-    "check_pair", "check_rank", "check_rows", "collect_cells", "cumulative_epsilon",
-    "describe_separation", "describe_share", "draw_report", "group_epsilon", "group_rows",
-    "maximize", "most_likely_reported", "normal_quantile", "profile_interval",
+    "check_pair", "check_rank", "check_rows", "cumulative_epsilon",
+    "describe_separation", "draw_report", "group_epsilon", "group_rows",
+    "maximize", "normal_quantile", "profile_interval",
     "reported_share", "rest_probability", "rotate_design", "round_up_epsilon",
     "round_up_people", "round_up_sum", "search_ends", "simultaneous_level",
-    "split_stake", "stretch_ratio", "tail_significance",
+    "split_stake", "tail_significance",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
     "binomial", "fake_weight", "find_by", "kronecker", "log_likelihood_of",

@@ -19,12 +19,12 @@ from aggregator.results.estimate import Estimate, Intervals, QuestionResult
 from aggregator.results.estimating import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.bets import betting_sequence
-from privacy.shares.intervals import confidence_sequence, simultaneous_level
+from privacy.shares.conditional import likelihood_ratio_share
+from privacy.shares.intervals import confidence_sequence, likelihood_ratio, simultaneous_level
 from privacy.shares.joint.cells import JointCells
 from privacy.shares.joint.likelihood import joint_share
 from privacy.shares.joint.weights import fixed_weights
-from privacy.shares.range_means import estimate_range_mean
-from privacy.shares.ratio_cells import RatioCells
+from privacy.shares.ratio_cells import RatioCells, conditional_cells
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
@@ -453,19 +453,44 @@ def test_an_item_has_no_share_if_nobody_seems_to_have_answered() -> None:
         assert (rows["1"].low, rows["1"].high) == pytest.approx((0, 1), abs=1e-8)
 
 
-@pytest.mark.parametrize("fixed_end", [True, False])
-@pytest.mark.parametrize("refusal", [True, False])
-def test_a_rounded_number_is_estimated_from_its_bit(fixed_end: bool, refusal: bool) -> None:
+@pytest.mark.parametrize(
+    ("refusal", "fixed_end", "method"),
+    [
+        (False, True, "likelihood_ratio"),
+        (False, False, "confidence_sequence"),
+        (True, True, "likelihood_ratio_conditional"),
+        (True, False, "betting_sequence_share"),
+    ],
+)
+def test_a_rounded_number_is_estimated_from_its_bit(
+    refusal: bool, fixed_end: bool, method: str
+) -> None:
     question = make_question("q1", "number", refusal=refusal)
-    counts = [500, 300, 200] if refusal else [600, 400]
+    counts, mechanism = ([500, 300, 200] if refusal else [600, 400]), question.mechanism
     row = estimate_one(question, [counts], fixed_end=fixed_end)["mean"]
-    expected = estimate_range_mean(
-        counts=counts, mechanism=question.mechanism, minimum=-5, maximum=20, fixed_end=fixed_end
-    )
-    assert row.value == pytest.approx(expected.mean)
-    assert row.standard_error == pytest.approx(expected.standard_error)
-    assert [row.low, row.high] == pytest.approx([expected.low, expected.high])
-    assert (row.method, row.effective_sample_size) == (expected.method, None)
+    bits: dict[str, Any] = {"counts": counts, "mechanism": mechanism, "among": [0, 1]}
+    cells = conditional_cells(event=[1], **bits)
+    assert cells.ratio is not None
+    assert cells.standard_error is not None
+    assert row.value == pytest.approx(-5 + 25 * cells.ratio)
+    assert row.standard_error == pytest.approx(25 * cells.standard_error)
+    if not refusal:
+        find = likelihood_ratio if fixed_end else confidence_sequence
+        share = find(
+            successes=400,
+            total=1000,
+            other_probability=mechanism.other_probability,
+            slope=mechanism.slope,
+        )
+        low, high = float(share.low), float(share.high)
+    elif fixed_end:
+        among = likelihood_ratio_share(symbol=1, **bits)
+        low, high = among.low, among.high
+    else:
+        kept = betting_sequence(cells=cells, level=LEVEL, concentration=None)
+        low, high = kept.low, kept.high
+    assert [row.low, row.high] == pytest.approx([-5 + 25 * low, -5 + 25 * high])
+    assert (row.method, row.effective_sample_size) == (method, None)
 
 
 @pytest.mark.slow

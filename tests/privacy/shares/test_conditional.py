@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.conditional import (
-    ConditionalShare,
-    betting_sequence_share,
-    likelihood_ratio_share,
-)
+from privacy.shares.bets import betting_sequence
+from privacy.shares.conditional import ConditionalShare, likelihood_ratio_share
 from privacy.shares.ratio_cells import conditional_cells
 
 REFUSAL = RandomizedResponse.from_flips(symbols=3, flips=25)
@@ -28,7 +25,17 @@ def bet(
     *, counts: Any, mechanism: RandomizedResponse, symbol: int, among: Any, level: float = 0.95
 ) -> ConditionalShare:
     cells = conditional_cells(counts=counts, mechanism=mechanism, event=[symbol], among=among)
-    return betting_sequence_share(cells=cells, level=level, concentration=150)
+    kept = betting_sequence(cells=cells, level=level, concentration=150)
+    return ConditionalShare(
+        share=cells.ratio,
+        standard_error=cells.standard_error,
+        among_share=cells.counted_share,
+        low=kept.low,
+        high=kept.high,
+        level=level,
+        method="betting_sequence_share",
+        contradiction=kept.contradiction,
+    )
 
 
 METHODS_OF_SHARES = (likelihood_ratio_share, bet)

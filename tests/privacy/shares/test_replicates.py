@@ -18,9 +18,8 @@ from privacy.associations.tables import Variable, estimate_table
 from privacy.associations.two_questions import Association, associate
 from privacy.mechanism.inattention import correct_for_attention
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.conditional import betting_sequence_share, likelihood_ratio_share
+from privacy.shares.conditional import likelihood_ratio_share
 from privacy.shares.estimation import estimate_shares
-from privacy.shares.range_means import estimate_range_mean
 from privacy.shares.ratio_cells import conditional_cells
 from privacy.shares.weighting import post_stratify, weighted_share
 
@@ -199,7 +198,7 @@ def test_a_post_stratified_share() -> None:
     )
 
 
-# Shares among answers and means of one bit
+# Shares among answers
 
 
 def test_a_share_among_answers() -> None:
@@ -209,30 +208,7 @@ def test_a_share_among_answers() -> None:
     found = [likelihood_ratio_share(counts=counts, **question) for counts in drawn]
     accept([each.share for each in found], [each.standard_error for each in found], truth=0.25)
     cells = conditional_cells(counts=drawn[0], mechanism=FOUR, event=[0], among=(0, 1, 2))
-    same = betting_sequence_share(cells=cells)
-    assert (same.share, same.standard_error) == (found[0].share, found[0].standard_error)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("mechanism", "latent", "fixed_end", "runs"),
-    [
-        (COINS, (0.7, 0.3), True, 1000),
-        (COINS, (0.7, 0.3), False, 1000),
-        (THREE, (0.56, 0.24, 0.2), True, 500),
-        (THREE, (0.56, 0.24, 0.2), False, 500),
-    ],
-)
-def test_a_mean_of_one_bit(
-    mechanism: RandomizedResponse, latent: tuple[float, ...], fixed_end: bool, runs: int
-) -> None:
-    found = [
-        estimate_range_mean(
-            counts=counts, mechanism=mechanism, minimum=-5, maximum=35, fixed_end=fixed_end
-        )
-        for counts in draw(mechanism, latent, 1000, runs)
-    ]
-    accept([each.mean for each in found], [each.standard_error for each in found], truth=7.0)
+    assert (cells.ratio, cells.standard_error) == (found[0].share, found[0].standard_error)
 
 
 # Careless people

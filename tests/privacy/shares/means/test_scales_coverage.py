@@ -11,8 +11,7 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.range_means import RangeMean
-from privacy.shares.scales import estimate_scale_mean
+from tests.privacy.shares.means.scale_means import ScaleMean, estimate_scale_mean
 
 FIVE = RandomizedResponse.from_flips(symbols=5, flips=25)
 
@@ -28,7 +27,7 @@ def expected_reports(mechanism: RandomizedResponse, truth: ArrayLike, total: int
     return [round(share) for share in mechanism.channel() @ np.asarray(truth) * total]
 
 
-def miss(found: RangeMean, truth: float) -> bool:
+def miss(found: ScaleMean, truth: float) -> bool:
     return found.contradiction or not found.low <= truth <= found.high
 
 

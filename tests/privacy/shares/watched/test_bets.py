@@ -17,10 +17,9 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.bets import RatioInterval, betting_sequence
 from privacy.shares.conditional import likelihood_ratio_share
 from privacy.shares.intervals import confidence_sequence
-from privacy.shares.ratio_cells import RatioCells, conditional_cells, gated_cells, scale_cells
+from privacy.shares.ratio_cells import RatioCells, conditional_cells, scale_cells
 
 Floats = NDArray[np.float64]
-COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
 FOUR = RandomizedResponse.from_flips(symbols=4, flips=25)
 SIX = RandomizedResponse.from_flips(symbols=6, flips=25)
@@ -195,7 +194,6 @@ def watch(
 
 
 SHARE: dict[str, Any] = {"mechanism": FOUR, "event": [0], "among": (0, 1, 2)}
-ITEM: dict[str, Any] = {"mechanism": COINS, "gate": THREE, "answered": [0]}
 
 
 @pytest.mark.slow
@@ -213,14 +211,6 @@ ITEM: dict[str, Any] = {"mechanism": COINS, "gate": THREE, "answered": [0]}
             FOUR.channel() @ [0.0, 0.5, 0.5, 0.0],
             0.0,
             id="nobody",
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            lambda counts: gated_cells(counts=np.reshape(counts, (3, 2)), **ITEM),
-            np.kron(THREE.channel(), COINS.channel())
-            @ [0.6, 0.2, 0.1, 0.0, 0.1, 0.0],  # answered without and with the item; others
-            0.25,
-            id="item",
             marks=pytest.mark.long,
         ),
         pytest.param(
@@ -309,13 +299,6 @@ def test_more_points_do_not_widen_the_interval() -> None:
 
 
 # Cells
-
-
-def test_an_item_is_estimated_from_its_table_with_the_gate() -> None:
-    table = np.kron(THREE.channel(), COINS.channel()) @ [0.6, 0.2, 0.1, 0.0, 0.1, 0.0]
-    cells = gated_cells(counts=(table * 10**9).round().reshape(3, 2), **ITEM)
-    assert cells.ratio == pytest.approx(0.25, abs=1e-8)
-    assert cells.counted_share == pytest.approx(0.8, abs=1e-8)
 
 
 def test_cells_with_the_same_functions_are_one() -> None:
