@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from aggregator.results.estimands import estimands_of
 from aggregator.results.estimate import QuestionResult
@@ -204,3 +205,55 @@ def test_an_alarm_does_not_need_an_interval_that_can_be_empty() -> None:
     assert {row.method for row in found.estimates} == {"likelihood_ratio"}
     assert not any(row.contradiction for row in found.estimates)
     assert found.alarm
+
+
+@pytest.mark.parametrize("fixed_end", [True, False])
+def test_after_a_fixed_end_fewer_fakes_raise_the_alarm(fixed_end: bool) -> None:
+    """Two coins show Yes in 250 of 1,000 reports of people of whom nobody says Yes."""
+    manifest = make_manifest(make_question(1))
+    alarms = {}
+    for yes in (250, 215, 214, 180):
+        [found] = estimate(manifest, [[1000 - yes, yes]], fixed_end=fixed_end)
+        alarms[yes] = found.alarm
+    assert alarms == {250: False, 215: False, 214: fixed_end, 180: True}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("type_", "symbols", "flips", "everybody"),
+    [
+        (QuestionType.CHOICE, 4, 25, 0),
+        (QuestionType.CHOICE, 17, 25, 16),
+        (QuestionType.SCALE, 6, 12, 0),
+        (QuestionType.SCALE, 6, 12, 5),
+    ],
+)
+def test_chance_seldom_contradicts_a_question_with_all_its_figures(
+    type_: QuestionType, symbols: int, flips: int, everybody: int
+) -> None:
+    """Everybody has the first answer, or refuses: then most intervals are at their limit."""
+    mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)
+    question = replace(
+        make_question(1, k=symbols - 1),
+        type=type_,
+        flips=flips,
+        threshold=mechanism.threshold,
+        minimum=0,
+        maximum=symbols - 2,
+        refusal=True,
+    )
+    manifest = replace(make_manifest(question), concentration=40)
+    reported = np.full(symbols, mechanism.other_probability)
+    reported[everybody] += mechanism.slope
+    runs, more = 150, (50, 100, 250, 600)
+    generator = np.random.default_rng(20261122)
+    ever = ended = 0
+    for _ in range(runs):
+        batches = [generator.multinomial(people, reported) for people in more]
+        looks = np.cumsum(batches, axis=0).tolist()
+        watched = [estimate(manifest, [counts], fixed_end=False)[0] for counts in looks]
+        ever += any(found.contradiction for found in watched)
+        ended += estimate(manifest, [looks[0]], fixed_end=True)[0].contradiction
+    limit = binom.isf(1e-6, runs, 0.05)
+    print(f"n={runs} k={ever}, {ended} expected at most {0.05 * runs}, accepted up to {limit}")
+    assert max(ever, ended) <= limit
