@@ -64,7 +64,7 @@ def test_the_chart_is_rendered_without_a_single_violation(
 
 @pytest.fixture
 def behind_a_rule(live: LiveApplication) -> Survey:
-    """Make an open survey with a long question that few people are asked."""
+    """Make an open survey with a long question that few people are asked, and a clear one."""
     survey = make_survey(title="Behind a rule", questions=(), flips=40)
     first = add_question(survey=survey, text="Have you ever worked while ill?", flips=40)
     rule = {"name": f"{first.pk}", "is": [1]}
@@ -72,8 +72,9 @@ def behind_a_rule(live: LiveApplication) -> Survey:
     add_question(
         survey=survey, text="Who knew?", type="choice", options=options, rule=rule, flips=40
     )
+    add_question(survey=survey, text="Do you like your work?", refusal=True, flips=5)
     wave = open_survey(survey=survey)
-    send_people(wave, people=60)
+    send_people(wave, people=200)
     process(wave)
     return survey
 
