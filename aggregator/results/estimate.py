@@ -239,7 +239,12 @@ class QuestionResult:
 
     @property
     def contradiction(self) -> bool:
-        return any(estimate.contradiction for estimate in self.estimates)
+        # How many were asked can come from another question, which then has the contradiction.
+        return any(
+            estimate.contradiction
+            for estimate in self.estimates
+            if not estimate.estimand.is_asked or estimate.symbols == (estimate.estimand.symbol,)
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {

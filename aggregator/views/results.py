@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from aggregator.batches.joint_tables import find_too_large
 from aggregator.exports.csv_format import name_wave
 from aggregator.models import Chart
 from aggregator.results.display import DeclaredResult, Results, Standing, View
@@ -45,6 +46,7 @@ class _Listed(NamedTuple):
     texts: Sequence[EstimateText] = ()
     left_out: Mapping[str, Sequence[str]] = MappingProxyType({})
     declared: DeclaredResult | None = None
+    uses_own_codes: bool = False  # its rule reads too many codes to be counted with it
 
 
 # A chart of more shares would have letters of less than 5 points on a page.
@@ -88,9 +90,10 @@ def _list_questions(results: Results, texts: list[EstimateText]) -> list[_Listed
 
     Questions that too few were asked are included, without sentences.
     """
+    too_large = find_too_large(results.manifest)
     listed: dict[int, _Listed] = {
         question.number: _list_estimates(
-            question, [text for text in texts if text.question is question]
+            question, [text for text in texts if text.question is question], too_large
         )
         for question in results.questions
     }
@@ -103,11 +106,14 @@ def _list_questions(results: Results, texts: list[EstimateText]) -> list[_Listed
     return [listed[number] for number in sorted(listed)]
 
 
-def _list_estimates(question: QuestionResult, texts: list[EstimateText]) -> _Listed:
+def _list_estimates(
+    question: QuestionResult, texts: list[EstimateText], too_large: Collection[str]
+) -> _Listed:
     return _Listed(
         question=question,
         texts=[text for text in texts if not text.is_left_out],
         left_out=gather_left_out(texts),
+        uses_own_codes=question.question.name in too_large,
     )
 
 

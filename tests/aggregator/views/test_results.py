@@ -31,7 +31,7 @@ from tests.support.factories import (
     make_user,
     open_survey,
 )
-from tests.support.fielding import field, process, send_codes, sign_in
+from tests.support.fielding import field, process, send_codes, send_people, sign_in
 from tests.support.reading import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -419,3 +419,23 @@ def test_reports_that_came_at_once_are_told_at_the_next_look(rehearsal: bool) ->
     assert (told in shown) is not rehearsal
     api = sign_in(wave.survey.owner).get(reverse("aggregator:api_results", args=[wave.survey.slug]))
     assert api.json()["burst_reports"] == 350
+
+
+def test_a_question_whose_rule_is_too_large_to_use_says_so() -> None:
+    survey = make_survey(questions=())
+    earlier = [
+        add_question(
+            survey=survey, type=Question.Type.CHOICE, text=f"Fact {number}?", options=list("abcd")
+        )
+        for number in range(3)
+    ]
+    # Each option of three questions is told apart: 64 combinations.
+    every = [{"name": str(one.pk), "is": [code]} for one in earlier for code in range(3)]
+    for number, rule in enumerate((every[0], {"any": every})):
+        add_question(survey=survey, text=f"Behind {number}?", rule=rule)
+    wave = open_survey(survey=survey)
+    send_people(wave, people=60)
+    process(wave)
+    text = text_of(read(survey))
+    assert text.count("Its rule depends on too many answers") == 1
+    assert "too many answers" in text[text.index("Behind 1?") :]
