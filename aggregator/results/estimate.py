@@ -151,7 +151,12 @@ class Estimate:
             return Reliability.NOT_SHOWN
         ends = self.intervals.main.ends
         if self.is_mean:
-            rating = rate_mean(interval=ends, scale=self.estimand.scale)
+            rating = rate_mean(
+                standard_error=self.standard_error,
+                interval=ends,
+                scale=self.estimand.scale,
+                total=self.total,
+            )
         else:
             rating = rate_share(
                 share=self.displayed,

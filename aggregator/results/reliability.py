@@ -46,15 +46,21 @@ def rate_share(
     return Reliability.CAUTION
 
 
-def rate_mean(*, interval: tuple[float, float], scale: tuple[float, float]) -> Reliability:
-    """Rate a mean by the width of its 95 % interval as a part of all possible values.
+def rate_mean(
+    *, standard_error: float, interval: tuple[float, float], scale: tuple[float, float], total: int
+) -> Reliability:
+    """Rate a mean by its error and the width of its 95 % interval, as parts of all possible values.
 
-    How much single answers differ is not estimated, so a mean has no effective number of people.
+    How much single answers differ is not estimated; it is taken to be as much as where 20 % of the
+    people are at one end of the scale and all others at the other end.
     """
-    width = (interval[1] - interval[0]) / (scale[1] - scale[0])
-    if width > WIDEST:
+    length = scale[1] - scale[0]
+    people = find_effective_people(standard_error=standard_error / length, total=total)
+    width = (interval[1] - interval[0]) / length
+    if people < FEWEST_PEOPLE or width > WIDEST:
         return Reliability.NOT_SHOWN
-    return Reliability.PUBLISHABLE if width <= WIDE else Reliability.CAUTION
+    is_precise = people >= ENOUGH_PEOPLE and width <= WIDE
+    return Reliability.PUBLISHABLE if is_precise else Reliability.CAUTION
 
 
 def find_effective_people(*, standard_error: float, total: int) -> float:

@@ -98,17 +98,24 @@ def test_a_less_precise_share_is_never_rated_better(
 
 
 @pytest.mark.parametrize(
-    ("interval", "rating"),
+    ("error", "interval", "rating"),
     [
-        ((2.0, 3.1), PUBLISHABLE),  # 1.1 of 4 points are 27.5 %
-        ((2.0, 3.3), CAUTION),  # 32.5 %
-        ((2.0, 4.1), NOT_SHOWN),  # 52.5 %
+        (0.25, (2.0, 3.1), PUBLISHABLE),  # 1.1 of 4 points are 27.5 %
+        (0.25, (2.0, 3.3), CAUTION),  # 32.5 %
+        (0.25, (2.0, 4.1), NOT_SHOWN),  # 52.5 %
+        # Cut off at an end of the scale, an interval looks more precise than the mean is. .292 and
+        # .293 are 7.30 and 7.33 % of the scale: .16/.0730² = 30.02 and .16/.0733² = 29.8 people.
+        (0.292, (1.0, 1.9), PUBLISHABLE),
+        (0.293, (1.0, 1.9), CAUTION),
+        (0.505, (1.0, 1.9), CAUTION),  # .16/.12625² = 10.04
+        (0.507, (1.0, 1.9), NOT_SHOWN),  # .16/.12675² = 9.96
     ],
 )
-def test_a_mean_is_rated_by_its_interval_as_a_part_of_the_scale(
-    interval: tuple[float, float], rating: Reliability
+def test_a_mean_is_rated_by_its_error_and_interval_as_parts_of_the_scale(
+    error: float, interval: tuple[float, float], rating: Reliability
 ) -> None:
-    assert rate_mean(interval=interval, scale=(1.0, 5.0)) is rating
+    found = rate_mean(standard_error=error, interval=interval, scale=(1.0, 5.0), total=5000)
+    assert found is rating
 
 
 def make_estimate(
