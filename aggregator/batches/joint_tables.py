@@ -84,7 +84,7 @@ def list_tables(manifest: Manifest) -> list[JointTable]:
     """List the tables that are counted; those of all batches of a wave have this order."""
     listed = []
     for table in _list_all(manifest):
-        # An item is a share of those whose gate says so, whoever that is.
+        # An item is a share of the people whose gate says "answered".
         small = replace(table, parents=()) if table.is_too_large else table
         if len(small.axes) > 1:
             listed.append(small)

@@ -65,7 +65,7 @@ WATCHED = (
 FIXED_END = (
     "These intervals are valid because the end was fixed before opening and the survey ended by it."
 )
-# Whoever may submit and sees the results can choose when a number of reports is reached.
+# People who may submit and see the results can choose when a number of reports is reached.
 AT_CAP = (
     "These intervals hold if nobody who saw results added reports: the survey ended at the number "
     "of reports that was fixed before it opened."

@@ -102,7 +102,7 @@ class Counted:
             if estimand.symbol in (axis.symbol.name for axis in found.table.own):
                 if self.may_use(found.table):
                     return found
-                # An item needs its gate, whoever was asked.
+                # An item needs its gate even without the rule.
                 return found.without_parents() if estimand.gate else None
         return None
 

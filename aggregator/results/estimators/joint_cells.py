@@ -139,7 +139,7 @@ def _describe_channel(symbol: Symbol, classes: Sequence[int]) -> Floats:
 def _list_true(
     table: JointTable, asked: Sequence[_TrueCell], not_asked: _TrueCell
 ) -> Iterator[_TrueCell]:
-    """List what can be true: whoever keeps the rule is asked, and nobody else."""
+    """List what can be true: people are asked if and only if the rule holds."""
     rule = table.question.rule
     for combination in product(*(range(axis.size) for axis in table.parents)):
         if rule is None or (table.parents and _holds(rule, table, combination)):

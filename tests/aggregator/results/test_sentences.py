@@ -51,7 +51,7 @@ def make_question(type_: QuestionType, *, answers: int, **content: object) -> Ma
 def estimate(question: ManifestQuestion, shares: list[float]) -> QuestionResult:
     """Estimate from the counts that people with these true shares send on average.
 
-    If the question has a rule, it is asked of whoever says Yes to the first one.
+    If the question has a rule, the people who say Yes to the first one are asked.
     """
     first = replace(make_question(QuestionType.YES_NO, answers=2), name="q1")
     manifest = Manifest(
