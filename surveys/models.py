@@ -23,8 +23,8 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.questions import has_point_shares
 from surveys.manifest.serialization import parse_manifest
+from surveys.survey_settings import MIN_BATCH_FLOOR, SurveySettings
 
-MIN_BATCH_FLOOR = 10
 MAX_QUESTIONS = 100
 MAX_QUESTION_LENGTH = 1000
 MAX_OPTION_LENGTH = 200
@@ -45,7 +45,7 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
         return self.filter(owner_id=user.pk)
 
 
-class Survey(models.Model):
+class Survey(SurveySettings):
     class Origin(models.TextChoices):
         """Where the answers came from. The values are stored nowhere but in files."""
 
@@ -57,68 +57,16 @@ class Survey(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="surveys"
     )
     slug = models.CharField(max_length=SLUG_LENGTH, unique=True, default=new_slug, editable=False)
-    title = models.CharField(max_length=200)
-    introduction = models.TextField(max_length=2000, blank=True)
-    minimum_batch = models.PositiveIntegerField(default=50)
-    display_minimum = models.PositiveIntegerField(default=100)
-    opens_at = models.DateTimeField(null=True, blank=True)
-    closes_at = models.DateTimeField(null=True, blank=True)
-    cap = models.PositiveIntegerField(null=True, blank=True)
-    # How many people the author expects to answer; None if unknown.
-    people_expected = models.PositiveIntegerField(null=True, blank=True)
-    # The author's language. Respondents' pages use it too, unless they choose a translation.
-    language = models.CharField(max_length=10, default="en", choices=LANGUAGES)
-    # Shown after a code was sent.
-    closing_message = models.TextField(max_length=1000, blank=True)
-    # A button, or Shift three times, leaves the respondents' pages at once.
-    quick_exit = models.BooleanField(default=True)
-    # Whether yes/no questions may also be answered with two coins: without JavaScript, on paper.
-    coins = models.BooleanField(default=False)
-    # How many blocks of questions each person is asked, drawn by the browser; None for all.
-    drawn = models.PositiveSmallIntegerField(null=True, blank=True)
     # Fielded by `manage.py demo`, on published data whose true shares are known.
     demo = models.BooleanField(default=False, editable=False)
     # A copy made by `manage.py rehearse`: all of its answers are invented.
     rehearsal = models.BooleanField(default=False, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    # What an author decides, except the title and the dates, which a copy does not keep.
-    SETTINGS = (
-        "introduction",
-        "minimum_batch",
-        "display_minimum",
-        "cap",
-        "people_expected",
-        "language",
-        "closing_message",
-        "quick_exit",
-        "coins",
-        "drawn",
-    )
-
     objects = SurveyQuerySet.as_manager()
 
-    class Meta:
+    class Meta(SurveySettings.Meta):
         ordering = ["-created_at", "-pk"]
-        constraints = [
-            models.CheckConstraint(
-                condition=models.Q(minimum_batch__gte=MIN_BATCH_FLOOR),
-                name="surveys_survey_minimum_batch_floor",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(display_minimum__gte=models.F("minimum_batch")),
-                name="surveys_survey_display_minimum_at_least_batch",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(cap__isnull=True) | models.Q(cap__gte=models.F("minimum_batch")),
-                name="surveys_survey_cap_reaches_a_batch",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(people_expected__isnull=True)
-                | models.Q(people_expected__gte=models.F("minimum_batch")),
-                name="surveys_survey_people_expected_make_a_batch",
-            ),
-        ]
 
     def __str__(self) -> str:
         return self.title

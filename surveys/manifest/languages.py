@@ -69,12 +69,17 @@ def list_texts(manifest: Manifest) -> list[SourceText]:
 
 def _walk(manifest: Manifest) -> Iterator[tuple[str, str, str]]:
     yield "title", "Title", manifest.title
+    yield "organization", "Organization", manifest.organization
+    if not manifest.contact_link:  # an address or a number is the same in all languages
+        yield "contact", "Contact", manifest.contact
     yield "introduction", "Introduction", manifest.introduction
+    yield "consent", "What people agree to", manifest.consent
     for question in manifest.questions:
         place = f"Question {question.number}"
         yield "text" if question.is_answered else INFORMATION_TEXT, place, question.text
         yield from _walk_question(place, question)
     yield "closing_message", "Closing message", manifest.closing_message
+    yield "help_name", "Who helps", manifest.help_name
 
 
 def _walk_question(place: str, question: ManifestQuestion) -> Iterator[tuple[str, str, str]]:
@@ -140,6 +145,10 @@ def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifes
         manifest,
         title=find(manifest.title),
         introduction=find(manifest.introduction),
+        organization=find(manifest.organization),
+        contact=find(manifest.contact),
+        consent=find(manifest.consent),
+        help_name=find(manifest.help_name),
         closing_message=find(manifest.closing_message),
         language=language,
         questions=tuple(

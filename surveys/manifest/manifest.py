@@ -11,6 +11,7 @@ from functools import cached_property
 from privacy.mechanism.accounting import Entry, basic_epsilon, statement_epsilon
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.budgets import question_fraction
+from surveys.links import link_contact, link_phone
 from surveys.manifest.modes import Mode
 from surveys.manifest.paths import PathLengths, measure_paths
 from surveys.manifest.questions import ManifestQuestion, Symbol
@@ -54,6 +55,16 @@ class Manifest:
     concentration: int | None = None
     # How many blocks of questions each person is asked; None for all.
     drawn: int | None = None
+    # Who asks and who helps, and what people agree to before the first question.
+    organization: str = ""
+    contact: str = ""
+    help_name: str = ""
+    help_phone: str = ""
+    help_url: str = ""
+    consent: str = ""
+    minimum_age: int | None = None
+    # Whether several people answer on one device, so that the browser must keep no trace.
+    shared_devices: bool = False
     closing_message: str = ""
     quick_exit: bool = False
     # Whether yes/no questions may also be answered with two coins, in a separate wave.
@@ -85,6 +96,15 @@ class Manifest:
     def languages(self) -> tuple[str, ...]:
         """The languages that respondents can choose, the author's first."""
         return (self.language, *self.translations)
+
+    @property
+    def contact_link(self) -> str:
+        """A link to the contact; empty if it is not only an address or a number."""
+        return link_contact(self.contact)
+
+    @property
+    def help_phone_link(self) -> str:
+        return link_phone(self.help_phone)
 
     @property
     def has_fixed_end(self) -> bool:

@@ -19,6 +19,23 @@ from surveys.manifest.questions import ManifestQuestion, Option
 
 FORMAT = 1
 _OPTIONAL = (
+    "people_expected",
+    "concentration",
+    "drawn",
+    "organization",
+    "contact",
+    "help_name",
+    "help_phone",
+    "help_url",
+    "consent",
+    "minimum_age",
+    "shared_devices",
+    "closing_message",
+    "quick_exit",
+    "coins",
+    "translations",
+)
+_OPTIONAL_OF_QUESTIONS = (
     "refusal",
     "rule",
     "minimum",
@@ -49,24 +66,11 @@ def serialize_manifest(manifest: Manifest) -> bytes:
         "cap": manifest.cap,
         "questions": [_describe_question(question) for question in manifest.questions],
     }
-    if manifest.people_expected is not None:
-        content["people_expected"] = manifest.people_expected
-    if manifest.concentration is not None:
-        content["concentration"] = manifest.concentration
-    if manifest.drawn is not None:
-        content["drawn"] = manifest.drawn
-    if manifest.closing_message:
-        content["closing_message"] = manifest.closing_message
-    if manifest.quick_exit:
-        content["quick_exit"] = True
-    if manifest.coins:
-        content["coins"] = True
     if manifest.mode != Mode.ELECTRONIC:
         content["mode"] = manifest.mode
     if manifest.acknowledged:
         content["acknowledged"] = manifest.acknowledged
-    if manifest.translations:
-        content["translations"] = manifest.translations
+    content |= _describe(manifest, _OPTIONAL)
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8")
 
@@ -78,11 +82,18 @@ def _describe_question(question: ManifestQuestion) -> dict[str, Any]:
         content["k"] = question.k
     if question.is_protected:
         content |= {"flips": question.flips, "threshold": question.threshold}
-    for key in _OPTIONAL:
-        value = getattr(question, key)
-        if value is not None and value is not False and value != "":
-            content[key] = value
-    return content
+    return content | _describe(question, _OPTIONAL_OF_QUESTIONS)
+
+
+def _describe(source: Manifest | ManifestQuestion, keys: tuple[str, ...]) -> dict[str, Any]:
+    """The values that say something, by key."""
+    values = {key: getattr(source, key) for key in keys}
+    return {key: value for key, value in values.items() if not _is_empty(value)}
+
+
+def _is_empty(value: object) -> bool:
+    """Whether a value says nothing; the number 0 does."""
+    return value is None or value is False or value in ("", {})
 
 
 def hash_manifest(content: bytes) -> bytes:
@@ -106,16 +117,10 @@ def parse_manifest(content: bytes) -> Manifest:
         opens=_parse_moment(raw["opens"]),
         closes=_parse_moment(raw["closes"]),
         cap=raw["cap"],
-        people_expected=raw.get("people_expected"),
-        concentration=raw.get("concentration"),
-        drawn=raw.get("drawn"),
-        closing_message=raw.get("closing_message", ""),
-        quick_exit=raw.get("quick_exit", False),
-        coins=raw.get("coins", False),
         mode=Mode(raw.get("mode", Mode.ELECTRONIC)),
         acknowledged=tuple(raw.get("acknowledged", ())),
-        translations=raw.get("translations", {}),
         questions=tuple(map(_parse_question, raw["questions"])),
+        **{key: raw[key] for key in _OPTIONAL if key in raw},
     )
 
 
@@ -127,7 +132,7 @@ def _parse_question(raw: dict[str, Any]) -> ManifestQuestion:
         flips=raw.get("flips", 0),
         threshold=raw.get("threshold"),
         options=tuple(Option(code=o["code"], text=o["text"]) for o in raw.get("options", ())),
-        **{key: raw[key] for key in _OPTIONAL if key in raw},
+        **{key: raw[key] for key in _OPTIONAL_OF_QUESTIONS if key in raw},
     )
 
 

@@ -13,7 +13,8 @@ from aggregator.models import Batch, Upkeep
 from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 from aggregator.upkeep.purging import purge_is_due
-from surveys.models import MIN_BATCH_FLOOR, Wave
+from surveys.models import Wave
+from surveys.survey_settings import MIN_BATCH_FLOOR
 
 # A purge may wait for a backup to end, and for work that is due before it.
 PATIENCE_SECONDS = 600.0

@@ -10,10 +10,12 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from surveys.authoring.forms.care import CareForm
 from surveys.authoring.forms.fields import BrowserMoment, PlainText, number_messages
 from surveys.manifest.languages import LANGUAGES
 from surveys.manifest.manifest import LEAST_BATCHES_IN_CAP, SMALLEST_USUAL_BATCH
-from surveys.models import MAX_QUESTIONS, MIN_BATCH_FLOOR, Survey
+from surveys.models import MAX_QUESTIONS, Survey
+from surveys.survey_settings import MIN_BATCH_FLOOR
 
 # A batch holds at most 65,536 reports, so K cannot be larger. This limit is above any useful K.
 MAX_MINIMUM_BATCH = 10_000
@@ -39,7 +41,7 @@ class SurveyTextForm(forms.Form):
     )
 
 
-class SettingsForm(SurveyTextForm):
+class SettingsForm(CareForm, SurveyTextForm):
     language = forms.ChoiceField(
         label="Language of the survey",
         choices=LANGUAGES,

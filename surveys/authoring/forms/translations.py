@@ -23,8 +23,16 @@ from surveys.models import MAX_OPTION_LENGTH, Question, Survey
 
 # All fields of a translation have names that begin like this, so that a refusal can find them.
 PREFIX = "words-"
-_OF_SURVEY = ("title", "introduction", "closing_message")
-_WITH_LINES = ("introduction", "closing_message", INFORMATION_TEXT)
+_OF_SURVEY = (
+    "title",
+    "organization",
+    "contact",
+    "introduction",
+    "consent",
+    "closing_message",
+    "help_name",
+)
+_WITH_LINES = ("introduction", "consent", "closing_message", INFORMATION_TEXT)
 _LONG = ("text", "follow_up")
 
 

@@ -241,6 +241,10 @@ def test_a_translation_that_is_too_long_is_refused_and_kept(author: Client, surv
     [
         (("title",), 200, False),
         (("introduction",), 2000, True),
+        (("organization",), 120, False),
+        (("contact",), 200, False),
+        (("consent",), 10_000, True),
+        (("help_name",), 120, False),
         (("text",), 1000, False),
         (("options",), 200, False),
         (("unit",), 40, False),

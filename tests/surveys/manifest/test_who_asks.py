@@ -1,0 +1,67 @@
+"""Who asks, who helps, and what people agree to: frozen, copied and translated."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from surveys.authoring.drafts import describe, describe_words
+from surveys.authoring.services import copy_survey
+from surveys.manifest.languages import list_texts, translate_manifest
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.serialization import parse_manifest, serialize_manifest
+from surveys.models import Survey
+from tests.support.factories import make_survey
+
+CARE: dict[str, Any] = {
+    "organization": "Murmur demo",
+    "contact": "Room 12, or ask@example.org",
+    "help_name": "Helpline",
+    "help_phone": "112",
+    "help_url": "https://example.org/help",
+    "consent": "You may stop.\n\nNobody asks why.",
+    "minimum_age": 18,
+    "shared_devices": True,
+}
+
+
+def manifest_of(survey: Survey) -> Manifest:
+    return describe(survey=survey, wave_number=1)
+
+
+def test_who_asks_and_who_helps_is_frozen(db: None) -> None:
+    survey = make_survey(**CARE, may_decline=True)
+    content = serialize_manifest(manifest_of(survey))
+    assert json.loads(content).items() >= CARE.items()
+    assert "may_decline" not in json.loads(content)  # each question says so itself
+    assert serialize_manifest(parse_manifest(content)) == content
+    assert parse_manifest(content) == manifest_of(survey)
+    copied = copy_survey(survey=survey)
+    assert {name: getattr(copied, name) for name in CARE} == CARE
+    assert copied.may_decline
+
+
+def test_without_them_a_manifest_has_none_of_their_keys(db: None) -> None:
+    content = serialize_manifest(manifest_of(make_survey()))
+    assert CARE.keys().isdisjoint(json.loads(content))
+    manifest = parse_manifest(content)
+    assert not any(getattr(manifest, name) for name in CARE)
+
+
+def test_only_words_are_translated(db: None) -> None:
+    survey = make_survey(**CARE, questions=())
+    words = [CARE[name] for name in ("organization", "contact", "consent", "help_name")]
+    assert [source.text for source in list_texts(manifest_of(survey))] == [survey.title, *words]
+    survey.contact = "ask@example.org"
+    assert survey.contact not in [source.text for source in list_texts(manifest_of(survey))]
+    texts = {word: f"fr: {word}" for word in words}
+    survey.translations.create(language="fr", texts=texts)
+    survey.contact = CARE["contact"]
+    manifest = manifest_of(survey)
+    french = translate_manifest(
+        manifest, "fr", describe_words(survey=survey, manifest=manifest)["fr"]
+    )
+    assert [french.organization, french.contact, french.consent, french.help_name] == [
+        *texts.values()
+    ]
+    assert (french.help_phone, french.help_url) == (CARE["help_phone"], CARE["help_url"])
