@@ -1,8 +1,9 @@
 """Makes the files that a respondent's browser loads from the sources in client/.
 
 The icon is served as it is. Scripts are joined from their modules, and the stylesheet is shortened,
-both without comments; the sources are served too, so that people can read them. All files share
-one version, which is computed from their bytes. An address under /r/VERSION/ always has the same
+both without comments; the sources are served too, so that people can read them. The page's script
+has only the parts that a survey needs, and its name lists them. All files share one version, which
+is computed from their bytes, with all parts. An address under /r/VERSION/ always has the same
 bytes, so it may be cached forever, and a page never mixes two versions.
 """
 
@@ -12,18 +13,21 @@ import base64
 import gzip
 import hashlib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import combinations
 from pathlib import Path
 
 import zopfli.gzip
 from django.urls import reverse
 
 from surveys.respondent.joining import SOURCES, join_modules, strip_module
+from surveys.respondent.parts import PARTS
 from surveys.respondent.stylesheet import shorten_stylesheet
 
 FOLDER = Path(__file__).resolve().parent / "client"
 # The next two scripts import this one, so the self-test runs the same file that scrambles answers.
 RANDOMIZER = "randomize.js"
+_APART = frozenset({RANDOMIZER})
 ENTRY = "page.js"
 SELF_TEST = "self-test.js"
 STYLESHEET = "respondent.css"
@@ -60,9 +64,13 @@ def squeeze(content: bytes) -> bytes:
 
 @lru_cache(maxsize=1)
 def client_version() -> str:
-    """Return the first 16 hex digits of SHA-256 over the names and bytes of all files."""
+    """Return the first 16 hex digits of SHA-256 over the names and bytes of all files.
+
+    The page's script with all parts stands for those with some of them.
+    """
+    files = {**_make_files(), **_read_sources(), _name_page(PARTS): _join_page(PARTS).encode()}
     digest = hashlib.sha256()
-    for name, content in sorted({**_make_files(), **_read_sources()}.items()):
+    for name, content in sorted(files.items()):
         digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
 
@@ -81,14 +89,43 @@ def client_files() -> dict[str, ClientFile]:
     return {**files, **sources}
 
 
+@cache
+def page_script(parts: tuple[str, ...]) -> ClientFile:
+    """Return the page's script with these parts. It is made when it is first needed."""
+    content = _join_page(parts).encode()
+    return _describe(_name_page(parts), content, squeeze(content), CONTENT_TYPES[".js"])
+
+
+def find_client_file(name: str) -> ClientFile | None:
+    if name in _list_pages():
+        return page_script(_list_pages()[name])
+    return client_files().get(name)
+
+
 def list_sources() -> list[ClientFile]:
     return [client_files()[name] for name in _read_sources()]
 
 
+@cache
+def join_page(parts: tuple[str, ...]) -> str:
+    """Write the page's script with these parts as one module that imports nothing."""
+    return _join_page(parts, apart=frozenset())
+
+
+def _join_page(parts: tuple[str, ...], *, apart: frozenset[str] = _APART) -> str:
+    modules = [f"parts/{part}.js" for part in parts]
+    return join_modules(ENTRY, read=_read_module, parts=modules, apart=apart)
+
+
+def _name_page(parts: tuple[str, ...]) -> str:
+    return "-".join([Path(ENTRY).stem, *parts]) + ".js"
+
+
 @lru_cache(maxsize=1)
-def join_page() -> str:
-    """Write the page's script as one module that imports nothing."""
-    return join_modules(ENTRY, read=_read_module)
+def _list_pages() -> dict[str, tuple[str, ...]]:
+    """Return all choices of parts, by the name of their script."""
+    choices = (choice for count in range(len(PARTS) + 1) for choice in combinations(PARTS, count))
+    return {_name_page(parts): parts for parts in choices}
 
 
 @lru_cache(maxsize=1)
@@ -120,7 +157,7 @@ def _make(name: str, content: bytes) -> bytes:
         return shorten_stylesheet(content.decode()).encode()
     if name == RANDOMIZER:
         return strip_module(name, content.decode()).encode()
-    return join_modules(name, read=_read_module, apart=frozenset({RANDOMIZER})).encode()
+    return join_modules(name, read=_read_module, apart=_APART).encode()
 
 
 def _describe(name: str, content: bytes, compressed: bytes, content_type: str) -> ClientFile:

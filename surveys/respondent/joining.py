@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from surveys.respondent.javascript import (
@@ -41,17 +41,26 @@ class _Module:
     text: str = ""  # without comments, imports and the word export
 
 
-def join_modules(entry: str, *, read: ReadSource, apart: frozenset[str] = frozenset()) -> str:
-    """Write an entry and its imports as one file, which still imports the modules in `apart`."""
-    modules = _find_modules(entry, read=read, apart=apart)
+def join_modules(
+    entry: str,
+    *,
+    read: ReadSource,
+    parts: Sequence[str] = (),
+    apart: frozenset[str] = frozenset(),
+) -> str:
+    """Write an entry and its imports as one file, which still imports the modules in `apart`.
+
+    `parts` are modules that nothing imports. They run before the entry does.
+    """
+    modules = _find_modules([*parts, entry], read=read, apart=apart)
     taken: dict[str, set[str]] = {name: set() for name in sorted(apart)}
     for module in modules:
         for name in apart & module.imports.keys():
             taken[name] |= module.imports[name]
     _check_names(modules, taken)
     imports = (_import(source, names) for source, names in taken.items() if names)
-    parts = (f"\n// {SOURCES}{module.name}\n{module.text}" for module in modules)
-    return "".join([*imports, *parts]).lstrip("\n")
+    texts = (f"\n// {SOURCES}{module.name}\n{module.text}" for module in modules)
+    return "".join([*imports, *texts]).lstrip("\n")
 
 
 def _import(source: str, names: set[str]) -> str:
@@ -64,7 +73,9 @@ def strip_module(name: str, source: str) -> str:
     return f"// {SOURCES}{name}\n{strip_comments(split_tokens(source))}"
 
 
-def _find_modules(entry: str, *, read: ReadSource, apart: frozenset[str]) -> list[_Module]:
+def _find_modules(
+    entries: Sequence[str], *, read: ReadSource, apart: frozenset[str]
+) -> list[_Module]:
     found: dict[str, _Module] = {}
     waiting: list[str] = []
 
@@ -77,11 +88,12 @@ def _find_modules(entry: str, *, read: ReadSource, apart: frozenset[str]) -> lis
         module = _parse(name, read(name))
         for imported in module.imports:
             follow(imported)
-        if module.waits and name != entry:
+        if module.waits and name != entries[-1]:
             raise UnsupportedScriptError(f"{name} awaits at its top level")
         found[waiting.pop()] = module
 
-    follow(entry)
+    for entry in entries:
+        follow(entry)
     return list(found.values())
 
 

@@ -29,15 +29,16 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import hash_manifest, parse_manifest
 from surveys.manifest.strength import TWO_COINS
 from surveys.respondent.client_files import (
-    ENTRY,
     ICON,
     RANDOMIZER,
     SELF_TEST,
     STYLESHEET,
     client_files,
     list_sources,
+    page_script,
 )
 from surveys.respondent.label.label import describe_protection
+from surveys.respondent.parts import choose_parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +99,7 @@ def render_questions(
         "title_tag": own if source.title not in known else "",
         "introduction_tag": own if source.introduction not in known else "",
         **_list_addresses(content),
+        "entry": page_script(choose_parts(source, mode=mode)),
         "demo_threshold": _demo_threshold(manifest),
         "types": {question.type for question in manifest.questions},
         "refusals": any(question.refusal for question in manifest.questions),
@@ -120,7 +122,6 @@ def _list_addresses(content: bytes) -> dict[str, Any]:
         "manifest_hash": encode_base64url(digest),
         "manifest_hash_hex": digest.hex(),
         "intake_url": reverse("aggregator:intake"),
-        "entry": client_files()[ENTRY],
         "modules": [client_files()[RANDOMIZER]],
     }
 
@@ -133,6 +134,8 @@ def _coins_url(manifest: Manifest) -> str:
 
 def render_check(*, content: bytes, language: str, words: str, **context: Any) -> bytes:
     """Make the page on which a person tests the scrambling and finds the hashes."""
+    script = page_script(choose_parts(parse_manifest(content), mode="open"))
+    fixed = [client_files()[name] for name in (RANDOMIZER, SELF_TEST, STYLESHEET)]
     return render_questions(
         "check",
         content=content,
@@ -140,7 +143,7 @@ def render_check(*, content: bytes, language: str, words: str, **context: Any) -
         words=words,
         template="surveys/respondent/check.html",
         entry=client_files()[SELF_TEST],
-        files=[client_files()[name] for name in (ENTRY, RANDOMIZER, SELF_TEST, STYLESHEET)],
+        files=[script, *fixed],
         sources=list_sources(),
         **context,
     )

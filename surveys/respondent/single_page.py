@@ -18,14 +18,17 @@ from django.utils.safestring import mark_safe
 from surveys.manifest.serialization import hash_manifest, parse_manifest
 from surveys.respondent.client_files import STYLESHEET, client_files, join_page
 from surveys.respondent.page import render_check, render_questions
+from surveys.respondent.parts import choose_parts
 
 
 def build_single_page(
     content: bytes, *, language: str, words: str, origin: str, **context: Any
 ) -> bytes:
     """`content` is the manifest as bytes; `origin` is the server, such as https://example.org/."""
-    slug = parse_manifest(content).survey
-    script, style = join_page(), client_files()[STYLESHEET].content.decode()
+    manifest = parse_manifest(content)
+    slug = manifest.survey
+    script = join_page(choose_parts(manifest, mode="disk"))
+    style = client_files()[STYLESHEET].content.decode()
     return render_questions(
         "disk",
         content=content,

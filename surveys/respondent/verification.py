@@ -24,9 +24,10 @@ from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.languages import NAMES, hash_words, translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import hash_manifest, parse_manifest
-from surveys.respondent.client_files import client_files, client_version
+from surveys.respondent.client_files import client_files, client_version, page_script
 from surveys.respondent.fetching import MANIFEST, PAGE, Reply, Unreadable, fetch, open_client
 from surveys.respondent.page import render_questions
+from surveys.respondent.parts import choose_parts
 from surveys.respondent.single_page import build_check_page, build_single_page, describe_download
 
 
@@ -90,7 +91,7 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
         )
         yield survey.check_page(page, language=data["language"])
         yield from survey.check_languages()
-        yield from _check_files(client, page)
+        yield from _check_files(client, page, choose_parts(manifest, mode=data["mode"]))
 
 
 def _check_manifest(url: str, data: Mapping[str, str], frozen: Reply) -> Iterator[Finding]:
@@ -227,12 +228,13 @@ def _find_exit(text: str) -> str:
     return html.unescape(found[1]) if found else ""
 
 
-def _check_files(client: httpx.Client, page: Reply) -> Iterator[Finding]:
+def _check_files(client: httpx.Client, page: Reply, parts: tuple[str, ...]) -> Iterator[Finding]:
     """Compare all files of this release. An identical page names no other files."""
     if f"/r/{client_version()}/" not in page.text:
         yield Finding(what="the version", problem=f"this release is {client_version()}")
         return
-    for file in client_files().values():
+    script = page_script(parts)
+    for file in {script.name: script, **client_files()}.values():
         sent = fetch(client, urljoin(page.url, file.url))
         problem = sent.compare(file.content, {"Content-Type": file.content_type})
         yield Finding(what=f"{file.name} {file.integrity}", problem=problem)

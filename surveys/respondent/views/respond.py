@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from surveys.manifest.languages import NAMES, negotiate
 from surveys.manifest.serialization import parse_manifest
 from surveys.models import DeletedWave, Wave
-from surveys.respondent.client_files import client_files, client_version, squeeze
+from surveys.respondent.client_files import client_version, find_client_file, squeeze
 from surveys.respondent.page import render_notice, render_questions
 from surveys.respondent.views.compressed import HTML, answer
 from surveys.respondent.views.deleted import show_deleted, unless_deleted
@@ -96,7 +96,7 @@ def frozen_words(request: HttpRequest, digest: str, language: str) -> HttpRespon
 @require_safe
 def client_file(request: HttpRequest, version: str, name: str) -> HttpResponse:
     """Return one of our files exactly as written; another version is a different file."""
-    file = client_files().get(name)
+    file = find_client_file(name)
     if file is None or version != client_version():
         raise Http404
     response = answer(

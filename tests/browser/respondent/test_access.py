@@ -16,7 +16,7 @@ from surveys.authoring.drafts import describe
 from surveys.authoring.services import close_wave
 from surveys.manifest.languages import list_texts
 from surveys.models import Wave
-from surveys.respondent.client_files import ENTRY, RANDOMIZER
+from surveys.respondent.client_files import RANDOMIZER
 from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
 from tests.support.browser.every_type import REFUSED, ask
 from tests.support.browser.live import LiveApplication
@@ -505,7 +505,7 @@ def test_everything_can_be_read_before_any_script_and_nothing_moves_afterwards(
         expect(page.locator("#start")).to_be_hidden()
         page.evaluate(AFTER_FIRST_PAINT)
         names = sorted(route.request.url.rpartition("/")[2] for route in held)
-        assert names == [ENTRY, RANDOMIZER]
+        assert names == ["page-number-scale-several.js", RANDOMIZER]
         for route in held:
             route.continue_()
         shifts: dict[str, list[str]] = {}

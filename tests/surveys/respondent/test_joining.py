@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from pygments.lexers.javascript import JavascriptLexer
 from pygments.token import Comment, Token
 
-from surveys.respondent.client_files import FOLDER, client_files
+from surveys.respondent.client_files import FOLDER, ClientFile, client_files, page_script
 from surveys.respondent.javascript import (
     Kind,
     UnsupportedScriptError,
@@ -18,6 +19,7 @@ from surveys.respondent.javascript import (
     strip_comments,
 )
 from surveys.respondent.joining import join_modules
+from surveys.respondent.parts import PARTS
 
 MODULES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.js"))
 
@@ -29,8 +31,10 @@ def strip(source: str) -> str:
     return strip_comments(split_tokens(source)).removesuffix("\n")
 
 
-def join(modules: dict[str, str], *, apart: frozenset[str] = frozenset()) -> str:
-    return join_modules("page.js", read=modules.__getitem__, apart=apart)
+def join(
+    modules: dict[str, str], *, parts: Sequence[str] = (), apart: frozenset[str] = frozenset()
+) -> str:
+    return join_modules("page.js", read=modules.__getitem__, parts=parts, apart=apart)
 
 
 def kinds(source: str) -> list[tuple[str, str]]:
@@ -220,6 +224,40 @@ def test_a_module_that_stays_separate_is_imported_once() -> None:
     )
 
 
+PAGE_WITH_TABLE = {
+    "page.js": 'import { table } from "./table.js";\nawait f(table);\n',
+    "table.js": "export const table = {};\n",
+}
+
+
+def test_parts_that_nothing_imports_run_before_the_entry() -> None:
+    parts = {
+        "parts/b.js": 'import { table } from "../table.js";\ntable.b = 2;\n',
+        "parts/c.js": 'import { table } from "../table.js";\nconst c = 3;\ntable.c = c;\n',
+    }
+    assert join(PAGE_WITH_TABLE | parts, parts=list(parts)) == (
+        "// source/table.js\nconst table = {};\n\n"
+        "// source/parts/b.js\ntable.b = 2;\n\n"
+        "// source/parts/c.js\nconst c = 3;\ntable.c = c;\n\n"
+        "// source/page.js\nawait f(table);\n"
+    )
+    assert "parts/" not in join(PAGE_WITH_TABLE | parts)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        'import { table } from "../table.js";\ntable.b = await f();\n',
+        'import { table } from "../page.js";\ntable.b = 2;\n',
+        "table.b = 2;\n",
+        "const table = {};\n",
+    ],
+)
+def test_a_part_is_refused_like_any_other_module(part: str) -> None:
+    with pytest.raises(UnsupportedScriptError):
+        join(PAGE_WITH_TABLE | {"parts/b.js": part}, parts=["parts/b.js"])
+
+
 @pytest.mark.parametrize(
     ("page", "other"),
     [
@@ -278,9 +316,12 @@ def test_properties_may_have_any_name(page: str) -> None:
 
 def test_equal_sources_give_equal_bytes() -> None:
     modules = {name: (FOLDER / name).read_text() for name in MODULES}
-    first = join(modules, apart=frozenset({"randomize.js"}))
-    assert first.encode() == client_files()["page.js"].content
-    assert join(dict(reversed(modules.items())), apart=frozenset({"randomize.js"})) == first
+    parts = {part: [f"parts/{one}.js" for one in part] for part in ((), PARTS)}
+    for part, names in parts.items():
+        first = join(modules, parts=names, apart=frozenset({"randomize.js"}))
+        assert first.encode() == page_script(part).content
+        again = dict(reversed(modules.items()))
+        assert join(again, parts=names, apart=frozenset({"randomize.js"})) == first
 
 
 def read_statements(source: str) -> list[str]:
@@ -291,9 +332,16 @@ def read_statements(source: str) -> list[str]:
     return [text for text in texts if text != "export"]
 
 
-@pytest.mark.parametrize("name", ["page.js", "self-test.js"])
-def test_what_runs_is_the_code_of_the_sources_and_nothing_else(name: str) -> None:
-    script = client_files()[name].content.decode()
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("page.js", page_script(())),
+        ("page.js", page_script(PARTS)),
+        ("self-test.js", client_files()["self-test.js"]),
+    ],
+)
+def test_what_runs_is_the_code_of_the_sources_and_nothing_else(name: str, file: ClientFile) -> None:
+    script = file.content.decode()
     sources = [client_files()[source] for source in re.findall("^// (.*)", script, re.MULTILINE)]
     assert [source.name for source in sources][-1] == f"source/{name}"
     expected = [text for one in sources for text in read_statements(one.content.decode())]

@@ -26,8 +26,9 @@ from surveys.manifest.modes import Mode
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
-from surveys.respondent.client_files import ENTRY, FOLDER, RANDOMIZER, client_files
+from surveys.respondent.client_files import ENTRY, FOLDER, RANDOMIZER, client_files, page_script
 from surveys.respondent.label.label import PrivacyLabel, describe_protection, quote_label
+from surveys.respondent.parts import PARTS
 from tests.support.factories import YES_NO, make_survey, open_survey
 from tests.support.label import FORBIDDEN, LONGEST_SENTENCE, RULE, make, sentences, survey
 
@@ -355,7 +356,7 @@ def test_a_survey_that_browsers_would_refuse_cannot_be_opened() -> None:
 def test_styles_and_scripts_stay_within_their_size_limits() -> None:
     files = client_files().values()
     assert sum(len(file.compressed) for file in files if file.name.endswith(".css")) <= 10_000
-    visit = [client_files()[ENTRY], client_files()[RANDOMIZER]]
+    visit = [page_script(PARTS), client_files()[RANDOMIZER]]
     weight = sum(len(file.compressed) for file in visit)
     print(f"scripts: {weight:,} bytes")
     assert weight <= 12_500

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import re
 from base64 import b64encode
 from datetime import timedelta
@@ -16,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from surveys.authoring.drafts import describe, describe_words
-from surveys.authoring.services import close_wave
+from surveys.authoring.services import add_question, close_wave
 from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.languages import hash_words
 from surveys.manifest.serialization import serialize_manifest
@@ -30,8 +31,10 @@ from surveys.respondent.client_files import (
     client_files,
     client_version,
     join_page,
+    page_script,
 )
 from surveys.respondent.page import render_questions
+from surveys.respondent.parts import PARTS
 from surveys.respondent.stylesheet import shorten_stylesheet
 from surveys.respondent.views.compressed import accepts_gzip
 from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
@@ -200,6 +203,9 @@ def test_files_are_served_by_name_and_may_be_kept_forever(name: str) -> None:
         ("0" * 16, "page.js"),
         (client_version(), "nothing.js"),
         (client_version(), "notes.js"),
+        (client_version(), "page-scale-number.js"),
+        (client_version(), "page-scale-scale.js"),
+        (client_version(), "page-nothing.js"),
         (client_version(), ".."),
     ],
 )
@@ -220,6 +226,24 @@ def test_sources_are_served_as_written_and_cannot_be_run() -> None:
         assert response["Content-Type"] == "text/plain; charset=utf-8"
 
 
+def test_a_page_loads_the_parts_that_its_questions_need_and_no_other_script() -> None:
+    survey = make_survey(questions=("Driven?",))
+    add_question(survey=survey, text="How often?", type="scale", minimum=1, maximum=5)
+    add_question(survey=survey, text="How far?", type="number", minimum=0, maximum=9)
+    text = page_of(open_survey(survey=survey)).content.decode()
+    script = page_script(("number", "scale"))
+    assert script.name == "page-number-scale.js"
+    assert text.count(f'src="{script.url}" integrity="{script.integrity}"') == 1
+    assert text.count("<script") == 1
+    assert get(script.url).content == script.content
+    sources = re.findall("^// source/parts/(.*)", script.content.decode(), re.MULTILINE)
+    assert sources == ["number.js", "scale.js"]
+
+
+def test_every_part_is_a_module_that_a_page_can_load() -> None:
+    assert sorted(f"{part}.js" for part in PARTS) == sorted(os.listdir(FOLDER / "parts"))
+
+
 def test_the_icon_is_served_as_written_and_the_stylesheet_without_comments() -> None:
     assert get(client_files()[ICON].url).content == (FOLDER / ICON).read_bytes()
     style = get(client_files()[STYLESHEET].url).content.decode()
@@ -230,11 +254,11 @@ def test_the_icon_is_served_as_written_and_the_stylesheet_without_comments() -> 
 def test_scripts_are_served_without_comments_and_in_few_files() -> None:
     scripts = {name for name in client_files() if name.endswith(".js") and "/" not in name}
     assert scripts == {path.name for path in FOLDER.glob("*.js")}
-    for name in scripts:
-        text = client_files()[name].content.decode()
+    files = [page_script(PARTS), *(client_files()[name] for name in scripts)]
+    for name, text in [(file.name, file.content.decode()) for file in files]:
         assert "/*" not in text
         comments = [line[3:] for line in text.splitlines() if "//" in line]
-        assert comments[-1] == f"source/{name}"
+        assert comments[-1] == ("source/page.js" if name.startswith("page-") else f"source/{name}")
         assert set(comments) <= client_files().keys()
         imported = re.findall(r'from "([^"]*)"', text)
         assert imported == ([] if name == RANDOMIZER else [f"./{RANDOMIZER}"])
@@ -251,18 +275,20 @@ def test_the_page_for_checking_names_every_script_and_source_with_its_hash() -> 
         assert integrity == f"sha256-{digest}"
 
 
-def test_the_page_as_one_file_imports_nothing_and_says_the_same() -> None:
-    text = join_page()
+@pytest.mark.parametrize("parts", [(), PARTS])
+def test_the_page_as_one_file_imports_nothing_and_says_the_same(parts: tuple[str, ...]) -> None:
+    text = join_page(parts)
     assert "import" not in text
     assert "export" not in text
-    served = client_files()[ENTRY].content.decode() + client_files()[RANDOMIZER].content.decode()
+    served = page_script(parts).content.decode() + client_files()[RANDOMIZER].content.decode()
     heading = re.compile("^// source/.*", re.MULTILINE)
     assert sorted(heading.findall(text)) == sorted(heading.findall(served))
 
 
 def test_the_version_is_computed_from_names_and_bytes() -> None:
     digest = hashlib.sha256()
-    for name, file in sorted(client_files().items()):
+    whole = page_script(PARTS)
+    for name, file in sorted({**client_files(), whole.name: whole}.items()):
         digest.update(f"{name} {len(file.content)}\n".encode() + file.content)
     assert client_version() == digest.hexdigest()[:16]
 

@@ -1,8 +1,8 @@
 /** Makes the page on which a person checks their answers before they are scrambled. */
 import { make, makeBack, makeButton, makeLink } from "./elements.js";
-import { listPoints } from "./scale.js";
+import { findKind } from "./fields.js";
 import { pageData } from "./screen.js";
-import { say, writeNumber } from "./words.js";
+import { say } from "./words.js";
 
 /**
  * @import { Answers, Page } from "../report/rules.js"
@@ -20,7 +20,9 @@ export function makeCheck(asked, answers, quote, { onChange, onSubmit }) {
     const { name, text, type } = page;
     const again = makeLink(say("change"), () => onChange(name), "again");
     again.append(make("span", { class: "visually-hidden" }, say("change-what"), quote(text)));
-    const chosen = make("dd", {}, ...describe(page, answers[name], quote));
+    const answer = answers[name];
+    const words = answer === null ? [say("refusal")] : findKind(page).describe(page, answer, quote);
+    const chosen = make("dd", {}, ...words);
     if (type === "declared") chosen.append(make("small", {}, say("plain")));
     return make("div", {}, make("dt", {}, quote(text)), chosen, make("dd", {}, again));
   });
@@ -49,26 +51,4 @@ function makeEnd(onSubmit) {
   }
   sooner.classList.add("plain");
   return [make("p", { class: "notice" }, urged), makeButton(say("hold"), later), sooner];
-}
-
-/**
- * Puts an answer into words.
- * @param {Page} page
- * @param {Answers[string]} answer
- * @param {Survey["quote"]} quote
- */
-function describe(page, answer, quote) {
-  const { type, options = [], unit = "" } = page;
-  if (answer === null) return [say("refusal")];
-  if (type === "scale") {
-    return listPoints(page).filter(({ value }) => value === answer)
-      .flatMap(({ text, end }) => end ? [text, " (", quote(end), ")"] : [text]);
-  }
-  if (!options.length) return [`${writeNumber(`${answer}`)} `, quote(unit)];
-  const chosen = options.filter(({ code }) => [answer].flat().includes(code));
-  if (!chosen.length) return [say("none")];
-  return chosen.flatMap((
-    { text, isOurs },
-    i,
-  ) => [i ? say("comma") : "", isOurs ? text : quote(text)]);
 }

@@ -1,7 +1,6 @@
-/** Makes and reads the fields of a question: choices, a number, or both. */
+/** Makes and reads the fields of a question. Here one of some answers is chosen. */
 import { make } from "./elements.js";
-import { listPoints, makeScale } from "./scale.js";
-import { say, writeNumber } from "./words.js";
+import { say } from "./words.js";
 
 /**
  * @import { Answer, Page } from "../report/rules.js"
@@ -17,43 +16,53 @@ import { say, writeNumber } from "./words.js";
  * @property {HTMLElement[]} rows
  * @property {HTMLElement} first
  * @property {() => Answer | string} read Returns the answer, or a sentence that says what is wrong.
+ *
+ * @typedef {object} Kind How questions of one type are asked.
+ * @property {(page: Page, answer: Answer | undefined, quote: Survey["quote"]) => Fields} makeFields
+ * @property {(page: Page, answer: Answer, quote: Survey["quote"]) => (Node | string)[]} describe
+ *   Puts an answer that is not a refusal into words.
+ * @property {(page: Page) => string} [hint]
  */
 
-const NONE = -1; // the value of "None of these"
+/**
+ * Each type that needs fields of its own is a part of the script (client/parts).
+ * @type {Record<string, Kind>}
+ */
+export const kinds = {};
+
+/** @param {Page} page */
+export const findKind = ({ type }) =>
+  kinds[type] ?? { makeFields: makeOptions, describe: quoteOne };
 
 /**
  * @param {Page} page
  * @returns {Choice[]}
  */
-function listChoices(page) {
-  const { type, options = [], refusal } = page;
-  /** @type {Choice[]} */
-  const choices = type === "scale"
-    ? listPoints(page)
-    : options.map(({ code, text, isOurs }) => ({ text, value: code, isOwn: !isOurs }));
-  if (type === "several") choices.push({ text: say("none"), value: NONE });
-  if (refusal) choices.push({ text: say("refusal"), value: null });
-  return choices;
-}
+export const listOptions = ({ options = [] }) =>
+  options.map(({ code, text, isOurs }) => ({ text, value: code, isOwn: !isOurs }));
+
+/**
+ * Adds the refusal, which comes last, where there is one.
+ * @param {Page} page
+ * @param {Choice[]} choices
+ */
+export const withRefusal = ({ refusal }, choices) =>
+  refusal ? [...choices, { text: say("refusal"), value: null }] : choices;
 
 /** @param {Partial<HTMLInputElement>} properties */
-const makeInput = (properties) =>
+export const makeInput = (properties) =>
   Object.assign(document.createElement("input"), { autocomplete: "off", ...properties });
 
 /**
- * @param {Page} page
+ * @param {Choice[]} choices
+ * @param {"radio" | "checkbox"} type
  * @param {Answer | undefined} answer The earlier answer, if there is one.
  * @param {Survey["quote"]} quote
- * @returns {Fields}
  */
-export function makeFields(page, answer, quote) {
-  const { type, minimum = 0, unit = "", refusal } = page;
-  const isNumber = type === "number";
-  const choices = listChoices(page);
+export function makeChoices(choices, type, answer, quote) {
   const boxes = choices.map(({ value }, i) => {
     const checked = [answer].flat().includes(/** @type {number} */ (value));
-    const kind = isNumber || type === "several" ? "checkbox" : "radio";
-    return makeInput({ type: kind, name: "choice", id: `choice-${i}`, checked });
+    return makeInput({ type, name: "choice", id: `choice-${i}`, checked });
   });
   /** @type {HTMLElement[]} */
   const rows = choices.map(({ text, isOwn, end }, i) => {
@@ -61,78 +70,32 @@ export function makeFields(page, answer, quote) {
     const meaning = end ? [" ", make("span", { class: "end" }, quote(end))] : [];
     return make("label", { class: "choice" }, boxes[i], words, ...meaning);
   });
-  // Some numeric keyboards have no minus sign.
-  const inputMode = minimum < 0 ? "text" : "numeric";
-  const typedField = makeInput({ inputMode, value: `${answer ?? ""}` });
-  if (isNumber) {
-    const title = make("span", {}, say("number", writeRange(page)));
-    rows.unshift(make("label", { class: "number" }, title, typedField, " ", quote(unit)));
-  }
-  if (type === "several") {
-    // "None of these" and a refusal stand alone.
-    rows.splice(-1 - Number(!!refusal), 0, make("p", { class: "or" }, say("or")));
-  }
-  keepAlone(choices, boxes, typedField);
-  const read = () => readFields(page, choices, boxes, typedField);
-  const first = isNumber ? typedField : boxes[0];
-  if (type !== "scale") return { rows, first, read };
-  const points = rows.splice(0, rows.length - Number(!!refusal));
-  return { rows: [makeScale(page, points, quote), ...rows], first, read };
+  const readChosen = () => choices.filter((_, i) => boxes[i].checked).map(({ value }) => value);
+  return { boxes, rows, readChosen };
 }
 
 /**
- * Unchecks what cannot be combined: "None of these", a refusal and a typed number exclude the rest.
  * @param {Choice[]} choices
- * @param {HTMLInputElement[]} boxes
- * @param {HTMLInputElement} typedField
+ * @param {Answer | undefined} answer
+ * @param {Survey["quote"]} quote
+ * @returns {Fields}
  */
-function keepAlone(choices, boxes, typedField) {
-  /** @param {number} i */
-  const isAlone = (i) => (choices[i].value ?? NONE) === NONE;
-  boxes.forEach((box, i) =>
-    box.addEventListener("change", () => {
-      typedField.value = "";
-      boxes.forEach((other, j) => {
-        if (i !== j && box.checked && (isAlone(i) || isAlone(j))) other.checked = false;
-      });
-    })
-  );
-  typedField.addEventListener("input", () => boxes.forEach((box) => (box.checked = false)));
+export function makeOneOf(choices, answer, quote) {
+  const { boxes, rows, readChosen } = makeChoices(choices, "radio", answer, quote);
+  const [one, other, more] = rows.map((row) => row.textContent);
+  const read = () => {
+    const [chosen] = readChosen();
+    if (chosen !== undefined) return chosen;
+    return more ? say("one") : say("either", { one, other });
+  };
+  return { rows, first: boxes[0], read };
 }
 
-/**
- * @param {Page} page
- * @param {Choice[]} choices
- * @param {HTMLInputElement[]} boxes
- * @param {HTMLInputElement} typedField
- * @returns {Answer | string}
- */
-function readFields(page, choices, boxes, typedField) {
-  const { type, minimum = 0, maximum = 0, limit = Infinity, refusal } = page;
-  const isSeveral = type === "several";
-  const chosen = choices.filter((_, i) => boxes[i].checked).map(({ value }) => value);
-  if (type === "number" && !chosen.length) {
-    const value = readNumber(typedField.value);
-    return value >= minimum && value <= maximum ? value : say("type", writeRange(page));
-  }
-  if (chosen.length > limit) return say("over", { chosen: chosen.length, limit });
-  if (isSeveral && chosen.length && chosen[0] !== null) return /** @type {number[]} */ (chosen);
-  if (chosen.length) return chosen[0];
-  const [one, other, more] = boxes.map((box) => box.parentElement?.textContent ?? "");
-  if (isSeveral) return say(refusal ? "some-refusal" : "some");
-  return more ? say("one") : say("either", { one, other });
-}
+/** @type {Kind["makeFields"]} */
+const makeOptions = (page, answer, quote) =>
+  makeOneOf(withRefusal(page, listOptions(page)), answer, quote);
 
-/** @param {Page} page */
-const writeRange = ({ minimum = 0, maximum = 0 }) => ({
-  minimum: writeNumber(minimum),
-  maximum: writeNumber(maximum),
-});
-
-/** @param {string} text */
-function readNumber(text) {
-  // Some keyboards produce digits of other scripts.
-  const digits = text.normalize("NFKC").replace(/[٠-٩۰-۹]/g, (one) => `${one.charCodeAt(0) & 15}`);
-  const typed = digits.trim().replace("−", "-");
-  return /^-?\d+$/.test(typed) ? Number(typed) : NaN;
-}
+/** @type {Kind["describe"]} */
+const quoteOne = (page, answer, quote) =>
+  listOptions(page).filter(({ value }) => value === answer)
+    .map(({ text, isOwn }) => isOwn ? quote(text) : text);

@@ -1,6 +1,6 @@
 /** Makes the page of one question, or of a text between questions. */
 import { make, makeBack, makeButton, makeLink } from "./elements.js";
-import { makeFields } from "./fields.js";
+import { findKind } from "./fields.js";
 import { say } from "./words.js";
 
 /**
@@ -24,9 +24,14 @@ export function makeQuestion(page, progress, answer, quote, proceed) {
     const text = make("p", { class: "intro" }, quote(page.text));
     return [...head, title, text, makeButton(say("continue"), () => proceed(1))];
   }
+  const { makeFields, hint } = findKind(page);
   const { rows, first, read } = makeFields(page, answer, quote);
   const legend = make("legend", {}, title);
-  const hints = makeHints(page);
+  const hints = page.type === "declared"
+    ? [make("p", { id: "hint", class: "notice" }, say("declared"))]
+    : hint
+    ? [make("p", { id: "hint" }, hint(page))]
+    : [];
   const group = make("fieldset", {}, legend, ...hints, ...rows);
   if (hints.length) group.setAttribute("aria-describedby", "hint");
   const accept = () => {
@@ -38,14 +43,6 @@ export function makeQuestion(page, progress, answer, quote, proceed) {
     if (key === "Enter" && !isComposing) accept();
   });
   return [...head, group, makeButton(say("continue"), accept)];
-}
-
-/** @param {Page} page */
-function makeHints({ type, limit }) {
-  const id = "hint";
-  if (type === "declared") return [make("p", { id, class: "notice" }, say("declared"))];
-  if (type !== "several") return [];
-  return [make("p", { id }, limit ? say("limit", { limit }) : say("all"))];
 }
 
 /**

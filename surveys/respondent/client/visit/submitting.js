@@ -1,10 +1,9 @@
 /** Scrambles the answers, drops them and sends the report. */
-import { drawEnvelope, encode } from "../report/envelope.js";
+import { drawEnvelope } from "../report/envelope.js";
 import { send } from "../report/sending.js";
-import { make, makeButton } from "./elements.js";
+import { additions } from "./additions.js";
 import { openOutcome } from "./outcome.js";
 import { pageData } from "./screen.js";
-import { say } from "./words.js";
 
 /**
  * @import { Keeper } from "../report/keeper.js"
@@ -42,16 +41,11 @@ export async function submit(visit, { questions, pages }, held) {
  * @param {Outcome} outcome
  * @param {boolean} other Whether another tab drew the report.
  */
-export async function finish(keeper, { announce, showReceipt }, other) {
+export async function finish(keeper, outcome, other) {
+  const { announce, showReceipt } = outcome;
   const kept = await keeper.read();
-  if (pageData.mode === "disk" && kept?.over === undefined) {
-    const erase = async () => {
-      await keeper.write({ over: "sent" });
-      announce("before");
-    };
-    const code = kept ? encode(kept) : "";
-    announce("disk");
-    return showReceipt(code, ...makeCopy(code), makeButton(say("erase"), erase));
+  if (additions.handOver && kept?.over === undefined) {
+    return additions.handOver(keeper, kept, outcome);
   }
   if (kept?.held) {
     // The other tab's report contains nothing that was chosen in this one.
@@ -61,15 +55,4 @@ export async function finish(keeper, { announce, showReceipt }, other) {
   }
   const body = await send({ keeper, intake: pageData.intake, announce, other });
   if (body) await showReceipt(body);
-}
-
-/** @param {string} code */
-function makeCopy(code) {
-  const copied = make("p", { "aria-live": "polite" });
-  const copy = async () => {
-    await navigator.clipboard.writeText(code);
-    copied.textContent = say("copied");
-  };
-  // Without the clipboard, the code can still be selected.
-  return navigator.clipboard ? [makeButton(say("copy"), () => void copy()), copied] : [];
 }

@@ -1,30 +1,39 @@
 /**
- * Lays out a rating scale. The words for its ends stand with their own points: in the rows of a
- * list, or above a single row if all points and words fit there (respondent.css).
+ * A rating scale. The words for its ends stand with their own points: in the rows of a list, or
+ * above a single row if all points and words fit there (respondent.css).
  */
-import { make } from "./elements.js";
-import { writeNumber } from "./words.js";
+import { make } from "../visit/elements.js";
+import { kinds, makeOneOf, withRefusal } from "../visit/fields.js";
+import { writeNumber } from "../visit/words.js";
 
 /**
  * @import { Page } from "../report/rules.js"
- * @import { Survey } from "./survey.js"
- *
- * @typedef {object} Point
- * @property {string} text
- * @property {number} value
- * @property {string} [end] What this end of the scale means, in the author's words.
+ * @import { Choice } from "../visit/fields.js"
+ * @import { Survey } from "../visit/survey.js"
  */
 
 const FEW_IN_ROW = 7;
 const MOST_IN_ROW = 11; // that fit into one row of the widest page
 const TOO_LONG = /.{21}|\S{12}/u; // for the width of two points
 
+kinds.scale = {
+  makeFields: (page, answer, quote) => {
+    const choices = listPoints(page);
+    const fields = makeOneOf(withRefusal(page, choices), answer, quote);
+    const points = fields.rows.splice(0, choices.length);
+    return { ...fields, rows: [makeScale(page, points, quote), ...fields.rows] };
+  },
+  describe: (page, answer, quote) =>
+    listPoints(page).filter(({ value }) => value === answer)
+      .flatMap(({ text, end }) => end ? [text, " (", quote(end), ")"] : [text]),
+};
+
 /**
  * @param {Page} page
- * @returns {Point[]}
+ * @returns {Choice[]}
  */
-export function listPoints({ options = [], minimum = 0, maximum = 0, low_label, high_label }) {
-  /** @type {Point[]} */
+function listPoints({ options = [], minimum = 0, maximum = 0, low_label, high_label }) {
+  /** @type {Choice[]} */
   const points = options.map(({ code, text }) => ({ text: writeNumber(text), value: code }));
   if (!options.length) {
     for (let value = minimum; value <= maximum; value += 1) {
@@ -41,7 +50,7 @@ export function listPoints({ options = [], minimum = 0, maximum = 0, low_label, 
  * @param {HTMLElement[]} rows One for each point.
  * @param {Survey["quote"]} quote
  */
-export function makeScale({ low_label = "", high_label = "" }, rows, quote) {
+function makeScale({ low_label = "", high_label = "" }, rows, quote) {
   const ends = [low_label, high_label].map(quote);
   const fits = rows.length <= MOST_IN_ROW && ends.every((end) => !TOO_LONG.test(end.innerText));
   const width = rows.length > FEW_IN_ROW ? "many" : "few";

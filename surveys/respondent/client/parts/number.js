@@ -1,0 +1,48 @@
+/** A question that is answered with a whole number. */
+import { make } from "../visit/elements.js";
+import { kinds, makeChoices, makeInput, withRefusal } from "../visit/fields.js";
+import { say, writeNumber } from "../visit/words.js";
+
+/** @import { Page } from "../report/rules.js" */
+
+kinds.number = {
+  makeFields: (page, answer, quote) => {
+    const { minimum = 0, maximum = 0, unit = "" } = page;
+    const { boxes, rows, readChosen } = makeChoices(
+      withRefusal(page, []),
+      "checkbox",
+      answer,
+      quote,
+    );
+    // Some numeric keyboards have no minus sign.
+    const inputMode = minimum < 0 ? "text" : "numeric";
+    const typedField = makeInput({ inputMode, value: `${answer ?? ""}` });
+    // A typed number and a refusal exclude each other.
+    typedField.addEventListener("input", () => boxes.forEach((box) => (box.checked = false)));
+    for (const box of boxes) box.addEventListener("change", () => (typedField.value = ""));
+    const title = make("span", {}, say("number", writeRange(page)));
+    rows.unshift(make("label", { class: "number" }, title, typedField, " ", quote(unit)));
+    const read = () => {
+      const [refused] = readChosen();
+      if (refused !== undefined) return refused;
+      const value = readNumber(typedField.value);
+      return value >= minimum && value <= maximum ? value : say("type", writeRange(page));
+    };
+    return { rows, first: typedField, read };
+  },
+  describe: ({ unit = "" }, answer, quote) => [`${writeNumber(`${answer}`)} `, quote(unit)],
+};
+
+/** @param {Page} page */
+const writeRange = ({ minimum = 0, maximum = 0 }) => ({
+  minimum: writeNumber(minimum),
+  maximum: writeNumber(maximum),
+});
+
+/** @param {string} text */
+function readNumber(text) {
+  // Some keyboards produce digits of other scripts.
+  const digits = text.normalize("NFKC").replace(/[٠-٩۰-۹]/g, (one) => `${one.charCodeAt(0) & 15}`);
+  const typed = digits.trim().replace("−", "-");
+  return /^-?\d+$/.test(typed) ? Number(typed) : NaN;
+}

@@ -1,0 +1,44 @@
+/** A question that is answered with any number of rows, or with none of them. */
+import { make } from "../visit/elements.js";
+import { kinds, listOptions, makeChoices, withRefusal } from "../visit/fields.js";
+import { say } from "../visit/words.js";
+
+const NONE = -1; // the value of "None of these"
+
+kinds.several = {
+  makeFields: (page, answer, quote) => {
+    const { limit = Infinity, options = [], refusal } = page;
+    const none = { text: say("none"), value: NONE };
+    const choices = withRefusal(page, [...listOptions(page), none]);
+    const { boxes, rows, readChosen } = makeChoices(choices, "checkbox", answer, quote);
+    keepAlone(boxes, options.length);
+    rows.splice(options.length, 0, make("p", { class: "or" }, say("or")));
+    const read = () => {
+      const chosen = readChosen();
+      if (chosen.length > limit) return say("over", { chosen: chosen.length, limit });
+      if (!chosen.length) return say(refusal ? "some-refusal" : "some");
+      return chosen[0] === null ? null : /** @type {number[]} */ (chosen);
+    };
+    return { rows, first: boxes[0], read };
+  },
+  describe: (page, answer, quote) => {
+    const chosen = listOptions(page).filter(({ value }) => [answer].flat().includes(value));
+    if (!chosen.length) return [say("none")];
+    return chosen.flatMap(({ text }, i) => [i ? say("comma") : "", quote(text)]);
+  },
+  hint: ({ limit }) => limit ? say("limit", { limit }) : say("all"),
+};
+
+/**
+ * "None of these" and a refusal, which come after the rows, each stand alone.
+ * @param {HTMLInputElement[]} boxes
+ * @param {number} rows
+ */
+function keepAlone(boxes, rows) {
+  boxes.forEach((box, i) =>
+    box.addEventListener("change", () =>
+      boxes.forEach((other, j) => {
+        if (i !== j && box.checked && (i >= rows || j >= rows)) other.checked = false;
+      }))
+  );
+}

@@ -1,0 +1,15 @@
+/**
+ * What parts of the script do beside asking questions (client/parts). The server leaves out the
+ * parts that a survey does not need.
+ *
+ * @import { Envelope } from "../report/envelope.js"
+ * @import { Keeper } from "../report/keeper.js"
+ * @import { Outcome } from "./outcome.js"
+ *
+ * @typedef {object} Additions
+ * @property {(keeper: Keeper, drawn: Envelope | undefined, outcome: Outcome) => Promise<void>} [handOver]
+ *   Ends the visit in the page as one file, which sends nothing.
+ */
+
+/** @type {Additions} */
+export const additions = {};

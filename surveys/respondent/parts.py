@@ -1,0 +1,20 @@
+"""Decides which parts of the page's script a survey needs (client/parts).
+
+Each part is a module that nothing imports. It adds itself to a table that the rest of the script
+reads: `kinds` in client/visit/fields.js, or `additions` in client/visit/additions.js.
+"""
+
+from __future__ import annotations
+
+from surveys.manifest.manifest import Manifest
+
+# In the order in which they run. A part for one type of question has its name.
+PARTS = ("file", "number", "scale", "several")
+
+
+def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
+    """Return the parts for a survey and a mode of the page (surveys.respondent.page)."""
+    needed: set[str] = {question.type for question in manifest.questions}
+    if mode == "disk":
+        needed.add("file")
+    return tuple(part for part in PARTS if part in needed)
