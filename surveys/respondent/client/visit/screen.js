@@ -15,11 +15,21 @@ export const pageData = /** @type {PageData} */ (/** @type {unknown} */ (main.da
 export const label = document.getElementById("label");
 export const opening = { nodes: [...main.childNodes], title: document.title };
 
+// The second click of a double click must not answer what the first one has just brought.
+const shown = { isNew: false };
+addEventListener("click", (event) => {
+  shown.isNew &&= event.detail > 1;
+  if (!shown.isNew) return;
+  event.preventDefault();
+  event.stopPropagation();
+}, true);
+
 /**
  * @param {Node[]} nodes
  * @param {string} title
  */
 export function show(nodes, title) {
+  shown.isNew = true;
   main.replaceChildren(...nodes);
   document.title = title;
   scrollTo(0, 0);

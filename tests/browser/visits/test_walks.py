@@ -1,0 +1,109 @@
+"""People go back from everywhere, press twice, rotate, change the language and print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page, ViewportSize, expect
+
+from aggregator.models import RawReport
+from tests.support.browser.every_type import (
+    GROUP,
+    HOURS,
+    LONELY,
+    LONELY_STILL,
+    MOVED,
+    PAID,
+    THINGS,
+    TIRED,
+    choose,
+    make_branching_survey,
+    type_in,
+    walk_through,
+)
+from tests.support.browser.four_surveys import make_three
+from tests.support.browser.visit import NEXT, SENT, Visitor, press, status
+
+LANDSCAPE: ViewportSize = {"width": 844, "height": 390}
+CHECK = "Check your answers"
+ANSWERS = {
+    MOVED: choose("Yes"),
+    THINGS: choose("Friends", "A job"),
+    LONELY: choose("Yes"),
+    LONELY_STILL: choose("No"),
+    HOURS: type_in("7"),
+    TIRED: choose("3"),
+    PAID: choose("I"),
+    GROUP: choose("In a town"),
+}
+# What the person has chosen or typed on the page that is shown, or the rows of the check page.
+READ_STATE = """() => [...document.querySelectorAll("main input, dl.checks > div")]
+    .map((one) => (one.type === "text" ? one.value : (one.checked ?? one.innerText)))"""
+
+
+def heading(page: Page) -> Any:
+    return page.get_by_role("heading", level=1)
+
+
+def test_going_back_and_forward_from_every_page_keeps_every_answer(visitor: Visitor) -> None:
+    page = visitor.open(make_branching_survey())
+    passed = [*walk_through(page, ANSWERS), CHECK]
+    states = {}
+    for text in reversed(passed):
+        expect(heading(page)).to_have_text(text)
+        states[text] = page.evaluate(READ_STATE)
+        page.set_viewport_size(LANDSCAPE)
+        assert page.evaluate(READ_STATE) == states[text]
+        assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+        page.go_back()
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    for text in passed:
+        page.go_forward()
+        expect(heading(page)).to_have_text(text)
+        assert page.evaluate(READ_STATE) == states[text]
+    assert visitor.reports() == []
+
+
+def test_changing_the_language_in_the_middle_drops_all_answers(visitor: Visitor) -> None:
+    page = visitor.open(make_three(), ending="/en")
+    press(page, "Start")
+    for choice in ("Yes", "No"):
+        page.get_by_label(choice, exact=True).check()
+        press(page, NEXT)
+    for _ in range(3):
+        page.go_back()
+    page.get_by_role("link", name="Deutsch").click()
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    page.locator("#start").click()
+    expect(heading(page)).to_have_text("Sind Sie je nach dem Trinken gefahren?")
+    assert page.locator(":checked").count() == 0
+    page.go_back()
+    page.go_back()
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    for _ in range(2):
+        page.go_forward()
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    expect(page.locator("#start")).to_be_visible()
+    assert visitor.reports() == []
+
+
+def test_pressing_everything_twice_chooses_nothing_and_sends_one_report(visitor: Visitor) -> None:
+    page = visitor.open(make_branching_survey())
+
+    def press_twice(name: str) -> None:
+        """Press the same place twice, as a double click does."""
+        page.get_by_role("button", name=name, exact=True).dblclick()
+
+    press_twice("Start")
+    seen = []
+    while (text := heading(page).inner_text()) != CHECK:
+        seen.append(text)
+        assert page.locator(":checked, .error-summary").count() == 0, text
+        if text in ANSWERS:
+            ANSWERS[text](page)
+        press_twice(NEXT)
+    assert len(seen) == len(ANSWERS) + 1, "the text was shown too"
+    press_twice("Submit")
+    expect(status(page)).to_have_text(SENT)
+    assert len(visitor.reports()) == 1
+    assert RawReport.objects.count() == 1

@@ -1,0 +1,69 @@
+"""How much of a start page there is to read before Start, and how far down Start is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from playwright.sync_api import Page, expect
+
+SHORTEST_QUOTE = 5  # letters
+# The text that is visible above the lower edge of Start, Start included, a node in each line.
+READ = """() => {
+    const start = document.getElementById("start");
+    const { top, bottom, left, right } = start.getBoundingClientRect();
+    const lines = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const node = walker.currentNode;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      const { width, height } = range.getBoundingClientRect();
+      const isBefore = node.parentElement === start
+        || Boolean(node.compareDocumentPosition(start) & Node.DOCUMENT_POSITION_FOLLOWING);
+      const isSeen = width > 1 && height > 1 && node.parentElement.checkVisibility();
+      if (isBefore && isSeen) lines.push(node.data);
+    }
+    return { lines, lower: bottom + scrollY, isWhole: left >= 0 && right <= innerWidth };
+}"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    own: str  # Murmur's words
+    words: int
+    pixels: int  # from the top of the page to the lower edge of Start
+    fits: bool  # whether Start is wholly on the first screen
+
+
+def measure_opening(page: Page, *, authors: Iterable[str]) -> Opening:
+    """Measure the page before Start; `authors` are the author's words, which do not count."""
+    expect(page.locator("#start")).to_be_visible()
+    found = page.evaluate(READ)
+    own = _remove(_squeeze(" ".join(found["lines"])), authors)
+    height = page.evaluate("innerHeight")
+    return Opening(
+        own=own,
+        words=count_words(own),
+        pixels=round(found["lower"]),
+        fits=found["isWhole"] and found["lower"] <= height,
+    )
+
+
+def _remove(own: str, authors: Iterable[str]) -> str:
+    """Remove the author's words, and their beginnings where they are cut off."""
+    for text in sorted(map(_squeeze, authors), key=len, reverse=True):
+        own = own.replace(text, " ")
+        for length in range(len(text), SHORTEST_QUOTE, -1):
+            own = own.replace(f"{text[:length].rstrip()}…", " ")
+    return _squeeze(own)
+
+
+def count_words(text: str) -> int:
+    """Count words; every Chinese character is one."""
+    return len(re.findall(r"[一-鿿]|[^\W一-鿿]+(?:[’'.,-][^\W一-鿿]+)*", text))
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
