@@ -199,7 +199,7 @@ class TestSending:
         post(wave, fields)
         response = post(wave, fields | {"q2": "0"})
         assert response.status_code == 409
-        assert "The first ones were counted." in words_of(response)
+        assert "Only the ticks that you sent first were counted." in words_of(response)
         assert bytes(RawReport.objects.get().symbols) == b"\1\1"
 
     @pytest.mark.parametrize("ticked", ["", "2", "yes", "1&q2=0"])
@@ -229,7 +229,7 @@ class TestSending:
         response = post(wave, tick(other, q1=1, q2=1))
         text = response.content.decode()
         assert response.status_code == 422
-        assert "The questions have changed since this page was loaded." in text
+        assert "The questions have changed." in text
         assert "checked" not in text
         assert hidden_fields(text)["manifest"] == encode_base64url(bytes(wave.manifest_hash))
         assert RawReport.objects.count() == 0
@@ -259,7 +259,7 @@ class TestRefusing:
         wave = make_coins()
         response = post(wave, tick(wave, q1=1, q2=1), **headers)
         assert response.status_code == 403
-        assert "Nothing was stored." in words_of(response)
+        assert "Your code was not counted" in words_of(response)
         assert RawReport.objects.count() == 0
 
     def test_a_post_that_is_not_a_form_or_is_too_long_is_refused(self) -> None:
@@ -283,7 +283,7 @@ class TestRefusing:
                 client = Client(headers={"host": "localhost"})
                 response = client.get(reverse(f"aggregator:{name}", args=[slug]))
                 assert response.status_code == 404
-                assert "There is no survey with coins" in words_of(response)
+                assert "There is no survey here" in words_of(response)
 
     def test_a_closed_survey_says_so(self) -> None:
         wave = make_coins()

@@ -62,7 +62,7 @@ def test_a_code_with_spaces_around_it_is_accepted() -> None:
     response = paste(wave, f"  {code(wave)}\r\n")
     assert response["Location"] == f"{address(wave)}/sent?lang=en"
     assert (response.content, response.cookies) == (b"", {})
-    assert "The code was handed in." in words_of(thanks(response))
+    assert "Your code was sent." in words_of(thanks(response))
     assert bytes(RawReport.objects.get().symbols) == b"\1\0"
 
 
@@ -74,7 +74,7 @@ def test_a_code_with_spaces_and_line_breaks_inside_it_is_accepted() -> None:
     assert text.count("\n") == 3
     assert "E\tC" in text
     response = paste(wave, text)
-    assert "The code was handed in." in words_of(thanks(response))
+    assert "Your code was sent." in words_of(thanks(response))
     assert bytes(RawReport.objects.get().symbols) == b"\1\0"
 
 
@@ -94,7 +94,7 @@ def test_a_code_with_many_spaces_is_shown_in_full_if_it_must_be_sent_again() -> 
     wave, other = make_launched_survey(), make_launched_survey()
     text = code(other)
     response = paste(wave, text.replace(",", "," + " " * MAX_BODY_BYTES))
-    assert "This is longer than any code." not in words_of(response)
+    assert "This is not one whole code." not in words_of(response)
     assert pasted(response) == text
 
 
@@ -104,8 +104,8 @@ def test_a_report_whose_first_question_is_a_number_can_be_handed_in() -> None:
     add_question(survey=survey, text="How long?", type=Question.Type.NUMBER, **content)
     wave = open_survey(survey=survey)
     page = Client(headers={"host": "localhost"}).get(address(wave))
-    assert "Hand in a code" in words_of(page)
-    assert "The code was handed in." in words_of(thanks(paste(wave, code(wave, b"\1"))))
+    assert "Hand in your code" in words_of(page)
+    assert "Your code was sent." in words_of(thanks(paste(wave, code(wave, b"\1"))))
 
 
 class TestLength:
@@ -145,7 +145,7 @@ class TestLength:
     def test_the_form_says_that_the_text_is_too_long(self, text: str, shown: int | None) -> None:
         response = paste(make_launched_survey(), text)
         assert response.status_code == 413
-        assert "This is longer than any code." in words_of(response)
+        assert "This is not one whole code." in words_of(response)
         assert "<title>Error: " in response.content.decode()
         if shown is not None:
             assert pasted(response) == text[:shown]
@@ -161,8 +161,8 @@ class TestLength:
         text = response.content.decode()
         assert 'required aria-invalid="true" aria-describedby="error"' in text
         [error] = re.findall(r'<p class="error" id="error">([^<]*)</p>', text)
-        assert "This is not a code, or not all of one." in error
-        assert "This is not a code, or not all of one." in words_of(response)
+        assert "This is not one whole code." in error
+        assert "This is not one whole code." in words_of(response)
         assert pasted(response) == "This is <no> code"
 
 
@@ -186,7 +186,7 @@ def test_an_unknown_survey_is_not_found_and_coins_are_not_mentioned() -> None:
         response = Client(headers={"host": "localhost"}).get(path)
         words = words_of(response)
         assert response.status_code == 404
-        assert "There is no survey at this address" in words
+        assert "There is no survey here" in words
         assert "coin" not in words.lower()
 
 
@@ -208,4 +208,4 @@ def test_a_post_that_is_not_a_form_is_refused() -> None:
     client = Client(headers={"host": "localhost"})
     response = client.post(address(wave), code(wave), content_type="text/plain")
     assert response.status_code == 415
-    assert "This page could not be read" in words_of(response)
+    assert "Your code was not counted" in words_of(response)

@@ -353,7 +353,7 @@ def test_a_tampered_manifest_is_refused(visitor: Visitor) -> None:
     visitor.context.route("**/m/*.json", tamper)
     page = visitor.open(make_launched_survey())
     expect(page.locator("#status")).to_have_text(
-        "The questions are not the ones this page promised. Load the page again."
+        "These are not the promised questions, so they are not shown. Load the page again."
     )
     expect(page.get_by_role("button", name="Start")).to_be_hidden()
 
@@ -401,7 +401,8 @@ def test_a_manifest_without_protection_is_refused_although_its_hash_is_right(
     visitor.context.route("**/m/*.json", lambda route: route.fulfill(body=body))
     page = visitor.open(wave)
     expect(page.locator("#status")).to_have_text(
-        "This survey would not protect you well enough. So this page will not ask you."
+        "This survey would not protect you well enough, so it asks you nothing. "
+        "You can close this page."
     )
     expect(page.get_by_role("button", name="Start")).to_be_hidden()
 
@@ -411,7 +412,7 @@ def test_the_page_stops_if_it_cannot_check_the_manifest(visitor: Visitor) -> Non
         "Object.defineProperty(Crypto.prototype, 'subtle', { value: undefined });"
     )
     page = visitor.open(make_launched_survey())
-    expect(page.locator("#status")).to_contain_text("an address that starts with https")
+    expect(page.locator("#status")).to_contain_text("Use one that starts with https.")
     expect(page.get_by_role("button", name="Start")).to_be_hidden()
 
 

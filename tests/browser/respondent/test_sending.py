@@ -35,8 +35,7 @@ def test_after_a_lost_acknowledgement_the_same_bytes_are_sent_again(visitor: Vis
     visitor.context.route(REPORTS, lose_acknowledgement, times=2)
     submit(page)
     expect(status(page)).to_have_text(
-        f"{NOT_SENT} This page tries again by itself. "
-        "You can also close this page and come back to it later."
+        f"{NOT_SENT} This page tries again by itself. You can close this page and come back later."
     )
     expect(status(page)).to_have_text(SENT, timeout=20_000)
     assert len(visitor.bodies()) == 3
@@ -201,7 +200,7 @@ def test_after_a_limited_number_of_attempts_the_person_decides(visitor: Visitor)
         expect(status(page)).to_contain_text("This page tries again by itself.")
         page.clock.fast_forward(60_000)
         page.wait_for_timeout(200)
-    expect(status(page)).to_contain_text(f"{NOT_SENT} Try again.")
+    expect(status(page)).to_contain_text("The survey cannot be reached right now.")
     assert len(visitor.bodies()) == 6
     visitor.context.unroute(REPORTS)
     press(page, "Try again")
@@ -213,12 +212,12 @@ def test_after_a_limited_number_of_attempts_the_person_decides(visitor: Visitor)
 @pytest.mark.parametrize(
     ("code", "sentence", "left"),
     [
-        (409, "It was not counted.", "refused"),
+        (409, "Please tell the people who gave you the link.", "refused"),
         (410, "Your code came too late, so it was not counted.", "closed"),
-        (413, "It was not counted.", None),
-        (415, "It was not counted.", None),
-        (422, "It was not counted.", None),
-        (403, "It was not counted.", None),
+        (413, "Please tell the people who gave you the link.", None),
+        (415, "Please tell the people who gave you the link.", None),
+        (422, "Please tell the people who gave you the link.", None),
+        (403, "Please tell the people who gave you the link.", None),
     ],
 )
 def test_a_refusal_is_final_and_explained(
@@ -321,7 +320,8 @@ def test_a_report_sent_too_early_keeps_its_code_and_can_be_retried(visitor: Visi
         times=1,
     )
     submit(page)
-    expect(status(page)).to_contain_text("This survey is not open yet.")
+    expect(page.get_by_role("heading", level=1)).to_have_text("This survey is not open yet")
+    expect(status(page)).to_contain_text(NOT_SENT)
     press(page, "Try again")
     expect(status(page)).to_have_text(SENT)
 
@@ -331,7 +331,7 @@ def test_a_busy_server_is_not_called_a_lost_connection(visitor: Visitor) -> None
     visitor.context.route(REPORTS, lambda route: refuse(route, 429, **headers), times=1)
     page = visitor.open(make_launched_survey())
     submit(page)
-    expect(status(page)).to_contain_text("The server is busy or cannot be reached.")
+    expect(status(page)).to_contain_text("The survey cannot be reached right now.")
     again, persist = page.locator(".over .button").all()
     assert (again.inner_text(), persist.inner_text()) == ("Try again", "Keep trying for me")
     fill = "(one) => getComputedStyle(one).backgroundColor"
@@ -387,11 +387,11 @@ def test_without_storage_the_page_says_so_and_sends_from_memory(
     page = visitor.open(make_launched_survey())
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     expect(page.locator("#status")).to_have_text(
-        "This browser cannot keep your code. At the end, keep this page open until it was sent."
+        "This browser cannot keep your code. Keep this page open until your code is sent."
     )
     visitor.context.route(REPORTS, lambda route: route.abort(), times=1)
     submit(page)
-    expect(status(page)).to_contain_text("Keep this page open.")
+    expect(status(page)).to_contain_text("Keep this page open until your code is sent.")
     asked: list[str] = []
 
     def stay(dialog: Dialog) -> None:
@@ -413,7 +413,7 @@ def test_a_full_disk_does_not_draw_a_second_code(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey())
     visitor.context.route(REPORTS, lambda route: route.abort(), times=1)
     submit(page)
-    expect(status(page)).to_contain_text("Keep this page open.")
+    expect(status(page)).to_contain_text("Keep this page open until your code is sent.")
     expect(status(page)).to_have_text(SENT, timeout=10_000)
     assert len(visitor.bodies()) == 2
     assert len(set(visitor.bodies())) == 1

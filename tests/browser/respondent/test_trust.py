@@ -37,7 +37,7 @@ from tests.support.browser.visit import SENT, Visitor, answer, press, status, vi
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 
 RECEIPT = "See exactly what was sent"
-HOLD = "Scramble now and send later"
+HOLD = "Scramble now, send later"
 AGREE = "Send it when I am online again"
 
 
@@ -218,12 +218,12 @@ def test_a_code_can_be_held_and_sent_on_another_day(visitor: Visitor) -> None:
     page = visitor.open(wave)
     answer(page, TWO)
     page.get_by_role("link", name=HOLD).click()
-    expect(status(page)).to_contain_text("Nothing was sent yet.")
+    expect(status(page)).to_contain_text("Your answers are scrambled.")
     [envelope] = kept(page)
     assert visitor.reports() == []
     page.close()
     page = visitor.open(wave)
-    expect(status(page)).to_contain_text("Nothing was sent yet.")
+    expect(status(page)).to_contain_text("Your answers are scrambled.")
     assert visitor.reports() == []
     press(page, "Send now")
     expect(status(page)).to_have_text(SENT)
@@ -237,12 +237,14 @@ def test_sending_later_comes_first_if_the_time_could_show_where_answers_led(
     page = visitor.open(make_branching_survey())
     asked = (MOVED, THINGS, LONELY, LONELY_STILL, HOURS, TIRED, PAID, GROUP)
     walk_through(page, dict.fromkeys(asked, fill_in))
-    expect(page.get_by_text("It is better to send the code later.")).to_be_visible()
+    expect(
+        page.get_by_text("Some answers take longer, so it is safer to send later.")
+    ).to_be_visible()
     buttons = page.locator("main > .button")
     assert buttons.all_inner_texts() == [HOLD, "Submit"]
     expect(buttons).to_have_class(["button", "button plain"])
     buttons.first.click()
-    expect(status(page)).to_contain_text("Nothing was sent yet.")
+    expect(status(page)).to_contain_text("Your answers are scrambled.")
     assert visitor.reports() == []
     press(page, "Send now")
     expect(status(page)).to_have_text(SENT)
@@ -256,16 +258,16 @@ def test_a_tab_that_finds_another_tabs_held_code_says_that_its_answers_are_dropp
     for page in (first, second):
         answer(page, TWO)
     first.get_by_role("link", name=HOLD).click()
-    expect(status(first)).to_contain_text("Nothing was sent yet.")
+    expect(status(first)).to_contain_text("Your answers are scrambled.")
     [envelope] = kept(first)
     press(second, "Submit")
-    expect(status(second)).to_contain_text("Nothing was sent yet.")
-    expect(status(second)).to_contain_text("What you chose in this tab was dropped.")
+    expect(status(second)).to_contain_text("Your answers are scrambled.")
+    expect(status(second)).to_contain_text("Your answers in this tab were deleted.")
     press(second, "Send now")
     expect(second.get_by_role("heading", level=1)).to_have_text(
         "Your code was sent from another tab"
     )
-    expect(status(second)).to_contain_text("What you chose in this tab was dropped.")
+    expect(status(second)).to_contain_text("Your answers in this tab were deleted.")
     assert [json.loads(body)["symbols"] for body in visitor.bodies()] == [envelope["symbols"]]
     assert RawReport.objects.count() == 1
     second.reload()
@@ -293,7 +295,7 @@ def test_offline_the_page_continues_and_sends_if_the_person_agrees(visitor: Visi
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
     press(page, "Try again")
     press(page, AGREE)
-    expect(status(page)).to_contain_text("This page sends it once you are online.")
+    expect(status(page)).to_contain_text("This page sends it when you are online again.")
     visitor.context.set_offline(False)
     expect(status(page)).to_have_text(SENT)
     assert len(set(visitor.bodies())) == 1
@@ -396,7 +398,9 @@ def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> N
 BIASED = "Crypto.prototype.getRandomValues = (array) => array.fill(0);"
 
 
-@pytest.mark.parametrize(("script", "verdict"), [("", "as chance brings"), (BIASED, "not as")])
+@pytest.mark.parametrize(
+    ("script", "verdict"), [("", "This page scrambles as"), (BIASED, "does not scramble as")]
+)
 def test_the_self_test_distinguishes_a_correct_generator_from_a_faulty_one(
     visitor: Visitor, script: str, verdict: str
 ) -> None:
@@ -405,7 +409,7 @@ def test_the_self_test_distinguishes_a_correct_generator_from_a_faulty_one(
     wave = make_launched_survey()
     page = visitor.context.new_page()
     page.goto(f"{visitor.url}/s/{wave.survey.slug}/check")
-    press(page, "Draw 100,000 times")
+    press(page, "Start the test")
     expect(status(page)).to_contain_text(verdict, timeout=30_000)
     rows = page.locator("tbody tr").all_inner_texts()
     cells = [[int(cell.replace(",", "")) for cell in row.split("\t")] for row in rows]
@@ -428,7 +432,7 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
     page = visitor.context.new_page()
     page.goto(f"{visitor.url}/s/{wave.survey.slug}/check")
     with page.expect_download() as download:
-        page.get_by_role("link", name="Save the page as one file").click()
+        page.get_by_role("link", name="Save this page as a file").click()
     file = tmp_path / "page.html"
     download.value.save_as(file)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -453,14 +457,14 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
     assert disk.evaluate("navigator.clipboard.readText()") == code
     disk.reload()
     assert disk.locator("details[open] code").first.inner_text() == code, "drawn once"
-    press(disk, "I handed it in: erase it here")
+    press(disk, "I have handed it in. Delete it here.")
     assert kept(disk) == [{"over": "sent"}]
     assert errors == []
     alone.close()
 
     hand_in(visitor, wave, code[:-1])
     for place in (".error-summary", "#error"):
-        expect(page_of(visitor).locator(place)).to_contain_text("not all of one")
+        expect(page_of(visitor).locator(place)).to_contain_text("not one whole code")
     hand_in(visitor, wave, f"  {code}\n")
     thanks = page_of(visitor)
     for act in (lambda: None, thanks.reload):
@@ -468,7 +472,7 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
         expect(thanks.get_by_role("heading", level=1)).to_have_text("Thank you")
     directly = visitor.context.new_page()
     directly.goto(thanks.url)
-    expect(directly.get_by_role("heading", level=1)).to_have_text("Hand in a code")
+    expect(directly.get_by_role("heading", level=1)).to_have_text("Hand in your code")
     hand_in(visitor, wave, code)
     [report] = RawReport.objects.all()
     symbols = json.loads(code)["symbols"]
@@ -482,7 +486,7 @@ def page_of(visitor: Visitor) -> Page:
 def hand_in(visitor: Visitor, wave: Wave, code: str) -> None:
     page = visitor.context.new_page()
     page.goto(f"{visitor.url}/s/{wave.survey.slug}/send")
-    page.get_by_label("The code, as it was shown").fill(code)
+    page.get_by_label("Your code").fill(code)
     press(page, "Send")
 
 

@@ -264,7 +264,7 @@ def test_a_scale_says_what_its_ends_mean_on_the_page_and_in_the_answers(
     press(page, "Start")
     rows = [" ".join(row.split()) for row in page.locator(".scale .choice").all_inner_texts()]
     assert rows == ["0 Never", *map(str, range(1, 10)), "10 Always"]
-    assert complain(page) == "Choose one of the answers."
+    assert complain(page) == "Choose one answer."
     choose("10 Always")(page)
     assert page.title() == "Error: Question 1 of 2 · Sleep"
     press(page, NEXT)

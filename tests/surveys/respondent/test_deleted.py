@@ -9,8 +9,8 @@ from django.utils.translation import gettext, override
 from surveys.models import DeletedWave
 
 pytestmark = pytest.mark.django_db
-TITLE = "This survey has been deleted"
-ERASED = "The codes that people sent were erased with it, except in copies made earlier."
+TITLE = "This survey was deleted"
+ERASED = "All codes were deleted with it, except in older copies."
 DIGEST = bytes(range(32))
 PAGES = (
     "/s/deleted",

@@ -134,7 +134,7 @@ def test_an_address_without_a_survey_gets_a_kind_explanation() -> None:
         response = get(reverse("surveys:respond", args=[slug]))
         assert response.status_code == 404
         text = response.content.decode()
-        assert "There is no survey at this address" in text
+        assert "There is no survey here" in text
         assert "<script" not in text
         assert draft.title not in text
 
