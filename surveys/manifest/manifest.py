@@ -98,6 +98,11 @@ class Manifest:
         return (self.language, *self.translations)
 
     @property
+    def asks_consent(self) -> bool:
+        """Whether a page before the first question asks people to agree, or how old they are."""
+        return bool(self.consent or self.minimum_age)
+
+    @property
     def contact_link(self) -> str:
         """A link to the contact; empty if it is not only an address or a number."""
         return link_contact(self.contact)

@@ -89,6 +89,9 @@ def render_questions(
     with override(language):
         label = describe_protection(manifest, asked_elsewhere=asked_elsewhere)
 
+    types = {question.type for question in manifest.questions}
+    has_rules = any(one.rule or one.follow_up for one in manifest.questions)
+
     def find_url(code: str) -> str:
         return reverse("surveys:respond_in", args=[source.survey, code])
 
@@ -101,9 +104,11 @@ def render_questions(
         **_list_addresses(content),
         "entry": page_script(choose_parts(source, mode=mode)),
         "demo_threshold": _demo_threshold(manifest),
-        "types": {question.type for question in manifest.questions},
+        "types": types,
         "refusals": any(question.refusal for question in manifest.questions),
-        "has_rules": any(one.rule or one.follow_up for one in manifest.questions),
+        "has_rules": has_rules,
+        # Some pages are no questions, or their number depends on answers.
+        "counts_pages": has_rules or "information" in types or manifest.asks_consent,
         "urges_delay": manifest.paths.differ_much,
         "exit_url": settings.EXIT_URL if manifest.quick_exit else "",
         "coins_url": _coins_url(source) if mode == "open" else "",

@@ -9,12 +9,14 @@ from __future__ import annotations
 from surveys.manifest.manifest import Manifest
 
 # In the order in which they run. A part for one type of question has its name.
-PARTS = ("file", "number", "scale", "several")
+PARTS = ("consent", "file", "number", "scale", "several")
 
 
 def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
     """Return the parts for a survey and a mode of the page (surveys.respondent.page)."""
     needed: set[str] = {question.type for question in manifest.questions}
+    if manifest.asks_consent:
+        needed.add("consent")
     if mode == "disk":
         needed.add("file")
     return tuple(part for part in PARTS if part in needed)

@@ -102,6 +102,21 @@ class TestForm:
         assert 'lang="en" dir="ltr"' in text
         assert wave.manifest_hash_hex in text
 
+    def test_the_browser_asks_for_consent_and_sends_nothing_about_it(self) -> None:
+        wave = make_coins(consent="We ask about <driving>.\n\nYou may stop.", minimum_age=18)
+        form = load(wave).content.decode()
+        for text in (form, Client().get(address(wave, "paper")).content.decode()):
+            assert "We ask about &lt;driving&gt;.\n\nYou may stop.</p>" in text
+            for part in ("I have read this and I agree.", "I am 18 or older."):
+                assert text.count(part) == 1
+        # Without a name, a box is no part of what the form sends.
+        assert form.count('<label class="choice"><input type="checkbox" required>') == 2
+        assert form.count('type="checkbox"') == 2
+        # Who sent the form ticked them, so only the question is asked again.
+        again = post(wave, tick(wave, q1=1)).content.decode()
+        assert again.count('<input type="checkbox" required checked>') == 2
+        thanks(post(wave, tick(wave, q1=1, q2=0)))
+
     def test_the_pages_run_no_script_and_set_no_cookie(self) -> None:
         wave = make_coins()
         client = sign_in(wave.survey.owner)

@@ -117,8 +117,13 @@ WALK = """(answers) => {
 }"""
 
 
+# Boxes on the first page. They are no answers, so they change nothing that is sent.
+AGREED = {"Before you answer": ["I have read this and I agree.", "I am 16 or older."]}
+
+
 def make_small_survey() -> Wave:
-    survey = make_survey(title="Moving", questions=(), flips=40)
+    consent = "We ask about moving."
+    survey = make_survey(title="Moving", questions=(), flips=40, consent=consent, minimum_age=16)
     moved = ask(survey, MOVED, type="yes_no", refusal=True)
     after_yes = {"name": f"{moved.pk}", "is": [1]}
     ask(survey, PAID, type="choice", options=["I", "Somebody else"], rule=after_yes)
@@ -218,7 +223,9 @@ def test_all_answers_to_a_branching_survey_look_the_same(
     # Moved: 2 × 4 answers to the two pages that depend on it; then 2 × 2 × 3 to the others.
     assert len(vectors) == (8 + 1 + 1) * 12
     vectors = vectors[::step]
-    walks = [lambda page, answers=answers: page.evaluate(WALK, answers) for answers in vectors]
+    walks = [
+        lambda page, answers=answers: page.evaluate(WALK, AGREED | answers) for answers in vectors
+    ]
     traces = trace_visits(chromium, live, wave, walks)
     # The id; then u and v of eight symbols, and the rounding of the number.
     assert traces[0].drawn == [32, *[4] * (2 * 8 + 1)]

@@ -27,9 +27,9 @@ READ = "A move is hard."
 Do = Callable[[Page], None]
 
 
-def make_branching_survey(*, drawn: int | None = None) -> Wave:
+def make_branching_survey(*, drawn: int | None = None, **settings: Any) -> Wave:
     """Six scrambled questions, a group and a text; two questions and the text hang on others."""
-    survey = make_survey(title="Moving", questions=(), flips=40)
+    survey = make_survey(title="Moving", questions=(), flips=40, **settings)
     survey.drawn = drawn
     survey.save()
     moved = ask(survey, MOVED, type="yes_no", refusal=True)

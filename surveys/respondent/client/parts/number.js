@@ -6,14 +6,11 @@ import { say, writeNumber } from "../visit/words.js";
 /** @import { Page } from "../report/rules.js" */
 
 kinds.number = {
-  makeFields: (page, answer, quote) => {
-    const { minimum = 0, maximum = 0, unit = "" } = page;
-    const { boxes, rows, readChosen } = makeChoices(
-      withRefusal(page, []),
-      "checkbox",
-      answer,
-      quote,
-    );
+  makeFields: (page, { answers }, quote) => {
+    const { name, minimum = 0, maximum = 0, unit = "" } = page;
+    const answer = answers[name];
+    const refusal = withRefusal(page, []);
+    const { boxes, rows, readChosen } = makeChoices(refusal, "checkbox", answer, quote);
     // Some numeric keyboards have no minus sign.
     const inputMode = minimum < 0 ? "text" : "numeric";
     const typedField = makeInput({ inputMode, value: `${answer ?? ""}` });
@@ -28,7 +25,7 @@ kinds.number = {
       const value = readNumber(typedField.value);
       return value >= minimum && value <= maximum ? value : say("type", writeRange(page));
     };
-    return { rows, first: typedField, read };
+    return { rows, first: () => typedField, read };
   },
   describe: ({ unit = "" }, answer, quote) => [`${writeNumber(`${answer}`)} `, quote(unit)],
 };

@@ -6,11 +6,11 @@ import { say } from "../visit/words.js";
 const NONE = -1; // the value of "None of these"
 
 kinds.several = {
-  makeFields: (page, answer, quote) => {
+  makeFields: (page, { answers }, quote) => {
     const { limit = Infinity, options = [], refusal } = page;
     const none = { text: say("none"), value: NONE };
     const choices = withRefusal(page, [...listOptions(page), none]);
-    const { boxes, rows, readChosen } = makeChoices(choices, "checkbox", answer, quote);
+    const { boxes, rows, readChosen } = makeChoices(choices, "checkbox", answers[page.name], quote);
     keepAlone(boxes, options.length);
     rows.splice(options.length, 0, make("p", { class: "or" }, say("or")));
     const read = () => {
@@ -19,7 +19,7 @@ kinds.several = {
       if (!chosen.length) return say(refusal ? "some-refusal" : "some");
       return chosen[0] === null ? null : /** @type {number[]} */ (chosen);
     };
-    return { rows, first: boxes[0], read };
+    return { rows, first: () => boxes[0], read };
   },
   describe: (page, answer, quote) => {
     const chosen = listOptions(page).filter(({ value }) => [answer].flat().includes(value));

@@ -51,6 +51,8 @@ import { within } from "./timing.js";
  * @property {number} display_minimum
  * @property {Question[]} questions
  * @property {number} [drawn] How many blocks are drawn for each person.
+ * @property {string} [consent] What people agree to before the first question.
+ * @property {number} [minimum_age]
  * @property {number} blocks Set by `checkManifest`.
  */
 

@@ -5,6 +5,7 @@ import { say } from "./words.js";
 /**
  * @import { Answer, Page } from "../report/rules.js"
  * @import { Survey } from "./survey.js"
+ * @import { Visit } from "./visit.js"
  *
  * @typedef {object} Choice
  * @property {string} text
@@ -14,11 +15,13 @@ import { say } from "./words.js";
  *
  * @typedef {object} Fields
  * @property {HTMLElement[]} rows
- * @property {HTMLElement} first
+ * @property {() => HTMLElement} first Returns the field to correct.
  * @property {() => Answer | string} read Returns the answer, or a sentence that says what is wrong.
+ * @property {Node[]} [after] What stands below the button.
  *
  * @typedef {object} Kind How questions of one type are asked.
- * @property {(page: Page, answer: Answer | undefined, quote: Survey["quote"]) => Fields} makeFields
+ * @property {string} [title] The name of its words, if the page's text is not its title.
+ * @property {(page: Page, visit: Visit, quote: Survey["quote"]) => Fields} makeFields
  * @property {(page: Page, answer: Answer, quote: Survey["quote"]) => (Node | string)[]} describe
  *   Puts an answer that is not a refusal into words.
  * @property {(page: Page) => string} [hint]
@@ -88,12 +91,12 @@ export function makeOneOf(choices, answer, quote) {
     if (chosen !== undefined) return chosen;
     return more ? say("one") : say("either", { one, other });
   };
-  return { rows, first: boxes[0], read };
+  return { rows, first: () => boxes[0], read };
 }
 
 /** @type {Kind["makeFields"]} */
-const makeOptions = (page, answer, quote) =>
-  makeOneOf(withRefusal(page, listOptions(page)), answer, quote);
+const makeOptions = (page, { answers }, quote) =>
+  makeOneOf(withRefusal(page, listOptions(page)), answers[page.name], quote);
 
 /** @type {Kind["describe"]} */
 const quoteOne = (page, answer, quote) =>

@@ -60,8 +60,8 @@ function render(visit) {
     return show([...nodes, ...more], `${say("check-title")} · ${pageData.title}`);
   }
   const progress = describeProgress(page, open, survey);
-  const name = page.number && !hasRules(survey) ? progress : say("page", { page: place + 1 });
-  const nodes = makeQuestion(page, progress, answers[page.name], survey.quote, (answer) => {
+  const name = countsPages(survey) ? say("page", { page: place + 1 }) : progress;
+  const nodes = makeQuestion(page, progress, visit, survey.quote, (answer) => {
     visit.answers[page.name] = answer;
     go(visit, survey);
   });
@@ -69,27 +69,24 @@ function render(visit) {
 }
 
 /**
- * Whether the number of pages depends on answers.
+ * Whether pages are counted instead of questions: some have none, or their number depends on answers.
  * @param {Survey} survey
  */
-const hasRules = ({ pages }) => pages.some(({ rule }) => rule);
+const countsPages = ({ pages }) => pages.some(({ rule, number }) => rule || !number);
 
 /**
- * Returns "" for a text between questions that are counted.
  * @param {Page} page
  * @param {Page[]} open
  * @param {Survey} survey
  */
 function describeProgress(page, open, survey) {
   const { pages, isDrawn } = survey;
-  if (hasRules(survey)) {
+  const place = open.indexOf(page) + 1;
+  if (countsPages(survey)) {
     const later = pages.slice(pages.indexOf(page) + 1).filter((one) => one.isDrawn);
-    const place = open.indexOf(page) + 1;
     return say("most", { page: place, most: place + later.length });
   }
-  if (!page.number) return "";
-  const asked = open.filter(({ number }) => number);
-  const gaps = { number: page.number, which: asked.indexOf(page) + 1, of: asked.length };
+  const gaps = { number: page.number, which: place, of: open.length };
   return say(isDrawn ? "drawn" : "progress", gaps);
 }
 

@@ -6,26 +6,27 @@ import { say } from "./words.js";
 /**
  * @import { Answer, Page } from "../report/rules.js"
  * @import { Survey } from "./survey.js"
+ * @import { Visit } from "./visit.js"
  */
 
 /**
  * @param {Page} page
  * @param {string} progress
- * @param {Answer | undefined} answer The earlier answer, if there is one.
+ * @param {Visit} visit
  * @param {Survey["quote"]} quote
  * @param {(answer: Answer) => void} proceed
  */
-export function makeQuestion(page, progress, answer, quote, proceed) {
+export function makeQuestion(page, progress, visit, quote, proceed) {
   const isText = page.type === "information";
-  const title = make("h1", { tabindex: -1 }, isText ? say("read") : quote(page.text));
-  const eyebrow = progress ? [make("p", { class: "eyebrow" }, progress)] : [];
-  const head = [makeBack(), ...eyebrow];
+  const { title: ours, makeFields, hint } = findKind(page);
+  const words = isText ? say("read") : ours ? say(ours) : quote(page.text);
+  const title = make("h1", { tabindex: -1 }, words);
+  const head = [makeBack(), make("p", { class: "eyebrow" }, progress)];
   if (isText) {
     const text = make("p", { class: "intro" }, quote(page.text));
     return [...head, title, text, makeButton(say("continue"), () => proceed(1))];
   }
-  const { makeFields, hint } = findKind(page);
-  const { rows, first, read } = makeFields(page, answer, quote);
+  const { rows, first, read, after = [] } = makeFields(page, visit, quote);
   const legend = make("legend", {}, title);
   const hints = page.type === "declared"
     ? [make("p", { id: "hint", class: "notice" }, say("declared"))]
@@ -36,13 +37,13 @@ export function makeQuestion(page, progress, answer, quote, proceed) {
   if (hints.length) group.setAttribute("aria-describedby", "hint");
   const accept = () => {
     const found = read();
-    if (typeof found === "string") showError(group, first, found);
+    if (typeof found === "string") showError(group, first(), found);
     else proceed(found);
   };
   group.addEventListener("keydown", ({ key, isComposing }) => {
     if (key === "Enter" && !isComposing) accept();
   });
-  return [...head, group, makeButton(say("continue"), accept)];
+  return [...head, group, makeButton(say("continue"), accept), ...after];
 }
 
 /**
@@ -58,7 +59,8 @@ function showError(group, first, text) {
     make("h2", { id: "problem" }, say("problem")),
     make("p", {}, makeLink(text, () => first.focus(), "fix")),
   );
-  group.querySelector("legend")?.after(make("p", { class: "error", id: "error" }, text));
+  const above = group.querySelector(".intro") ?? group.querySelector("legend");
+  above?.after(make("p", { class: "error", id: "error" }, text));
   const hint = group.querySelector("#hint") ? "hint " : "";
   group.setAttribute("aria-describedby", `${hint}error`);
   const typedField = group.querySelector(".number input");

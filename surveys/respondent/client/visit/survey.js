@@ -23,7 +23,7 @@ import { findWords, say } from "./words.js";
  */
 export async function loadSurvey(keeper) {
   const manifest = await loadManifest(pageData.manifest, pageData.hash);
-  const { blocks, drawn, questions, translations = {} } = manifest;
+  const { blocks, drawn, questions, translations = {}, consent = "", minimum_age } = manifest;
   const promised = translations[pageData.language];
   const bytes = new TextEncoder().encode(findWords("own"));
   /** @type {Map<string, string>} */
@@ -45,7 +45,13 @@ export async function loadSurvey(keeper) {
     span.textContent = found ?? text;
     return span;
   };
-  return { questions, pages: listPages(questions, ours), isDrawn: !!drawn, quote };
+  const pages = listPages(questions, ours);
+  if (consent || minimum_age) {
+    const name = "consent"; // of no question, so no code depends on it
+    const fixed = { channels: [], block: -1, isDrawn: true, number: 0 };
+    pages.unshift({ name, type: name, text: consent, minimum: minimum_age, ...fixed });
+  }
+  return { questions, pages, isDrawn: !!drawn, quote };
 }
 
 /**
