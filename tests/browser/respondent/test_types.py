@@ -224,6 +224,7 @@ def test_a_number_must_be_whole_and_in_range(visitor: Visitor) -> None:
     press(page, "Start")
     line = page.get_by_label("A whole number from −3 to 24 hours")
     assert line.get_attribute("aria-invalid") is None
+    expect(page.locator(".number + .or + .choice")).to_have_text(REFUSED)
     usual = line.evaluate(BORDER)
     for wrong in ("", "25", "-4", "7.5", "seven", "1e1", "7 hours"):
         line.fill(wrong)

@@ -18,6 +18,7 @@ kinds.number = {
     typedField.addEventListener("input", () => boxes.forEach((box) => (box.checked = false)));
     for (const box of boxes) box.addEventListener("change", () => (typedField.value = ""));
     const title = make("span", {}, say("number", writeRange(page)));
+    if (boxes.length) rows.unshift(make("p", { class: "or" }, say("or")));
     rows.unshift(make("label", { class: "number" }, title, typedField, " ", quote(unit)));
     const read = () => {
       const [refused] = readChosen();
