@@ -37,6 +37,7 @@ REDBOOK_COUNTS: dict[tuple[int, int, int, int], int] = {
     (1, 1, 1, 0): 50,
     (1, 1, 1, 1): 280,
 }
+ORGANIZATION = "Murmur demo"
 INVENTED_PEOPLE = 3000
 INVENTED_SEED = 20260101
 
@@ -75,7 +76,7 @@ OPEN = Demo(
     note="",
     add_questions=_add_open_questions,
     people=list,
-    settings={},
+    settings={"organization": ORGANIZATION},
 )
 
 
@@ -111,7 +112,7 @@ REDBOOK = Demo(
     note="These figures were published in 1978, so for once the estimates can be checked.",
     add_questions=_add_redbook_questions,
     people=_redbook_people,
-    settings={"cap": sum(REDBOOK_COUNTS.values())},
+    settings={"organization": ORGANIZATION, "cap": sum(REDBOOK_COUNTS.values())},
 )
 
 
@@ -236,7 +237,7 @@ STUDY = Demo(
     note="These figures are assumptions: the people are invented, so the truth is known.",
     add_questions=_add_study_questions,
     people=_invent_people,
-    settings={"cap": INVENTED_PEOPLE, "drawn": 4},
+    settings={"organization": ORGANIZATION, "cap": INVENTED_PEOPLE, "drawn": 4},
 )
 
 DEMOS = (OPEN, REDBOOK, STUDY)

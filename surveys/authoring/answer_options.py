@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from django.utils.translation import gettext
 
+from privacy.mechanism.mechanisms import MAX_SYMBOLS
 from surveys.manifest.names import item_name
-from surveys.manifest.questions import Option, fixed_options
+from surveys.manifest.plain_text import fold
+from surveys.manifest.questions import REFUSED_TEXT, Option, fixed_options
 from surveys.models import Question
 
 
@@ -53,6 +55,16 @@ def count_codes(question: Question) -> dict[str, int]:
     if question.described.has_items:
         return {item_name(key, option.code): 2 for option in options}
     return {key: len(options)}
+
+
+def has_room_for_refusal(question: Question) -> bool:
+    """Whether "prefer not to say" can be one more answer, which none of the others is."""
+    options = [fold(option.text) for option in list_options(question)]
+    if fold(REFUSED_TEXT) in options:
+        return False
+    if question.described.has_items or not question.described.has_options:
+        return True
+    return len(options) + (question.rule is not None) < MAX_SYMBOLS
 
 
 def find_words(question: Question) -> dict[tuple[str, int], str]:

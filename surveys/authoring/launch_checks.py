@@ -41,7 +41,18 @@ def list_warnings(*, survey: Survey, manifest: Manifest) -> list[str]:
         *describe_similar(manifest),
         *describe_elsewhere(survey, manifest),
         *_describe_paths(manifest),
+        *_describe_care(manifest),
     ]
+
+
+def _describe_care(manifest: Manifest) -> Iterator[str]:
+    if not manifest.organization:
+        yield "Nobody is told who asks. Name your organization in the settings."
+    if manifest.quick_exit and not manifest.help_name:
+        yield (
+            "People can leave quickly, as if the questions could put them in danger or upset them, "
+            "but no page says where to find help. Name a place that helps in the settings."
+        )
 
 
 def _describe_paths(manifest: Manifest) -> Iterator[str]:

@@ -6,6 +6,7 @@ These functions change state and nothing else. Sealing and estimating react to t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -14,6 +15,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from surveys.asked_questions import record_questions
+from surveys.authoring.answer_options import has_room_for_refusal
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.errors import (
     AddedTwice,
@@ -59,11 +61,41 @@ def lock_draft(*, survey: Survey) -> Survey:
     return locked
 
 
+@dataclass(frozen=True, kw_only=True)
+class Switched:
+    """The numbers of the questions that were changed with a setting, and that could not be."""
+
+    changed: tuple[int, ...] = ()
+    left: tuple[int, ...] = ()
+
+
 @transaction.atomic
-def save_draft(*, survey: Survey, stamp: str = "") -> None:
-    """Store the edited settings of a draft, unless they are no longer those of the stamp."""
-    compare_stamps(stamp, stored=stamp_settings(lock_draft(survey=survey)))
+def save_draft(*, survey: Survey, stamp: str = "") -> Switched:
+    """Store the edited settings of a draft, unless they are no longer those of the stamp.
+
+    If people may decline from now on, or no longer, this changes all questions that it can.
+    """
+    stored = lock_draft(survey=survey)
+    compare_stamps(stamp, stored=stamp_settings(stored))
     survey.save()
+    if survey.may_decline == stored.may_decline:
+        return Switched()
+    return _switch_refusals(survey)
+
+
+def _switch_refusals(survey: Survey) -> Switched:
+    changed, left = [], []
+    for question in survey.questions.all():
+        if not question.described.is_answered or question.refusal == survey.may_decline:
+            continue
+        if survey.may_decline and not has_room_for_refusal(question):
+            left.append(question.position)
+            continue
+        question.refusal = survey.may_decline
+        question.save(update_fields=["refusal"])
+        changed.append(question.position)
+    _check_rules(survey)
+    return Switched(changed=tuple(changed), left=tuple(left))
 
 
 @transaction.atomic

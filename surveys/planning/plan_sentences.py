@@ -34,6 +34,17 @@ def describe_assumption(plan: Plan) -> str:
     )
 
 
+def describe_declining() -> str:
+    """What "prefer not to say" costs each question, in people."""
+    plain, with_it = PlanInput(), PlanInput(refusal=True)
+    needed, more = Plan(given=plain).people_at_end, Plan(given=with_it).people_at_end
+    return (
+        f"It adds a code to each question. For ±{points(plain.margin)} points, a yes/no question "
+        f"with {plain.flips} flips of 100 then needs about {more / needed:.1f} times as many "
+        f"people: {whole(more)} instead of {whole(needed)}, if {percent(with_it.refusing)} decline."
+    )
+
+
 def describe_verdict(plan: Plan) -> str:
     given = plan.given
     people = f"With {whole(given.people)} people and {given.flips} flips of 100"

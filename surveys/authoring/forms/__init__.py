@@ -5,11 +5,12 @@ from surveys.authoring.forms.differences import StoredValue, list_stored
 from surveys.authoring.forms.planning import PlanForm
 from surveys.authoring.forms.question_base import QuestionForm
 from surveys.authoring.forms.questions import QUESTION_FORMS, YesNoForm
-from surveys.authoring.forms.settings import SettingsForm, SurveyTextForm
+from surveys.authoring.forms.settings import CreateForm, SettingsForm
 from surveys.authoring.forms.translations import LanguageForm, TranslationForm
 
 __all__ = [
     "QUESTION_FORMS",
+    "CreateForm",
     "LanguageForm",
     "LaunchForm",
     "MoveForm",
@@ -17,7 +18,6 @@ __all__ = [
     "QuestionForm",
     "SettingsForm",
     "StoredValue",
-    "SurveyTextForm",
     "TranslationForm",
     "YesNoForm",
     "list_stored",

@@ -24,7 +24,7 @@ from surveys.models import MAX_QUESTION_LENGTH, Question
 MAX_RULE_LENGTH = 1000
 ASK_COST = "cost"  # the name of the button; the page also sends it after every change
 # The fields of an empty form that its address may fill in, for links that offer another way to ask.
-OFFERED = ("text", "follow_up", "flips")
+OFFERED = ("text", "follow_up", "flips", "refusal")
 
 
 def question_text(name: str, label: str, **kwargs: Any) -> PlainText:
@@ -74,9 +74,13 @@ class QuestionForm(forms.Form):
         questions: Sequence[Question] = (),
         question: Question | None = None,
         offered: Mapping[str, str] | None = None,
+        may_decline: bool = False,
     ) -> None:
+        """`may_decline`: whether the survey's new questions offer "Prefer not to say"."""
         self.questions, self.question = list(questions), question
-        initial: dict[str, Any] = {} if question is None else _read(question, self.questions)
+        initial: dict[str, Any] = (
+            {"refusal": may_decline} if question is None else _read(question, self.questions)
+        )
         initial |= {name: value for name, value in (offered or {}).items() if name in OFFERED}
         super().__init__(data, initial=initial)
         if "flips" in self.fields:
@@ -203,7 +207,13 @@ class QuestionForm(forms.Form):
 
     def _example(self) -> Question | None:
         """An untouched new question, if its codes are known before anything is typed."""
-        return Question(position=self.number, type=self.type, text="?", flips=self.initial["flips"])
+        return Question(
+            position=self.number,
+            type=self.type,
+            text="?",
+            flips=self.initial["flips"],
+            refusal=bool(self.initial.get("refusal")),
+        )
 
 
 class RuledForm(QuestionForm):

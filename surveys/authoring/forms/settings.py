@@ -10,7 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from surveys.authoring.forms.care import CareForm
+from surveys.authoring.forms.care import CareForm, declining_switch
 from surveys.authoring.forms.fields import BrowserMoment, PlainText, number_messages
 from surveys.manifest.languages import LANGUAGES
 from surveys.manifest.manifest import LEAST_BATCHES_IN_CAP, SMALLEST_USUAL_BATCH
@@ -36,9 +36,13 @@ class SurveyTextForm(forms.Form):
         required=False,
         lines=True,
         label="Introduction (optional)",
-        help_text="Say who is asking, why, and what happens with the results. Plain text.",
+        help_text="Say why you ask and what happens with the results. Plain text.",
         widget=forms.Textarea(attrs={"rows": 5}),
     )
+
+
+class CreateForm(SurveyTextForm):
+    may_decline = declining_switch(initial=True)
 
 
 class SettingsForm(CareForm, SurveyTextForm):
@@ -55,8 +59,8 @@ class SettingsForm(CareForm, SurveyTextForm):
         required=False,
         lines=True,
         label="Closing message (optional)",
-        help_text="People see it after they have sent their answers. Say where to find help and "
-        "where the results will be. Plain text.",
+        help_text="People see it after they have sent their answers. Say where the results will "
+        "be. Plain text.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     quick_exit = forms.BooleanField(
@@ -210,6 +214,11 @@ class SettingsForm(CareForm, SurveyTextForm):
             lambda opens, closes: closes > opens,
             "The closing date must come after the opening date. Choose a later one.",
         )
+        if cleaned.get("coins") and cleaned.get("may_decline"):
+            self.add_error(
+                "may_decline",
+                "Two coins can only say Yes or No. Switch this off, or switch the two coins off.",
+            )
         return cleaned
 
     def _compare(

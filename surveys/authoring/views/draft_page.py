@@ -116,5 +116,6 @@ def link_packing(survey: Survey, *, facts: QuestionFacts, parent: Question, chil
         "text": parent.text,
         "follow_up": child.text,
         "flips": facts.packing.flips,
+        "refusal": "",  # the offer was worked out without it
     }
     return f"{path}?{urlencode(offered)}"

@@ -62,7 +62,9 @@ def create(request: HttpRequest, slug: str) -> HttpResponse:
         return _choose_type(request, survey, wrong=chosen != "")
     questions = list(survey.questions.all())
     offered = request.GET.dict()
-    form = QUESTION_FORMS[chosen](_posted(request), questions=questions, offered=offered)
+    form = QUESTION_FORMS[chosen](
+        _posted(request), questions=questions, offered=offered, may_decline=survey.may_decline
+    )
     stamp = read_stamp(request) or stamp_questions(questions)
     if _is_to_be_stored(request, form):
         try:

@@ -16,6 +16,7 @@ from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import (
+    BrokenRules,
     ChangedMeanwhile,
     NotAcknowledged,
     NotLaunchable,
@@ -23,10 +24,10 @@ from surveys.authoring.errors import (
     Overtaken,
 )
 from surveys.authoring.forms import (
+    CreateForm,
     LaunchForm,
     SettingsForm,
     StoredValue,
-    SurveyTextForm,
     list_stored,
 )
 from surveys.authoring.launch_checks import (
@@ -48,8 +49,11 @@ from surveys.authoring.views.draft_page import (
     to_edit,
     total_context,
 )
+from surveys.formatting import join_list
+from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Survey, Wave
+from surveys.planning.plan_sentences import describe_declining
 from surveys.planning.question_facts import list_facts
 from surveys.planning.subsets import list_blocks, list_subsets
 
@@ -57,11 +61,12 @@ from surveys.planning.subsets import list_blocks, list_subsets
 @page_or_form
 @authoring
 def create(request: HttpRequest) -> HttpResponse:
-    form = SurveyTextForm(posted_to(request))
+    form = CreateForm(posted_to(request))
     if request.method == "POST" and form.is_valid():
         survey = services.create_survey(owner=signed_in_user(request), **form.cleaned_data)
         return to_edit(survey)
-    return render(request, "surveys/authoring/create.html", {"form": form}, status=_status(form))
+    context = {"form": form, "declining": describe_declining()}
+    return render(request, "surveys/authoring/create.html", context, status=_status(form))
 
 
 def _status(form: forms.Form) -> int:
@@ -121,12 +126,14 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         for name, value in form.cleaned_data.items():
             setattr(survey, name, value)
         try:
-            services.save_draft(survey=survey, stamp=stamp)
+            switched = services.save_draft(survey=survey, stamp=stamp)
         except Overtaken as error:
             form.add_error(None, str(error))
             stored, stamp = list_stored(form, shown), newer
+        except BrokenRules as error:
+            form.add_error("may_decline", str(error))
         else:
-            messages.success(request, "The settings were saved.")
+            messages.success(request, f"The settings were saved.{_describe_switched(switched)}")
             return to_edit(survey)
     context = {
         "survey": survey,
@@ -135,8 +142,21 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         "stored": stored,
         "blocks": list_blocks(everything),
         "subsets": list_subsets(everything),
+        "declining": describe_declining(),
     }
     return render(request, "surveys/authoring/settings.html", context, status=_status(form))
+
+
+def _describe_switched(switched: services.Switched) -> str:
+    """Say how many questions changed because people may decline from now on, or no longer."""
+    said = ""
+    if switched.changed:
+        count = len(switched.changed)
+        said = f" {count} question{' was' if count == 1 else 's were'} changed with them."
+    if switched.left:
+        numbers = join_list([f"Q{number}" for number in switched.left])
+        said += f" {numbers} cannot offer “{REFUSED_TEXT}”: there is no room for another answer."
+    return said
 
 
 @page_or_form
