@@ -91,7 +91,7 @@ def test_a_survey_is_authored_and_opened_by_keyboard(
     press(page, "Add a question", then="Choose a type of question")
     press(page, "Yes or no", then="New question")
     type_into(page, "Question", "Do you have children?")
-    tab_to(page, "Two coins")
+    tab_to(page, "As strong as 25 of 100")  # people may decline, so there are three codes
     page.keyboard.press("ArrowDown")  # 40 of 100
     press(page, "Add the question", then="On the road")
     press(page, "Up : move question 2", then="On the road")
@@ -107,9 +107,9 @@ def test_a_survey_is_authored_and_opened_by_keyboard(
     expect(page.get_by_role("link", name=f"/s/{wave.survey.slug}")).to_be_visible()
     expect(page.get_by_text(wave.manifest_hash_hex)).to_be_visible()
     assert (wave.is_open, wave.cap) == (True, 200)
-    assert list(wave.survey.questions.values_list("text", "flips")) == [
-        ("Do you have children?", 40),
-        ("Have you ever driven after drinking?", 25),
+    assert list(wave.survey.questions.values_list("text", "flips", "refusal")) == [
+        ("Do you have children?", 40, True),
+        ("Have you ever driven after drinking?", 25, True),
     ]
 
 

@@ -81,7 +81,11 @@ class CareForm(forms.Form):
         "shows it, and so does the last one.",
     )
     help_phone = _line(
-        "phone number", max_length=40, label="Their phone number", help_text="", type_="tel"
+        "phone number",
+        max_length=40,
+        label="Their phone number",
+        help_text="One number, such as 112.",
+        type_="tel",
     )
     help_url = _line(
         "web address",
