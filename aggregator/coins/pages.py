@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -83,27 +82,25 @@ def render_page(
     request: HttpRequest, template: str, *, wave: Wave | None, status: int = 200, **more: Any
 ) -> HttpResponse:
     """Render a page in the chosen language of the survey."""
-    manifest = wave.description if wave else None
-    language = choose_language(request, manifest)
+    source = wave.description if wave else None
+    language = choose_language(request, source)
+    words = wave.words.get(language, "") if wave else ""
+    manifest = translate_manifest(source, language, words) if source else None
 
     def find_url(code: str) -> str:
         return f"{request.path}?lang={code}"
 
     context = {
-        **describe_page(language),
-        "languages": link_languages(manifest, but=language, find_url=find_url) if manifest else [],
+        **describe_page(language, manifest),
+        "languages": link_languages(source, but=language, find_url=find_url) if source else [],
         "path": request.path,
-        "exit_url": settings.EXIT_URL if manifest and manifest.quick_exit else "",
         "wave": wave,
         **more,
     }
     with override(language):
         if wave is not None and manifest is not None:
-            words = wave.words.get(language, "")
             context |= _describe_survey(
-                translate_manifest(manifest, language, words),
-                asked_elsewhere=wave.survey.asked_elsewhere,
-                **more,
+                manifest, asked_elsewhere=wave.survey.asked_elsewhere, **more
             )
         # Without the request, whose context processors would read the session.
         content = render_to_string(f"aggregator/coins/{template}", context)

@@ -30,6 +30,7 @@ RANDOMIZER = "randomize.js"
 _APART = frozenset({RANDOMIZER})
 ENTRY = "page.js"
 SELF_TEST = "self-test.js"
+NOTICE = "notice.js"
 STYLESHEET = "respondent.css"
 ICON = "icon.svg"
 CONTENT_TYPES = {

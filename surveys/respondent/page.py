@@ -14,7 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.translation import override
+from django.utils.translation import gettext, override
 
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.base64url import encode_base64url
@@ -30,6 +30,7 @@ from surveys.manifest.serialization import hash_manifest, parse_manifest
 from surveys.manifest.strength import TWO_COINS
 from surveys.respondent.client_files import (
     ICON,
+    NOTICE,
     RANDOMIZER,
     SELF_TEST,
     STYLESHEET,
@@ -62,7 +63,8 @@ def render_notice(
     """
     if manifest is not None:
         manifest = translate_manifest(manifest, language, words)
-    return _render(mode, manifest=manifest, language=language, **context)
+    entry = client_files()[NOTICE] if mode == "early" else None
+    return _render(mode, manifest=manifest, language=language, entry=entry, **context)
 
 
 def render_questions(
@@ -110,7 +112,6 @@ def render_questions(
         # Some pages are no questions, or their number depends on answers.
         "counts_pages": has_rules or "information" in types or manifest.asks_consent,
         "urges_delay": manifest.paths.differ_much,
-        "exit_url": settings.EXIT_URL if manifest.quick_exit else "",
         "coins_url": _coins_url(source) if mode == "open" else "",
         "languages": link_languages(source, but=language, find_url=find_url)
         if mode == "open"
@@ -140,7 +141,7 @@ def _coins_url(manifest: Manifest) -> str:
 def render_check(*, content: bytes, language: str, words: str, **context: Any) -> bytes:
     """Make the page on which a person tests the scrambling and finds the hashes."""
     script = page_script(choose_parts(parse_manifest(content), mode="open"))
-    fixed = [client_files()[name] for name in (RANDOMIZER, SELF_TEST, STYLESHEET)]
+    fixed = [client_files()[name] for name in (RANDOMIZER, SELF_TEST, NOTICE, STYLESHEET)]
     return render_questions(
         "check",
         content=content,
@@ -162,21 +163,35 @@ def _render(
     template: str = "surveys/respondent/respond.html",
     **context: Any,
 ) -> bytes:
-    found = {"mode": mode, "manifest": manifest, **describe_page(language)}
+    found = {"mode": mode, "manifest": manifest, **describe_page(language, manifest)}
     with override(language):
         return render_to_string(template, found | context).encode()
 
 
-def describe_page(language: str) -> dict[str, Any]:
-    """Return the variables that every page for respondents needs."""
+def describe_page(language: str, manifest: Manifest | None) -> dict[str, Any]:
+    """Return the variables that every page for respondents needs. The manifest is translated."""
     files = client_files()
+    with override(language):
+        title = _name_page(manifest)
     return {
+        "page_title": title,
         "language": language,
         "tag": language_tag(language),
         "direction": direction(language),
         "stylesheet": files[STYLESHEET],
         "icon": files[ICON],
+        "exit_url": settings.EXIT_URL if manifest and manifest.quick_exit else "",
     }
+
+
+def _name_page(manifest: Manifest | None) -> str:
+    """Return what the window and the browser's history call a page.
+
+    Where people may have to leave at once, this does not name the survey.
+    """
+    if manifest is None:
+        return gettext("There is no survey here")
+    return gettext("Survey") if manifest.quick_exit else manifest.title
 
 
 def _demo_threshold(manifest: Manifest) -> int:

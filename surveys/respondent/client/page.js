@@ -10,13 +10,14 @@ import { pageData } from "./visit/screen.js";
 import { finish } from "./visit/submitting.js";
 import { loadSurvey } from "./visit/survey.js";
 import { startVisit } from "./visit/visit.js";
-import { say } from "./visit/words.js";
+import { say, showLocalTimes } from "./visit/words.js";
 
 /** @import { Visit } from "./visit/visit.js" */
 
 /** @param {Visit} visit */
 async function begin(visit) {
   offerExit(visit);
+  showLocalTimes();
   if (pageData.mode !== "preview") visit.keeper = await openKeeper(pageData.hash);
   followHistory(visit);
   addEventListener("beforeunload", (event) => {

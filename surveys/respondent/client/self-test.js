@@ -3,7 +3,10 @@
  * compares the counts with what is expected.
  */
 import { cryptoUint32, randomizeSymbol } from "./randomize.js";
+import { openKeeper } from "./report/keeper.js";
 import { loadManifest } from "./report/manifest.js";
+import { offerExit } from "./visit/leaving.js";
+import { startVisit } from "./visit/visit.js";
 import { say } from "./visit/words.js";
 
 /** @import { Channel } from "./randomize.js" */
@@ -74,3 +77,12 @@ button.addEventListener("click", async () => {
   }
   button.disabled = false;
 });
+
+/** Leaving from here erases a code that waits to be sent, like leaving from the questions. */
+async function watch() {
+  const visit = startVisit();
+  offerExit(visit);
+  visit.keeper = await openKeeper(page.dataset.hash ?? "");
+}
+
+void watch();

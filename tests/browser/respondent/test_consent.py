@@ -42,7 +42,7 @@ def test_people_agree_before_the_first_question_and_no_trace_of_it_stays(visitor
     page = visitor.open(make_consent())
     page.get_by_role("button", name="Start").dblclick()
     assert heading(page) == TITLE
-    assert page.title() == "Page 1 · Nights"
+    assert page.title() == "Page 1 · Survey"
     expect(page.locator(".eyebrow")).to_have_text("Page 1 of 2")
     assert page.locator("fieldset .intro").inner_text() == CONSENT
     for wrong in (None, OLDER):

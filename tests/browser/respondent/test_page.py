@@ -138,24 +138,25 @@ def test_nothing_is_preselected_and_a_missing_answer_is_an_error_that_takes_the_
     summary = page.locator(".error-summary")
     expect(summary).to_be_focused()
     expect(summary.get_by_role("heading", level=2)).to_have_text("There is a problem")
-    assert page.title() == "Error: Question 1 of 2 · On the road"
+    assert page.title() == "Error: Question 1 of 2 · Survey"
     expect(page.locator("fieldset")).to_have_accessible_description("Choose Yes or No.")
     press(page, NEXT)
     assert page.locator(".error-summary").count() == 1
-    assert page.title() == "Error: Question 1 of 2 · On the road"
+    assert page.title() == "Error: Question 1 of 2 · Survey"
     address = page.url
     summary.get_by_role("link", name="Choose Yes or No.").click()
     expect(page.get_by_label("Yes", exact=True)).to_be_focused()
     assert page.url == address
     page.get_by_label("Yes", exact=True).check()
     press(page, NEXT)
-    assert page.title() == "Question 2 of 2 · On the road"
+    assert page.title() == "Question 2 of 2 · Survey"
 
 
 def test_every_step_has_its_own_title_and_one_heading_that_takes_the_focus(
     visitor: Visitor,
 ) -> None:
-    page = visitor.open(make_launched_survey(questions=("Driven?", "Children?", "Car?")))
+    wave = make_launched_survey(questions=("Driven?", "Children?", "Car?"), quick_exit=False)
+    page = visitor.open(wave)
     seen = []
 
     def look() -> None:
@@ -263,7 +264,9 @@ def test_the_whole_row_can_be_tapped_and_is_tall_enough(visitor: Visitor) -> Non
 
 
 def test_html_in_any_text_is_shown_as_text(visitor: Visitor) -> None:
-    wave = make_launched_survey(title=HOSTILE, introduction=HOSTILE, questions=(HOSTILE,))
+    wave = make_launched_survey(
+        title=HOSTILE, introduction=HOSTILE, questions=(HOSTILE,), quick_exit=False
+    )
     page = visitor.open(wave)
     page.on("dialog", lambda dialog: pytest.fail("a text was run"))
     expect(heading(page)).to_have_text(HOSTILE)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from django.test import override_settings
 from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
@@ -32,182 +31,13 @@ from tests.support.browser.every_type import (
     walk_through,
 )
 from tests.support.browser.live import LiveApplication
-from tests.support.browser.sending import NEUTRAL, REPORTS, TWO, kept, lose_acknowledgement, submit
+from tests.support.browser.sending import REPORTS, TWO, kept, lose_acknowledgement, submit
 from tests.support.browser.visit import SENT, Visitor, answer, press, status, visiting
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 
 RECEIPT = "See exactly what was sent"
 HOLD = "Scramble now, send later"
 AGREE = "Send it when I am online again"
-
-
-@pytest.fixture
-def leaving(visitor: Visitor) -> Visitor:
-    """Answer requests for the neutral page without the network."""
-    visitor.context.route(NEUTRAL, lambda route: route.fulfill(body="<h1>Weather</h1>"))
-    return visitor
-
-
-# --- leaving at once -----------------------------------------------------------------------------
-
-
-def press_shift(page: Page) -> None:
-    for _ in range(3):
-        page.keyboard.press("Shift")
-
-
-@pytest.mark.parametrize("way", ["button", "keys"])
-def test_leaving_while_answering_keeps_nothing(leaving: Visitor, way: str) -> None:
-    wave = make_launched_survey()
-    page = leaving.open(wave)
-    press(page, "Start")
-    page.get_by_label("Yes", exact=True).check()
-    press(page, "Continue")
-    page.get_by_label("No", exact=True).check()
-    if way == "button":
-        page.get_by_role("link", name="Exit this page").click()
-    else:
-        press_shift(page)
-    page.wait_for_url(NEUTRAL)
-    assert leaving.reports() == []
-    page.go_back()
-    assert page.url == "about:blank", "what was open before the survey"
-    page = leaving.open(wave)
-    expect(page.get_by_role("button", name="Start")).to_be_visible()
-    assert page.locator(":checked").count() == 0
-    assert kept(page) == []
-
-
-def test_the_page_is_hidden_at_the_moment_of_leaving(leaving: Visitor) -> None:
-    page = leaving.open(make_launched_survey())
-    leaving.context.route(NEUTRAL, lambda route: None, times=1)  # slow, so this page stays
-    answer(page, TWO)
-    hidden = page.evaluate("""() => {
-        document.getElementById("exit").click();
-        return [document.documentElement.hidden, document.title, document.body.checkVisibility()];
-    }""")
-    assert hidden == [True, "", False]
-
-
-ENTRIES = "Page.getNavigationHistory"
-
-
-def list_history(page: Page) -> list[tuple[str, str]]:
-    """Return the address and the title of every entry in the history of this tab."""
-    entries = page.context.new_cdp_session(page).send(ENTRIES)["entries"]
-    return [(entry["url"], entry["title"]) for entry in entries]
-
-
-def start_and_answer(page: Page, steps: int) -> None:
-    press(page, "Start")
-    for _ in range(steps):
-        page.get_by_label("Yes", exact=True).check()
-        press(page, "Continue")
-
-
-def go_back_to_the_start(page: Page) -> None:
-    start_and_answer(page, 1)
-    page.go_back()
-    page.go_back()
-    expect(page.get_by_role("button", name="Start")).to_be_visible()
-
-
-def reload_in_the_middle(page: Page) -> None:
-    start_and_answer(page, 1)
-    page.reload()
-    expect(page.get_by_role("button", name="Start")).to_be_visible()
-
-
-def start_again_after_a_reload(page: Page) -> None:
-    reload_in_the_middle(page)
-    start_and_answer(page, 2)
-
-
-def send(page: Page) -> None:
-    submit(page)
-    expect(status(page)).to_have_text(SENT)
-
-
-def go_back_after_sending(page: Page) -> None:
-    send(page)
-    page.go_back()
-    expect(status(page)).to_have_text(SENT)
-
-
-@pytest.mark.parametrize(
-    "prepare",
-    [
-        lambda page: None,
-        lambda page: start_and_answer(page, 0),
-        lambda page: start_and_answer(page, 1),
-        lambda page: start_and_answer(page, 2),
-        go_back_to_the_start,
-        reload_in_the_middle,
-        start_again_after_a_reload,
-        send,
-        go_back_after_sending,
-    ],
-)
-def test_after_leaving_neither_back_nor_forward_opens_the_survey(
-    visitor: Visitor, prepare: Callable[[Page], None]
-) -> None:
-    wave = make_launched_survey(title="Drugs at work")
-    neutral = f"{visitor.url}/healthz"  # tests cannot stand in for what an address leads to
-    with override_settings(EXIT_URL=neutral):
-        page = visitor.open(wave)
-        expect(page.get_by_role("button", name="Start")).to_be_visible()
-        prepare(page)
-        page.get_by_role("link", name="Exit this page").click()
-        page.wait_for_url(neutral)
-        # The previous page, the neutral page, and one more, however many steps there were.
-        history = list_history(page)
-        assert [url for url, _title in history] == ["about:blank", neutral, f"{visitor.url}/r/x"]
-        assert [title for _url, title in history if "Drugs" in title or "Murmur" in title] == []
-        page.go_forward()
-        assert page.url == neutral
-        assert [title for _url, title in list_history(page) if "Drugs" in title] == []
-        page.go_back()
-        page.go_back()
-        assert page.url == "about:blank"
-
-
-def test_typing_capital_letters_does_not_leave_the_page(leaving: Visitor) -> None:
-    page = leaving.open(make_launched_survey())
-    press(page, "Start")
-    for key in ("Shift", "Shift", "A", "Shift", "Shift", "Tab", "Shift"):
-        page.keyboard.press(key)
-    expect(page.get_by_text("Question 1 of 2")).to_be_visible()
-
-
-def test_leaving_during_sending_erases_the_code_and_draws_no_second_one(leaving: Visitor) -> None:
-    wave = make_launched_survey()
-    page = leaving.open(wave)
-    leaving.context.route(REPORTS, lambda route: route.abort(), times=1)
-    # The neutral page is slow. Until it loads, this page must not continue anything.
-    leaving.context.route(NEUTRAL, lambda route: None, times=1)
-    submit(page)
-    expect(status(page)).to_contain_text("Not sent yet.")
-    with page.expect_request(NEUTRAL):  # a click would wait for that page
-        page.get_by_role("link", name="Exit this page").dispatch_event("click")
-    page.wait_for_timeout(4_000)
-    assert len(leaving.reports()) == 1
-    page.close()
-    page = leaving.open(wave)
-    expect(page.get_by_role("heading", level=1)).to_have_text(
-        "This survey cannot be answered here again"
-    )
-    expect(status(page)).to_have_text("You can close this page.")
-    assert kept(page) == [{"over": "left"}]
-    assert RawReport.objects.count() == 0
-
-
-def test_the_author_decides_whether_there_is_an_exit_button(leaving: Visitor) -> None:
-    page = leaving.open(make_launched_survey(quick_exit=False))
-    expect(page.get_by_role("button", name="Start")).to_be_visible()
-    assert page.get_by_text("Exit this page").count() == 0
-    press_shift(page)
-    press(page, "Start")
-    expect(page.get_by_text("Question 1 of 2")).to_be_visible()
 
 
 # --- sending later -------------------------------------------------------------------------------

@@ -134,12 +134,12 @@ def test_progress_names_the_most_pages_if_their_number_depends_on_answers(visito
     page = visitor.open(make_branching_survey())
     press(page, "Start")
     assert "Question" not in page.locator("main").inner_text().split("How your")[0]
-    assert page.title() == "Page 1 · Moving"
+    assert page.title() == "Page 1 · Survey"
     expect(page.locator(".eyebrow")).to_have_text("Page 1 of at most 9")
     choose("No")(page)
     press(page, NEXT)
     # Two pages were left out. The title, which the history keeps, does not show that.
-    assert page.title() == "Page 2 · Moving"
+    assert page.title() == "Page 2 · Survey"
     expect(page.locator(".eyebrow")).to_have_text("Page 2 of at most 7")
 
 
@@ -267,7 +267,7 @@ def test_a_scale_says_what_its_ends_mean_on_the_page_and_in_the_answers(
     assert rows == ["0 Never", *map(str, range(1, 10)), "10 Always"]
     assert complain(page) == "Choose one answer."
     choose("10 Always")(page)
-    assert page.title() == "Error: Question 1 of 2 · Sleep"
+    assert page.title() == "Error: Question 1 of 2 · Survey"
     press(page, NEXT)
     tops = {box.bounding_box()["y"] for box in page.locator(".scale .choice").all()}  # type: ignore[index]
     assert len(tops) == 1, "seven points fit beside each other on a phone"

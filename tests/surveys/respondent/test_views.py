@@ -26,6 +26,7 @@ from surveys.respondent.client_files import (
     ENTRY,
     FOLDER,
     ICON,
+    NOTICE,
     RANDOMIZER,
     STYLESHEET,
     client_files,
@@ -145,8 +146,9 @@ def test_before_the_opening_the_page_says_when_to_come_back() -> None:
     text = response.content.decode()
     assert response.status_code == 200
     assert "This survey is not open yet" in text
-    assert f"{opens_at:%B %Y, %H:%M} UTC" in text
-    assert "<script" not in text
+    moment = f"{opens_at.day} {opens_at:%B %Y, %H:%M} UTC"
+    assert f'<time datetime="{opens_at:%Y-%m-%dT%H:%MZ}">{moment}</time>' in text
+    assert re.findall(r'<script type="module" src="([^"]*)"', text) == [client_files()[NOTICE].url]
 
 
 @pytest.mark.parametrize("how", ["by its owner", "by its date"])
@@ -261,7 +263,7 @@ def test_scripts_are_served_without_comments_and_in_few_files() -> None:
         assert comments[-1] == ("source/page.js" if name.startswith("page-") else f"source/{name}")
         assert set(comments) <= client_files().keys()
         imported = re.findall(r'from "([^"]*)"', text)
-        assert imported == ([] if name == RANDOMIZER else [f"./{RANDOMIZER}"])
+        assert imported == ([] if name in (NOTICE, RANDOMIZER) else [f"./{RANDOMIZER}"])
         assert "sourceMappingURL" not in text
 
 

@@ -1,7 +1,7 @@
 /** Shows what happened to the report, and the report itself. */
 import { sha256 } from "../report/hashing.js";
 import { make, makeButton, makeDetails } from "./elements.js";
-import { label, pageData, show } from "./screen.js";
+import { isWatched, label, pageData, show } from "./screen.js";
 import { findWords, say } from "./words.js";
 
 /**
@@ -26,7 +26,7 @@ export function openOutcome(visit) {
     heading.textContent = say(`${name}-title`) || say("waiting");
     if (isLost) heading.focus();
     sentence.textContent = `${say(name)} ${say(stay)}`.trim();
-    document.title = `${heading.textContent} · ${pageData.title}`;
+    if (!isWatched) document.title = `${heading.textContent} · ${pageData.title}`;
     const buttons = Object.entries(actions).map(([word, then]) => makeButton(say(word), then));
     for (const other of buttons.slice(1)) other.classList.add("plain");
     act.replaceChildren(...buttons);

@@ -13,6 +13,8 @@
 const main = /** @type {HTMLElement} */ (document.getElementById("survey"));
 export const pageData = /** @type {PageData} */ (/** @type {unknown} */ (main.dataset));
 export const label = document.getElementById("label");
+/** Whether people may have to leave at once. Then no title says how far the visit went. */
+export const isWatched = !!document.getElementById("exit");
 export const opening = { nodes: [...main.childNodes], title: document.title };
 
 // The second click of a double click must not answer what the first one has just brought.

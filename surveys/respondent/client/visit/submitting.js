@@ -22,6 +22,7 @@ export async function submit(visit, { questions, pages }, held) {
   const outcome = openOutcome(visit);
   outcome.announce("sending");
   history.go(-visit.step);
+  visit.step = 0; // so that leaving at this moment goes back only once
   const draw = () => drawEnvelope(pageData.hash, questions, pages, visit.answers);
   let drawn;
   try {

@@ -18,3 +18,15 @@ export const writeNumber = (value) => `${value}`.replace("-", "−");
  */
 export const say = (name, gaps = {}) =>
   findWords(name).replace(/{(\w+)}/g, (all, gap) => `${gaps[gap] ?? all}`);
+
+/** Shows moments in the device's own time zone. */
+export function showLocalTimes() {
+  const form = new Intl.DateTimeFormat(document.documentElement.lang, {
+    dateStyle: "long",
+    timeStyle: "short",
+    numberingSystem: "latn", // as in the rest of the page
+  });
+  for (const one of document.querySelectorAll("time")) {
+    one.textContent = form.format(new Date(one.dateTime));
+  }
+}
