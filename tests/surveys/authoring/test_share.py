@@ -258,6 +258,13 @@ def test_the_poster_shows_the_fixed_end(author: Client, wave: Wave, owner: User)
     assert "Open until" not in author.get(at("poster", other.survey)).text
 
 
+def test_the_poster_says_who_asks(author: Client, wave: Wave, owner: User) -> None:
+    assert 'class="who"' not in author.get(at("poster", wave.survey)).text
+    asked = make_launched_survey(owner=owner, organization="A <b>bold</b> office")
+    page = author.get(at("poster", asked.survey)).text
+    assert '<p class="who"><bdi>A &lt;b&gt;bold&lt;/b&gt; office</bdi></p>' in page
+
+
 def test_the_poster_does_not_promise_to_scramble_groups(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner)
     add_question(
