@@ -1,6 +1,7 @@
 /** Makes the page of one question, or of a text between questions. */
 import { make, makeBack, makeButton, makeLink } from "./elements.js";
 import { findKind } from "./fields.js";
+import { label } from "./screen.js";
 import { say } from "./words.js";
 
 /**
@@ -33,7 +34,7 @@ export function makeQuestion(page, progress, visit, quote, proceed) {
     : hint
     ? [make("p", { id: "hint" }, hint(page))]
     : [];
-  const group = make("fieldset", {}, legend, ...hints, ...rows);
+  const group = make("fieldset", {}, legend, ...makeAssurance(page), ...hints, ...rows);
   if (hints.length) group.setAttribute("aria-describedby", "hint");
   const accept = () => {
     const found = read();
@@ -44,6 +45,20 @@ export function makeQuestion(page, progress, visit, quote, proceed) {
     if (key === "Enter" && !isComposing) accept();
   });
   return [...head, group, makeButton(say("continue"), accept), ...after];
+}
+
+/**
+ * Repeats what the label says about the codes of this answer.
+ * @param {Page} page
+ */
+function makeAssurance({ name, follows = name }) {
+  const odds = label?.querySelector(`[data-names~="${follows}"]`);
+  if (!odds) return [];
+  const line = /** @type {HTMLElement} */ (odds.cloneNode(true));
+  line.classList.add("quiet");
+  line.querySelector("b")?.remove();
+  line.querySelector("p")?.prepend(`${say("scrambled")} `);
+  return [line];
 }
 
 /**
