@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import segno
 import segno.encoder
 from playwright.sync_api import Browser, Page
 
 from tests.support.browser.modules import loading
+from tests.support.qr_codes import draw_symbol
 
 DRAW = """async (cases) => {
     const { drawSymbol } = await import("/qr/symbol.js");
@@ -34,17 +34,6 @@ def page(chromium: Browser) -> Iterator[Page]:
         yield load({})
 
 
-@pytest.fixture(autouse=True)
-def padding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Text in bytes needs no bits to fill its last byte, but segno 1.6.6 adds eight."""
-    monkeypatch.setattr(segno.encoder, "write_padding_bits", lambda *_: None)
-
-
-def draw(text: str, mask: int) -> list[bytearray]:
-    made = segno.make(text, error="l", mask=mask, mode="byte", boost_error=False, micro=False)
-    return list(made.matrix)
-
-
 def write_rows(matrix: list[bytearray]) -> list[str]:
     return ["".join(map(str, row)) for row in matrix]
 
@@ -56,7 +45,7 @@ def test_every_version_is_drawn_as_the_standard_says(page: Page) -> None:
         cases += [("x" * capacity, version % 8), ("x" * (capacity + 1), (version + 3) % 8)]
     *drawn, too_long = page.evaluate(DRAW, cases)
     for (text, mask), rows in zip(cases, drawn, strict=False):
-        assert rows == write_rows(draw(text, mask)), (len(text), mask)
+        assert rows == write_rows(draw_symbol(text, mask)), (len(text), mask)
     assert [len(rows) for rows in drawn[::2]] == [4 * version + 17 for version in range(1, 41)]
     assert too_long is None
 
@@ -68,7 +57,7 @@ def test_the_mask_is_one_that_reads_well(page: Page) -> None:
     for text, rows in zip(
         texts, page.evaluate(DRAW, [[text, None] for text in texts]), strict=True
     ):
-        candidates = [draw(text, mask) for mask in range(8)]
+        candidates = [draw_symbol(text, mask) for mask in range(8)]
         penalties = [evaluate(one, len(one), len(one)) for one in candidates]
         chosen = [write_rows(one) for one in candidates].index(rows)
         assert penalties[chosen] <= min(penalties) + 40, (text, penalties, chosen)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Route, expect
 
 from aggregator.models import RawReport
 from scripts.stack.chromium import launch_chromium
@@ -186,23 +184,7 @@ def test_if_nothing_can_be_drawn_the_page_says_so_and_drops_the_answers(visitor:
     assert kept(page) == []
 
 
-# --- seeing and testing --------------------------------------------------------------------------
-
-
-def test_the_receipt_shows_what_was_sent_and_disappears_with_the_page(visitor: Visitor) -> None:
-    page = visitor.open(make_launched_survey())
-    submit(page)
-    expect(status(page)).to_have_text(SENT)
-    receipt = page.locator("details", has_text=RECEIPT)
-    assert receipt.get_attribute("open") is None
-    receipt.locator("summary").click()
-    body, digest = receipt.locator("code").all_inner_texts()
-    assert [body] == visitor.bodies()
-    assert digest == hashlib.sha256(body.encode()).hexdigest()
-    expect(receipt.get_by_text("25 send the same code as a Yes")).to_be_visible()
-    page.reload()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("already sent")
-    assert page.get_by_text(RECEIPT).count() == 0
+# --- trying it --------------------------------------------------------------------------
 
 
 def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> None:
@@ -223,101 +205,6 @@ def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> N
     assert abs(sum(shares) - 1760) < 4.9 * (2000 * 0.88 * 0.12) ** 0.5
     assert len(visitor.requests) == before
     assert kept(page) == []
-
-
-BIASED = "Crypto.prototype.getRandomValues = (array) => array.fill(0);"
-
-
-@pytest.mark.parametrize(
-    ("script", "verdict"), [("", "This page scrambles as"), (BIASED, "does not scramble as")]
-)
-def test_the_self_test_distinguishes_a_correct_generator_from_a_faulty_one(
-    visitor: Visitor, script: str, verdict: str
-) -> None:
-    if script:
-        visitor.context.add_init_script(script)
-    wave = make_launched_survey()
-    page = visitor.context.new_page()
-    page.goto(f"{visitor.url}/s/{wave.survey.slug}/check")
-    press(page, "Start the test")
-    expect(status(page)).to_contain_text(verdict, timeout=30_000)
-    rows = page.locator("tbody tr").all_inner_texts()
-    cells = [[int(cell.replace(",", "")) for cell in row.split("\t")] for row in rows]
-    assert [row[:4] for row in cells] == [
-        [2, 0, 0, 75_000],
-        [2, 0, 1, 25_000],
-        [2, 1, 0, 25_000],
-        [2, 1, 1, 75_000],
-    ]
-    assert sum(row[4] for row in cells) == 200_000
-
-
-# --- the page as one file ------------------------------------------------------------------------
-
-
-def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_in(
-    chromium: Browser, visitor: Visitor, tmp_path: Path
-) -> None:
-    wave = make_launched_survey()
-    page = visitor.context.new_page()
-    page.goto(f"{visitor.url}/s/{wave.survey.slug}/check")
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Save this page as a file").click()
-    file = tmp_path / "page.html"
-    download.value.save_as(file)
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    expect(page.get_by_text(digest)).to_be_visible()
-
-    alone = chromium.new_context()
-    errors: list[str] = []
-    alone.on("weberror", lambda error: errors.append(str(error.error)))
-    requests: list[str] = []
-    alone.on("request", lambda request: requests.append(request.url))
-    alone.set_offline(True)
-    disk = alone.new_page()
-    disk.goto(file.as_uri())
-    submit(disk)
-    expect(disk.get_by_role("heading", level=1)).to_have_text("Your code is ready")
-    expect(status(disk)).to_contain_text(f"{visitor.url}/s/{wave.survey.slug}/send")
-    code = disk.locator("details[open] code").first.inner_text()
-    assert not [url for url in requests if not url.startswith(("file:", "data:"))]
-    alone.grant_permissions(["clipboard-read", "clipboard-write"])
-    press(disk, "Copy the code")
-    expect(disk.get_by_text("The code was copied.")).to_be_visible()
-    assert disk.evaluate("navigator.clipboard.readText()") == code
-    disk.reload()
-    assert disk.locator("details[open] code").first.inner_text() == code, "drawn once"
-    press(disk, "I have handed it in. Delete it here.")
-    assert kept(disk) == [{"over": "sent"}]
-    assert errors == []
-    alone.close()
-
-    hand_in(visitor, wave, code[:-1])
-    for place in (".error-summary", "#error"):
-        expect(page_of(visitor).locator(place)).to_contain_text("not one whole code")
-    hand_in(visitor, wave, f"  {code}\n")
-    thanks = page_of(visitor)
-    for act in (lambda: None, thanks.reload):
-        act()
-        expect(thanks.get_by_role("heading", level=1)).to_have_text("Thank you")
-    directly = visitor.context.new_page()
-    directly.goto(thanks.url)
-    expect(directly.get_by_role("heading", level=1)).to_have_text("Hand in your code")
-    hand_in(visitor, wave, code)
-    [report] = RawReport.objects.all()
-    symbols = json.loads(code)["symbols"]
-    assert bytes(report.symbols) == bytes("AB".index(symbol) for symbol in symbols)
-
-
-def page_of(visitor: Visitor) -> Page:
-    return visitor.context.pages[-1]
-
-
-def hand_in(visitor: Visitor, wave: Wave, code: str) -> None:
-    page = visitor.context.new_page()
-    page.goto(f"{visitor.url}/s/{wave.survey.slug}/send")
-    page.get_by_label("Your code").fill(code)
-    press(page, "Send")
 
 
 # --- languages -----------------------------------------------------------------------------------

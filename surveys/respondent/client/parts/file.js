@@ -1,26 +1,50 @@
-/** The page as one file: it shows the code, and the person hands it in. */
+/** The page as one file: it shows the code, also as a picture, and the person hands it in. */
+import { drawSymbol } from "../qr/symbol.js";
 import { encode } from "../report/envelope.js";
 import { make, makeButton } from "../visit/elements.js";
 import { additions } from "../visit/additions.js";
 import { say } from "../visit/words.js";
+
+const QUIET = 4; // light modules around the symbol
 
 additions.handOver = (keeper, drawn, { announce, showReceipt }) => {
   const erase = async () => {
     await keeper.write({ over: "sent" });
     announce("before");
   };
+  const done = makeButton(say("erase"), erase);
+  done.classList.add("plain");
   const code = drawn ? encode(drawn) : "";
   announce("disk");
-  return showReceipt(code, ...makeCopy(code), makeButton(say("erase"), erase));
+  return showReceipt(code, ...makePicture(code), done);
 };
 
 /** @param {string} code */
-function makeCopy(code) {
-  const copied = make("p", { "aria-live": "polite" });
-  const copy = async () => {
-    await navigator.clipboard.writeText(code);
-    copied.textContent = say("copied");
-  };
-  // Without the clipboard, the code can still be selected.
-  return navigator.clipboard ? [makeButton(say("copy"), () => void copy()), copied] : [];
+function makePicture(code) {
+  const modules = drawSymbol(code);
+  if (!modules) return [make("p", {}, say("unscanned"))];
+  const space = "http://www.w3.org/2000/svg";
+  const [picture, paper, ink] = ["svg", "rect", "path"].map((tag) =>
+    document.createElementNS(space, tag)
+  );
+  const side = modules.length + 2 * QUIET;
+  const dots = modules.flatMap((row, y) =>
+    row.map((isDark, x) => (isDark ? `M${x + QUIET} ${y + QUIET}h1v1h-1z` : ""))
+  );
+  /** @type {[SVGElement, Record<string, string>][]} */
+  const attributes = [
+    [picture, {
+      viewBox: `0 0 ${side} ${side}`,
+      class: "qr",
+      role: "img",
+      "aria-label": say("qr"),
+    }],
+    [paper, { width: "100%", height: "100%", fill: "#fff" }],
+    [ink, { d: dots.join(""), "shape-rendering": "crispEdges" }],
+  ];
+  for (const [element, values] of attributes) {
+    for (const [name, value] of Object.entries(values)) element.setAttribute(name, value);
+  }
+  picture.append(paper, ink);
+  return [make("p", {}, say("scan")), picture];
 }

@@ -7,7 +7,7 @@ const REPAIR_PER_BLOCK = [
   ...[7, 10, 15, 20, 26, 18, 20, 24, 30, 18, 20, 24, 26, 30, 22, 24, 28, 30, 28, 28],
   ...[28, 28, 30, 30, 26, 28, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30],
 ];
-const BLOCKS = [
+const BLOCK_COUNTS = [
   ...[1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 4, 6, 6, 6, 6, 7, 8],
   ...[8, 9, 9, 10, 12, 12, 12, 13, 14, 15, 16, 17, 18, 19, 19, 20, 21, 22, 24, 25],
 ];
@@ -43,7 +43,8 @@ function countCodewords(version) {
  */
 function findVersion(length) {
   for (let version = 1; version <= LARGEST; version += 1) {
-    const room = countCodewords(version) - REPAIR_PER_BLOCK[version - 1] * BLOCKS[version - 1];
+    const room = countCodewords(version) -
+      REPAIR_PER_BLOCK[version - 1] * BLOCK_COUNTS[version - 1];
     const header = version < 10 ? 12 : 20; // bits for the mode and the count of bytes
     if (8 * length + header <= 8 * room) return { version, room, countBits: header - 4 };
   }
@@ -110,7 +111,7 @@ export function writeCodewords(text) {
   const data = whole.match(/.{1,8}/g)?.map((one) => parseInt(one.padEnd(8, "0"), 2)) ?? [];
   for (let i = 0; data.length < room; i += 1) data.push(PADDING[i % 2]);
   // The first blocks may be one codeword shorter.
-  const count = BLOCKS[version - 1];
+  const count = BLOCK_COUNTS[version - 1];
   const size = Math.floor(room / count);
   const short = count - (room % count);
   /** @type {number[][]} */

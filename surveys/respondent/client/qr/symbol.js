@@ -15,7 +15,7 @@ const MASKS = [
   (x, y) => (((x + y) % 2) + ((x * y) % 3)) % 2,
 ];
 const LEVEL_L = 1;
-const QUIET = "0000"; // what stands around the symbol, or beside a false finder
+const LIGHT = "0000"; // what stands around the symbol, or beside a false finder
 
 /**
  * Draws what every symbol of a version has: finders, alignment and timing patterns, the version.
@@ -118,10 +118,10 @@ function findPenalty(modules) {
   let penalty = 0;
   for (const line of [...rows, ...columns]) {
     for (const run of line.match(/0{5,}|1{5,}/g) ?? []) penalty += run.length - 2;
-    const framed = `${QUIET}${line}${QUIET}`;
+    const framed = `${LIGHT}${line}${LIGHT}`;
     for (const { index } of framed.matchAll(/(?=1011101)/g)) {
       const sides = [framed.slice(index - 4, index), framed.slice(index + 7, index + 11)];
-      if (sides.includes(QUIET)) penalty += 40;
+      if (sides.includes(LIGHT)) penalty += 40;
     }
   }
   for (let y = 1; y < side; y += 1) {

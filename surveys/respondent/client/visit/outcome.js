@@ -1,7 +1,7 @@
-/** Shows what happened to the report, and the report itself. */
-import { sha256 } from "../report/hashing.js";
+/** Shows what happened to the report, and its receipt. */
 import { make, makeButton, makeDetails } from "./elements.js";
-import { isWatched, label, pageData, show } from "./screen.js";
+import { makeReceipt } from "./receipt.js";
+import { copyHelp, isWatched, pageData, show } from "./screen.js";
 import { findWords, say } from "./words.js";
 
 /**
@@ -30,22 +30,19 @@ export function openOutcome(visit) {
     const buttons = Object.entries(actions).map(([word, then]) => makeButton(say(word), then));
     for (const other of buttons.slice(1)) other.classList.add("plain");
     act.replaceChildren(...buttons);
-    const closing = /sent|before/.test(name) && findWords("closing");
+    if (!/sent|before|other/.test(name)) return;
+    const closing = findWords("closing");
     if (closing) act.append(make("p", { class: "intro closing", dir: "auto" }, closing));
+    act.append(...copyHelp());
   };
   /**
    * @param {string} body
-   * @param {...Node} more
+   * @param {...Node} more What belongs to a code that the person still has to hand in.
    */
   const showReceipt = async (body, ...more) => {
-    const digest = [...(await sha256(new TextEncoder().encode(body)))];
-    const hex = digest.map((byte) => byte.toString(16).padStart(2, "0")).join("");
-    const odds = [...(label?.querySelectorAll(".odds") ?? [])].map((one) => one.cloneNode(true));
-    const [bytes, print] = [body, hex].map((text) => make("code", { dir: "ltr" }, text));
-    const parts = [make("p", {}, say("receipt")), bytes, make("p", {}, say("hash")), print];
-    const receipt = makeDetails("receipt-title", ...parts, ...odds);
-    receipt.open = pageData.mode === "disk";
-    act.append(receipt, ...more);
+    const { code, facts } = await makeReceipt(body, visit);
+    const [above, below] = more.length ? [[...code, ...more], facts] : [[], [...code, ...facts]];
+    act.append(...above, makeDetails("receipt-title", ...below));
   };
   show([make("section", { class: "label over" }, heading, sentence, act)], pageData.title);
   return { announce, showReceipt };

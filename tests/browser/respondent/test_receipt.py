@@ -1,0 +1,224 @@
+"""What a person sees of what was sent, how they test the scrambling, and the page as one file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from aggregator.models import RawReport
+from surveys.models import Wave
+from tests.support.browser.accessibility import fill_in
+from tests.support.browser.every_type import (
+    GROUP,
+    HOURS,
+    LONELY,
+    LONELY_STILL,
+    MOVED,
+    PAID,
+    THINGS,
+    TIRED,
+    make_branching_survey,
+    walk_through,
+)
+from tests.support.browser.sending import TWO, kept, submit
+from tests.support.browser.visit import SENT, Visitor, answer, press, status
+from tests.support.factories import QUESTIONS, make_launched_survey
+from tests.support.qr_codes import draw_symbol
+
+RECEIPT = "See exactly what was sent"
+EVERYTHING = (MOVED, THINGS, LONELY, LONELY_STILL, HOURS, TIRED, PAID, GROUP)
+
+
+def open_receipt(page: Page) -> Locator:
+    expect(status(page)).to_have_text(SENT)
+    receipt = page.locator("details", has_text=RECEIPT).first
+    assert receipt.get_attribute("open") is None
+    receipt.locator("summary").first.click()
+    return receipt
+
+
+def read_letters(receipt: Locator) -> dict[str, str]:
+    rows = receipt.locator(".letters > div")
+    questions, letters = rows.locator("dt"), rows.locator("dd")
+    return dict(zip(questions.all_inner_texts(), letters.all_inner_texts(), strict=True))
+
+
+def test_the_receipt_shows_what_was_sent_and_disappears_with_the_page(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    submit(page)
+    receipt = open_receipt(page)
+    body, digest = receipt.locator("code").all_inner_texts()
+    assert [body] == visitor.bodies()
+    assert digest == hashlib.sha256(body.encode()).hexdigest()
+    letters = json.loads(body)["symbols"]
+    assert read_letters(receipt) == dict(zip(QUESTIONS, letters, strict=True))
+    expect(receipt.get_by_text("25 send the same code as a Yes")).to_be_visible()
+    visitor.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    press(page, "Copy the code")
+    expect(receipt.get_by_text("The code was copied.")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == body
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("already sent")
+    assert page.get_by_text(RECEIPT).count() == 0
+
+
+def test_the_receipt_says_which_letters_belong_to_a_question_of_any_type(visitor: Visitor) -> None:
+    page = visitor.open(make_branching_survey(drawn=2))
+    walk_through(page, dict.fromkeys(EVERYTHING, fill_in))
+    press(page, "Submit")
+    receipt = open_receipt(page)
+    symbols = json.loads(visitor.bodies()[0])["symbols"]
+    letters = read_letters(receipt)
+    both = f"{LONELY} {LONELY_STILL}"
+    assert list(letters) == [MOVED, THINGS, both, HOURS, TIRED, PAID, GROUP]
+    marks = [one.split("\n") for one in letters.values()]
+    assert "".join(mark[0].replace(" ", "") for mark in marks) == symbols
+    assert len(letters[THINGS].split("\n")[0].split(" ")) == 4  # three rows, and one more
+    for question, mark in zip(letters, marks, strict=True):
+        noted = ["Not asked"] if "~" in mark[0] else []
+        assert mark[1:] == (["Not scrambled"] if question == GROUP else noted)
+    assert "Not asked" in receipt.inner_text()
+
+
+def test_a_code_that_is_sent_another_day_has_the_same_receipt(visitor: Visitor) -> None:
+    wave = make_launched_survey()
+    page = visitor.open(wave)
+    answer(page, TWO)
+    page.get_by_role("link", name="Scramble now, send later").click()
+    expect(page.get_by_role("button", name="Send now")).to_be_visible()
+    page.reload()
+    press(page, "Send now")
+    receipt = open_receipt(page)
+    letters = json.loads(visitor.bodies()[0])["symbols"]
+    assert read_letters(receipt) == dict(zip(QUESTIONS, letters, strict=True))
+
+
+def test_thanks_come_with_the_help_that_the_survey_names(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey(help_name="Anna", help_phone="0800 555 0123"))
+    submit(page)
+    expect(status(page)).to_have_text(SENT)
+    for place in ("main", "footer"):
+        link = page.locator(place).get_by_role("link", name="0800 555 0123")
+        expect(link).to_have_attribute("href", "tel:08005550123")
+    bottom = page.locator("main .help").evaluate("(one) => one.getBoundingClientRect().bottom")
+    assert bottom < page.evaluate("innerHeight")
+
+
+# --- the self-test -------------------------------------------------------------------------------
+
+
+BIASED = "Crypto.prototype.getRandomValues = (array) => array.fill(0);"
+
+
+@pytest.mark.parametrize(
+    ("script", "verdict"), [("", "This page scrambles as"), (BIASED, "does not scramble as")]
+)
+def test_the_self_test_distinguishes_a_correct_generator_from_a_faulty_one(
+    visitor: Visitor, script: str, verdict: str
+) -> None:
+    if script:
+        visitor.context.add_init_script(script)
+    wave = make_launched_survey()
+    page = visitor.context.new_page()
+    page.goto(f"{visitor.url}/s/{wave.survey.slug}/check")
+    press(page, "Start the test")
+    expect(status(page)).to_contain_text(verdict, timeout=30_000)
+    rows = page.locator("tbody tr").all_inner_texts()
+    cells = [[int(cell.replace(",", "")) for cell in row.split("\t")] for row in rows]
+    assert [row[:4] for row in cells] == [
+        [2, 0, 0, 75_000],
+        [2, 0, 1, 25_000],
+        [2, 1, 0, 25_000],
+        [2, 1, 1, 75_000],
+    ]
+    assert sum(row[4] for row in cells) == 200_000
+
+
+# --- the page as one file ------------------------------------------------------------------------
+
+
+def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_in(
+    chromium: Browser, visitor: Visitor, tmp_path: Path
+) -> None:
+    wave = make_launched_survey()
+    page = visitor.context.new_page()
+    page.goto(f"{visitor.url}/s/{wave.survey.slug}/check")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save this page as a file").click()
+    file = tmp_path / "page.html"
+    download.value.save_as(file)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    expect(page.get_by_text(digest)).to_be_visible()
+
+    alone = chromium.new_context()
+    errors: list[str] = []
+    alone.on("weberror", lambda error: errors.append(str(error.error)))
+    requests: list[str] = []
+    alone.on("request", lambda request: requests.append(request.url))
+    alone.set_offline(True)
+    disk = alone.new_page()
+    disk.goto(file.as_uri())
+    submit(disk)
+    expect(disk.get_by_role("heading", level=1)).to_have_text("Your code is ready")
+    expect(status(disk)).to_contain_text(f"{visitor.url}/s/{wave.survey.slug}/send")
+    code = disk.locator("main code").first.inner_text()
+    assert not [url for url in requests if not url.startswith(("file:", "data:"))]
+    alone.grant_permissions(["clipboard-read", "clipboard-write"])
+    press(disk, "Copy the code")
+    expect(disk.get_by_text("The code was copied.")).to_be_visible()
+    assert disk.evaluate("navigator.clipboard.readText()") == code
+    disk.reload()
+    assert disk.locator("main code").first.inner_text() == code, "drawn once"
+    letters = json.loads(code)["symbols"]
+    disk.get_by_text("See exactly what is in it").click()
+    assert read_letters(disk.locator("details")) == dict(zip(QUESTIONS, letters, strict=True))
+    assert read_picture(disk) in [write_picture(code, mask) for mask in range(8)]
+    press(disk, "I have handed it in. Delete it here.")
+    assert kept(disk) == [{"over": "sent"}]
+    assert errors == []
+    alone.close()
+
+    hand_in(visitor, wave, code[:-1])
+    for place in (".error-summary", "#error"):
+        expect(page_of(visitor).locator(place)).to_contain_text("not one whole code")
+    hand_in(visitor, wave, f"  {code}\n")
+    thanks = page_of(visitor)
+    for act in (lambda: None, thanks.reload):
+        act()
+        expect(thanks.get_by_role("heading", level=1)).to_have_text("Thank you")
+    directly = visitor.context.new_page()
+    directly.goto(thanks.url)
+    expect(directly.get_by_role("heading", level=1)).to_have_text("Hand in your code")
+    hand_in(visitor, wave, code)
+    [report] = RawReport.objects.all()
+    symbols = json.loads(code)["symbols"]
+    assert bytes(report.symbols) == bytes("AB".index(symbol) for symbol in symbols)
+
+
+def read_picture(page: Page) -> set[str]:
+    """Return the places of the dark modules in the QR code that the page shows."""
+    picture = page.get_by_role("img", name="Your code as a QR code")
+    path = picture.locator("path").get_attribute("d") or ""
+    return set(re.findall(r"M(\d+ \d+)h1v1h-1z", path))
+
+
+def write_picture(code: str, mask: int) -> set[str]:
+    """Return the places where the standard puts them: four light modules are around the symbol."""
+    rows = enumerate(draw_symbol(code, mask), start=4)
+    return {f"{x} {y}" for y, row in rows for x, is_dark in enumerate(row, start=4) if is_dark}
+
+
+def page_of(visitor: Visitor) -> Page:
+    return visitor.context.pages[-1]
+
+
+def hand_in(visitor: Visitor, wave: Wave, code: str) -> None:
+    page = visitor.context.new_page()
+    page.goto(f"{visitor.url}/s/{wave.survey.slug}/send")
+    page.get_by_label("Your code").fill(code)
+    press(page, "Send")

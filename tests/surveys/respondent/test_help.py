@@ -1,0 +1,83 @@
+"""Where to find help, and whom to ask: on every page for respondents, as links."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from surveys.authoring.services import close_wave
+from surveys.models import Wave
+from surveys.respondent.client_files import FOLDER, ICON
+from tests.support.factories import make_launched_survey
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+HELP: dict[str, Any] = {
+    "help_name": "Line <Anna>",
+    "help_phone": "+49 (0)30 555 / 01",
+    "help_url": "https://help.example.org/night",
+    "contact": "anna@example.org",
+}
+LINKS = [
+    ("tel:+493055501", "+49 (0)30 555 / 01"),
+    ("https://help.example.org/night", "https://help.example.org/night"),
+    ("mailto:anna@example.org", "anna@example.org"),
+]
+
+
+def read_footer(wave: Wave, ending: str = "") -> str:
+    client = Client(headers={"host": "localhost"})
+    text = client.get(f"/s/{wave.survey.slug}{ending}").content.decode()
+    [footer] = re.findall(r"<footer>(.*?)</footer>", text, re.DOTALL)
+    return str(footer)
+
+
+def find_links(footer: str) -> list[tuple[str, str]]:
+    found = re.findall(r'<a [^>]*?href="([^"]*)"[^>]*>(?:<bdi>)?([^<]*)<', footer)
+    assert footer.count("<a ") == len(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    "ending", ["", "/check", "/page.html", "/coins", "/coins/sent", "/send", "/paper"]
+)
+def test_every_page_names_help_and_whom_to_ask_as_links(ending: str) -> None:
+    footer = read_footer(make_launched_survey(coins=True, **HELP), ending)
+    assert find_links(footer) == LINKS
+    assert "Line &lt;Anna&gt;" in footer
+    assert 'rel="noreferrer"' in footer
+    assert "target" not in footer
+
+
+def test_pages_on_which_nothing_can_be_answered_name_it_too() -> None:
+    early = make_launched_survey(opens_at=timezone.now() + timedelta(days=1), **HELP)
+    assert find_links(read_footer(early)) == LINKS
+    closed = make_launched_survey(**HELP)
+    close_wave(wave_id=closed.pk, ending=Wave.Ending.OWNER)
+    assert find_links(read_footer(closed)) == LINKS
+
+
+def test_a_survey_that_names_none_has_none() -> None:
+    footer = read_footer(make_launched_survey())
+    assert "help" not in footer
+    assert "<a " not in footer
+
+
+def test_help_may_be_a_name_alone_and_a_contact_may_be_no_address() -> None:
+    wave = make_launched_survey(help_name="The nurse in room 3", contact="Anna & Ben, room 4")
+    footer = read_footer(wave)
+    assert "The nurse in room 3" in footer
+    assert "<bdi>Anna &amp; Ben, room 4</bdi>" in footer
+    assert "<a " not in footer
+
+
+def test_the_icon_is_the_flock_of_the_wordmark() -> None:
+    wordmark = Path("templates/_wordmark.html").read_text()
+    circles = re.compile(r'<circle cx="(\S+)" cy="(\S+)" r="(\S+)"')
+    assert len(circles.findall(wordmark)) == 9
+    assert circles.findall((FOLDER / ICON).read_text()) == circles.findall(wordmark)
