@@ -17,6 +17,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import DeletedWave, Wave
+from surveys.respondent.introduction import fold_introduction
 from surveys.respondent.label.label import describe_protection
 from surveys.respondent.page import describe_page, link_languages
 
@@ -130,6 +131,7 @@ def _describe_survey(
     return {
         "manifest": manifest,
         "label": describe_protection(manifest, asked_elsewhere=asked_elsewhere),
+        "introduction": fold_introduction(manifest.introduction),
         "fields": fields,
         "yes": _word(manifest, code=1),
         "no": _word(manifest, code=0),

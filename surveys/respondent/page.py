@@ -38,6 +38,7 @@ from surveys.respondent.client_files import (
     list_sources,
     page_script,
 )
+from surveys.respondent.introduction import fold_introduction
 from surveys.respondent.label.label import describe_protection
 from surveys.respondent.parts import choose_parts
 
@@ -99,6 +100,7 @@ def render_questions(
 
     found: dict[str, Any] = {
         "label": label,
+        "introduction": fold_introduction(manifest.introduction),
         "asked_elsewhere": asked_elsewhere,
         "words": words,
         "title_tag": own if source.title not in known else "",

@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from django.template.loader import render_to_string
+
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
+from surveys.respondent.label.label import PrivacyLabel, describe_protection
+from surveys.respondent.label.parts import Odds
 from tests.support.factories import FOLLOW_UP, YES_NO
 
 FORBIDDEN = re.compile(
@@ -17,6 +21,19 @@ FORBIDDEN = re.compile(
 )
 LONGEST_SENTENCE = 20
 RULE = {"name": "q1", "is": [1]}
+NO = [
+    "No. The researchers cannot see your answers.",
+    "No. A hacker or a court would find scrambled codes.",
+]
+MOSTLY = [
+    "Mostly yes. The researchers can mostly read your answers.",
+    "Mostly yes. A hacker or a court could mostly read them.",
+]
+PARTLY = [
+    "Partly. The researchers could make a fair guess.",
+    "Partly. A hacker or a court could make a fair guess.",
+]
+OPENED = "Yes. Others can see that this device opened this page."
 THREE = tuple(Option(code=code, text=f"Row {code}") for code in range(3))
 ITEMS = tuple(Option(code=code, text=f"Row {code}") for code in (1, 2, 3))
 
@@ -39,10 +56,32 @@ def survey(*questions: ManifestQuestion, cap: int | None = None) -> Manifest:
     )
 
 
+def text_of(label: PrivacyLabel) -> str:
+    """Everything that a person can read of it on the start page."""
+    context = {"label": label, "consequences": label.consequences}
+    names = ("_consequences", "_respond_label")
+    html = [render_to_string(f"surveys/respondent/{name}.html", context) for name in names]
+    return "\n".join([f"<p>{label.lead}</p>", *html])
+
+
+def describe(*questions: ManifestQuestion) -> PrivacyLabel:
+    return describe_protection(survey(*questions))
+
+
+def lines(label: PrivacyLabel) -> list[str]:
+    return [f"{one.answer} {one.sentence}" for one in label.consequences]
+
+
+def all_odds(label: PrivacyLabel) -> list[Odds]:
+    return [odds for group in label.groups for odds in group.odds]
+
+
 def sentences(html: str) -> Iterator[str]:
     html = re.sub(r'{% translate "([^"]*)"[^%]*%}', r"\1", html)
     html = re.sub(r"\{%.*?%\}|\{#.*?#\}", "", html, flags=re.DOTALL)
-    for block in re.split(r"</?(?:p|dt|dd|h1|h2|div|br|span|b|button|title|section)\b[^>]*>", html):
+    for block in re.split(
+        r"</?(?:p|dt|dd|h1|h2|div|br|span|b|button|title|section|li|summary)\b[^>]*>", html
+    ):
         text = " ".join(re.sub(r"<[^>]*>", " ", block).split())
         yield from (part for part in re.split(r"(?<=[.?!]) ", text) if part)
 

@@ -29,20 +29,18 @@ def describe_together(manifest: Manifest) -> tuple[str, ...]:
     if _most_codes(manifest) < 2:
         return ()
     one = max(manifest.statement_epsilon(question) for question in scrambled(manifest))
-    first = _(
-        "Someone who saw your codes could guess better: "
-        "about one answer, from 50 to at most %(most)s in 100."
-    ) % {"most": write_guess(one)}
+    first = _("With all codes about one answer, at most %(most)s in 100.") % {
+        "most": write_guess(one)
+    }
+    told = (_("A guess between two answers is right 50 times in 100."), first)
     total = manifest.drawn_epsilon
     if total <= one + _TINY:
-        return (first,)
+        return told
     if is_practically_certain(manifest):
-        second = _(
-            "If all your answers hang together, at most %(most)s in 100: practically certain."
-        )
+        all_ = _("If all your answers hang together, at most %(most)s in 100: practically certain.")
     else:
-        second = _("If all your answers hang together, at most %(most)s in 100.")
-    return (first, second % {"most": write_guess(total)})
+        all_ = _("If all your answers hang together, at most %(most)s in 100.")
+    return (*told, all_ % {"most": write_guess(total)})
 
 
 def _most_codes(manifest: Manifest) -> int:

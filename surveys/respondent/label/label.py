@@ -1,4 +1,4 @@
-"""The privacy label: what a respondent reads before the first question, in plain sentences.
+"""The privacy label: what scrambling means for a respondent, in plain sentences.
 
 Every sentence is one message in the language that is active (surveys.manifest.languages); the
 words of the survey come from the manifest. Every number comes from the question's real k and T.
@@ -13,27 +13,21 @@ from django.utils.translation import override
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import direction, language_tag
 from surveys.manifest.manifest import Manifest
+from surveys.respondent.label.consequences import (
+    describe_consequences,
+    describe_lead,
+    describe_unscrambled,
+)
 from surveys.respondent.label.guesses import describe_together
-from surveys.respondent.label.names import describe_length
-from surveys.respondent.label.parts import Odds, PrivacyLabel, Quote, Row, join_sentences
+from surveys.respondent.label.length import describe_length
+from surveys.respondent.label.odds import describe_groups
+from surveys.respondent.label.parts import PrivacyLabel, Quote
+from surveys.respondent.label.precision import describe_finding
 from surveys.respondent.label.process import describe_process
 from surveys.respondent.label.readable import hides_every_answer
-from surveys.respondent.label.remaining import (
-    describe_crowd,
-    describe_warnings,
-    describe_what_shows,
-)
-from surveys.respondent.label.rows import describe_rows, describe_sight
+from surveys.respondent.label.remaining import describe_crowd, describe_what_shows
 
-__all__ = [
-    "Odds",
-    "PrivacyLabel",
-    "Quote",
-    "Row",
-    "describe_protection",
-    "hides_every_answer",
-    "quote_label",
-]
+__all__ = ["PrivacyLabel", "Quote", "describe_protection", "hides_every_answer", "quote_label"]
 
 
 def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> PrivacyLabel:
@@ -43,31 +37,31 @@ def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> Priv
     """
     manifest = _without_impossible_subset(manifest)
     return PrivacyLabel(
-        warnings=describe_warnings(manifest, asked_elsewhere=asked_elsewhere),
-        rows=describe_rows(manifest),
-        process=describe_process(manifest),
+        lead=describe_lead(manifest),
+        consequences=describe_consequences(manifest, asked_elsewhere=asked_elsewhere),
+        groups=describe_groups(manifest),
         together=describe_together(manifest),
+        unscrambled=describe_unscrambled(manifest),
+        finding=describe_finding(manifest),
         shows=describe_what_shows(manifest),
         crowd=describe_crowd(manifest),
+        process=describe_process(manifest),
         length=describe_length(manifest),
         denies_proof=hides_every_answer(manifest),
     )
 
 
 def quote_label(manifest: Manifest) -> Quote | None:
-    """Quote what the label says about the survey as a whole; None if nothing is scrambled."""
+    """Quote what respondents read about the survey as a whole; None if nothing is scrambled."""
     if not manifest.ledger:
         return None
-    manifest = _without_impossible_subset(manifest)
     coins = derive_coin_manifest(manifest)
     with override(manifest.language):
         return Quote(
-            warnings=join_sentences(describe_warnings(manifest, asked_elsewhere=0)),
-            sight=describe_sight(manifest),
-            together=join_sentences(describe_together(manifest)),
-            by_coins=join_sentences(describe_together(coins))
+            label=describe_protection(manifest),
+            by_coins=describe_protection(coins)
             if coins is not None and manifest.coin_epsilon > manifest.drawn_epsilon
-            else "",
+            else None,
             tag=language_tag(manifest.language),
             direction=direction(manifest.language),
         )

@@ -1,15 +1,13 @@
-"""What the sentences refer to: questions by their names, and how many there are."""
+"""What the sentences refer to: questions by their names, and numbers."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import reduce
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
@@ -17,8 +15,6 @@ from surveys.manifest.questions import ManifestQuestion
 WORDS_OF_A_QUOTE = 6
 # Some languages put no spaces between words.
 LETTERS_OF_A_QUOTE = 24
-# Languages choose a noun's form by its number. A fraction takes that of a large round number.
-_LIKE_A_FRACTION = 100
 
 
 def write_whole(number: int) -> str:
@@ -30,11 +26,6 @@ def write_tenths(tenths: int) -> str:
     if tenths % 10 == 0:
         return write_whole(tenths // 10)
     return number_format(Decimal(tenths) / 10, decimal_pos=1, use_l10n=True)
-
-
-def form_of_tenths(tenths: int) -> int:
-    """Return a number for `ngettext` that gives the noun the same form."""
-    return tenths // 10 if tenths % 10 == 0 else _LIKE_A_FRACTION
 
 
 def scrambled(manifest: Manifest) -> list[ManifestQuestion]:
@@ -78,24 +69,3 @@ def _quote(text: str) -> str:
     if len(words) == 1 and len(text) > LETTERS_OF_A_QUOTE:
         return f"{text[:LETTERS_OF_A_QUOTE]}…"
     return " ".join(words[:WORDS_OF_A_QUOTE]) + ("…" if len(words) > WORDS_OF_A_QUOTE else "")
-
-
-def describe_length(manifest: Manifest) -> str:
-    pages = Counter(
-        {
-            question.name: question.described.pages
-            for question in manifest.questions
-            if question.is_answered
-        }
-    )
-    total = pages.total()
-    if manifest.drawn is not None:
-        of_block: Counter[int] = Counter()
-        for name, block in manifest.blocks.items():
-            of_block[block] += pages.pop(name)
-        total = pages.total() + sum(n for _name, n in of_block.most_common(manifest.drawn))
-    if manifest.drawn is not None or branches(manifest):
-        length = ngettext("Up to %(count)s question", "Up to %(count)s questions", total)
-    else:
-        length = ngettext("%(count)s question", "%(count)s questions", total)
-    return length % {"count": write_whole(total)}

@@ -1,4 +1,4 @@
-"""How each answer is scrambled, and how well that protects it.
+"""How each answer is scrambled, in whole numbers, and the questions grouped by their strength.
 
 Every number comes from the question's real k and T, rounded so that it never promises more
 than what runs.
@@ -6,21 +6,18 @@ than what runs.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from privacy.mechanism.drawing import SCALE
+from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.strength import PROTECTION, count_true_codes, strength_word
-from surveys.respondent.label.names import (
-    form_of_tenths,
-    name_questions,
-    scrambled,
-    write_tenths,
-    write_whole,
-)
-from surveys.respondent.label.parts import Odds, join_sentences
+from surveys.respondent.label.names import name_questions, scrambled, write_whole
+from surveys.respondent.label.parts import Group, Odds, join_sentences
 
 # What other codes add is at least this much; smaller differences come from rounding sums.
 _TINY = 1e-9
@@ -41,120 +38,143 @@ def is_told_by_rows(question: ManifestQuestion) -> bool:
     return question.has_items and question.epsilon > question.mechanism.epsilon + _TINY
 
 
-def describe_odds(manifest: Manifest) -> tuple[Odds, ...]:
-    groups: dict[tuple[str, str, int], list[ManifestQuestion]] = {}
+def describe_groups(manifest: Manifest) -> tuple[Group, ...]:
+    """Group the scrambled questions by strength, the strongest first."""
+    by_word: dict[str, dict[str, list[ManifestQuestion]]] = {word: {} for word in PROTECTION}
     for question in scrambled(manifest):
-        described = (
-            _odds_sentence(manifest, question),
-            word_of(manifest, question),
-            _count_dots(question),
-        )
-        groups.setdefault(described, []).append(question)
+        sentence = _describe_odds(manifest, question)
+        by_word[word_of(manifest, question)].setdefault(sentence, []).append(question)
+    are_alike = sum(len(alike) for alike in by_word.values()) == 1
     return tuple(
-        Odds(
-            scope="" if len(groups) == 1 else name_questions(manifest, questions),
-            sentence=sentence,
+        Group(
             strength=word,
             protection=_(PROTECTION[word]),
-            counted=counted,
+            odds=tuple(
+                Odds(
+                    names=tuple(question.name for question in questions),
+                    scope="" if are_alike else name_questions(manifest, questions),
+                    sentence=sentence,
+                    counted=_count_dots(questions[0].mechanism),
+                )
+                for sentence, questions in alike.items()
+            ),
         )
-        for (sentence, word, counted), questions in groups.items()
+        for word, alike in by_word.items()
+        if alike
     )
 
 
-def _count_dots(question: ManifestQuestion) -> int:
-    """Count the codes of 100 that the sentence counts, if there are two codes."""
-    if question.k != 2:
-        return 0
-    return count_true_codes(question.mechanism) or _swapped(question)
+def count_codes(mechanism: RandomizedResponse) -> tuple[int, int]:
+    """Return how many codes a sentence counts, and of how many people or codes.
+
+    They are true codes of 100 where most are. Otherwise they are the people with another answer
+    who send the same code, rounded down: of 100, or of 1,000 if it is less than one of 100.
+    """
+    kept = count_true_codes(mechanism)
+    if kept:
+        return kept, 100
+    return next(
+        (count, people)
+        for people in (100, 1000)
+        for count in (_count_same(mechanism, people),)
+        if count
+    )
 
 
-def _swapped(question: ManifestQuestion) -> int:
-    """Return how many of 100 codes become the other one, if there are two."""
-    return 100 * (SCALE - question.mechanism.threshold) // SCALE
+def _count_dots(mechanism: RandomizedResponse) -> int:
+    """Return how many codes of 100 a sentence counts, for the picture."""
+    count, people = count_codes(mechanism)
+    return count if people == 100 else 0
 
 
-def _odds_sentence(manifest: Manifest, question: ManifestQuestion) -> str:
-    sentences = list(_own_odds(question))
-    if question.has_gate:
-        sentences.append(_("Whether you answer at all is scrambled too."))
-    if is_told_by_rows(question):
-        sentences.append(_("All rows together tell more."))
-    if is_told_by_others(manifest, question):
-        sentences.append(_("The codes of other questions tell about this answer too."))
-    return join_sentences(sentences)
+def _count_same(mechanism: RandomizedResponse, people: int) -> int:
+    swapped = SCALE - mechanism.threshold
+    return people * swapped // (SCALE * (mechanism.symbols - 1))
 
 
-def _own_odds(question: ManifestQuestion) -> tuple[str, ...]:
-    if count_true_codes(question.mechanism):
-        return _kept_odds(question)
-    if question.has_only_yes_and_no:
-        return (_yes_no_odds(question),)
-    others = question.k - 1
-    tenths = 1000 * (SCALE - question.mechanism.threshold) // (SCALE * others)
-    number = form_of_tenths(tenths)
-    times = {"count": write_tenths(tenths)}
-    if question.has_items:  # a row is selected or not: there is one other code
-        return (
-            ngettext(
-                "For each row, whether you select it or not, "
-                "the other code is sent %(count)s time in 100.",
-                "For each row, whether you select it or not, "
-                "the other code is sent %(count)s times in 100.",
-                number,
-            )
-            % times,
-        )
+def describe_least(questions: Iterable[ManifestQuestion]) -> tuple[str, int]:
+    """Say for all of these questions at once how many people send the same code, at least.
+
+    Return the sentence, and how many of 100 it counts, or 0.
+    """
+    asked = list(questions)
+    weakest = min(asked, key=lambda one: _count_same(one.mechanism, 10_000))
+    count, people = count_codes(weakest.mechanism)
+    if {count_codes(one.mechanism) for one in asked} == {(count, people)} and all(
+        one.has_only_yes_and_no for one in asked
+    ):
+        return _describe_yes_no(weakest, count), count
+    return _describe_others(count, people), _count_dots(weakest.mechanism)
+
+
+def _describe_odds(manifest: Manifest, question: ManifestQuestion) -> str:
+    return join_sentences(_list_sentences(manifest, question))
+
+
+def _list_sentences(manifest: Manifest, question: ManifestQuestion) -> Iterator[str]:
     if question.is_rounded:
-        if others == 1:
-            sent = ngettext(
-                "Then the other code is sent %(count)s time in 100.",
-                "Then the other code is sent %(count)s times in 100.",
-                number,
-            )
-        else:
-            sent = ngettext(
-                "Then each other code is sent %(count)s time in 100.",
-                "Then each other code is sent %(count)s times in 100.",
-                number,
-            )
-        return (_("Your number is turned into one of two codes by chance."), sent % times)
-    return (_option_odds(tenths, others=others),)
+        yield _("Your number is turned into one of two codes by chance.")
+    yield _describe_true_codes(question) or _describe_same_codes(question)
+    if question.has_gate:
+        yield _("Whether you answer at all is scrambled too.")
+    if is_told_by_rows(question):
+        yield _("All rows together tell more.")
+    if is_told_by_others(manifest, question):
+        yield _("The codes of other questions tell about this answer too.")
 
 
-def _option_odds(tenths: int, *, others: int) -> str:
-    number = form_of_tenths(tenths)
-    if others == 1:
-        sent = ngettext(
-            "Whatever you answer, the other answer’s code is sent %(count)s time in 100.",
-            "Whatever you answer, the other answer’s code is sent %(count)s times in 100.",
-            number,
+def _describe_true_codes(question: ManifestQuestion) -> str:
+    count = count_true_codes(question.mechanism)
+    if not count:
+        return ""
+    if question.is_rounded:
+        sentence = _("Then %(count)s of 100 codes stay as they are.")
+    elif question.has_items:
+        sentence = _("For each row, %(count)s of 100 codes are the true answer.")
+    else:
+        sentence = _("%(count)s of 100 codes are the true answer.")
+    return sentence % {"count": write_whole(count)}
+
+
+def _describe_same_codes(question: ManifestQuestion) -> str:
+    count, people = count_codes(question.mechanism)
+    if question.has_only_yes_and_no:
+        return _describe_yes_no(question, count)
+    if question.has_items:
+        sentence = ngettext(
+            "For each row: of %(people)s people with another answer, "
+            "at least %(count)s sends the same code as you.",
+            "For each row: of %(people)s people with another answer, "
+            "at least %(count)s send the same code as you.",
+            count,
+        )
+    elif question.is_rounded:
+        sentence = ngettext(
+            "Of %(people)s people with another number, "
+            "at least %(count)s sends the same code as you.",
+            "Of %(people)s people with another number, "
+            "at least %(count)s send the same code as you.",
+            count,
         )
     else:
-        sent = ngettext(
-            "Whatever you answer, each other answer’s code is sent %(count)s time in 100.",
-            "Whatever you answer, each other answer’s code is sent %(count)s times in 100.",
-            number,
-        )
-    return sent % {"count": write_tenths(tenths)}
+        return _describe_others(count, people)
+    return sentence % {"count": write_whole(count), "people": write_whole(people)}
 
 
-def _yes_no_odds(question: ManifestQuestion) -> str:
+def _describe_others(count: int, people: int) -> str:
+    # Translators: "people" is 100 or 1,000, "count" is some of them.
+    return ngettext(
+        "Of %(people)s people with another answer, at least %(count)s sends the same code as you.",
+        "Of %(people)s people with another answer, at least %(count)s send the same code as you.",
+        count,
+    ) % {"count": write_whole(count), "people": write_whole(people)}
+
+
+def _describe_yes_no(question: ManifestQuestion, count: int) -> str:
     yes, no = (option.text for option in sorted(question.options, key=lambda o: -o.code))
-    count = _swapped(question)
     # Translators: "no" and "yes" are the words of the two answers, "count" is a number of people.
     return ngettext(
-        "Of every 100 people who answer %(no)s, %(count)s sends the same code as a %(yes)s.",
-        "Of every 100 people who answer %(no)s, %(count)s send the same code as a %(yes)s.",
+        "Of 100 people who answer %(no)s, %(count)s sends the same code as a %(yes)s.",
+        "Of 100 people who answer %(no)s, %(count)s send the same code as a %(yes)s.",
         count,
     ) % {"no": no, "yes": yes, "count": write_whole(count)}
-
-
-def _kept_odds(question: ManifestQuestion) -> tuple[str, ...]:
-    count = {"count": write_whole(count_true_codes(question.mechanism))}
-    if question.is_rounded:
-        kept = _("Then %(count)s of 100 codes stay as they are.") % count
-        return (_("Your number is turned into one of two codes by chance."), kept)
-    if question.has_items:
-        return (_("For each row, %(count)s of 100 codes are the true answer.") % count,)
-    return (_("%(count)s of 100 codes are the true answer.") % count,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import reduce
 
 from django.utils.translation import pgettext
@@ -21,66 +22,103 @@ def join_sentences(sentences: Iterable[str]) -> str:
     return reduce(add, tuple(sentences) or ("",))
 
 
+class Level(StrEnum):
+    """How far a fear comes true. Marks differ by level in shape and colour."""
+
+    NO = "no"
+    PARTLY = "partly"
+    MOSTLY = "mostly"
+    YES = "yes"
+    BUT = "but"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consequence:
+    """What scrambling means for a person, the answer first."""
+
+    level: Level
+    answer: str
+    sentences: tuple[str, ...]
+    counted: int = 0  # codes of 100 that a sentence counts, for the picture
+
+    @property
+    def sentence(self) -> str:
+        return join_sentences(self.sentences)
+
+    @property
+    def dots(self) -> Dots | None:
+        return Dots(counted=self.counted) if self.counted else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Odds:
     """How one group of equally protected questions is scrambled."""
 
+    names: tuple[str, ...]  # of the questions, as in the manifest
     scope: str  # "Questions 1 and 3"; empty where one statement covers all
-    sentence: str
-    strength: str  # the key of the word in every language; `protection` is shown
-    protection: str
-    counted: int  # codes of 100 that the sentence counts, for the picture; 0 where k > 2
+    sentence: str  # stands alone, without the scope
+    counted: int  # codes of 100 that the sentence counts, for the picture
 
     @property
-    def dots(self) -> Dots:
-        return Dots(counted=self.counted)
+    def dots(self) -> Dots | None:
+        return Dots(counted=self.counted) if self.counted else None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
-    question: str
-    answers: tuple[str, ...]
-    odds: tuple[Odds, ...] = ()
+class Group:
+    """The questions of one strength."""
 
-    @property
-    def answer(self) -> str:
-        return join_sentences(self.answers)
+    strength: str  # the key of the word in every language; `protection` is shown
+    protection: str
+    odds: tuple[Odds, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quote:
     """What authors read of the label, in the words and the language of its readers."""
 
-    warnings: str
-    sight: Row
-    together: str
-    by_coins: str  # the same for people who toss coins, if that reveals more
+    label: PrivacyLabel
+    by_coins: PrivacyLabel | None  # the same for people who toss coins, if that reveals more
     tag: str
     direction: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyLabel:
-    warnings: tuple[str, ...]
-    rows: tuple[Row, ...]
-    process: tuple[str, ...]
+    """`lead`, `consequences` and `length` stand before the first question, the rest below."""
+
+    lead: str
+    consequences: tuple[Consequence, ...]
+    groups: tuple[Group, ...]
     together: tuple[str, ...]
-    shows: Row  # although answers are scrambled
+    unscrambled: str  # names what is sent as it is
+    finding: tuple[str, ...]
+    shows: tuple[str, ...]  # although answers are scrambled
     crowd: tuple[str, ...]
-    length: str  # how many questions there are
+    process: tuple[str, ...]
+    length: str  # how many questions there are, and how many minutes they take
     denies_proof: bool  # of any answer, alone or together
 
     @property
-    def told_process(self) -> str:
-        return join_sentences(self.process)
+    def on_paper(self) -> tuple[Consequence, ...]:
+        """The consequences for a person who opens no page."""
+        return tuple(one for one in self.consequences if one.level != Level.YES)
 
     @property
     def told_together(self) -> str:
         return join_sentences(self.together)
 
     @property
+    def told_finding(self) -> str:
+        return join_sentences(self.finding)
+
+    @property
     def told_crowd(self) -> str:
         return join_sentences(self.crowd)
+
+    @property
+    def told_process(self) -> str:
+        return join_sentences(self.process)
 
 
 @dataclass(frozen=True, kw_only=True)

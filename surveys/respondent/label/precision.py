@@ -53,12 +53,8 @@ def _describe_precision(people: int, points: int, *, of_shares: bool, fewer: boo
             people,
         )
         return sentence % {"count": write_whole(people)}
-    if of_shares:
-        # Translators: goes into "With … people, that is give or take %(margin)s."
-        margin = ngettext("%(count)s point", "%(count)s points", points)
-    else:
-        # Translators: goes into "With … people, that is give or take %(margin)s."
-        margin = _("%(count)s %% of the range")
+    # Translators: goes into "With … people, that is give or take %(margin)s."
+    margin = _("%(count)s of 100") if of_shares else _("%(count)s %% of the range")
     if fewer:
         sentence = ngettext(
             "With %(count)s person, that is give or take %(margin)s at best.",

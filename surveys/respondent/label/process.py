@@ -9,18 +9,12 @@ from privacy.mechanism.drawing import SCALE
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.strength import TWO_COINS
-from surveys.respondent.label.names import (
-    branches,
-    name_questions,
-    scrambled,
-    sent_as_answered,
-    write_whole,
-)
+from surveys.respondent.label.names import branches, scrambled, write_whole
 
 
 def describe_process(manifest: Manifest) -> tuple[str, ...]:
     steps = _describe_coins if manifest.mode == Mode.MANUAL else _describe_chance
-    return (*steps(manifest), *_describe_exceptions(manifest), *_describe_path(manifest))
+    return (*steps(manifest), *_describe_path(manifest))
 
 
 def _describe_coins(manifest: Manifest) -> tuple[str, ...]:
@@ -42,9 +36,16 @@ def _describe_chance(manifest: Manifest) -> tuple[str, ...]:
     return (
         _("You answer honestly."),
         _describe_draw(manifest),
-        _("This happens on your phone or computer."),
+        _("This happens on this device."),
         _("Only the result is sent."),
+        *_describe_traces(manifest),
     )
+
+
+def _describe_traces(manifest: Manifest) -> tuple[str, ...]:
+    if not manifest.shared_devices:
+        return ()
+    return (_("The browser keeps nothing after sending, so it cannot tell who answered."),)
 
 
 def _describe_draw(manifest: Manifest) -> str:
@@ -65,37 +66,22 @@ def _describe_draw(manifest: Manifest) -> str:
     return _("Before sending, this page draws a number and may swap your answer.")
 
 
-def _describe_exceptions(manifest: Manifest) -> tuple[str, ...]:
-    plain = sent_as_answered(manifest)
-    if not plain:
-        return ()
-    # Translators: "name" is "Question 3", "Questions 1, 3 and 4" or the words of questions.
-    sentence = ngettext(
-        "%(name)s is not scrambled: your answer is sent as it is.",
-        "%(name)s are not scrambled: your answers are sent as they are.",
-        len(plain),
-    )
-    return (sentence % {"name": name_questions(manifest, plain)},)
-
-
 def _describe_path(manifest: Manifest) -> tuple[str, ...]:
     path = []
     if manifest.drawn is not None:
         # Translators: "drawn" is the smaller number: 2 of 4 questions.
         if manifest.block_count == len(manifest.blocks):
             drawn = ngettext(
-                "You are asked %(drawn)s of %(count)s question, "
-                "drawn by chance on your phone or computer.",
-                "You are asked %(drawn)s of %(count)s questions, "
-                "drawn by chance on your phone or computer.",
+                "You are asked %(drawn)s of %(count)s question, drawn by chance on this device.",
+                "You are asked %(drawn)s of %(count)s questions, drawn by chance on this device.",
                 manifest.block_count,
             )
         else:
             drawn = ngettext(
                 "You are asked %(drawn)s of %(count)s group of questions, "
-                "drawn by chance on your phone or computer.",
+                "drawn by chance on this device.",
                 "You are asked %(drawn)s of %(count)s groups of questions, "
-                "drawn by chance on your phone or computer.",
+                "drawn by chance on this device.",
                 manifest.block_count,
             )
         numbers = {

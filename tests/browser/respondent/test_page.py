@@ -449,7 +449,10 @@ def test_no_hint_appears_if_the_scripts_have_run(visitor: Visitor) -> None:
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     page.evaluate(AFTER_SOME_SECONDS)
     expect(page.locator("#status")).to_be_hidden()
-    expect(page.get_by_role("link", name="You can use two coins instead.")).to_have_count(1)
+    coins = page.get_by_role("link", name="You can use two coins instead.")
+    expect(coins).to_have_count(0)
+    page.get_by_text("Other ways to answer").click()
+    expect(coins).to_have_count(1)
 
 
 def test_the_explanation_of_the_protection_is_available_at_every_question(visitor: Visitor) -> None:

@@ -164,8 +164,8 @@ def test_without_javascript_the_page_can_be_read_and_nothing_can_be_sent(
         expect(page.get_by_role("heading", level=1)).to_have_text("On the road")
         notice = page.locator("noscript p")
         expect(notice).to_be_visible()
-        assert "Your browser cannot run it." in notice.inner_text()
-        expect(page.get_by_text("25 send the same code as a Yes")).to_be_visible()
+        assert "Your browser cannot do that." in notice.inner_text()
+        expect(page.get_by_text("25 send the same code as a Yes").first).to_be_visible()
         expect(page.locator("#status")).to_be_hidden()
         assert page.locator("button:visible").count() == 0
         assert page.locator("form, input, textarea, select").count() == 0

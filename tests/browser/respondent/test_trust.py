@@ -192,6 +192,7 @@ def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> N
     demo = page.locator("#demo")
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     before = len(visitor.requests)
+    demo.locator("summary").click()
     shares = []
     for name in ("Yes", "No") * 10:
         demo.get_by_role("button", name=name).click()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.translation import override
 
 from accounts.models import User
 from surveys.authoring.drafts import describe
@@ -16,6 +17,7 @@ from surveys.manifest.coins import derive_coin_manifest
 from surveys.models import Question, Survey
 from surveys.respondent.label.label import describe_protection
 from tests.support.factories import make_launched_survey, make_survey, make_user
+from tests.support.label import all_odds, lines
 from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -59,9 +61,9 @@ def words_for_protection(text: str) -> list[str]:
 
 
 def sentences_of(survey: Survey) -> list[str]:
-    """What the label says about all answers: its first row, and the sentence on all of them."""
+    """What the label says about all answers: the lines, and the sentence on all of them."""
     label = describe_protection(describe(survey=survey, wave_number=1))
-    return [label.rows[0].question, label.rows[0].answer, label.told_together]
+    return [label.lead, *lines(label), label.told_together]
 
 
 def assert_same_words(pages: dict[str, str], survey: Survey, expected: set[str]) -> None:
@@ -79,9 +81,9 @@ def test_two_plain_questions_are_strong_on_every_page(author: Client, owner: Use
     pages = read_everywhere(author, survey)
     assert_same_words(pages, survey, {"Protection: strong"})
     for text in pages.values():
-        assert "Can the researchers see my answers? No. They get a scrambled copy." in text
+        assert "No. The researchers cannot see your answers." in text
         assert (
-            "about one answer, from 50 to at most 75 in 100. "
+            "With all codes about one answer, at most 75 in 100. "
             "If all your answers hang together, at most 90 in 100." in text
         )
         assert "light" not in text.lower()
@@ -98,9 +100,9 @@ def test_one_rule_changes_the_words_on_every_page(author: Client, owner: User) -
     assert_same_words(pages, survey, {"Protection: light", "Protection: strong"})
     for name, text in pages.items():
         assert words_for_protection(text).count("Protection: light") == 1, name
-        assert "Not directly. They get a lightly scrambled copy." in text
+        assert "But Partly readable: “Have you ever driven after drinking?”." in text
         # Two codes with 3 : 1 each say something about the first question.
-        assert "about one answer, from 50 to at most 90 in 100." in text
+        assert "With all codes about one answer, at most 90 in 100." in text
 
 
 def test_the_cost_card_says_it_while_the_rule_is_typed(author: Client, owner: User) -> None:
@@ -108,7 +110,8 @@ def test_the_cost_card_says_it_while_the_rule_is_typed(author: Client, owner: Us
     posted = {"text": "Alone?", "flips": "25", "rule": "Q1 is yes", "cost": "1"}
     card = words_of(author.post(at("question_create", survey), posted))
     assert "raising Q1’s ε from 1.10 to 2.20 (“Protection: light” instead of" in card
-    assert "Respondents will read: Can the researchers see my answers? Not directly." in card
+    assert "Respondents will read: This device scrambles your answers" in card
+    assert "But Partly readable: “Have you ever driven after drinking?”." in card
     parent = survey.questions.all()[0]
     add_question(survey=survey, text="Alone?", rule={"name": str(parent.pk), "is": [1]})
     for sentence in sentences_of(survey):
@@ -130,17 +133,16 @@ def test_six_questions_at_five_flips_do_not_sound_safe(author: Client, owner: Us
     pages = read_everywhere(author, survey)
     assert_same_words(pages, survey, {"Protection: light"})
     for text in pages.values():
-        assert "Mostly, yes. 95 of 100 codes are the true answer." in text
-        assert "from 50 to at most 95 in 100" in text
+        assert "Mostly yes. 95 of 100 codes are the true answer." in text
+        assert "With all codes about one answer, at most 95 in 100." in text
         assert "If all your answers hang together, at most 100 in 100: practically certain." in text
-        assert "Not directly" not in text
         assert "fair guess" not in text
         assert not re.search(r"\b5 send", text)
     below = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(6)], flips=4)
     pages = read_everywhere(author, below)
     assert_same_words(pages, below, {"Hardly protected"})
     for text in pages.values():
-        assert "Mostly, yes. 96 of 100 codes are the true answer." in text
+        assert "Mostly yes. 96 of 100 codes are the true answer." in text
 
 
 def test_a_question_with_five_rows_has_one_word_and_no_denial(author: Client, owner: User) -> None:
@@ -149,31 +151,31 @@ def test_a_question_with_five_rows_has_one_word_and_no_denial(author: Client, ow
     pages = read_everywhere(author, survey)
     assert_same_words(pages, survey, {"Hardly protected"})  # 5 ln 3 = 5.49
     for text in pages.values():
-        assert "Mostly, yes. With all the codes, a guess goes from 50 to at most 99.6" in text
+        assert "Mostly yes. A guess from your codes can be right 99.6 times in 100." in text
     label = describe_protection(describe(survey=survey, wave_number=1))
-    [odds] = label.rows[2].odds
-    assert "the other code is sent 25 times in 100. All rows together tell more." in odds.sentence
-    assert not [row for row in label.rows if row.answer.startswith("No")]
+    [odds] = all_odds(label)
+    assert "25 send the same code as you. All rows together tell more." in odds.sentence
+    assert not [line for line in lines(label) if line.startswith("No")]
 
 
 def test_what_is_hardly_protected_is_an_exception_among_other_questions(owner: User) -> None:
     survey = make_survey(owner=owner)
     add_several(survey)
     label = describe_protection(describe(survey=survey, wave_number=1))
-    assert [odds.strength for odds in label.rows[2].odds] == ["strong", "hardly"]
-    sight, database, proof = label.rows[:3]
-    assert sight.answers[0] == database.answers[0] == "No, with one exception."
-    assert proof.answers[0] == "Not for certain, with one exception."  # 7 ln 3 together
-    assert "Question 3: With all the codes, a guess goes from 50 to at most 99.6" in sight.answer
-    assert "Question 3: Mostly, yes." in database.answers
-    assert "Question 3: Mostly, yes." in proof.answers
+    assert [group.strength for group in label.groups] == ["strong", "hardly"]
+    answers = [one.answer for one in label.consequences]
+    assert answers == ["No.", "No.", "Partly.", "Yes.", "But"]  # 7 ln 3 together
+    assert lines(label)[4].startswith("But Mostly readable: Question 3.")
 
 
 def test_the_quote_is_in_the_language_of_its_readers(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner, language="de")
     page = author.get(at("edit", survey)).text
     assert '<blockquote class="notice" lang="de" dir="ltr">' in page
-    assert "Können die Forschenden meine Antworten sehen?" in page
+    with override("de"):
+        label = describe_protection(describe(survey=survey, wave_number=1))
+    assert label.lead in page
+    assert label.told_together in page
 
 
 def test_the_words_for_people_who_toss_coins_are_quoted_if_they_reveal_more(
@@ -185,7 +187,8 @@ def test_the_words_for_people_who_toss_coins_are_quoted_if_they_reveal_more(
     coins = derive_coin_manifest(describe(survey=survey, wave_number=1))
     assert coins is not None
     text = words_of(author.get(at("launch", survey)))
-    assert f"With two coins they will read: {describe_protection(coins).told_together}" in text
+    assert f"With two coins they will read: {describe_protection(coins).lead}" in text
+    assert describe_protection(coins).told_together in text
     # In the browser, 1.5⁶ / (1 + 1.5⁶) = 91.9 of 100.
     assert "If all your answers hang together, at most 92 in 100." in text
     stronger = make_survey(owner=owner, flips=20, coins=True)
@@ -205,10 +208,10 @@ def test_the_words_for_people_who_toss_coins_are_quoted_if_they_reveal_more(
 def test_the_total_is_told_as_odds(questions: int, told: str) -> None:
     survey = make_survey(questions=[f"Number {n}?" for n in range(questions)])
     label = describe_protection(describe(survey=survey, wave_number=1))
-    assert label.together[1] == told
+    assert label.together[2] == told
     # What is practically certain is not denied in the same breath.
-    assert label.rows[2].answers[0] == ("No." if questions == 4 else "Not for certain.")
-    assert label.rows[0].answers[0] == "No."
+    answers = [one.answer for one in label.consequences]
+    assert answers[:3] == ["No.", "No.", "No." if questions == 4 else "Partly."]
 
 
 @pytest.mark.parametrize("total", [4.59, 4.6, 4.61])
@@ -224,5 +227,5 @@ def test_practically_certain_begins_at_its_total(
 def test_a_survey_that_is_open_already_still_shows_its_page(client: Client) -> None:
     wave = make_launched_survey(questions=[f"Number {n}?" for n in range(6)], flips=5)
     text = words_of(client.get(reverse("surveys:respond", args=[wave.survey.slug])))
-    assert "Mostly, yes. 95 of 100 codes are the true answer." in text
+    assert "Mostly yes. 95 of 100 codes are the true answer." in text
     assert "practically certain" in text

@@ -109,7 +109,7 @@ def test_questions_are_added_in_order_with_their_strength(author: Client, owner:
     assert "ε = 2.95" in page  # ln 19 = 2.9444
     assert "ε = 4.05" in page  # their sum, 4.0431, rounded up once
     # 19/20, and 57/58 = 98.3 of 100
-    assert "about one answer, from 50 to at most 95 in 100." in page
+    assert "With all codes about one answer, at most 95 in 100." in page
     assert "If all your answers hang together, at most 99 in 100." in page
 
 

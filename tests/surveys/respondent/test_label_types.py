@@ -2,108 +2,115 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from django.template.loader import render_to_string
 
-from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.respondent.label.label import PrivacyLabel, describe_protection
-from tests.support.label import FORBIDDEN, LONGEST_SENTENCE, RULE, THREE, make, sentences
+from tests.support.label import (
+    FORBIDDEN,
+    LONGEST_SENTENCE,
+    MOSTLY,
+    NO,
+    OPENED,
+    PARTLY,
+    RULE,
+    THREE,
+    all_odds,
+    lines,
+    make,
+    sentences,
+    survey,
+    text_of,
+)
+
+ROUNDED = "Your number is turned into one of two codes by chance."
+OF_100 = "Of 100 people with another {}, at least {} send the same code as you."
+GUESS = "A guess between two answers is right 50 times in 100."
+ABOUT_ONE = "With all codes about one answer, at most {} in 100."
 
 
 def label(*questions: ManifestQuestion, drawn: int | None = None) -> PrivacyLabel:
-    manifest = Manifest(
-        survey="abc",
-        wave=1,
-        title="On the road",
-        introduction="",
-        language="en",
-        minimum_batch=50,
-        display_minimum=100,
-        opens=None,
-        closes=None,
-        cap=10_000,
-        drawn=drawn,
-        questions=tuple(
-            replace(each, name=f"q{number}") for number, each in enumerate(questions, start=1)
-        ),
-    )
-    return describe_protection(manifest)
-
-
-def text_of(described: PrivacyLabel) -> str:
-    return render_to_string("surveys/respondent/_respond_label.html", {"label": described})
+    return describe_protection(replace(survey(*questions, cap=10_000), drawn=drawn))
 
 
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
         # k = 2: T = 3/4. k = 3: T = 75/125, the others 20 each. k = 4: 75/150, 16.66 each.
-        (make("yes_no"), "Of every 100 people who answer No, 25 send the same code as a Yes."),
-        (make("yes_no", refusal=True), "each other answer’s code is sent 20 times in 100."),
-        (make("choice"), "each other answer’s code is sent 20 times in 100."),
-        (make("choice", refusal=True), "each other answer’s code is sent 16.6 times in 100."),
-        (make("scale"), "each other answer’s code is sent 20 times in 100."),
-        (
-            make("choice", options=THREE[:2]),
-            "Whatever you answer, the other answer’s code is sent 25 times in 100.",
-        ),
-        (make("follow_up"), "each other answer’s code is sent 20 times in 100."),
-        (
-            make("number"),
-            "into one of two codes by chance. Then the other code is sent 25 times in 100.",
-        ),
-        (make("number", refusal=True), "Then each other code is sent 20 times in 100."),
-        (make("scale", options=(), minimum=0, maximum=10), "Your number is turned into one"),
-        (
-            make("several"),
-            "For each row, whether you select it or not, the other code is sent 25 times in 100.",
-        ),
+        (make("yes_no"), "Of 100 people who answer No, 25 send the same code as a Yes."),
+        (make("yes_no", refusal=True), OF_100.format("answer", 20)),
+        (make("choice"), OF_100.format("answer", 20)),
+        (make("choice", refusal=True), OF_100.format("answer", 16)),
+        (make("scale"), OF_100.format("answer", 20)),
+        (make("choice", options=THREE[:2]), OF_100.format("answer", 25)),
+        (make("follow_up"), OF_100.format("answer", 20)),
+        (make("number"), f"{ROUNDED} {OF_100.format('number', 25)}"),
+        (make("number", refusal=True), f"{ROUNDED} {OF_100.format('number', 20)}"),
+        (make("scale", options=(), minimum=0, maximum=10), f"{ROUNDED} Of 100 people"),
+        (make("several"), f"For each row: o{OF_100[1:].format('answer', 25)}"),
         (make("several", refusal=True), "Whether you answer at all is scrambled too."),
     ],
     ids=lambda value: getattr(value, "type", ""),
 )
 def test_each_type_has_its_own_sentence(question: ManifestQuestion, sentence: str) -> None:
-    [odds] = label(question).rows[2].odds
+    [group] = label(question).groups
+    [odds] = group.odds
     assert sentence in odds.sentence
     # Three rows, or three rows and a gate: 3 ln 3 = 3.3 or more.
-    assert odds.strength == ("hardly" if question.has_items else "strong")
+    assert group.strength == ("hardly" if question.has_items else "strong")
     assert odds.scope == ""
-    assert odds.counted == (25 if question.k == 2 else 0)
+    assert odds.counted == {2: 25, 3: 20, 4: 16}[question.k]
+
+
+@pytest.mark.parametrize("kind", ["yes_no", "choice", "scale", "several", "number", "follow_up"])
+@pytest.mark.parametrize("flips", [1, 3, 5, 9, 12, 24, 25, 40, 49])
+@pytest.mark.parametrize("refusal", [False, True])
+def test_no_number_promises_more_than_what_runs(kind: str, flips: int, refusal: bool) -> None:
+    """Every answer sends every code at least as often as the sentence says."""
+    question = make(kind, flips=flips, refusal=refusal)
+    [odds] = all_odds(label(question))
+    kept = 100 * question.mechanism.threshold / 2**32
+    least = (100 - kept) / (question.k - 1)
+    numbers = [int(one.replace(",", "")) for one in re.findall(r"[\d,]*\d", odds.sentence)]
+    if "of 100 codes" in odds.sentence:
+        assert kept <= numbers[0] < kept + 1
+        assert numbers[1:] == [100]
+    else:
+        people, count = numbers
+        assert 0 < count <= least * people / 100 + 1e-6
+        assert count + 1 > least * people / 100
 
 
 def test_questions_of_one_kind_share_a_sentence_under_their_numbers() -> None:
     described = label(
         make("yes_no"), make("information"), make("number"), make("yes_no"), make("number")
     )
-    assert [odds.scope for odds in described.rows[2].odds] == [
+    assert [odds.scope for odds in all_odds(described)] == [
         "Questions 1 and 3",
         "Questions 2 and 4",
     ]
 
 
-def test_a_question_that_is_not_scrambled_is_named_wherever_it_matters() -> None:
+def test_a_question_that_is_not_scrambled_is_named() -> None:
     described = label(make("yes_no"), make("information"), make("yes_no"), make("declared"))
-    assert "Question 3 is not scrambled: your answer is sent as it is." in described.process
-    for row in described.rows[:3]:
-        assert row.answers[0] == "No, with one exception."
-        assert row.answers[-1] == "Question 3 can be read as it is."
-    assert "only" not in described.rows[1].answers[1]
-    assert described.rows[2].odds[0].scope == ""
+    assert lines(described)[:2] == NO
+    assert lines(described)[-1] == "But Sent as it is: Question 3."
+    assert described.unscrambled == "Sent as it is: Question 3."
+    assert "only" not in " ".join(lines(described))
+    assert all_odds(described)[0].scope == ""
     two = label(make("yes_no"), make("declared"), make("declared"))
-    assert "Questions 2 and 3 are not scrambled: your answers are sent as they are." in two.process
-    assert two.rows[0].answers[0] == "No, with 2 exceptions."
+    assert lines(two)[-1] == "But Sent as it is: Questions 2 and 3."
     light = label(make("yes_no", flips=5), make("declared"))
-    assert light.rows[0].answers == (
-        "Mostly, yes.",
-        "95 of 100 codes are the true answer.",
-        "Question 2 can be read as it is.",
-    )
-    tied = label(make("yes_no"), make("yes_no", rule=RULE), make("declared"))
-    assert tied.rows[0].answers[0] == "Not directly, with one exception."
+    assert lines(light) == [
+        *MOSTLY,
+        "Mostly yes. 95 of 100 codes are the true answer.",
+        OPENED,
+        "But Sent as it is: Question 2.",
+    ]
 
 
 def test_the_label_explains_rules_and_what_they_cost_the_parent() -> None:
@@ -115,73 +122,58 @@ def test_the_label_explains_rules_and_what_they_cost_the_parent() -> None:
         make("yes_no", text="Alone?", rule=RULE),
     )
     assert told in described.process
-    first, second = described.rows[2].odds
+    strong, light = described.groups
     # Pages have no numbers here, so the label uses words.
-    assert first.scope == "“Have you ever driven after drinking…”"
-    assert second.scope == "“Alone?”"
+    assert light.odds[0].scope == "“Have you ever driven after drinking…”"
+    assert strong.odds[0].scope == "“Alone?”"
     # Both codes reveal something about the first: 100 / (1 + 3²) = 10 of 100.
-    assert "The codes of other questions tell about this answer too." in first.sentence
-    assert (first.strength, second.strength) == ("light", "strong")
-    assert described.rows[0].answers[0] == "Not directly."
+    assert "The codes of other questions tell about this answer too." in light.odds[0].sentence
+    assert (strong.strength, light.strength) == ("strong", "light")
     assert label(make("follow_up")).process[-1] == told
 
 
 def test_the_label_explains_a_subset_with_its_numbers() -> None:
     four = [make("yes_no") for _ in range(4)]
     assert (
-        "You are asked 2 of 4 questions, drawn by chance on your phone or computer."
+        "You are asked 2 of 4 questions, drawn by chance on this device."
         in label(*four, drawn=2).process
     )
     tied = label(*four, make("yes_no", rule=RULE), drawn=1)
     assert (
-        "You are asked 1 of 4 groups of questions, drawn by chance on your phone or computer."
-        in tied.process
+        "You are asked 1 of 4 groups of questions, drawn by chance on this device." in tied.process
     )
-    assert "Which questions were drawn for you." in tied.shows.answers
-    better = "Someone who saw your codes could guess better: about one answer, from 50 to at most"
+    assert "Which questions were drawn for you." in tied.shows
     # The largest group has two codes about one answer; everything is said about that one.
-    assert tied.together == (f"{better} 90 in 100.",)
+    assert tied.together == (
+        GUESS,
+        ABOUT_ONE.format(90),
+    )
     assert label(*four, drawn=2).together == (
-        f"{better} 75 in 100.",
+        GUESS,
+        ABOUT_ONE.format(75),
         "If all your answers hang together, at most 90 in 100.",
     )
     assert label(*four, drawn=1).together == ()
 
 
 def test_the_sentence_on_all_answers_counts_codes_and_uses_the_real_total() -> None:
-    better = "Someone who saw your codes could guess better: about one answer, from 50 to at most"
     # A gate and three rows, all about one question: 3⁴ / (1 + 3⁴) = 98.8 of 100
-    assert label(make("several", refusal=True)).together == (f"{better} 99 in 100.",)
+    assert label(make("several", refusal=True)).together == (
+        GUESS,
+        ABOUT_ONE.format(99),
+    )
     # 1.5² / (1 + 1.5²) = 69.2 of 100: two of three rows can differ.
-    assert label(make("several", flips=40, limit=1)).together == (f"{better} 70 in 100.",)
+    assert label(make("several", flips=40, limit=1)).together == (
+        GUESS,
+        ABOUT_ONE.format(70),
+    )
     # An answer that is not scrambled does not count as a code.
     assert label(make("yes_no"), make("declared")).together == ()
 
 
-@pytest.mark.parametrize(
-    ("questions", "length"),
-    [
-        ([make("yes_no"), make("information")], "1 question"),
-        ([make("yes_no"), make("declared")], "2 questions"),
-        ([make("yes_no"), make("yes_no", rule=RULE)], "Up to 2 questions"),
-        ([make("follow_up")], "Up to 2 questions"),
-    ],
-    ids=str,
-)
-def test_the_opening_says_how_many_questions_there_are(
-    questions: list[ManifestQuestion], length: str
-) -> None:
-    assert label(*questions).length == length
-
-
-def test_a_subset_counts_its_largest_part() -> None:
-    tied = [make("yes_no"), make("yes_no", rule=RULE), make("yes_no"), make("declared")]
-    assert label(*tied, drawn=1).length == "Up to 3 questions"
-
-
 def test_the_sentence_on_what_can_be_learned_has_the_right_words() -> None:
     def finding(*questions: ManifestQuestion) -> str:
-        return " ".join(label(*questions).rows[3].answers)
+        return label(*questions).told_finding
 
     assert finding(make("yes_no")).startswith("The share of everyone who says Yes.")
     assert finding(make("several")).startswith("The share of everyone who gives each answer.")
@@ -189,20 +181,20 @@ def test_the_sentence_on_what_can_be_learned_has_the_right_words() -> None:
     assert finding(make("number")).endswith("give or take 2 % of the range.")
     both = finding(make("yes_no"), make("number"))
     assert "says Yes. The average" in both
-    assert both.endswith("2 points.")
-    assert finding(make("yes_no", refusal=True)).endswith("points at best.")
+    assert both.endswith("2 of 100.")
+    assert finding(make("yes_no", refusal=True)).endswith("of 100 at best.")
 
 
 def test_a_number_is_never_called_the_true_answer() -> None:
     """Its code says which end it was rounded to."""
     described = label(make("number", flips=5))
-    [odds] = described.rows[2].odds
+    [odds] = all_odds(described)
     assert odds.sentence.endswith("by chance. Then 95 of 100 codes stay as they are.")
-    assert described.rows[0].answers[0] == "Not directly."
+    assert lines(described)[:2] == PARTLY
     described = label(make("number", flips=4))
-    assert described.rows[0].answers == (
-        "Mostly, yes.",
-        "With all the codes, a guess goes from 50 to at most 96 in 100.",
+    assert lines(described)[:2] == MOSTLY
+    assert lines(described)[2] == (
+        "Mostly yes. A guess from your codes can be right 96 times in 100."
     )
 
 
@@ -210,20 +202,17 @@ def test_with_many_codes_few_of_them_are_the_true_answer() -> None:
     many = tuple(Option(code=code, text=f"Row {code}") for code in range(40))
     described = label(make("choice", options=many, flips=4))
     # t = 96 / (96 + 4 · 39) = 38 of 100, but against any other answer it is 96 : 4.
-    [odds] = described.rows[2].odds
-    assert "each other answer’s code is sent 1.5 times in 100." in odds.sentence
-    assert described.rows[0].answers == (
-        "Mostly, yes.",
-        "With all the codes, a guess goes from 50 to at most 96 in 100.",
+    [odds] = all_odds(described)
+    assert odds.sentence == OF_100.replace("send", "sends").format("answer", 1)
+    assert lines(described)[2] == (
+        "Mostly yes. A guess from your codes can be right 96 times in 100."
     )
 
 
-def test_questions_of_different_numbers_of_codes_share_a_sentence() -> None:
+def test_questions_of_different_numbers_of_codes_share_a_line() -> None:
     described = label(make("yes_no", flips=5), make("choice", flips=5), make("yes_no"))
     # 95 of 100, and 95 / (95 + 2 · 5) = 90.5
-    assert "Questions 1 and 2: Up to 95 of 100 codes are the true answer." in (
-        described.rows[0].answers
-    )
+    assert lines(described)[2] == "Mostly yes. Up to 95 of 100 codes are the true answer."
 
 
 # --- words ---------------------------------------------------------------------------------------

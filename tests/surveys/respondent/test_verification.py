@@ -114,7 +114,7 @@ def test_a_page_that_names_other_surveys_or_a_rehearsal_matches_too() -> None:
     ("where", "old", "new", "found"),
     [
         ("", b"</head>", b"<script src='/evil.js'></script></head>", "the page"),
-        ("", b"No. They get a scrambled copy.", b"No. They get nothing.", "the page"),
+        ("", b"cannot see your answers", b"cannot see your address", "the page"),
         ("page.js", b"const DRAWS = 100;", b"const DRAWS = 101;", "page.js"),
         ("randomize.js", b"kept * symbol", b"symbol", "randomize.js"),
         (".json", b'"wave":1', b'"wave":2', "manifest"),

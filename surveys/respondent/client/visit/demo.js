@@ -19,5 +19,4 @@ export function showDemo(demo) {
       sentence.textContent = say("demo", { answer: button.textContent, yes, no: DRAWS - yes });
     })
   );
-  demo.hidden = false;
 }
