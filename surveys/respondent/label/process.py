@@ -37,7 +37,7 @@ def _describe_chance(manifest: Manifest) -> tuple[str, ...]:
         _("You answer honestly."),
         _describe_draw(manifest),
         _("This happens on this device."),
-        _("Only the result is sent."),
+        _("Only the code is sent."),
         *_describe_traces(manifest),
     )
 

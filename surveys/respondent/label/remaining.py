@@ -40,6 +40,6 @@ def describe_crowd(manifest: Manifest) -> tuple[str, ...]:
     )
     return (
         together % {"count": write_whole(others)},
-        _("The researchers could send made-up codes and so single yours out."),
+        _("The researchers could add made-up codes to single out yours."),
         _("Then only the scrambling protects you, with the numbers above."),
     )

@@ -220,7 +220,7 @@ def test_the_label_says_who_a_code_hides_among_and_when_it_does_not(
     manifest = replace(survey(question(flips=25)), minimum_batch=minimum)
     assert describe_protection(manifest).crowd == (
         f"Your code is counted together with at least {others}.",
-        "The researchers could send made-up codes and so single yours out.",
+        "The researchers could add made-up codes to single out yours.",
         "Then only the scrambling protects you, with the numbers above.",
     )
 

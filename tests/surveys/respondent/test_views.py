@@ -122,7 +122,7 @@ def test_a_page_says_how_many_surveys_of_its_author_ask_the_same() -> None:
 
 def test_the_page_of_a_rehearsal_says_what_it_is() -> None:
     wave = make_launched_survey(coins=True)
-    said = "This is a rehearsal, and its answers are invented. Please do not answer."
+    said = "This is only a rehearsal with made-up answers. Please do not answer."
     addresses = [f"/s/{wave.survey.slug}{ending}" for ending in ("", "/coins", "/page.html")]
     assert not [path for path in addresses if said in get(path).content.decode()]
     Survey.objects.update(rehearsal=True)
