@@ -27,7 +27,7 @@ from surveys.manifest.languages import (
 )
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import hash_manifest, parse_manifest
-from surveys.manifest.strength import TWO_COINS
+from surveys.manifest.strength import TWO_COINS, is_weak, strength_word
 from surveys.respondent.client_files import (
     ICON,
     NOTICE,
@@ -93,6 +93,7 @@ def render_questions(
         label = describe_protection(manifest, asked_elsewhere=asked_elsewhere)
 
     types = {question.type for question in manifest.questions}
+    demo = _choose_demo(manifest)
     has_rules = any(one.rule or one.follow_up for one in manifest.questions)
 
     def find_url(code: str) -> str:
@@ -107,7 +108,8 @@ def render_questions(
         "introduction_tag": own if source.introduction not in known else "",
         **_list_addresses(content),
         "entry": page_script(choose_parts(source, mode=mode)),
-        "demo_threshold": _demo_threshold(manifest),
+        "demo_threshold": demo.threshold,
+        "demo_denies_proof": not is_weak(strength_word(demo.epsilon)),
         "types": types,
         "refusals": any(question.refusal for question in manifest.questions),
         "has_rules": has_rules,
@@ -196,10 +198,10 @@ def _name_page(manifest: Manifest | None) -> str:
     return gettext("Survey") if manifest.quick_exit else manifest.title
 
 
-def _demo_threshold(manifest: Manifest) -> int:
-    """Return the threshold of a harmless yes/no question, as strong as the first question."""
+def _choose_demo(manifest: Manifest) -> RandomizedResponse:
+    """Return the mechanism of a harmless yes/no question, as strong as the first question."""
     flips = next((one.flips for one in manifest.questions if one.is_protected), TWO_COINS)
-    return RandomizedResponse.from_flips(symbols=2, flips=flips).threshold
+    return RandomizedResponse.from_flips(symbols=2, flips=flips)
 
 
 def link_languages(

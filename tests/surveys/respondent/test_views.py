@@ -129,6 +129,12 @@ def test_the_page_of_a_rehearsal_says_what_it_is() -> None:
     assert [path for path in addresses if said in get(path).content.decode()] == addresses
 
 
+@pytest.mark.parametrize(("flips", "denied"), [(25, True), (12, True), (5, False)])
+def test_the_demo_denies_proof_only_if_its_codes_do(flips: int, denied: bool) -> None:
+    text = get(f"/s/{make_launched_survey(flips=flips).survey.slug}").content.decode()
+    assert ("One code proves nothing." in text) == denied
+
+
 def test_an_address_without_a_survey_gets_a_kind_explanation() -> None:
     draft = make_survey()
     for slug in ("nosuchsurvey", draft.slug):
