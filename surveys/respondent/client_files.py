@@ -158,7 +158,8 @@ def _make(name: str, content: bytes) -> bytes:
         return shorten_stylesheet(content.decode()).encode()
     if name == RANDOMIZER:
         return strip_module(name, content.decode()).encode()
-    return join_modules(name, read=_read_module, apart=_APART).encode()
+    parts = ["parts/moments.js"] if name == NOTICE else []
+    return join_modules(name, read=_read_module, parts=parts, apart=_APART).encode()
 
 
 def _describe(name: str, content: bytes, compressed: bytes, content_type: str) -> ClientFile:

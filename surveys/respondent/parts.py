@@ -9,7 +9,7 @@ from __future__ import annotations
 from surveys.manifest.manifest import Manifest
 
 # In the order in which they run. A part for one type of question has its name.
-PARTS = ("consent", "file", "number", "scale", "several")
+PARTS = ("consent", "file", "moments", "number", "scale", "several", "shared")
 
 
 def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
@@ -17,6 +17,10 @@ def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
     needed: set[str] = {question.type for question in manifest.questions}
     if manifest.asks_consent:
         needed.add("consent")
+    if manifest.closes:
+        needed.add("moments")
+    if manifest.shared_devices:
+        needed.add("shared")
     if mode == "disk":
         needed.add("file")
     return tuple(part for part in PARTS if part in needed)

@@ -1,7 +1,5 @@
-/** Runs the page that says when a survey opens. */
+/** Runs the page that says when a survey opens, with the part for moments. */
 import { offerExit } from "./visit/leaving.js";
 import { startVisit } from "./visit/visit.js";
-import { showLocalTimes } from "./visit/words.js";
 
 offerExit(startVisit());
-showLocalTimes();

@@ -10,15 +10,16 @@ import { pageData } from "./visit/screen.js";
 import { finish } from "./visit/submitting.js";
 import { loadSurvey } from "./visit/survey.js";
 import { startVisit } from "./visit/visit.js";
-import { say, showLocalTimes } from "./visit/words.js";
+import { say } from "./visit/words.js";
 
 /** @import { Visit } from "./visit/visit.js" */
 
 /** @param {Visit} visit */
 async function begin(visit) {
   offerExit(visit);
-  showLocalTimes();
-  if (pageData.mode !== "preview") visit.keeper = await openKeeper(pageData.hash);
+  if (pageData.mode !== "preview") {
+    visit.keeper = await openKeeper(pageData.hash, !!pageData.shared);
+  }
   followHistory(visit);
   addEventListener("beforeunload", (event) => {
     if (visit.phase === "submitted" && visit.keeper?.isAtRisk()) event.preventDefault();

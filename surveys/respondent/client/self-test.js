@@ -82,7 +82,7 @@ button.addEventListener("click", async () => {
 async function watch() {
   const visit = startVisit();
   offerExit(visit);
-  visit.keeper = await openKeeper(page.dataset.hash ?? "");
+  visit.keeper = await openKeeper(page.dataset.hash ?? "", !!page.dataset.shared);
 }
 
 void watch();

@@ -376,3 +376,23 @@ def test_the_author_decides_whether_there_is_an_exit_button(leaving: Visitor) ->
     press_shift(page)
     press(page, "Start")
     expect(page.get_by_text("Question 1 of 2")).to_be_visible()
+
+
+def test_the_answers_can_be_hidden_while_they_are_checked(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    answer(page, TWO)
+    rows = page.locator("dl.checks")
+    expect(rows).to_be_visible()
+    press(page, "Hide my answers")
+    # Which questions were asked can show an answer, too.
+    expect(rows).to_be_hidden()
+    assert "Driven" not in page.locator("main").inner_text()
+    expect(page.get_by_role("button", name="Show my answers")).to_be_focused()
+    page.go_back()
+    page.go_forward()
+    expect(rows).to_be_hidden()
+    press(page, "Show my answers")
+    expect(rows).to_be_visible()
+    press(page, "Hide my answers")
+    press(page, "Submit")
+    expect(status(page)).to_have_text(SENT)

@@ -9,7 +9,7 @@ const QUIET = 4; // light modules around the symbol
 
 additions.handOver = (keeper, drawn, { announce, showReceipt }) => {
   const erase = async () => {
-    await keeper.write({ over: "sent" });
+    await keeper.end({ over: "sent" });
     announce("before");
   };
   const done = makeButton(say("erase"), erase);

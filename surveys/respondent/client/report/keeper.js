@@ -1,6 +1,7 @@
 /**
- * Keeps the report until it is acknowledged, and then only a mark. Answers are never kept.
- * The report is drawn once, even if the survey is open in several tabs.
+ * Keeps the report until it is acknowledged, and then only a mark, or nothing where several people
+ * share a device. Answers are never kept. The report is drawn once, even if the survey is open in
+ * several tabs.
  */
 import { openStorage } from "./storage.js";
 
@@ -18,8 +19,11 @@ import { openStorage } from "./storage.js";
 const REPORT = "";
 const BLOCKS = " blocks";
 
-/** @param {string} survey The hash of its manifest. */
-export async function openKeeper(survey) {
+/**
+ * @param {string} survey The hash of its manifest.
+ * @param {boolean} isShared Whether several people share a device.
+ */
+export async function openKeeper(survey, isShared) {
   const { memory, isLasting, read, write, lock } = await openStorage(survey);
 
   /**
@@ -34,11 +38,16 @@ export async function openKeeper(survey) {
       return true;
     });
 
+  /** @param {Mark} mark This page remembers it, so it draws and sends nothing twice. */
+  const end = async (mark) => {
+    await write(BLOCKS, undefined);
+    await write(REPORT, mark, !isShared);
+  };
+
   return {
     /** @returns {Promise<Kept | undefined>} */
     read: () => read(REPORT),
-    /** @param {Kept} value */
-    write: (value) => write(REPORT, value),
+    end,
     /** @param {() => Waiting} draw */
     seal: (draw) => seal(REPORT, draw),
     /** @returns {Promise<number[]>} */
@@ -50,12 +59,12 @@ export async function openKeeper(survey) {
         const { held, ...envelope } = await read(REPORT);
         if (held) await write(REPORT, envelope);
       }),
-    /** The report may have arrived, so a mark remains. */
+    /** The report may have arrived, so it ends with a mark too. */
     forget: () =>
       lock(async () => {
         await write(BLOCKS, undefined);
         const envelope = await read(REPORT);
-        if (envelope && !envelope.over) await write(REPORT, { over: "left" });
+        if (envelope && !envelope.over) await end({ over: "left" });
       }),
     stay: () => (isLasting() ? "lasting" : "memory"),
     isAtRisk: () => !isLasting() && memory[REPORT] && !memory[REPORT].over,

@@ -40,7 +40,7 @@ export async function send({ keeper, intake, announce, other }) {
       () => announce("trying", stay),
     );
     if (outcome === "sent" || outcome === "closed" || outcome === "refused") {
-      await keeper.write({ over: outcome });
+      await keeper.end({ over: outcome });
     }
     if (outcome !== "later" && outcome !== "early") {
       announce(outcome === "unfit" ? "refused" : outcome === "sent" && other ? "other" : outcome);

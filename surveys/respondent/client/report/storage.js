@@ -30,11 +30,12 @@ export async function openStorage(survey) {
     /**
      * @param {string} part
      * @param {unknown} value
+     * @param {boolean} [isStored] Otherwise only this page remembers it, and nothing stays stored.
      */
-    write: async (part, value) => {
+    write: async (part, value, isStored = true) => {
       memory[part] = value;
       try {
-        if (database) await put(database, survey + part, value);
+        if (database) await put(database, survey + part, isStored ? value : undefined);
       } catch {
         database = undefined; // continue in memory
       }

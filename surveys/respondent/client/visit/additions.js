@@ -5,10 +5,12 @@
  * @import { Envelope } from "../report/envelope.js"
  * @import { Keeper } from "../report/keeper.js"
  * @import { Outcome } from "./outcome.js"
+ * @import { Visit } from "./visit.js"
  *
  * @typedef {object} Additions
  * @property {(keeper: Keeper, drawn: Envelope | undefined, outcome: Outcome) => Promise<void>} [handOver]
  *   Ends the visit in the page as one file, which sends nothing.
+ * @property {(visit: Visit) => Node[]} [makeRoom] Offers a device that people share to the next one.
  */
 
 /** @type {Additions} */

@@ -5,35 +5,55 @@ import { pageData } from "./screen.js";
 import { say } from "./words.js";
 
 /**
- * @import { Answers, Page } from "../report/rules.js"
+ * @import { Page } from "../report/rules.js"
  * @import { Survey } from "./survey.js"
+ * @import { Visit } from "./visit.js"
  */
 
 /**
  * @param {Page[]} asked
- * @param {Answers} answers
+ * @param {Visit} visit
  * @param {Survey["quote"]} quote
  * @param {{ onChange: (name: string) => void, onSubmit: (held: boolean) => void }} actions
  */
-export function makeCheck(asked, answers, quote, { onChange, onSubmit }) {
+export function makeCheck(asked, visit, quote, { onChange, onSubmit }) {
   const rows = asked.map((page) => {
     const { name, text, type } = page;
     const again = makeLink(say("change"), () => onChange(name), "again");
     again.append(make("span", { class: "visually-hidden" }, say("change-what"), quote(text)));
-    const answer = answers[name];
+    const answer = visit.answers[name];
     const words = answer === null ? [say("refusal")] : findKind(page).describe(page, answer, quote);
     const chosen = make("dd", {}, ...words);
     if (type === "declared") chosen.append(make("small", {}, say("plain")));
     return make("div", {}, make("dt", {}, quote(text)), chosen, make("dd", {}, again));
   });
+  const list = make("dl", { class: "checks" }, ...rows);
   const isMixed = asked.some(({ type }) => type === "declared");
   return [
     makeBack(),
     make("h1", { tabindex: -1 }, say("check-title")),
-    make("dl", { class: "checks" }, ...rows),
+    makeCover(list, visit),
+    list,
     make("p", {}, say("check"), isMixed ? ` ${say("mixed")}` : ""),
     ...makeEnd(onSubmit),
   ];
+}
+
+/**
+ * Makes the button that hides the whole list, because the questions asked show some answers too.
+ * @param {HTMLElement} list
+ * @param {Visit} visit
+ */
+function makeCover(list, visit) {
+  const cover = makeButton("", () => turn(!visit.isCovered));
+  /** @param {boolean} isCovered */
+  const turn = (isCovered) => {
+    visit.isCovered = list.hidden = isCovered;
+    cover.textContent = say(isCovered ? "show" : "hide");
+  };
+  turn(visit.isCovered);
+  cover.classList.add("plain");
+  return cover;
 }
 
 /**

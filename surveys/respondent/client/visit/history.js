@@ -44,7 +44,7 @@ function findOpenPages({ answers }, { pages }) {
  * @param {Visit} visit
  */
 function render(visit) {
-  const { phase, answers, trail, step, survey } = visit;
+  const { phase, trail, step, survey } = visit;
   if (!survey || phase !== "answering" || !trail[step]) return show(opening.nodes, opening.title);
   const { open, next } = findOpenPages(visit, survey);
   const found = open.findIndex(({ name }) => name === trail[step]);
@@ -53,7 +53,7 @@ function render(visit) {
   const asked = open.filter(({ number }) => number);
   const more = label ? [makeDetails("label", label.cloneNode(true))] : [];
   if (!page) {
-    const nodes = makeCheck(asked, answers, survey.quote, {
+    const nodes = makeCheck(asked, visit, survey.quote, {
       onChange: (name) => go(visit, survey, name),
       onSubmit: (held) => void submit(visit, survey, held),
     });

@@ -1,8 +1,9 @@
 /** Shows what happened to the report, and its receipt. */
+import { additions } from "./additions.js";
 import { make, makeButton, makeDetails } from "./elements.js";
 import { makeReceipt } from "./receipt.js";
 import { copyHelp, isWatched, pageData, show } from "./screen.js";
-import { findWords, say } from "./words.js";
+import { copyWords, findWords, say } from "./words.js";
 
 /**
  * @import { Announce } from "../report/sending.js"
@@ -34,12 +35,16 @@ export function openOutcome(visit) {
     const closing = findWords("closing");
     if (closing) act.append(make("p", { class: "intro closing", dir: "auto" }, closing));
     act.append(...copyHelp());
+    if (name === "before") act.append(...copyWords("somebody"));
+    act.append(...(additions.makeRoom?.(visit) ?? []));
   };
   /**
    * @param {string} body
    * @param {...Node} more What belongs to a code that the person still has to hand in.
    */
   const showReceipt = async (body, ...more) => {
+    // A code that an earlier page drew may be another person's.
+    if (pageData.shared && !visit.survey && !more.length) return;
     const { code, facts } = await makeReceipt(body, visit);
     const [above, below] = more.length ? [[...code, ...more], facts] : [[], [...code, ...facts]];
     act.append(...above, makeDetails("receipt-title", ...below));

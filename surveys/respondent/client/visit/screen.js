@@ -8,6 +8,7 @@
  * @property {string} hash The hash of the manifest.
  * @property {string} intake The address that takes reports.
  * @property {string} language
+ * @property {string} [shared] Set if several people share a device.
  */
 
 const main = /** @type {HTMLElement} */ (document.getElementById("survey"));

@@ -11,6 +11,7 @@
  *   the page is left.
  * @property {string[]} trail The names of the pages that were shown, one for each step.
  * @property {number} step The step on the screen. The history contains only its number.
+ * @property {boolean} isCovered Whether the page for checking hides the answers.
  * @property {Keeper | null} keeper A preview has none.
  * @property {Survey | null} survey Set when it is loaded.
  */
@@ -21,6 +22,7 @@ export const startVisit = () => ({
   answers: {},
   trail: [],
   step: 0,
+  isCovered: false,
   keeper: null,
   survey: null,
 });

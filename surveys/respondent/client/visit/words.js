@@ -6,6 +6,13 @@ const template = document.querySelector("template")?.content;
 export const findWords = (name) => template?.getElementById(name)?.textContent ?? "";
 
 /**
+ * Copies words with a link.
+ * @param {string} name
+ */
+export const copyWords = (name) =>
+  [...(template?.querySelectorAll(`#${name}`) ?? [])].map((one) => one.cloneNode(true));
+
+/**
  * Writes a number with a minus sign instead of a hyphen.
  * @param {string | number} value
  */
@@ -18,15 +25,3 @@ export const writeNumber = (value) => `${value}`.replace("-", "−");
  */
 export const say = (name, gaps = {}) =>
   findWords(name).replace(/{(\w+)}/g, (all, gap) => `${gaps[gap] ?? all}`);
-
-/** Shows moments in the device's own time zone. */
-export function showLocalTimes() {
-  const form = new Intl.DateTimeFormat(document.documentElement.lang, {
-    dateStyle: "long",
-    timeStyle: "short",
-    numberingSystem: "latn", // as in the rest of the page
-  });
-  for (const one of document.querySelectorAll("time")) {
-    one.textContent = form.format(new Date(one.dateTime));
-  }
-}
