@@ -580,3 +580,10 @@ def find_counted(survey: Survey) -> int:
     snapshot = find_view(survey, mode=Wave.Mode.MANUAL).snapshot
     assert snapshot is not None
     return snapshot.total
+
+
+@pytest.mark.parametrize("name", ["coins", "hand_in"])
+def test_forms_lead_back_to_the_survey_in_the_same_language(name: str) -> None:
+    wave = make_german_coins()
+    page = Client(headers={"host": "localhost"}).get(f"{address(wave, name)}?lang=de").text
+    assert f'<a class="back" href="/s/{wave.survey.slug}/de">' in page
