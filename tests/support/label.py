@@ -23,15 +23,15 @@ LONGEST_SENTENCE = 20
 RULE = {"name": "q1", "is": [1]}
 NO = [
     "No. The researchers cannot see your answers.",
-    "No. A hacker or a court would find scrambled codes.",
+    "No. Hackers and courts cannot either.",
 ]
 MOSTLY = [
     "Mostly yes. The researchers can mostly read your answers.",
-    "Mostly yes. A hacker or a court could mostly read them.",
+    "Mostly yes. Hackers and courts could too.",
 ]
 PARTLY = [
     "Partly. The researchers could make a fair guess.",
-    "Partly. A hacker or a court could make a fair guess.",
+    "Partly. Hackers and courts could too.",
 ]
 OPENED = "Yes. Others can see that this device opened this page."
 THREE = tuple(Option(code=code, text=f"Row {code}") for code in range(3))

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from surveys.manifest.manifest import SMALLEST_USUAL_BATCH, Limit, Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
-from surveys.manifest.strength import LARGEST_UNCONFIRMED_EPSILON, is_weak
+from surveys.manifest.strength import is_weak
 from surveys.respondent.label.guesses import is_practically_certain
 from surveys.respondent.label.names import name_questions, scrambled, sent_as_answered, write_whole
 from surveys.respondent.label.odds import describe_least, word_of
@@ -43,8 +43,8 @@ class _Sorted:
 
 def describe_lead(manifest: Manifest) -> str:
     if manifest.mode == Mode.MANUAL:
-        return _("Two coins scramble your answers before anything is sent.")
-    return _("This device scrambles your answers before anything is sent.")
+        return _("Two coins scramble your answers before sending.")
+    return _("This device scrambles your answers before sending.")
 
 
 def describe_consequences(
@@ -90,15 +90,15 @@ def _describe_sight(level: Level) -> tuple[Consequence, ...]:
     said = {
         Level.NO: (
             _("The researchers cannot see your answers."),
-            _("A hacker or a court would find scrambled codes."),
+            _("Hackers and courts cannot either."),
         ),
         Level.PARTLY: (
             _("The researchers could make a fair guess."),
-            _("A hacker or a court could make a fair guess."),
+            _("Hackers and courts could too."),
         ),
         Level.MOSTLY: (
             _("The researchers can mostly read your answers."),
-            _("A hacker or a court could mostly read them."),
+            _("Hackers and courts could too."),
         ),
     }
     return tuple(_answer(level, sentence) for sentence in said[level])
@@ -117,16 +117,13 @@ def _describe_proof(manifest: Manifest, asked: _Sorted) -> Consequence:
     if not is_practically_certain(manifest):
         denial = _("Nobody can prove what you answered.")
         return _answer(Level.NO, denial, sentence, counted=counted)
-    if manifest.drawn_epsilon > LARGEST_UNCONFIRMED_EPSILON:
-        more = _("All your codes together tell more than Murmur advises.")
-    else:
-        more = _("All your codes together tell more.")
+    more = _("Your codes together tell more.")
     return _answer(Level.PARTLY, sentence, more, counted=counted)
 
 
 def _describe_opening(manifest: Manifest) -> Consequence:
     if _tells_much(manifest):
-        return _answer(Level.YES, _("Others can see how long this device had this page open."))
+        return _answer(Level.YES, _("Others can see how long this page was open."))
     return _answer(Level.YES, _("Others can see that this device opened this page."))
 
 
@@ -181,7 +178,7 @@ def _describe_warnings(manifest: Manifest, *, asked_elsewhere: int) -> tuple[str
                 others,
             )
         said.append(hides % {"count": write_whole(others)})
-        said.append(_("The researchers could make those up."))
+        said.append(_("They could be made up."))
     if Limit.CAP in manifest.exceeded_limits:
         cap = manifest.cap or 0
         ends = ngettext(

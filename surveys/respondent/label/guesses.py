@@ -7,7 +7,11 @@ from collections import Counter
 from django.utils.translation import gettext as _
 
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.strength import PRACTICALLY_CERTAIN_FROM, largest_guess_in_tenths
+from surveys.manifest.strength import (
+    LARGEST_UNCONFIRMED_EPSILON,
+    PRACTICALLY_CERTAIN_FROM,
+    largest_guess_in_tenths,
+)
 from surveys.respondent.label.names import scrambled, write_tenths
 
 # A total that is larger by no more than this comes from rounding sums.
@@ -40,7 +44,8 @@ def describe_together(manifest: Manifest) -> tuple[str, ...]:
         all_ = _("If all your answers hang together, at most %(most)s in 100: practically certain.")
     else:
         all_ = _("If all your answers hang together, at most %(most)s in 100.")
-    return (*told, all_ % {"most": write_guess(total)})
+    more = (_("That is more than Murmur advises."),) if total > LARGEST_UNCONFIRMED_EPSILON else ()
+    return (*told, all_ % {"most": write_guess(total)}, *more)
 
 
 def _most_codes(manifest: Manifest) -> int:

@@ -143,17 +143,15 @@ def _describe_same_codes(question: ManifestQuestion) -> str:
     if question.has_items:
         sentence = ngettext(
             "For each row: of %(people)s people with another answer, "
-            "at least %(count)s sends the same code as you.",
+            "at least %(count)s sends the same code.",
             "For each row: of %(people)s people with another answer, "
-            "at least %(count)s send the same code as you.",
+            "at least %(count)s send the same code.",
             count,
         )
     elif question.is_rounded:
         sentence = ngettext(
-            "Of %(people)s people with another number, "
-            "at least %(count)s sends the same code as you.",
-            "Of %(people)s people with another number, "
-            "at least %(count)s send the same code as you.",
+            "Of %(people)s people with another number, at least %(count)s sends the same code.",
+            "Of %(people)s people with another number, at least %(count)s send the same code.",
             count,
         )
     else:
@@ -164,8 +162,8 @@ def _describe_same_codes(question: ManifestQuestion) -> str:
 def _describe_others(count: int, people: int) -> str:
     # Translators: "people" is 100 or 1,000, "count" is some of them.
     return ngettext(
-        "Of %(people)s people with another answer, at least %(count)s sends the same code as you.",
-        "Of %(people)s people with another answer, at least %(count)s send the same code as you.",
+        "Of %(people)s people with another answer, at least %(count)s sends the same code.",
+        "Of %(people)s people with another answer, at least %(count)s send the same code.",
         count,
     ) % {"count": write_whole(count), "people": write_whole(people)}
 

@@ -92,7 +92,7 @@ class TestForm:
             *("On the road", "About driving.", "Have you ever driven after drinking?"),
             "Tails: toss again. Heads now: tick Yes. Tails now: tick No.",
             "When the coins decide, tick what they say, not your answer.",
-            "Two coins scramble your answers before anything is sent.",
+            "Two coins scramble your answers before sending.",
             "Of 100 people who answer No, 25 send the same code as a Yes.",
         ):
             assert part in words, part

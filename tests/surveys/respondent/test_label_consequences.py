@@ -30,7 +30,7 @@ def test_the_line_on_proof_counts_the_least_of_all_questions() -> None:
     options = tuple(Option(code=code, text=f"Row {code}") for code in range(5))
     # t = 75 / 175, so each of the four others has 100 (1 - t) / 4 = 14.28 of 100.
     mixed = describe(make("yes_no"), make("choice", options=options))
-    least = "Of 100 people with another answer, at least 14 send the same code as you."
+    least = "Of 100 people with another answer, at least 14 send the same code."
     assert lines(mixed)[2] == f"No. Nobody can prove what you answered. {least}"
     assert mixed.consequences[2].counted == 14
     two = describe(make("yes_no"), make("yes_no", flips=12))
@@ -60,9 +60,11 @@ def test_what_is_practically_certain_is_not_denied() -> None:
     four, five, six = (describe(*[make("yes_no")] * number) for number in (4, 5, 6))
     odds = "Of 100 people who answer No, 25 send the same code as a Yes."
     assert lines(four)[2] == f"No. Nobody can prove what you answered. {odds}"
-    assert lines(five)[2] == f"Partly. {odds} All your codes together tell more."
-    assert lines(six)[2] == f"Partly. {odds} All your codes together tell more than Murmur advises."
+    assert lines(five)[2] == f"Partly. {odds} Your codes together tell more."
+    assert lines(six)[2] == f"Partly. {odds} Your codes together tell more."
     assert lines(six)[:2] == NO
+    assert six.together[-1] == "That is more than Murmur advises."
+    assert five.together[-1].endswith("practically certain.")
     assert (four.denies_proof, five.denies_proof) == (True, False)
 
 
@@ -83,10 +85,10 @@ def test_what_must_be_known_stands_before_start_and_the_rest_one_tap_below() -> 
 
 # --- what stands first ---------------------------------------------------------------------------
 
-MADE_UP = "The researchers could make those up."
+MADE_UP = "They could be made up."
 FEW = "Your code hides among only 9 others, fewer than Murmur advises."
 SHORT = "This survey ends after only 20 people, fewer than Murmur advises."
-HOW_LONG = "Yes. Others can see how long this device had this page open."
+HOW_LONG = "Yes. Others can see how long this page was open."
 
 
 def test_a_usual_survey_has_no_warnings() -> None:
