@@ -45,7 +45,10 @@ def _describe_chance(manifest: Manifest) -> tuple[str, ...]:
 def _describe_traces(manifest: Manifest) -> tuple[str, ...]:
     if not manifest.shared_devices:
         return ()
-    return (_("The browser keeps nothing after sending, so it cannot tell who answered."),)
+    return (
+        _("Once it is sent, this survey keeps nothing in this browser."),
+        _("So the browser cannot tell who answered."),
+    )
 
 
 def _describe_draw(manifest: Manifest) -> str:

@@ -239,7 +239,7 @@ def test_the_network_sees_how_long_people_took_and_so_where_answers_led_them() -
 def test_a_shared_device_keeps_nothing_and_the_label_says_so() -> None:
     own = survey(make("yes_no"))
     keeps = "That this browser took part: it keeps that, but no answers."
-    nothing = "The browser keeps nothing after sending, so it cannot tell who answered."
+    nothing = "Once it is sent, this survey keeps nothing in this browser."
     assert keeps in describe_protection(own).shows
     shared = describe_protection(replace(own, shared_devices=True))
     assert nothing in shared.process
