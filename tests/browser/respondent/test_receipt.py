@@ -115,28 +115,66 @@ def test_thanks_come_with_the_help_that_the_survey_names(visitor: Visitor) -> No
 BIASED = "Crypto.prototype.getRandomValues = (array) => array.fill(0);"
 
 
+def run_test(visitor: Visitor, wave: Wave, language: str = "en") -> Page:
+    page = visitor.context.new_page()
+    page.goto(f"{visitor.url}/s/{wave.survey.slug}/check?lang={language}")
+    page.locator("#self-test button").click()
+    expect(page.locator("#counts")).to_be_visible(timeout=60_000)
+    return page
+
+
+def read_counts(page: Page) -> list[list[int]]:
+    rows = page.locator("#counts tbody tr").all()
+    return [[read_number(cell) for cell in row.locator("td").all_text_contents()] for row in rows]
+
+
+def read_number(text: str) -> int:
+    return int(re.sub(r"\D", "", text))
+
+
 @pytest.mark.parametrize(
-    ("script", "verdict"), [("", "This page scrambles as"), (BIASED, "does not scramble as")]
+    ("script", "verdict"), [("", "The counts are as promised."), (BIASED, "are not as promised.")]
 )
 def test_the_self_test_distinguishes_a_correct_generator_from_a_faulty_one(
     visitor: Visitor, script: str, verdict: str
 ) -> None:
     if script:
         visitor.context.add_init_script(script)
-    wave = make_launched_survey()
-    page = visitor.context.new_page()
-    page.goto(f"{visitor.url}/s/{wave.survey.slug}/check")
-    press(page, "Start the test")
-    expect(status(page)).to_contain_text(verdict, timeout=30_000)
-    rows = page.locator("tbody tr").all_inner_texts()
-    cells = [[int(cell.replace(",", "")) for cell in row.split("\t")] for row in rows]
-    assert [row[:4] for row in cells] == [
+    page = run_test(visitor, make_launched_survey())
+    expect(status(page)).to_contain_text(verdict)
+    counts = read_counts(page)
+    assert [row[:4] for row in counts] == [
         [2, 0, 0, 75_000],
         [2, 0, 1, 25_000],
         [2, 1, 0, 25_000],
         [2, 1, 1, 75_000],
     ]
-    assert sum(row[4] for row in cells) == 200_000
+    assert sum(row[4] for row in counts) == 200_000
+    kept = f"Of 100,000 “Yes”, {counts[3][4]:,} stayed “Yes”. 75,000 were expected."
+    assert page.locator("#counts dt").all_inner_texts() == list(QUESTIONS)
+    assert read_sentences(page) == [kept]
+    expect(page.locator("#counts table")).to_be_hidden()
+
+
+def read_sentences(page: Page) -> list[str]:
+    """Return the sentences without the marks that keep directions of reading apart."""
+    sentences = page.locator("#counts dd").all_inner_texts()
+    return [re.sub("[\u2068\u2069]", "", sentence) for sentence in sentences]
+
+
+@pytest.mark.slow
+def test_the_self_test_speaks_of_every_question_with_one_of_its_answers(visitor: Visitor) -> None:
+    page = run_test(visitor, make_branching_survey())
+    questions = page.locator("#counts > dl > div").evaluate_all(
+        "(rows) => rows.map((row) => [...row.querySelectorAll('dt')].map((one) => one.innerText))"
+    )
+    assert questions == [[MOVED], [THINGS], [LONELY], [HOURS], [TIRED], [PAID]]
+    answers = [re.findall("“(.*?)”", sentence) for sentence in read_sentences(page)]
+    expected = ["Yes", "Friends", "No", "0 hours", "1", "I"]
+    assert answers == [[answer, answer] for answer in expected]
+    # Channels that are equal are tested once, with at most six true codes each.
+    tested = {(row[0], row[1]) for row in read_counts(page)}
+    assert len(tested) <= 6 * len({k for k, _truth in tested})
 
 
 # --- the page as one file ------------------------------------------------------------------------

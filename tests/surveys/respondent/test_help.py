@@ -43,6 +43,15 @@ def find_links(footer: str) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.parametrize("ending", ["/coins/sent", "/send/sent"])
+def test_thanks_without_scripts_come_with_help(ending: str) -> None:
+    wave = make_launched_survey(coins=True, **HELP)
+    client = Client(headers={"host": "localhost"})
+    text = client.get(f"/s/{wave.survey.slug}{ending}").content.decode()
+    [card] = re.findall(r'<section class="label over">(.*?)</section>', text, re.DOTALL)
+    assert find_links(card) == LINKS[:2]
+
+
 @pytest.mark.parametrize(
     "ending", ["", "/check", "/page.html", "/coins", "/coins/sent", "/send", "/paper"]
 )
