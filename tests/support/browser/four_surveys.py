@@ -20,6 +20,7 @@ from tests.support.factories import make_survey, open_survey
 OTHERS = ("es", "fr", "de", "ar", "zh-hans")
 LANGUAGES = ("en", *OTHERS)
 USUAL: Mapping[str, Any] = {"minimum_batch": 50, "display_minimum": 100}
+CONSENT = "We ask about your work.\n\nNobody will know what you said."
 CONTACT = "staff-health@st-anna.example"
 # Everything that the author writes, in English and in the other languages.
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -77,6 +78,13 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         "Mit jemandem sprechen, Tag und Nacht",
         "تحدث إلى أحد، ليلا ونهارا",
         "日夜可以倾诉",
+    ),
+    CONSENT: (
+        "Preguntamos por su trabajo.\n\nNadie sabrá lo que ha dicho.",
+        "Nous parlons de votre travail.\n\nPersonne ne saura ce que vous avez dit.",
+        "Wir fragen nach Ihrer Arbeit.\n\nNiemand erfährt, was Sie gesagt haben.",
+        "نسأل عن عملك.\n\nلن يعرف أحد ما قلته.",
+        "我们询问您的工作。\n\n没有人会知道您说了什么。",
     ),
     "Some questions are hard. You may stop at any time.": (
         "Algunas preguntas son difíciles. Puede parar en cualquier momento.",

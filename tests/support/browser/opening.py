@@ -12,7 +12,9 @@ SHORTEST_QUOTE = 5  # letters
 # The text that is visible above the lower edge of Start, Start included, a node in each line.
 READ = """() => {
     const start = document.getElementById("start");
-    const { top, bottom, left, right } = start.getBoundingClientRect();
+    const inView = start.getBoundingClientRect();
+    const isOnScreen = inView.left >= 0 && inView.right <= innerWidth
+      && inView.top >= 0 && inView.bottom <= innerHeight;
     const lines = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
@@ -25,7 +27,11 @@ READ = """() => {
       const isSeen = width > 1 && height > 1 && node.parentElement.checkVisibility();
       if (isBefore && isSeen) lines.push(node.data);
     }
-    return { lines, lower: bottom + scrollY, isWhole: left >= 0 && right <= innerWidth };
+    // Where it is when nothing sticks to the edge of the screen.
+    start.parentElement.style.position = "static";
+    const pixels = start.getBoundingClientRect().bottom + scrollY;
+    start.parentElement.style.position = "";
+    return { lines, pixels, isOnScreen };
 }"""
 
 
@@ -33,8 +39,8 @@ READ = """() => {
 class Opening:
     own: str  # Murmur's words
     words: int
-    pixels: int  # from the top of the page to the lower edge of Start
-    fits: bool  # whether Start is wholly on the first screen
+    pixels: int  # from the top of the page to the lower edge of Start, without sticking
+    is_on_screen: bool
 
 
 def measure_opening(page: Page, *, authors: Iterable[str]) -> Opening:
@@ -42,12 +48,11 @@ def measure_opening(page: Page, *, authors: Iterable[str]) -> Opening:
     expect(page.locator("#start")).to_be_visible()
     found = page.evaluate(READ)
     own = _remove(_squeeze(" ".join(found["lines"])), authors)
-    height = page.evaluate("innerHeight")
     return Opening(
         own=own,
         words=count_words(own),
-        pixels=round(found["lower"]),
-        fits=found["isWhole"] and found["lower"] <= height,
+        pixels=round(found["pixels"]),
+        is_on_screen=found["isOnScreen"],
     )
 
 

@@ -1,0 +1,70 @@
+"""axe in every state that a visit has besides its questions: opened, covered, declined, over."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
+from tests.support.browser.four_surveys import CONSENT, make_mine
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.visit import visiting
+
+PROCEED = "main > .button"
+OPEN_ALL = "() => document.querySelectorAll('details').forEach((one) => (one.open = true))"
+
+
+class Inspection:
+    """The violations that axe finds in each state, in light and dark."""
+
+    def __init__(self) -> None:
+        self.faults: dict[str, list[str]] = {}
+
+    def look(self, page: Page, state: str) -> None:
+        page.evaluate(OPEN_ALL)
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(AXE)
+        found = page.evaluate(RUN_AXE, [])
+        page.emulate_media(color_scheme="dark")
+        found += page.evaluate(RUN_AXE, ["cat.color"])
+        page.emulate_media(color_scheme="light")
+        if found:
+            self.faults[state] = found
+
+
+@pytest.mark.parametrize("language", ["ar", pytest.param("en", marks=pytest.mark.long)])
+def test_axe_finds_no_violation_in_any_state_with_everything_open(
+    chromium: Browser, live: LiveApplication, language: str
+) -> None:
+    wave = make_mine(consent=CONSENT, minimum_age=18, shared_devices=True)
+    inspection = Inspection()
+    with visiting(chromium, live, locale=language) as visitor:
+        page = visitor.open(wave, ending=f"/{language}")
+        start = page.locator("#start")
+        expect(start).to_be_visible()
+        inspection.look(page, "start")
+        start.click()
+        inspection.look(page, "consent")
+        page.locator("main a.again").click()
+        inspection.look(page, "declined")
+        page.go_back()
+        start.click()
+        for box in page.get_by_role("checkbox").all():
+            box.check()
+        page.locator(PROCEED).click()
+        while not page.locator("dl.checks").count():
+            if page.locator("fieldset").count():
+                fill_in(page)
+            page.locator(PROCEED).click()
+        inspection.look(page, "check")
+        page.locator(PROCEED).first.click()
+        expect(page.locator("dl.checks")).to_be_hidden()
+        inspection.look(page, "hidden answers")
+        page.locator(PROCEED).last.click()
+        expect(page.locator("details code").first).to_be_attached()
+        inspection.look(page, "sent, on a shared device")
+        page.goto(f"{visitor.url}/s/{wave.survey.slug}/check?lang={language}")
+        page.locator("#self-test button").click()
+        expect(page.locator("#self-test table")).to_be_attached(timeout=30_000)
+        inspection.look(page, "tested")
+    assert inspection.faults == {}
