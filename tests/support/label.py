@@ -23,15 +23,15 @@ LONGEST_SENTENCE = 20
 RULE = {"name": "q1", "is": [1]}
 NO = [
     "No. The researchers cannot see your answers.",
-    "No. Hackers and courts cannot either.",
+    "No. Hackers or courts with the database cannot either.",
 ]
 MOSTLY = [
     "Mostly yes. The researchers can mostly read your answers.",
-    "Mostly yes. Hackers and courts could too.",
+    "Mostly yes. Hackers or courts with the database could too.",
 ]
 PARTLY = [
     "Partly. The researchers could make a fair guess.",
-    "Partly. Hackers and courts could too.",
+    "Partly. Hackers or courts with the database could too.",
 ]
 OPENED = "Yes. Others can see that this device opened this page."
 THREE = tuple(Option(code=code, text=f"Row {code}") for code in range(3))

@@ -90,15 +90,15 @@ def _describe_sight(level: Level) -> tuple[Consequence, ...]:
     said = {
         Level.NO: (
             _("The researchers cannot see your answers."),
-            _("Hackers and courts cannot either."),
+            _("Hackers or courts with the database cannot either."),
         ),
         Level.PARTLY: (
             _("The researchers could make a fair guess."),
-            _("Hackers and courts could too."),
+            _("Hackers or courts with the database could too."),
         ),
         Level.MOSTLY: (
             _("The researchers can mostly read your answers."),
-            _("Hackers and courts could too."),
+            _("Hackers or courts with the database could too."),
         ),
     }
     return tuple(_answer(level, sentence) for sentence in said[level])
