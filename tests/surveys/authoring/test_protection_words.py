@@ -154,7 +154,7 @@ def test_a_question_with_five_rows_has_one_word_and_no_denial(author: Client, ow
         assert "Mostly yes. A guess from your codes can be right 99.6 times in 100." in text
     label = describe_protection(describe(survey=survey, wave_number=1))
     [odds] = all_odds(label)
-    assert "25 send the same code. All rows together tell more." in odds.sentence
+    assert "25 send your code too. All rows together tell more." in odds.sentence
     assert not [line for line in lines(label) if line.startswith("No")]
 
 
