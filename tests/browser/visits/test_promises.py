@@ -114,10 +114,10 @@ SHOWS: Mapping[str, Callable[[Recording], bool]] = {
     "What spyware on this device sees.": has_answers_on_the_screen,
 }
 OTHERS: Mapping[str, Callable[[Recording], bool]] = {
-    "This device scrambles your answers before anything is sent.": sends_only_a_code,
+    "This device scrambles your answers before sending.": sends_only_a_code,
     "Only the code is sent.": sends_only_a_code,
-    "A hacker or a court would find scrambled codes.": stores_only_codes,
-    "The browser keeps nothing after sending, so it cannot tell who answered.": keeps_nothing,
+    "Hackers or courts with the database cannot either.": stores_only_codes,
+    "Once it is sent, this survey keeps nothing in this browser.": keeps_nothing,
     "The browser’s history still shows that this page was open.": is_in_the_history,
 }
 

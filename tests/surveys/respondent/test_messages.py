@@ -147,23 +147,26 @@ def translate(source: str, translation: str) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     ("alter", "problem"),
     [
-        (translate("Not directly.", ""), "not translated: “Not directly.”"),
-        (translate("%(name)s can be read as it is.", "?"), "the placeholders differ"),
+        (translate("Mostly yes.", ""), "not translated: “Mostly yes.”"),
+        (translate("Sent as it is: %(name)s.", "?"), "the placeholders differ"),
         (translate("%(list)s, %(next)s", "%(list)s, %(name)s"), "the placeholders differ"),
         (translate("%(count)s %% of the range", "%(count)s %"), "a percent sign must be written"),
-        (translate("%(count)s point", ""), "a plural form is empty: “%(count)s point”"),
         (
-            lambda text: text.replace('msgid "Not directly."', 'msgid "Not really."'),
-            "missing: “Not directly.”",
+            translate("about %(count)s minute", ""),
+            "a plural form is empty: “about %(count)s minute”",
         ),
         (
-            lambda text: text.replace('msgid "Not directly."', 'msgid "Not really."'),
-            "no longer used: “Not really.”",
+            lambda text: text.replace('msgid "Mostly yes."', 'msgid "Mostly no."'),
+            "missing: “Mostly yes.”",
+        ),
+        (
+            lambda text: text.replace('msgid "Mostly yes."', 'msgid "Mostly no."'),
+            "no longer used: “Mostly no.”",
         ),
         (lambda text: f'{text}\n#~ msgid "Gone"\n#~ msgstr "Weg"\n', "no longer used: “Gone”"),
         (
-            lambda text: text.replace('msgid "Not directly."', '#, fuzzy\nmsgid "Not directly."'),
-            "marked as fuzzy: “Not directly.”",
+            lambda text: text.replace('msgid "Mostly yes."', '#, fuzzy\nmsgid "Mostly yes."'),
+            "marked as fuzzy: “Mostly yes.”",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -186,7 +189,7 @@ def test_a_placeholder_for_scripts_must_stay_too(copy: Path) -> None:
 @pytest.mark.slow
 def test_arabic_needs_six_forms_and_may_leave_out_the_number_in_three(copy: Path) -> None:
     def cut(form: int, translation: str) -> Callable[[str], str]:
-        start = r'msgid "%\(count\)s point"\n(?:msgid_plural|msgstr)(?:.*\n)*?'
+        start = r'msgid "about %\(count\)s minute"\n(?:msgid_plural|msgstr)(?:.*\n)*?'
         return lambda text: re.sub(
             rf'({start}msgstr\[{form}\] )".*"', rf'\1"{translation}"', text, count=1
         )
@@ -195,13 +198,13 @@ def test_arabic_needs_six_forms_and_may_leave_out_the_number_in_three(copy: Path
         change(copy, "ar", cut(form, f"word {form}"))
     assert find_problems(copy) == []
     change(copy, "ar", cut(4, "word"))
-    assert find_problems(copy) == ["ar: the placeholders differ: “%(count)s point”"]
+    assert find_problems(copy) == ["ar: the placeholders differ: “about %(count)s minute”"]
     change(copy, "ar", cut(4, ""))
-    assert find_problems(copy) == ["ar: a plural form is empty: “%(count)s point”"]
+    assert find_problems(copy) == ["ar: a plural form is empty: “about %(count)s minute”"]
 
 
 def test_a_stale_or_missing_mo_file_is_reported(copy: Path) -> None:
-    change(copy, "fr", translate("Not directly.", "Non"), compiled=False)
+    change(copy, "fr", translate("Mostly yes.", "Non"), compiled=False)
     mo_path("es", copy).unlink()
     assert find_problems(copy) == [
         "es: the .mo file does not match the .po file",
@@ -213,7 +216,7 @@ def test_a_missing_catalog_is_reported_and_written_again(copy: Path) -> None:
     po_path("fr", copy).unlink()
     assert find_problems(copy) == ["fr: there is no .po file"]
     update_catalog("fr", extract_messages(), copy)
-    assert "fr: not translated: “Not directly.”" in find_problems(copy)
+    assert "fr: not translated: “Mostly yes.”" in find_problems(copy)
 
 
 @pytest.mark.parametrize("locale", LOCALES)
