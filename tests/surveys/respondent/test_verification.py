@@ -14,10 +14,10 @@ from django.test import Client, override_settings
 
 from config.headers import headers_for
 from surveys.authoring.drafts import describe
-from surveys.authoring.services import save_translation
+from surveys.authoring.services import add_question, save_translation
 from surveys.manifest.languages import NAMES, list_texts, read_words
 from surveys.models import Survey, Wave
-from surveys.respondent.client_files import client_files
+from surveys.respondent.client_files import client_files, page_script
 from surveys.respondent.client_files import compress as pack
 from surveys.respondent.fetching import LARGEST_BYTES, PAGE, POLICY, Unreadable
 from surveys.respondent.page import render_questions
@@ -129,6 +129,21 @@ def test_whatever_a_host_changes_is_found(where: str, old: bytes, new: bytes, fo
     wave = make_launched_survey()
     [finding, *_] = problems(address(wave), replacing(where or wave.survey.slug, old, new))
     assert finding.what.startswith(found)
+
+
+def test_the_script_with_the_parts_of_this_survey_is_compared() -> None:
+    survey = make_survey(minimum_age=18)
+    add_question(survey=survey, text="How often?", type="scale", minimum=1, maximum=5)
+    wave, script = open_survey(survey=survey), page_script(("consent", "scale"))
+    found = list(check_client(address(wave), transport=server()))
+    assert [finding for finding in found if finding.problem] == []
+    assert f"{script.name} {script.integrity}" in [finding.what for finding in found]
+    change = replacing(script.url, b"minimum_age", b"minimum_ago")
+    [finding] = problems(address(wave), change)
+    assert finding.what.startswith(script.name)
+    other = page_script(()).url.encode()
+    [finding, *_] = problems(address(wave), replacing(wave.survey.slug, script.url.encode(), other))
+    assert finding.what.startswith("the page")
 
 
 @pytest.mark.slow
