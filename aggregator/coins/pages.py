@@ -17,6 +17,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import DeletedWave, Wave
+from surveys.respondent.client_files import OTHER_PAGES, client_files
 from surveys.respondent.introduction import fold_introduction
 from surveys.respondent.label.label import describe_protection
 from surveys.respondent.page import describe_page, link_languages
@@ -95,6 +96,7 @@ def render_page(
         **describe_page(language, manifest),
         "languages": link_languages(source, but=language, find_url=find_url) if source else [],
         "path": request.path,
+        "other_style": client_files()[OTHER_PAGES],
         "wave": wave,
         **more,
     }

@@ -1,10 +1,10 @@
 """Makes the files that a respondent's browser loads from the sources in client/.
 
-The icon is served as it is. Scripts are joined from their modules, and the stylesheet is shortened,
+The icon is served as it is. Scripts are joined from their modules, and stylesheets are shortened,
 both without comments; the sources are served too, so that people can read them. The page's script
-has only the parts that a survey needs, and its name lists them. All files share one version, which
-is computed from their bytes, with all parts. An address under /r/VERSION/ always has the same
-bytes, so it may be cached forever, and a page never mixes two versions.
+and stylesheet have only the parts that a survey needs, and their names list them. All files share
+one version, which is computed from their bytes, with all parts. An address under /r/VERSION/
+always has the same bytes, so it may be cached forever, and a page never mixes two versions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import gzip
 import hashlib
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import combinations
 from pathlib import Path
 
 import zopfli.gzip
@@ -32,6 +31,7 @@ ENTRY = "page.js"
 SELF_TEST = "self-test.js"
 NOTICE = "notice.js"
 STYLESHEET = "respondent.css"
+OTHER_PAGES = "pages.css"  # over the stylesheet, on pages beside a visit
 ICON = "icon.svg"
 CONTENT_TYPES = {
     ".js": "text/javascript; charset=utf-8",
@@ -67,9 +67,13 @@ def squeeze(content: bytes) -> bytes:
 def client_version() -> str:
     """Return the first 16 hex digits of SHA-256 over the names and bytes of all files.
 
-    The page's script with all parts stands for those with some of them.
+    The page's script and stylesheet with all parts stand for those with some of them.
     """
-    files = {**_make_files(), **_read_sources(), _name_page(PARTS): _join_page(PARTS).encode()}
+    whole = {
+        _name_joined(ENTRY, PARTS): _join_page(PARTS).encode(),
+        _name_style(PARTS): _join_style(PARTS).encode(),
+    }
+    files = {**_make_files(), **_read_sources(), **whole}
     digest = hashlib.sha256()
     for name, content in sorted(files.items()):
         digest.update(f"{name} {len(content)}\n".encode() + content)
@@ -93,13 +97,22 @@ def client_files() -> dict[str, ClientFile]:
 @cache
 def page_script(parts: tuple[str, ...]) -> ClientFile:
     """Return the page's script with these parts. It is made when it is first needed."""
-    content = _join_page(parts).encode()
-    return _describe(_name_page(parts), content, squeeze(content), CONTENT_TYPES[".js"])
+    return _describe_joined(_name_joined(ENTRY, parts), _join_page(parts))
+
+
+@cache
+def page_style(parts: tuple[str, ...]) -> ClientFile:
+    """Return the page's stylesheet with the rules of these parts. Most parts have none."""
+    return _describe_joined(_name_style(parts), _join_style(parts))
 
 
 def find_client_file(name: str) -> ClientFile | None:
-    if name in _list_pages():
-        return page_script(_list_pages()[name])
+    words = Path(name).stem.split("-")
+    parts = tuple(part for part in PARTS if part in words)
+    if parts and name == _name_joined(ENTRY, parts):
+        return page_script(parts)
+    if parts and name == _name_style(parts):
+        return page_style(parts)
     return client_files().get(name)
 
 
@@ -118,15 +131,21 @@ def _join_page(parts: tuple[str, ...], *, apart: frozenset[str] = _APART) -> str
     return join_modules(ENTRY, read=_read_module, parts=modules, apart=apart)
 
 
-def _name_page(parts: tuple[str, ...]) -> str:
-    return "-".join([Path(ENTRY).stem, *parts]) + ".js"
+def _join_style(parts: tuple[str, ...]) -> str:
+    return shorten_stylesheet(_read_module(STYLESHEET) + "".join(map(_find_style, parts)))
 
 
-@lru_cache(maxsize=1)
-def _list_pages() -> dict[str, tuple[str, ...]]:
-    """Return all choices of parts, by the name of their script."""
-    choices = (choice for count in range(len(PARTS) + 1) for choice in combinations(PARTS, count))
-    return {_name_page(parts): parts for parts in choices}
+def _find_style(part: str) -> str:
+    return _read_folder().get(f"parts/{part}.css", b"").decode()
+
+
+def _name_style(parts: tuple[str, ...]) -> str:
+    return _name_joined(STYLESHEET, tuple(part for part in parts if _find_style(part)))
+
+
+def _name_joined(entry: str, parts: tuple[str, ...]) -> str:
+    path = Path(entry)
+    return "-".join([path.stem, *parts]) + path.suffix
 
 
 @lru_cache(maxsize=1)
@@ -154,12 +173,17 @@ def _make_files() -> dict[str, bytes]:
 def _make(name: str, content: bytes) -> bytes:
     if name == ICON:
         return content
-    if name == STYLESHEET:
+    if name in (STYLESHEET, OTHER_PAGES):
         return shorten_stylesheet(content.decode()).encode()
     if name == RANDOMIZER:
         return strip_module(name, content.decode()).encode()
     parts = ["parts/moments.js"] if name == NOTICE else []
     return join_modules(name, read=_read_module, parts=parts, apart=_APART).encode()
+
+
+def _describe_joined(name: str, text: str) -> ClientFile:
+    content = text.encode()
+    return _describe(name, content, squeeze(content), CONTENT_TYPES[Path(name).suffix])
 
 
 def _describe(name: str, content: bytes, compressed: bytes, content_type: str) -> ClientFile:

@@ -31,12 +31,14 @@ from surveys.manifest.strength import TWO_COINS, is_weak, strength_word
 from surveys.respondent.client_files import (
     ICON,
     NOTICE,
+    OTHER_PAGES,
     RANDOMIZER,
     SELF_TEST,
     STYLESHEET,
     client_files,
     list_sources,
     page_script,
+    page_style,
 )
 from surveys.respondent.introduction import fold_introduction
 from surveys.respondent.label.label import describe_protection
@@ -92,6 +94,7 @@ def render_questions(
     with override(language):
         label = describe_protection(manifest, asked_elsewhere=asked_elsewhere)
 
+    parts = choose_parts(source, mode=mode)
     types = {question.type for question in manifest.questions}
     demo = _choose_demo(manifest)
     has_rules = any(one.rule or one.follow_up for one in manifest.questions)
@@ -107,7 +110,8 @@ def render_questions(
         "title_tag": own if source.title not in known else "",
         "introduction_tag": own if source.introduction not in known else "",
         **_list_addresses(content),
-        "entry": page_script(choose_parts(source, mode=mode)),
+        "entry": page_script(parts),
+        "stylesheet": page_style(parts),
         "demo_threshold": demo.threshold,
         "demo_denies_proof": not is_weak(strength_word(demo.epsilon)),
         "types": types,
@@ -144,8 +148,8 @@ def _coins_url(manifest: Manifest) -> str:
 
 def render_check(*, content: bytes, language: str, words: str, **context: Any) -> bytes:
     """Make the page on which a person tests the scrambling and finds the hashes."""
-    script = page_script(choose_parts(parse_manifest(content), mode="open"))
-    fixed = [client_files()[name] for name in (RANDOMIZER, SELF_TEST, NOTICE, STYLESHEET)]
+    parts = choose_parts(parse_manifest(content), mode="open")
+    fixed = [client_files()[name] for name in (RANDOMIZER, SELF_TEST, NOTICE, OTHER_PAGES)]
     return render_questions(
         "check",
         content=content,
@@ -153,7 +157,8 @@ def render_check(*, content: bytes, language: str, words: str, **context: Any) -
         words=words,
         template="surveys/respondent/check.html",
         entry=client_files()[SELF_TEST],
-        files=[script, *fixed],
+        other_style=client_files()[OTHER_PAGES],
+        files=[page_script(parts), page_style(parts), *fixed],
         sources=list_sources(),
         **context,
     )

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.safestring import mark_safe
 
 from surveys.manifest.serialization import hash_manifest, parse_manifest
-from surveys.respondent.client_files import STYLESHEET, client_files, join_page
+from surveys.respondent.client_files import join_page, page_style
 from surveys.respondent.page import render_check, render_questions
 from surveys.respondent.parts import choose_parts
 
@@ -27,8 +27,8 @@ def build_single_page(
     """`content` is the manifest as bytes; `origin` is the server, such as https://example.org/."""
     manifest = parse_manifest(content)
     slug = manifest.survey
-    script = join_page(choose_parts(manifest, mode="disk"))
-    style = client_files()[STYLESHEET].content.decode()
+    parts = choose_parts(manifest, mode="disk")
+    script, style = join_page(parts), page_style(parts).content.decode()
     return render_questions(
         "disk",
         content=content,

@@ -24,7 +24,7 @@ from surveys.manifest.base64url import encode_base64url
 from surveys.manifest.languages import NAMES, hash_words, translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import hash_manifest, parse_manifest
-from surveys.respondent.client_files import client_files, client_version, page_script
+from surveys.respondent.client_files import client_files, client_version, page_script, page_style
 from surveys.respondent.fetching import MANIFEST, PAGE, Reply, Unreadable, fetch, open_client
 from surveys.respondent.page import render_questions
 from surveys.respondent.parts import choose_parts
@@ -233,8 +233,8 @@ def _check_files(client: httpx.Client, page: Reply, parts: tuple[str, ...]) -> I
     if f"/r/{client_version()}/" not in page.text:
         yield Finding(what="the version", problem=f"this release is {client_version()}")
         return
-    script = page_script(parts)
-    for file in {script.name: script, **client_files()}.values():
+    own = {file.name: file for file in (page_script(parts), page_style(parts))}
+    for file in {**own, **client_files()}.values():
         sent = fetch(client, urljoin(page.url, file.url))
         problem = sent.compare(file.content, {"Content-Type": file.content_type})
         yield Finding(what=f"{file.name} {file.integrity}", problem=problem)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from playwright.sync_api import Browser
 
-from surveys.respondent.client_files import FOLDER, STYLESHEET, client_files
+from surveys.respondent.client_files import (
+    FOLDER,
+    OTHER_PAGES,
+    STYLESHEET,
+    client_files,
+    page_style,
+)
+from surveys.respondent.parts import PARTS
 
 READ_RULES = """(text) => {
     const sheet = new CSSStyleSheet();
@@ -14,10 +21,15 @@ READ_RULES = """(text) => {
 }"""
 
 
-def test_the_served_stylesheet_has_the_rules_of_its_source(chromium: Browser) -> None:
+def test_the_served_stylesheets_have_the_rules_of_their_sources(chromium: Browser) -> None:
     page = chromium.new_page()
-    written = page.evaluate(READ_RULES, (FOLDER / STYLESHEET).read_text())
-    served = page.evaluate(READ_RULES, client_files()[STYLESHEET].content.decode())
+    parts = sorted(path for path in (FOLDER / "parts").glob("*.css") if path.stem in PARTS)
+    for file, sources, least in (
+        (page_style(PARTS), [FOLDER / STYLESHEET, *parts], 100),
+        (client_files()[OTHER_PAGES], [FOLDER / OTHER_PAGES], 5),
+    ):
+        written = page.evaluate(READ_RULES, "".join(source.read_text() for source in sources))
+        served = page.evaluate(READ_RULES, file.content.decode())
+        assert len(written) > least
+        assert served == written
     page.close()
-    assert len(written) > 100
-    assert served == written

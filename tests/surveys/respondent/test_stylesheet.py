@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from surveys.respondent.client_files import FOLDER, STYLESHEET
+from surveys.respondent.client_files import FOLDER
 from surveys.respondent.stylesheet import UnsupportedStylesheetError, shorten_stylesheet
 
 
@@ -46,6 +48,7 @@ def test_what_could_change_its_meaning_is_refused(source: str) -> None:
         shorten_stylesheet(source)
 
 
-def test_shortening_twice_changes_nothing() -> None:
-    short = shorten_stylesheet((FOLDER / STYLESHEET).read_text())
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.css")), ids=lambda path: path.name)
+def test_shortening_twice_changes_nothing(path: Path) -> None:
+    short = shorten_stylesheet(path.read_text())
     assert shorten_stylesheet(short) == short

@@ -8,9 +8,9 @@ from surveys.models import Wave
 from surveys.respondent.client_files import (
     ICON,
     RANDOMIZER,
-    STYLESHEET,
     client_files,
     page_script,
+    page_style,
     squeeze,
 )
 from surveys.respondent.page import render_questions
@@ -25,9 +25,9 @@ REPORT = 164  # bytes of ten codes, the most here
 def weigh(wave: Wave, language: str) -> int:
     content, words = bytes(wave.manifest), wave.words.get(language, "")
     page = render_questions("open", content=content, language=language, words=words)
-    files = [client_files()[name] for name in (RANDOMIZER, STYLESHEET, ICON)]
-    files.append(page_script(choose_parts(wave.description, mode="open")))
-    weight = sum(len(file.compressed) for file in files)
+    parts = choose_parts(wave.description, mode="open")
+    fixed = [client_files()[name] for name in (RANDOMIZER, ICON)]
+    weight = sum(len(file.compressed) for file in (page_script(parts), page_style(parts), *fixed))
     weight += len(squeeze(content)) + len(squeeze(page)) + REPORT
     print(f"{language}: {weight:,} bytes")
     return weight
