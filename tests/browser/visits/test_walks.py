@@ -22,10 +22,11 @@ from tests.support.browser.every_type import (
     type_in,
     walk_through,
 )
-from tests.support.browser.four_surveys import make_three
+from tests.support.browser.four_surveys import make_mine, make_three
 from tests.support.browser.visit import NEXT, SENT, Visitor, press, status
 
 LANDSCAPE: ViewportSize = {"width": 844, "height": 390}
+A4 = 718  # pixels between its usual margins
 CHECK = "Check your answers"
 ANSWERS = {
     MOVED: choose("Yes"),
@@ -40,6 +41,18 @@ ANSWERS = {
 # What the person has chosen or typed on the page that is shown, or the rows of the check page.
 READ_STATE = """() => [...document.querySelectorAll("main input, dl.checks > div")]
     .map((one) => (one.type === "text" ? one.value : (one.checked ?? one.innerText)))"""
+
+# Texts that a person can open on the screen, and that are missing on paper, or do not fit there.
+FIND_UNPRINTED = """() => {
+    const isMeant = (one) => !one.closest("[hidden], .visually-hidden, noscript, .late");
+    const isPrinted = (one) => {
+      const { left, right, height } = one.getBoundingClientRect();
+      return one.checkVisibility() && height > 0 && left >= 0 && right <= innerWidth + 1;
+    };
+    return [...document.querySelectorAll("main :is(h1, h2, p, li, dt, dd, summary)")]
+      .filter((one) => one.textContent.trim() && isMeant(one) && !isPrinted(one))
+      .map((one) => one.textContent);
+}"""
 
 
 def heading(page: Page) -> Any:
@@ -113,3 +126,13 @@ def test_pressing_everything_twice_chooses_nothing_and_sends_one_report(visitor:
     expect(status(page)).to_have_text(SENT)
     assert len(visitor.reports()) == 1
     assert RawReport.objects.count() == 1
+
+
+def test_the_printed_start_page_is_whole_although_nothing_was_opened(visitor: Visitor) -> None:
+    page = visitor.open(make_mine(), ending="/en")
+    expect(page.locator("#start")).to_be_visible()
+    page.set_viewport_size({"width": A4, "height": 1000})
+    assert page.evaluate(FIND_UNPRINTED) != []
+    page.emulate_media(media="print")
+    assert page.evaluate(FIND_UNPRINTED) == []
+    assert page.locator("details[open]").count() == 0
