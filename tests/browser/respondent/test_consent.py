@@ -74,7 +74,7 @@ def test_people_agree_before_the_first_question_and_no_trace_of_it_stays(visitor
 
 
 def test_who_does_not_take_part_sends_nothing_and_may_think_again(visitor: Visitor) -> None:
-    page = visitor.open(make_consent())
+    page = visitor.open(make_consent(help_name="Staff health unit", help_phone="0800 555 0123"))
     agree(page)
     page.get_by_label("Yes").check()
     press(page, NEXT)
@@ -85,6 +85,8 @@ def test_who_does_not_take_part_sends_nothing_and_may_think_again(visitor: Visit
     assert heading(page) == "You do not take part"
     expect(page.locator("main > p")).to_have_text("Nothing was sent. You can close this page.")
     expect(page.get_by_role("button", name="Submit")).to_have_count(0)
+    expect(page.locator("main a[href^='tel:']")).to_have_text("0800 555 0123")
+    assert page.title() == "Survey", "as where people may have to leave at once"
     page.go_forward()
     assert heading(page) == "Nights", "the answers are gone"
     page.go_back()

@@ -43,6 +43,8 @@ LONG_WAY: dict[str, Do] = {
 }
 
 
+READ_ODDS = """(blocks) => Object.fromEntries(blocks.flatMap((one) =>
+    one.dataset.names.split(" ").map((name) => [name, one.querySelector("p").textContent])))"""
 BORDER = "(one) => getComputedStyle(one).borderTopColor"
 
 
@@ -128,6 +130,27 @@ def test_a_question_that_no_rule_asks_is_neither_shown_nor_listed(visitor: Visit
     press(page, "Submit")
     expect(status(page)).to_have_text(SENT)
     assert len(json.loads(visitor.bodies()[0])["symbols"]) == 10
+
+
+def test_each_scrambled_question_repeats_what_the_label_says_about_it(visitor: Visitor) -> None:
+    page = visitor.open(make_branching_survey())
+    # The names of questions, in the order of the label's sentences; the text has none.
+    said = page.locator("#label .odds").evaluate_all(READ_ODDS)
+    assert said.keys() == {"q1", "q3", "q4", "q5", "q6", "q7"}
+    seen: dict[str, list[str]] = {}
+
+    def reading(text: str, act: Do) -> Do:
+        def read(page: Page) -> None:
+            seen[text] = page.locator("fieldset .quiet").all_inner_texts()
+            act(page)
+
+        return read
+
+    walk_through(page, {text: reading(text, act) for text, act in LONG_WAY.items()})
+    names = dict(zip(LONG_WAY, ("q1", "q3", "q4", "q4", "q5", "q6", "q7", "q8"), strict=True))
+    assert seen.pop(GROUP) == [], "it is sent as it is, which its notice says"
+    for text, lines in seen.items():
+        assert lines == [f"Scrambled on this device. {said[names[text]]}"]
 
 
 def test_progress_names_the_most_pages_if_their_number_depends_on_answers(visitor: Visitor) -> None:

@@ -4,7 +4,7 @@
  */
 import { make, makeBack, makeLink } from "../visit/elements.js";
 import { kinds, makeInput } from "../visit/fields.js";
-import { pageData, show } from "../visit/screen.js";
+import { copyHelp, isWatched, pageData, show } from "../visit/screen.js";
 import { say } from "../visit/words.js";
 
 /** @import { Visit } from "../visit/visit.js" */
@@ -37,6 +37,6 @@ function decline(visit) {
   visit.answers = {};
   const title = say("declined-title");
   const heading = make("h1", { tabindex: -1 }, title);
-  const nodes = [makeBack(), heading, make("p", {}, say("declined"))];
-  show(nodes, `${title} · ${pageData.title}`);
+  const nodes = [makeBack(), heading, make("p", {}, say("declined")), ...copyHelp()];
+  show(nodes, isWatched ? pageData.title : `${title} · ${pageData.title}`);
 }
