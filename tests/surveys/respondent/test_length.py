@@ -1,0 +1,78 @@
+"""The start page says how long a survey is, and folds a long introduction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
+from surveys.respondent.introduction import fold_introduction
+from surveys.respondent.label.length import count_minutes, count_words, describe_length
+from tests.support.factories import make_launched_survey
+from tests.support.label import RULE, make, survey
+
+
+def asks(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
+    return replace(survey(*questions), drawn=drawn)
+
+
+@pytest.mark.parametrize(
+    ("questions", "drawn", "length"),
+    [
+        ([make("yes_no"), make("information")], None, "1 question, about 1 minute"),
+        ([make("yes_no"), make("declared")], None, "2 questions, about 1 minute"),
+        ([make("yes_no"), make("yes_no", rule=RULE)], None, "Up to 2 questions, about 1 minute"),
+        ([make("follow_up")], None, "Up to 2 questions, about 1 minute"),
+        ([make("yes_no")] * 10, None, "10 questions, about 3 minutes"),
+        # The block of the first question has two pages; everyone is asked the last one.
+        (
+            [make("yes_no"), make("yes_no", rule=RULE), make("yes_no"), make("declared")],
+            1,
+            "Up to 3 questions, about 1 minute",
+        ),
+    ],
+    ids=["text", "declared", "rule", "follow-up", "ten", "subset"],
+)
+def test_the_start_says_how_many_questions_and_minutes(
+    questions: list[ManifestQuestion], drawn: int | None, length: str
+) -> None:
+    assert describe_length(asks(*questions, drawn=drawn)) == length
+
+
+def test_minutes_count_pages_and_words() -> None:
+    silent = [make("yes_no", text="")] * 4  # with Yes and No, 8 words
+    assert count_minutes(asks(*silent)) == 1  # 48 s and 2.4 s
+    assert count_minutes(replace(asks(*silent), introduction="word " * 32)) == 1  # 60 s
+    assert count_minutes(replace(asks(*silent), introduction="word " * 33)) == 2
+    assert count_minutes(replace(asks(*silent), consent="word " * 200)) == 3  # 122.4 s
+
+
+def test_words_without_spaces_are_counted_by_their_letters() -> None:
+    assert count_words("we count these words") == 4
+    assert count_words("夜晚很长，我们想知道") == 5 + 1  # ten letters, and the comma
+    assert count_words("") == 0
+
+
+def test_an_introduction_is_cut_after_60_words_or_120_letters() -> None:
+    words = [f"word{number}" for number in range(70)]
+    short = fold_introduction(" ".join(words[:60]))
+    assert (short.start, short.rest) == (" ".join(words[:60]), "")
+    long = fold_introduction("\n".join(words))
+    assert (long.start, long.rest) == ("\n".join(words[:60]), "\n".join(words[60:]))
+    chinese = fold_introduction("夜" * 130)
+    assert (len(chinese.start), len(chinese.rest)) == (120, 10)
+    assert fold_introduction("").start == ""
+
+
+@pytest.mark.django_db
+def test_the_rest_of_an_introduction_is_one_tap_below() -> None:
+    wave = make_launched_survey(introduction="word " * 60 + "the rest")
+    response = Client().get(reverse("surveys:respond", args=[wave.survey.slug]))
+    page = response.content.decode()
+    before, _, after = page.partition("<details><summary>Read on</summary>")
+    assert "the rest" not in before
+    assert after.index("the rest") < after.index("</details>")
