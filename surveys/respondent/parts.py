@@ -9,7 +9,7 @@ from __future__ import annotations
 from surveys.manifest.manifest import Manifest
 
 # In the order in which they run. A part for one type of question has its name.
-PARTS = ("consent", "file", "moments", "number", "scale", "several", "shared")
+PARTS = ("consent", "file", "information", "moments", "number", "scale", "several", "shared")
 
 
 def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:

@@ -508,7 +508,7 @@ def test_everything_can_be_read_before_any_script_and_nothing_moves_afterwards(
         expect(page.locator("#start")).to_be_hidden()
         page.evaluate(AFTER_FIRST_PAINT)
         names = sorted(route.request.url.rpartition("/")[2] for route in held)
-        assert names == ["page-number-scale-several.js", RANDOMIZER]
+        assert names == ["page-information-number-scale-several.js", RANDOMIZER]
         for route in held:
             route.continue_()
         shifts: dict[str, list[str]] = {}

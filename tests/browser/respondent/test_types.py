@@ -345,3 +345,28 @@ def test_every_type_can_be_answered_by_keyboard_alone(visitor: Visitor) -> None:
         GROUP: "In a town Not scrambled",
     }
     assert READ not in checked_rows(page)
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "body"),
+    [
+        ("Help\n\nCall us.\n\nAt night too.", "Help", "Call us.\n\nAt night too."),
+        ("Help\nCall us.\n\nAt night too.", "Please read", "Help\nCall us.\n\nAt night too."),
+        ("Help", "Please read", "Help"),
+    ],
+    ids=["heading", "paragraph", "line"],
+)
+def test_the_first_line_of_a_text_is_its_heading_if_an_empty_line_follows(
+    visitor: Visitor, text: str, title: str, body: str
+) -> None:
+    survey = make_survey()
+    ask(survey, text, type="information")
+    page = visitor.open(open_survey(survey=survey))
+    press(page, "Start")
+    for _ in range(2):
+        page.get_by_label("No", exact=True).check()
+        press(page, NEXT)
+    assert heading(page) == title
+    assert page.locator(".intro").inner_text() == body
+    # Murmur's own words are in the page's language, an author's in theirs.
+    assert page.locator("h1 [lang]").count() == (title == "Help")

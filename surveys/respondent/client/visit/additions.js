@@ -10,6 +10,7 @@
  * @typedef {object} Additions
  * @property {(keeper: Keeper, drawn: Envelope | undefined, outcome: Outcome) => Promise<void>} [handOver]
  *   Ends the visit in the page as one file, which sends nothing.
+ * @property {(text: HTMLElement) => Node[]} [makeText] Makes a text between questions.
  * @property {(visit: Visit) => Node[]} [makeRoom] Offers a device that people share to the next one.
  */
 

@@ -1,4 +1,5 @@
 /** Makes the page of one question, or of a text between questions. */
+import { additions } from "./additions.js";
 import { make, makeBack, makeButton, makeLink } from "./elements.js";
 import { findKind } from "./fields.js";
 import { label } from "./screen.js";
@@ -18,15 +19,13 @@ import { say } from "./words.js";
  * @param {(answer: Answer) => void} proceed
  */
 export function makeQuestion(page, progress, visit, quote, proceed) {
-  const isText = page.type === "information";
   const { title: ours, makeFields, hint } = findKind(page);
-  const words = isText ? say("read") : ours ? say(ours) : quote(page.text);
-  const title = make("h1", { tabindex: -1 }, words);
   const head = [makeBack(), make("p", { class: "eyebrow" }, progress)];
-  if (isText) {
-    const text = make("p", { class: "intro" }, quote(page.text));
-    return [...head, title, text, makeButton(say("continue"), () => proceed(1))];
+  if (page.type === "information") {
+    const text = additions.makeText?.(quote(page.text)) ?? [];
+    return [...head, ...text, makeButton(say("continue"), () => proceed(1))];
   }
+  const title = make("h1", { tabindex: -1 }, ours ? say(ours) : quote(page.text));
   const { rows, first, read, after = [] } = makeFields(page, visit, quote);
   const legend = make("legend", {}, title);
   const hints = page.type === "declared"
