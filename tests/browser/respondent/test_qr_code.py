@@ -10,7 +10,7 @@ import segno.encoder
 from playwright.sync_api import Browser, Page
 
 from tests.support.browser.modules import loading
-from tests.support.qr_codes import draw_symbol
+from tests.support.browser.qr_codes import draw_symbol
 
 DRAW = """async (cases) => {
     const { drawSymbol } = await import("/qr/symbol.js");

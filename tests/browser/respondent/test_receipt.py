@@ -25,10 +25,10 @@ from tests.support.browser.every_type import (
     make_branching_survey,
     walk_through,
 )
+from tests.support.browser.qr_codes import draw_symbol
 from tests.support.browser.sending import TWO, kept, submit
 from tests.support.browser.visit import SENT, Visitor, answer, press, status
 from tests.support.factories import QUESTIONS, make_launched_survey
-from tests.support.qr_codes import draw_symbol
 
 RECEIPT = "See exactly what was sent"
 EVERYTHING = (MOVED, THINGS, LONELY, LONELY_STILL, HOURS, TIRED, PAID, GROUP)
