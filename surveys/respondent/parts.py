@@ -9,7 +9,17 @@ from __future__ import annotations
 from surveys.manifest.manifest import Manifest
 
 # In the order in which they run. A part for one type of question has its name.
-PARTS = ("consent", "file", "information", "moments", "number", "scale", "several", "shared")
+PARTS = (
+    "consent",
+    "drawn",
+    "file",
+    "information",
+    "moments",
+    "number",
+    "scale",
+    "several",
+    "shared",
+)
 
 
 def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
@@ -17,6 +27,8 @@ def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
     needed: set[str] = {question.type for question in manifest.questions}
     if manifest.asks_consent:
         needed.add("consent")
+    if manifest.drawn:
+        needed.add("drawn")
     if manifest.closes:
         needed.add("moments")
     if manifest.shared_devices:

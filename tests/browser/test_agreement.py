@@ -46,7 +46,8 @@ VISIT = """async (cases) => {
     const { checkManifest } = await import("/report/manifest.js");
     const { drawBlocks, randomizeReport } = await import("/randomize.js");
     const { findLatents } = await import("/report/envelope.js");
-    const { listPages, markDrawn, walk } = await import("/report/rules.js");
+    const { listPages, walk } = await import("/report/rules.js");
+    const { markDrawn } = await import("/report/drawing.js");
     return cases.map(({ text, answers, words }) => {
       const manifest = JSON.parse(text);
       checkManifest(manifest);
@@ -57,7 +58,8 @@ VISIT = """async (cases) => {
         return words[used++];
       };
       const mine = drawn && drawBlocks(blocks, drawn, next);
-      markDrawn(questions, mine);
+      for (const one of questions) one.isDrawn = true;
+      if (mine) markDrawn(questions, mine);
       const { open, codes } = walk(listPages(questions, ["No", "Yes"]), answers);
       const names = open.map(({ name }) => name);
       const latents = questions.flatMap((one) => findLatents(one, codes, names.includes(one.name)));

@@ -3,11 +3,18 @@
  * have no names in any form, and nothing about them is kept or sent.
  */
 import { make, makeBack, makeLink } from "../visit/elements.js";
+import { additions } from "../visit/additions.js";
 import { kinds, makeInput } from "../visit/fields.js";
 import { copyHelp, isWatched, pageData, show } from "../visit/screen.js";
 import { say } from "../visit/words.js";
 
 /** @import { Visit } from "../visit/visit.js" */
+
+additions.preface = ({ consent = "", minimum_age }) => {
+  const name = "consent"; // of no question, so no code depends on it
+  const fixed = { channels: [], block: -1, isDrawn: true, number: 0 };
+  return [{ name, type: name, text: consent, minimum: minimum_age, ...fixed }];
+};
 
 kinds.consent = {
   title: "consent-title",

@@ -17,7 +17,7 @@ import { openStorage } from "./storage.js";
 
 // Keys are the hash of the survey followed by one of these.
 const REPORT = "";
-const BLOCKS = " blocks";
+export const BLOCKS = " blocks";
 
 /**
  * @param {string} survey The hash of its manifest.
@@ -26,18 +26,6 @@ const BLOCKS = " blocks";
 export async function openKeeper(survey, isShared) {
   const { memory, isLasting, read, write, lock } = await openStorage(survey);
 
-  /**
-   * Lets one tab draw; the others find its result. Returns whether this tab drew.
-   * @param {string} part
-   * @param {() => unknown} draw
-   */
-  const seal = (part, draw) =>
-    lock(async () => {
-      if (await read(part)) return false;
-      await write(part, draw());
-      return true;
-    });
-
   /** @param {Mark} mark This page remembers it, so it draws and sends nothing twice. */
   const end = async (mark) => {
     await write(BLOCKS, undefined);
@@ -45,15 +33,19 @@ export async function openKeeper(survey, isShared) {
   };
 
   return {
-    /** @returns {Promise<Kept | undefined>} */
-    read: () => read(REPORT),
+    /** @returns {Promise<any>} The report as `Kept`, the blocks as numbers; undefined if not kept. */
+    read: (part = REPORT) => read(part),
     end,
-    /** @param {() => Waiting} draw */
-    seal: (draw) => seal(REPORT, draw),
-    /** @returns {Promise<number[]>} */
-    readBlocks: () => read(BLOCKS),
-    /** @param {() => number[]} draw */
-    sealBlocks: (draw) => seal(BLOCKS, draw),
+    /**
+     * Lets one tab draw; the others find its result. Returns whether this tab drew.
+     * @param {() => Waiting | number[]} draw
+     */
+    seal: (draw, part = REPORT) =>
+      lock(async () => {
+        if (await read(part)) return false;
+        await write(part, draw());
+        return true;
+      }),
     release: () =>
       lock(async () => {
         const { held, ...envelope } = await read(REPORT);

@@ -42,22 +42,6 @@ export function leaves(rule) {
  */
 
 /**
- * Marks the questions that this person is asked. A text goes with the questions its rule names.
- * @param {Question[]} questions
- * @param {number[]} [mine] The drawn blocks; without them everything is asked.
- */
-export function markDrawn(questions, mine) {
-  /** @type {Set<string>} */
-  const out = new Set();
-  for (const one of questions) {
-    const { name, rule, block } = one;
-    const hangs = rule && leaves(rule).some((leaf) => out.has(leaf.name?.split("_")[0]));
-    one.isDrawn = !mine || (block < 0 ? !hangs : mine.includes(block));
-    if (!one.isDrawn) out.add(name);
-  }
-}
-
-/**
  * @param {Question[]} questions
  * @param {string[]} words No and Yes.
  * @returns {Page[]}

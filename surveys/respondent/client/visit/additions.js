@@ -4,6 +4,8 @@
  *
  * @import { Envelope } from "../report/envelope.js"
  * @import { Keeper } from "../report/keeper.js"
+ * @import { Manifest } from "../report/manifest.js"
+ * @import { Page } from "../report/rules.js"
  * @import { Outcome } from "./outcome.js"
  * @import { Visit } from "./visit.js"
  *
@@ -11,6 +13,9 @@
  * @property {(keeper: Keeper, drawn: Envelope | undefined, outcome: Outcome) => Promise<void>} [handOver]
  *   Ends the visit in the page as one file, which sends nothing.
  * @property {(text: HTMLElement) => Node[]} [makeText] Makes a text between questions.
+ * @property {(keeper: Keeper | null, manifest: Manifest) => Promise<void>} [drawPart] Draws which
+ *   questions this person is asked.
+ * @property {(manifest: Manifest) => Page[]} [preface] Makes pages that come before all questions.
  * @property {(visit: Visit) => Node[]} [makeRoom] Offers a device that people share to the next one.
  */
 
