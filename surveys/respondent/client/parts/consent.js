@@ -2,10 +2,10 @@
  * The page before the first question: what people agree to, and how old they must be. Its boxes
  * have no names in any form, and nothing about them is kept or sent.
  */
-import { make, makeBack, makeLink } from "../visit/elements.js";
+import { copyAll, make, makeBack, makeLink } from "../visit/elements.js";
 import { additions } from "../visit/additions.js";
 import { kinds, makeInput } from "../visit/fields.js";
-import { copyHelp, isWatched, pageData, show } from "../visit/screen.js";
+import { isWatched, pageData, show } from "../visit/screen.js";
 import { say } from "../visit/words.js";
 
 /** @import { Visit } from "../visit/visit.js" */
@@ -44,6 +44,6 @@ function decline(visit) {
   visit.answers = {};
   const title = say("declined-title");
   const heading = make("h1", { tabindex: -1 }, title);
-  const nodes = [makeBack(), heading, make("p", {}, say("declined")), ...copyHelp()];
+  const nodes = [makeBack(), heading, make("p", {}, say("declined")), ...copyAll("footer .help")];
   show(nodes, isWatched ? pageData.title : `${title} · ${pageData.title}`);
 }

@@ -51,3 +51,11 @@ export const makeBack = () => makeLink(say("back"), () => history.back(), "back"
  */
 export const makeDetails = (title, ...nodes) =>
   make("details", {}, make("summary", {}, say(title)), ...nodes);
+
+/**
+ * Copies elements that the server wrote.
+ * @param {string} selector
+ * @param {ParentNode | null} [root]
+ */
+export const copyAll = (selector, root = document) =>
+  [...(root?.querySelectorAll(selector) ?? [])].map((one) => one.cloneNode(true));

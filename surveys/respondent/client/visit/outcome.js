@@ -1,9 +1,9 @@
 /** Shows what happened to the report, and its receipt. */
 import { additions } from "./additions.js";
-import { make, makeButton, makeDetails } from "./elements.js";
+import { copyAll, make, makeButton, makeDetails } from "./elements.js";
 import { makeReceipt } from "./receipt.js";
-import { copyHelp, isWatched, pageData, show } from "./screen.js";
-import { copyWords, findWords, say } from "./words.js";
+import { isWatched, pageData, show } from "./screen.js";
+import { findWords, say, template } from "./words.js";
 
 /**
  * @import { Announce } from "../report/sending.js"
@@ -34,8 +34,8 @@ export function openOutcome(visit) {
     if (!/sent|before|other/.test(name)) return;
     const closing = findWords("closing");
     if (closing) act.append(make("p", { class: "intro closing", dir: "auto" }, closing));
-    act.append(...copyHelp());
-    if (name === "before") act.append(...copyWords("somebody"));
+    act.append(...copyAll("footer .help"));
+    if (name === "before") act.append(...copyAll("#somebody", template));
     act.append(...(additions.makeRoom?.(visit) ?? []));
   };
   /**

@@ -1,6 +1,6 @@
 /** Makes the receipt: what was sent, with the letters that each answer became. */
 import { sha256 } from "../report/hashing.js";
-import { make, makeButton } from "./elements.js";
+import { copyAll, make, makeButton } from "./elements.js";
 import { label, pageData } from "./screen.js";
 import { loadSurvey } from "./survey.js";
 import { say } from "./words.js";
@@ -18,7 +18,6 @@ import { say } from "./words.js";
 export async function makeReceipt(body, visit) {
   const digest = [...(await sha256(new TextEncoder().encode(body)))];
   const hex = digest.map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  const told = [...(label?.querySelectorAll(".odds, .shows") ?? [])];
   const [bytes, print] = [body, hex].map((text) => make("code", { dir: "ltr" }, text));
   // After a reload, the questions are not there yet. The receipt does without them if it must.
   const survey = visit.survey ?? await loadSurvey(null).catch(() => null);
@@ -28,7 +27,7 @@ export async function makeReceipt(body, visit) {
       ...(survey ? listLetters(body, survey) : []),
       make("p", {}, say("hash")),
       print,
-      ...told.map((one) => one.cloneNode(true)),
+      ...copyAll(".odds, .shows", label),
     ],
   };
 }

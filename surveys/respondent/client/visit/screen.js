@@ -27,10 +27,6 @@ addEventListener("click", (event) => {
   event.stopPropagation();
 }, true);
 
-/** Copies the help that the footer names, for the end of a visit. */
-export const copyHelp = () =>
-  [...document.querySelectorAll("footer .help")].map((one) => one.cloneNode(true));
-
 /**
  * @param {Node[]} nodes
  * @param {string} title

@@ -1,16 +1,9 @@
 /** Murmur's own words. The page contains them in its language. */
 
-const template = document.querySelector("template")?.content;
+export const template = document.querySelector("template")?.content;
 
 /** @param {string} name */
 export const findWords = (name) => template?.getElementById(name)?.textContent ?? "";
-
-/**
- * Copies words with a link.
- * @param {string} name
- */
-export const copyWords = (name) =>
-  [...(template?.querySelectorAll(`#${name}`) ?? [])].map((one) => one.cloneNode(true));
 
 /**
  * Writes a number with a minus sign instead of a hyphen.
