@@ -38,6 +38,9 @@ FORBIDDEN = {
     "zh_Hans": r"匿名|谎|虚假|假|噪声|噪音|乱码|ε",
 }
 
+# Of words for one thing, respondents read one: device, code, delete, 25 of 100, open until.
+OTHER_WORDS = re.compile(r"phone|computer|\breport|\beras|\bodds\b|\bpoints?\b|\bUTC\b")
+
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
@@ -64,12 +67,24 @@ def test_no_forbidden_word_is_in_a_translation(locale: str) -> None:
         assert forbidden.search(text) is None, text
 
 
+def list_english() -> list[tuple[str, str]]:
+    """Return each English text with the first file that it is in."""
+    found = [message for message in extract_messages() if message.id]
+    assert len(found) > 200
+    return [(text, message.locations[0][0]) for message in found for text in sources(message)]
+
+
 def test_no_forbidden_word_is_in_any_english_message_either() -> None:
-    ids = [message.id for message in read_catalog("de") if message.id]
-    texts = [text for one in ids for text in ([one] if isinstance(one, str) else one)]
-    assert len(texts) > 200
-    for text in texts:
+    for text, _file in list_english():
         assert ENGLISH.search(text) is None, text
+
+
+def test_english_sentences_are_short_and_call_each_thing_by_one_word() -> None:
+    for text, file in list_english():
+        for sentence in re.split(r"(?<=[.:?!]) ", text):
+            assert len(sentence.split()) <= 20, sentence
+        if not file.endswith("poster.html"):  # whoever reads a poster has a phone
+            assert OTHER_WORDS.search(text) is None, text
 
 
 @pytest.mark.parametrize(
