@@ -395,7 +395,7 @@ class TestRefusing:
 
 
 def test_the_paper_has_boxes_the_address_and_a_qr_code() -> None:
-    wave = make_coins()
+    wave = make_coins(organization="St Anna")
     response = Client(headers={"host": "localhost"}).get(address(wave, "paper"))
     text = response.content.decode()
     assert response.status_code == 200
@@ -403,6 +403,9 @@ def test_the_paper_has_boxes_the_address_and_a_qr_code() -> None:
     assert f"http://localhost{address(wave)}" in text
     assert '<svg viewBox="' in text
     assert "<form" not in text
+    assert "St Anna" in text
+    assert "Of 100 people who answer No, 25 send the same code as a Yes." in text
+    assert "opened this page" not in text
     assert "Do not write your name on it." in text
 
 

@@ -1,8 +1,9 @@
-"""The start page says how long a survey is, and folds a long introduction."""
+"""The start page says who asks and how long it takes, and folds a long introduction."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from django.test import Client
@@ -10,6 +11,7 @@ from django.urls import reverse
 
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
+from surveys.models import Wave
 from surveys.respondent.introduction import fold_introduction
 from surveys.respondent.label.length import count_minutes, count_words, describe_length
 from tests.support.factories import make_launched_survey
@@ -69,10 +71,27 @@ def test_an_introduction_is_cut_after_60_words_or_120_letters() -> None:
 
 
 @pytest.mark.django_db
+def test_the_start_says_who_asks_and_until_when() -> None:
+    closes = datetime(2100, 5, 31, 18, tzinfo=UTC)
+    known = {"organization": "St <Anna>", "contact": "0800 555", "closes_at": closes}
+    page = load_start(make_launched_survey(**known))
+    assert '<p class="eyebrow" dir="auto">St &lt;Anna&gt; · 0800 555</p>' in page
+    moment = '<time datetime="2100-05-31T18:00Z">31 May 2100, 18:00 UTC</time>'
+    assert f'<p class="facts">2 questions, about 1 minute · open until {moment}</p>' in page
+    page = load_start(make_launched_survey())
+    assert "eyebrow" not in page
+    assert '<p class="facts">2 questions, about 1 minute</p>' in page
+
+
+def load_start(wave: Wave) -> str:
+    """Return what stands before Start."""
+    response = Client().get(reverse("surveys:respond", args=[wave.survey.slug]))
+    return response.content.decode().partition('id="start"')[0]
+
+
+@pytest.mark.django_db
 def test_the_rest_of_an_introduction_is_one_tap_below() -> None:
     wave = make_launched_survey(introduction="word " * 60 + "the rest")
-    response = Client().get(reverse("surveys:respond", args=[wave.survey.slug]))
-    page = response.content.decode()
-    before, _, after = page.partition("<details><summary>Read on</summary>")
+    before, _, after = load_start(wave).partition("<details><summary>Read on</summary>")
     assert "the rest" not in before
     assert after.index("the rest") < after.index("</details>")
