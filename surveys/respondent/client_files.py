@@ -20,7 +20,7 @@ import zopfli.gzip
 from django.urls import reverse
 
 from surveys.respondent.joining import SOURCES, join_modules, strip_module
-from surveys.respondent.parts import PARTS
+from surveys.respondent.parts import ONLY_IN_THE_FILE, PARTS
 from surveys.respondent.stylesheet import shorten_stylesheet
 
 FOLDER = Path(__file__).resolve().parent / "client"
@@ -107,8 +107,13 @@ def page_style(parts: tuple[str, ...]) -> ClientFile:
 
 
 def find_client_file(name: str) -> ClientFile | None:
+    """Find a file by its name, which may list parts.
+
+    A stranger can ask for any parts. They are made once each, so that this cannot be repeated: at
+    most 256 choices of 0.2 seconds.
+    """
     words = Path(name).stem.split("-")
-    parts = tuple(part for part in PARTS if part in words)
+    parts = tuple(part for part in PARTS if part in words and part != ONLY_IN_THE_FILE)
     if parts and name == _name_joined(ENTRY, parts):
         return page_script(parts)
     if parts and name == _name_style(parts):

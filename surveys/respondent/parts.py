@@ -20,6 +20,7 @@ PARTS = (
     "several",
     "shared",
 )
+ONLY_IN_THE_FILE = "file"
 
 
 def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
@@ -34,5 +35,5 @@ def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
     if manifest.shared_devices:
         needed.add("shared")
     if mode == "disk":
-        needed.add("file")
+        needed.add(ONLY_IN_THE_FILE)
     return tuple(part for part in PARTS if part in needed)

@@ -214,6 +214,7 @@ def test_files_are_served_by_name_and_may_be_kept_forever(name: str) -> None:
         (client_version(), "page-scale-number.js"),
         (client_version(), "page-scale-scale.js"),
         (client_version(), "page-nothing.js"),
+        (client_version(), "page-file.js"),  # only in the page as one file
         (client_version(), "respondent-consent.css"),
         (client_version(), ".."),
     ],
@@ -259,8 +260,8 @@ def test_every_part_is_a_module_that_a_page_can_load() -> None:
 
 def test_the_icon_is_served_as_written_and_the_stylesheet_without_comments() -> None:
     assert get(client_files()[ICON].url).content == (FOLDER / ICON).read_bytes()
-    style = get(page_style(PARTS).url).content.decode()
-    sources = [STYLESHEET, *(f"parts/{part}.css" for part in ("file", "number", "scale"))]
+    style = get(page_style(("number", "scale")).url).content.decode()
+    sources = [STYLESHEET, *(f"parts/{part}.css" for part in ("number", "scale"))]
     assert style == shorten_stylesheet("".join((FOLDER / name).read_text() for name in sources))
     assert "/*" not in style
 
