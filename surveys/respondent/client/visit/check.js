@@ -53,7 +53,7 @@ function makeCover(list, visit) {
   };
   turn(visit.isCovered);
   cover.classList.add("plain");
-  return cover;
+  return make("p", {}, cover);
 }
 
 /**
