@@ -44,7 +44,7 @@ READ_STATE = """() => [...document.querySelectorAll("main input, dl.checks > div
 
 # Texts that a person can open on the screen, and that are missing on paper, or do not fit there.
 FIND_UNPRINTED = """() => {
-    const isMeant = (one) => !one.closest("[hidden], .visually-hidden, noscript, .late");
+    const isMeant = (one) => !one.closest("[hidden], .visually-hidden, noscript, .late, .begin");
     const isPrinted = (one) => {
       const { left, right, height } = one.getBoundingClientRect();
       return one.checkVisibility() && height > 0 && left >= 0 && right <= innerWidth + 1;
@@ -136,3 +136,6 @@ def test_the_printed_start_page_is_whole_although_nothing_was_opened(visitor: Vi
     page.emulate_media(media="print")
     assert page.evaluate(FIND_UNPRINTED) == []
     assert page.locator("details[open]").count() == 0
+    expect(page.locator("#start, #exit")).to_have_count(2)
+    for button in page.locator("#start, #exit").all():
+        expect(button).to_be_hidden()

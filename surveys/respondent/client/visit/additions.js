@@ -1,6 +1,6 @@
 /**
- * What parts of the script do beside asking questions (client/parts). The server leaves out the
- * parts that a survey does not need.
+ * What parts of the script do, apart from asking questions (client/parts). The server leaves out
+ * the parts that a survey does not need.
  *
  * @import { Envelope } from "../report/envelope.js"
  * @import { Keeper } from "../report/keeper.js"
