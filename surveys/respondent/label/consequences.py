@@ -19,7 +19,7 @@ from surveys.respondent.label.guesses import is_practically_certain
 from surveys.respondent.label.names import name_questions, scrambled, sent_as_answered, write_whole
 from surveys.respondent.label.odds import describe_least, word_of
 from surveys.respondent.label.parts import Consequence, Level
-from surveys.respondent.label.readable import describe_readable, list_readable
+from surveys.respondent.label.readable import describe_guess, describe_readable, list_readable
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,8 @@ def _describe_proof(manifest: Manifest, asked: _Sorted) -> Consequence:
         sentence, counted = describe_readable(manifest, asked.readable)
         return _answer(Level.MOSTLY, sentence, counted=counted)
     if asked.level == Level.PARTLY:
+        if is_practically_certain(manifest):
+            return _answer(Level.PARTLY, describe_guess(manifest.drawn_epsilon))
         return _answer(Level.PARTLY, _("Your codes together allow a fair guess, not a proof."))
     if not asked.hidden:
         return _answer(Level.NO, _("Nobody can prove what you answered."))

@@ -50,8 +50,13 @@ def describe_readable(manifest: Manifest, questions: Sequence[ManifestQuestion])
             sentence = _("Up to %(count)s of 100 codes are the true answer.")
         return sentence % {"count": write_whole(most)}, most
     epsilon = max(manifest.statement_epsilon(question) for question in questions)
+    return describe_guess(epsilon), 0
+
+
+def describe_guess(epsilon: float) -> str:
+    """Say how often a guess is right at this ε."""
     guess = _("A guess from your codes can be right %(most)s times in 100.")
-    return guess % {"most": write_guess(epsilon)}, 0
+    return guess % {"most": write_guess(epsilon)}
 
 
 def _tells_alone(manifest: Manifest, question: ManifestQuestion) -> bool:

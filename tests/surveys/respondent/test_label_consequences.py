@@ -66,6 +66,10 @@ def test_what_is_practically_certain_is_not_denied() -> None:
     assert six.together[-1] == "That is more than Murmur advises."
     assert five.together[-1].endswith("practically certain.")
     assert (four.denies_proof, five.denies_proof) == (True, False)
+    light = make("number", flips=6)  # ε = 2.76
+    assert lines(describe(light))[2].endswith("allow a fair guess, not a proof.")
+    certain = "Partly. A guess from your codes can be right 99.6 times in 100."
+    assert lines(describe(light, light))[2] == certain
 
 
 @pytest.mark.django_db
