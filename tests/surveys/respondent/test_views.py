@@ -215,7 +215,7 @@ def test_files_are_served_by_name_and_may_be_kept_forever(name: str) -> None:
         (client_version(), "page-scale-scale.js"),
         (client_version(), "page-nothing.js"),
         (client_version(), "page-file.js"),  # only in the page as one file
-        (client_version(), "respondent-consent.css"),
+        (client_version(), "respondent-several.css"),
         (client_version(), ".."),
     ],
 )
