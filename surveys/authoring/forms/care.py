@@ -118,9 +118,9 @@ class CareForm(forms.Form):
     shared_devices = forms.BooleanField(
         label="Several people answer on one device",
         required=False,
-        help_text="As when an interviewer hands it over. Once a code is sent, the survey keeps nothing "
-        "in the browser, so it cannot tell who has answered, and the last page starts again for "
-        "the next person.",
+        help_text="As when an interviewer hands it over. Once a code is sent, the survey keeps "
+        "nothing in the browser, so it cannot tell who has answered, and the last page starts "
+        "again for the next person.",
     )
 
     def clean_help_phone(self) -> str:
