@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from django.test import override_settings
@@ -230,6 +231,27 @@ def test_after_leaving_from_another_language_the_first_one_is_not_behind_it(
         page.wait_for_url("**/de")
         page.locator(START).click()
         leave_and_look_around(page, neutral, f"{visitor.url}/r/x")
+
+
+def test_after_leaving_the_page_as_one_file_forward_does_not_open_it(
+    visitor: Visitor, tmp_path: Path
+) -> None:
+    neutral, file = f"{visitor.url}/healthz", tmp_path / "page.html"
+    with override_settings(EXIT_URL=neutral):
+        slug = make_launched_survey(title="Drugs at work").survey.slug
+        response = visitor.context.request.get(f"{visitor.url}/s/{slug}/page.html")
+        file.write_bytes(response.body())
+        page = visitor.context.new_page()
+        page.goto(file.as_uri())
+        answer(page, TWO)
+        page.locator("#exit").click()
+        page.wait_for_url(neutral)
+        ahead = f"{file.as_uri()}#left"
+        assert [url for url, _title in list_history(page)] == ["about:blank", neutral, ahead]
+        page.evaluate("history.forward()")
+        expect(page.get_by_text("Drugs at work")).to_have_count(0)
+        page.wait_for_url(neutral)
+        assert [url for url, _title in list_history(page)] == ["about:blank", neutral, neutral]
 
 
 def test_no_title_of_a_visit_names_the_survey_or_says_that_it_was_answered(

@@ -7,6 +7,12 @@ import { say } from "../visit/words.js";
 
 const QUIET = 4; // light modules around the symbol
 
+// From disk, no other address can stand ahead in the history: leaving.js leaves this one there.
+if (location.hash === "#left") {
+  document.documentElement.hidden = true;
+  location.replace(/** @type {HTMLAnchorElement} */ (document.getElementById("exit")).href);
+}
+
 additions.handOver = (keeper, drawn, { announce, showReceipt }) => {
   const erase = async () => {
     await keeper.end({ over: "sent" });
