@@ -42,6 +42,7 @@ from surveys.respondent.client_files import (
 )
 from surveys.respondent.introduction import fold_introduction
 from surveys.respondent.label.label import describe_protection
+from surveys.respondent.label.names import branches, counts_pages
 from surveys.respondent.parts import choose_parts
 
 
@@ -97,7 +98,6 @@ def render_questions(
     parts = choose_parts(source, mode=mode)
     types = {question.type for question in manifest.questions}
     demo = _choose_demo(manifest)
-    has_rules = any(one.rule or one.follow_up for one in manifest.questions)
 
     def find_url(code: str) -> str:
         return reverse("surveys:respond_in", args=[source.survey, code])
@@ -116,9 +116,8 @@ def render_questions(
         "demo_denies_proof": not is_weak(strength_word(demo.epsilon)),
         "types": types,
         "refusals": any(question.refusal for question in manifest.questions),
-        "has_rules": has_rules,
-        # Some pages are no questions, or their number depends on answers.
-        "counts_pages": has_rules or "information" in types or manifest.asks_consent,
+        "branches": branches(manifest),
+        "counts_pages": counts_pages(manifest),
         "urges_delay": manifest.paths.differ_much,
         "coins_url": _coins_url(source) if mode == "open" else "",
         "languages": link_languages(source, but=language, find_url=find_url)

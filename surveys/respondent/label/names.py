@@ -10,6 +10,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from surveys.manifest.manifest import Manifest
+from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
 
 WORDS_OF_A_QUOTE = 6
@@ -41,9 +42,17 @@ def branches(manifest: Manifest) -> bool:
     return any(q.rule is not None or q.described.has_follow_up for q in manifest.questions)
 
 
+def counts_pages(manifest: Manifest) -> bool:
+    """Whether pages are counted instead of questions: some have none, or answers decide."""
+    if manifest.mode == Mode.MANUAL:
+        return False
+    are_all_questions = all(question.is_answered for question in manifest.questions)
+    return branches(manifest) or manifest.asks_consent or not are_all_questions
+
+
 def name_questions(manifest: Manifest, named: Sequence[ManifestQuestion]) -> str:
-    """Name questions by the numbers on the pages, or by their first words if pages have none."""
-    if branches(manifest):
+    """Name questions by their numbers, or by their first words if pages do not show any."""
+    if counts_pages(manifest):
         return _enumerate([_("“%(text)s”") % {"text": _quote(q.text)} for q in named])
     to_answer = [question for question in manifest.questions if question.is_answered]
     numbers = [write_whole(to_answer.index(question) + 1) for question in named]

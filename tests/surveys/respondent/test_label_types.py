@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.respondent.label.label import PrivacyLabel, describe_protection
 from tests.support.label import (
@@ -86,9 +87,7 @@ def test_no_number_promises_more_than_what_runs(kind: str, flips: int, refusal: 
 
 
 def test_questions_of_one_kind_share_a_sentence_under_their_numbers() -> None:
-    described = label(
-        make("yes_no"), make("information"), make("number"), make("yes_no"), make("number")
-    )
+    described = label(make("yes_no"), make("number"), make("yes_no"), make("number"))
     assert [odds.scope for odds in all_odds(described)] == [
         "Questions 1 and 3",
         "Questions 2 and 4",
@@ -96,7 +95,7 @@ def test_questions_of_one_kind_share_a_sentence_under_their_numbers() -> None:
 
 
 def test_a_question_that_is_not_scrambled_is_named() -> None:
-    described = label(make("yes_no"), make("information"), make("yes_no"), make("declared"))
+    described = label(make("yes_no"), make("yes_no"), make("declared"))
     assert lines(described)[:2] == NO
     assert lines(described)[-1] == "But Sent as it is: Question 3."
     assert described.unscrambled == "Sent as it is: Question 3."
@@ -111,6 +110,17 @@ def test_a_question_that_is_not_scrambled_is_named() -> None:
         OPENED,
         "But Sent as it is: Question 2.",
     ]
+
+
+def test_questions_are_quoted_where_pages_are_counted_instead() -> None:
+    asked = make("yes_no"), make("declared", text="Where do you work?")
+    quoted = "But Sent as it is: “Where do you work?”."
+    assert lines(label(make("information"), *asked))[-1] == quoted
+    agreed = replace(survey(*asked), consent="Yes?")
+    assert lines(describe_protection(agreed))[-1] == quoted
+    # The form for coins numbers its questions all the same.
+    by_hand = replace(agreed, mode=Mode.MANUAL)
+    assert lines(describe_protection(by_hand))[-1] == "But Sent as it is: Question 2."
 
 
 def test_the_label_explains_rules_and_what_they_cost_the_parent() -> None:
