@@ -300,7 +300,7 @@ def test_texts_that_were_not_frozen_are_refused(visitor: Visitor, words: str) ->
 
     visitor.context.route(f"**{path}", tamper)
     page = visitor.open(wave, ending="/ar")
-    expect(page.locator("#status")).to_contain_text("الأسئلة ليست هي التي وعدت بها هذه الصفحة.")
+    expect(page.locator("#status")).to_contain_text("هذه ليست الأسئلة الموعودة، فلا تُعرَض.")
     expect(page.locator("#start")).to_be_hidden()
 
 
