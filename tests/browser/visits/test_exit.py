@@ -43,7 +43,8 @@ LOOK_AT_FOCUS = """() => {
 def make_long_survey(language: str) -> Wave:
     """Make a survey whose pages are all higher than a phone."""
     settings: dict[str, Any] = {"quick_exit": True, "coins": True, "language": language}
-    survey = make_survey(questions=(), introduction="About you.\n" * 20, **settings)
+    texts = {"introduction": "About you.\n" * 20, "consent": "I was told.\n" * 30}
+    survey = make_survey(questions=(), **texts, **settings)
     ask(survey, "Which?", type="several", options=[f"Row {n}" for n in range(20)], limit=2)
     for number in range(8):
         ask(survey, f"Number {number}?", type="yes_no")
@@ -68,6 +69,8 @@ def test_the_exit_is_in_reach_on_every_page_when_scrolled(
     with visiting(chromium, live, viewport=size, locale=language) as visitor:
         page = visitor.open(wave)
         expect(page.locator("#start")).to_be_visible()
+        for summary in page.locator("main summary:visible").all():
+            summary.click()
         assert page.evaluate(LOOK_AT_EXIT)["scrolled"] > 500
         assert_reachable(page)
         page.locator("#start").click()
@@ -79,7 +82,10 @@ def test_the_exit_is_in_reach_on_every_page_when_scrolled(
             page.locator("main > .button").click()
         assert page.evaluate(LOOK_AT_EXIT)["scrolled"] > 200
         assert_reachable(page)
-        page.locator("main > .button").click()
+        page.locator("main > .again").click()  # send later
+        expect(page.locator(".over .button")).to_be_visible()
+        assert_reachable(page)
+        page.locator(".over .button").click()
         expect(page.locator("details")).to_be_visible()
         page.locator("summary").click()
         assert_reachable(page)
@@ -107,6 +113,11 @@ def test_in_a_low_window_the_header_scrolls_away(visitor: Visitor) -> None:
     assert not page.evaluate(LOOK_AT_EXIT)["isReachable"]
     page.set_viewport_size({"width": 390, "height": TOO_LOW + 1})
     assert page.evaluate(LOOK_AT_EXIT)["isReachable"]
+    # What 400 % leave of 1280 × 1024: nothing is covered, and the button stands at the top.
+    page.set_viewport_size({"width": 320, "height": 256})
+    page.evaluate("scrollTo(0, 0)")
+    expect(page.locator("#exit")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.querySelector('header').offsetHeight") <= 88
 
 
 def test_without_an_exit_the_header_scrolls_away(visitor: Visitor) -> None:
