@@ -214,7 +214,7 @@ def tour(page: Page, live: LiveApplication, wave: Wave, *, language: str, look: 
     short = make_launched_survey(language=language, questions=("Driven?",))
     page.goto(f"{live.url}/s/{short.survey.slug}/check")
     page.locator("#self-test button").click()
-    page.get_by_text("All counts").click(timeout=20_000)
+    page.locator("#counts summary").click(timeout=20_000)
     expect(page.locator("#self-test table")).to_be_visible()
     look("self-test")
     go(f"{slug}/paper{query}")
