@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from surveys.models import Wave
+from tests.support.browser.accessibility import LOOK_AT_EXIT, assert_exit_is_in_reach
 from tests.support.browser.every_type import ask
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import Visitor, press, visiting
@@ -15,20 +16,6 @@ from tests.support.factories import make_launched_survey, make_survey, open_surv
 from tests.support.six_languages import HAPPENED
 
 TOO_LOW = 399  # pixels
-# Scrolls as far as possible, then looks at the button.
-LOOK_AT_EXIT = """() => {
-    scrollTo(0, document.documentElement.scrollHeight);
-    const exit = document.getElementById("exit");
-    const { top, bottom, left, right, height } = exit.getBoundingClientRect();
-    const found = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
-    return {
-      scrolled: scrollY,
-      isReachable: found === exit && top >= 0 && bottom <= innerHeight && right <= innerWidth,
-      height,
-      header: document.querySelector("header").offsetHeight,
-      lines: Math.round(exit.scrollHeight / parseFloat(getComputedStyle(exit).lineHeight)),
-    };
-}"""
 # Whether the header covers the element with the focus, or the row that it is in.
 LOOK_AT_FOCUS = """() => {
     const one = document.activeElement;
@@ -51,13 +38,6 @@ def make_long_survey(language: str) -> Wave:
     return open_survey(survey=survey)
 
 
-def assert_reachable(page: Page) -> None:
-    found = page.evaluate(LOOK_AT_EXIT)
-    assert found["isReachable"], found
-    assert found["header"] <= 72, "one line high"
-    assert found["height"] >= 44
-
-
 @pytest.mark.parametrize(
     ("language", "width"), [("en", 320), ("ar", 320), ("de", 390), ("ar", 390), ("en", 1280)]
 )
@@ -72,26 +52,26 @@ def test_the_exit_is_in_reach_on_every_page_when_scrolled(
         for summary in page.locator("main summary:visible").all():
             summary.click()
         assert page.evaluate(LOOK_AT_EXIT)["scrolled"] > 500
-        assert_reachable(page)
+        assert_exit_is_in_reach(page)
         page.locator("#start").click()
         while not page.locator("dl.checks").count():
-            assert_reachable(page)
+            assert_exit_is_in_reach(page)
             page.locator("main > .button").click()
-            assert_reachable(page)
+            assert_exit_is_in_reach(page)
             page.locator("input").first.check()
             page.locator("main > .button").click()
         assert page.evaluate(LOOK_AT_EXIT)["scrolled"] > 200
-        assert_reachable(page)
+        assert_exit_is_in_reach(page)
         page.locator("main > .again").click()  # send later
         expect(page.locator(".over .button")).to_be_visible()
-        assert_reachable(page)
+        assert_exit_is_in_reach(page)
         page.locator(".over .button").click()
         expect(page.locator("details")).to_be_visible()
         page.locator("summary").click()
-        assert_reachable(page)
+        assert_exit_is_in_reach(page)
         for name in ("coins", "coins/sent", "paper", "send", "send/sent", "check"):
             page.goto(f"{visitor.url}/s/{wave.survey.slug}/{name}?lang={language}")
-            assert_reachable(page)
+            assert_exit_is_in_reach(page)
 
 
 @pytest.mark.parametrize("language", HAPPENED)
@@ -103,7 +83,7 @@ def test_the_exit_is_one_line_high_in_every_language(
         page = visitor.open(wave)
         for width in (320, 360, 375, 390, 412, 480, 481, 640, 1280):
             page.set_viewport_size({"width": width, "height": 568})
-            assert_reachable(page)
+            assert_exit_is_in_reach(page)
             assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
 
 

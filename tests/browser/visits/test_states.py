@@ -1,21 +1,23 @@
-"""axe in every state that a visit has besides its questions: opened, covered, declined, over."""
+"""Every state of a visit besides its questions, all opened: axe, and the exit in reach."""
 
 from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
+from tests.support.browser.accessibility import AXE, RUN_AXE, assert_exit_is_in_reach, fill_in
 from tests.support.browser.four_surveys import CONSENT, make_mine
 from tests.support.browser.live import LiveApplication
-from tests.support.browser.visit import visiting
+from tests.support.browser.visit import PHONE, visiting
 
 PROCEED = "main > .button"
+COVER = "main > p > .button"
+WIDTHS = (320, 1280, PHONE["width"])
 OPEN_ALL = "() => document.querySelectorAll('details').forEach((one) => (one.open = true))"
 
 
 class Inspection:
-    """The violations that axe finds in each state, in light and dark."""
+    """The violations that axe finds in each state, in light and dark; the exit must be in reach."""
 
     def __init__(self) -> None:
         self.faults: dict[str, list[str]] = {}
@@ -30,6 +32,9 @@ class Inspection:
         page.emulate_media(color_scheme="light")
         if found:
             self.faults[state] = found
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": PHONE["height"]})
+            assert_exit_is_in_reach(page)
 
 
 @pytest.mark.parametrize("language", ["ar", pytest.param("en", marks=pytest.mark.long)])
@@ -57,12 +62,26 @@ def test_axe_finds_no_violation_in_any_state_with_everything_open(
                 fill_in(page)
             page.locator(PROCEED).click()
         inspection.look(page, "check")
-        page.locator(PROCEED).first.click()
+        page.locator(COVER).click()
         expect(page.locator("dl.checks")).to_be_hidden()
         inspection.look(page, "hidden answers")
         page.locator(PROCEED).last.click()
         expect(page.locator("details code").first).to_be_attached()
         inspection.look(page, "sent, on a shared device")
+        page.goto(f"{visitor.url}/s/{wave.survey.slug}/coins?lang={language}")
+        inspection.look(page, "coins")
+    assert inspection.faults == {}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("language", ["ar", "en"])
+def test_axe_finds_no_violation_in_a_long_self_test_with_everything_open(
+    chromium: Browser, live: LiveApplication, language: str
+) -> None:
+    wave = make_mine()
+    inspection = Inspection()
+    with visiting(chromium, live, locale=language) as visitor:
+        page = visitor.context.new_page()
         page.goto(f"{visitor.url}/s/{wave.survey.slug}/check?lang={language}")
         page.locator("#self-test button").click()
         expect(page.locator("#self-test table")).to_be_attached(timeout=30_000)

@@ -1,4 +1,4 @@
-"""axe, run in a page, and a walk through the questions."""
+"""axe, run in a page; whether the exit is in reach; and how a question is answered."""
 
 from __future__ import annotations
 
@@ -19,6 +19,20 @@ RUN_AXE = """async (tag) => {
       nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
 }"""
 
+# Scrolls as far as possible, then looks at the button.
+LOOK_AT_EXIT = """() => {
+    scrollTo(0, document.documentElement.scrollHeight);
+    const exit = document.getElementById("exit");
+    const { top, bottom, left, right, height } = exit.getBoundingClientRect();
+    const found = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+    return {
+      scrolled: scrollY,
+      isReachable: found === exit && top >= 0 && bottom <= innerHeight && right <= innerWidth,
+      height,
+      header: document.querySelector("header").offsetHeight,
+    };
+}"""
+
 
 def fill_in(page: Page) -> None:
     number = page.locator(".number input")
@@ -26,3 +40,10 @@ def fill_in(page: Page) -> None:
         number.fill("7")
     else:
         page.locator(".choice").first.click()
+
+
+def assert_exit_is_in_reach(page: Page) -> None:
+    found = page.evaluate(LOOK_AT_EXIT)
+    assert found["isReachable"], found
+    assert found["header"] <= 72, "one line high"
+    assert found["height"] >= 44
