@@ -30,7 +30,7 @@ LOOK_AT_FOCUS = """() => {
 def make_long_survey(language: str) -> Wave:
     """Make a survey whose pages are all higher than a phone."""
     settings: dict[str, Any] = {"quick_exit": True, "coins": True, "language": language}
-    texts = {"introduction": "About you.\n" * 20, "consent": "I was told.\n" * 30}
+    texts: dict[str, Any] = {"introduction": "About you.\n" * 20, "consent": "I was told.\n" * 30}
     survey = make_survey(questions=(), **texts, **settings)
     ask(survey, "Which?", type="several", options=[f"Row {n}" for n in range(20)], limit=2)
     for number in range(8):
