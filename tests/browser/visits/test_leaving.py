@@ -208,17 +208,28 @@ def leave_and_look_around(page: Page, neutral: str, forward: str) -> None:
     assert page.url == "about:blank"
 
 
+FEW = [open_all_of_a_question, make_an_error, hold, open_the_receipt, check_and_return]
+
+
+@pytest.mark.parametrize(
+    ("consent", "states"),
+    [
+        ("", FEW),
+        ("I agree.", [refuse_to_agree]),
+        pytest.param("", [one for one in STATES if one not in FEW], marks=pytest.mark.long),
+        pytest.param("I agree.", BEFORE_CONSENT, marks=pytest.mark.long),
+    ],
+)
 def test_after_leaving_from_any_state_neither_back_nor_forward_opens_the_survey(
-    visitor: Visitor,
+    visitor: Visitor, consent: str, states: list[Callable[[Page], None]]
 ) -> None:
     neutral = f"{visitor.url}/healthz"  # tests cannot stand in for what an address leads to
     with override_settings(EXIT_URL=neutral):
-        for consent, states in (("", STATES), ("I agree.", BEFORE_CONSENT)):
-            for prepare in states:
-                page = visitor.open(make_launched_survey(title="Drugs at work", consent=consent))
-                prepare(page)
-                leave_and_look_around(page, neutral, f"{visitor.url}/r/x")
-                page.close()
+        for prepare in states:
+            page = visitor.open(make_launched_survey(title="Drugs at work", consent=consent))
+            prepare(page)
+            leave_and_look_around(page, neutral, f"{visitor.url}/r/x")
+            page.close()
 
 
 def test_after_leaving_from_another_language_the_first_one_is_not_behind_it(
