@@ -80,7 +80,7 @@ def asks_more_after_some_answers(visit: Recording) -> bool:
 
 
 def has_answers_on_the_screen(visit: Recording) -> bool:
-    """Whoever sees the screen sees them, and so does a program that reads it."""
+    """People who see the screen see them, and so does a program that reads it."""
     return "Yes" in visit.check.split()
 
 

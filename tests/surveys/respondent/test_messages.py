@@ -83,7 +83,7 @@ def test_english_sentences_are_short_and_call_each_thing_by_one_word() -> None:
     for text, file in list_english():
         for sentence in re.split(r"(?<=[.:?!]) ", text):
             assert len(sentence.split()) <= 20, sentence
-        if not file.endswith("poster.html"):  # whoever reads a poster has a phone
+        if not file.endswith("poster.html"):  # people who read a poster have a phone
             assert OTHER_WORDS.search(text) is None, text
 
 
