@@ -78,7 +78,7 @@ class CareForm(forms.Form):
         max_length=120,
         label="Who helps",
         help_text="A helpline or a person to turn to, if questions may upset people. Every page "
-        "shows it, and so does the last one.",
+        "shows it.",
     )
     help_phone = _line(
         "phone number",

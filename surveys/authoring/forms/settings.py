@@ -67,7 +67,8 @@ class SettingsForm(CareForm, SurveyTextForm):
         label="Let people leave quickly",
         required=False,
         help_text="The button “Exit this page”, or pressing Shift three times, clears the answers "
-        "and opens a neutral page. Use it if someone might be watching.",
+        "and opens a neutral page. Windows and the browser’s history name every page only "
+        "“Survey”. Use it if someone might be watching.",
     )
     coins = forms.BooleanField(
         label="Let people answer with two coins",
