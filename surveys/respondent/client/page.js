@@ -39,6 +39,7 @@ async function offerStart(visit) {
   if (!demo || !start || !status) return; // a closed survey asks nothing
   try {
     const survey = (visit.survey = await loadSurvey(visit.keeper));
+    if (!survey.isWhole) throw new Refusal("unsafe");
     tell(status, visit.keeper?.stay() === "memory" ? say("volatile") : "");
     start.hidden = false;
     start.addEventListener("click", () => {

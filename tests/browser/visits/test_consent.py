@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from surveys.models import Wave
+from surveys.respondent import page as respondent_page
 from tests.support.browser.accessibility import AXE, RUN_AXE
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import DUMP, NEXT, SENT, Visitor, press, status, visiting
@@ -142,3 +143,15 @@ def test_a_text_of_10_000_characters_can_be_read_on_every_screen(
         assert 0 <= gap < 40, "the error stands by the boxes, below the long text"
         page.evaluate(AXE)
         assert page.evaluate(RUN_AXE, []) == []
+
+
+@pytest.mark.parametrize("settings", [{"consent": CONSENT}, {"minimum_age": 18}, {"drawn": 1}])
+def test_a_script_without_the_part_that_a_survey_needs_asks_nothing(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    """Without it, people would be asked before they agree, or more than the label promises."""
+    wave = make_launched_survey(title="Nights", questions=(QUESTION, "Or at home?"), **settings)
+    monkeypatch.setattr(respondent_page, "choose_parts", lambda *_args, **_kwargs: ())
+    page = visitor.open(wave)
+    expect(page.locator("#status")).to_contain_text("so it asks you nothing.")
+    assert page.locator("#start").is_hidden()

@@ -14,6 +14,8 @@ import { findWords, say } from "./words.js";
  * @property {Question[]} questions
  * @property {Page[]} pages
  * @property {boolean} isDrawn Whether each person is asked a random part of the questions.
+ * @property {boolean} isWhole Whether the script has the parts without which more would be asked
+ *   than promised, or something before it should be.
  * @property {(text: string) => HTMLElement} quote Makes an element with words of the author, translated if possible.
  */
 
@@ -23,7 +25,7 @@ import { findWords, say } from "./words.js";
  */
 export async function loadSurvey(keeper) {
   const manifest = await loadManifest(pageData.manifest, pageData.hash);
-  const { questions, translations = {} } = manifest;
+  const { questions, translations = {}, drawn, consent, minimum_age } = manifest;
   const promised = translations[pageData.language];
   const bytes = new TextEncoder().encode(findWords("own"));
   /** @type {Map<string, string>} */
@@ -46,5 +48,7 @@ export async function loadSurvey(keeper) {
     return span;
   };
   const pages = [...(additions.preface?.(manifest) ?? []), ...listPages(questions, ours)];
-  return { questions, pages, isDrawn: !!manifest.drawn, quote };
+  const isWhole = !(drawn && !additions.drawPart) &&
+    !((consent || minimum_age) && !additions.preface);
+  return { questions, pages, isDrawn: !!drawn, isWhole, quote };
 }
