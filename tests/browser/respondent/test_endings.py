@@ -107,7 +107,7 @@ ENDINGS: dict[str, Callable[[Page], None]] = {
     "later": stay_offline,
     "agreed": agree,
     "trying": find_refused(503, "trying-title", "trying"),
-    "early": find_refused(TOO_EARLY, "waiting", "early"),
+    "early": find_refused(TOO_EARLY, "early-title", "early"),
     "closed": find_refused(410, "closed-title", "closed"),
     "refused": find_refused(409, "refused-title", "refused"),
     "failed": fail,

@@ -458,10 +458,11 @@ def test_no_hint_appears_if_the_scripts_have_run(visitor: Visitor) -> None:
 def test_the_explanation_of_the_protection_is_available_at_every_question(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey())
     press(page, "Start")
-    sentence = page.get_by_text("25 send the same code as a Yes")
-    expect(sentence).to_be_hidden()
+    label = page.locator("main > details > section")
+    expect(label).to_contain_text("25 send the same code as a Yes")
+    expect(label).to_be_hidden()
     page.locator("main > details > summary").click()
-    expect(sentence).to_be_visible()
+    expect(label).to_be_visible()
 
 
 def test_a_preview_stores_and_sends_nothing(chromium: Browser, live: LiveApplication) -> None:
