@@ -89,7 +89,7 @@ _REASONS = {
         "scrambling protects that person. The smaller K is, the easier this gets."
     ),
     Limit.TOTAL_EPSILON: (
-        "If a person’s answers hang together, their codes make a guess about them practically "
+        "If a person’s answers are related, their codes make a guess about them practically "
         "certain. To lower the total, ask fewer questions, or choose stronger protection for some "
         "of them."
     ),

@@ -24,7 +24,7 @@ def make_answered_wave(
     ending: Wave.Ending = Wave.Ending.OWNER,
     **settings: Any,
 ) -> Wave:
-    """A wave with codes that hang together, sealed in two batches and estimated."""
+    """A wave with related codes, sealed in two batches and estimated."""
     wave = make_wave(questions=questions, **settings)
     draw = random.Random(7)
     rows = []

@@ -55,7 +55,7 @@ def declining_switch(**options: Any) -> forms.BooleanField:
     return forms.BooleanField(
         label="Let people decline to answer",
         required=False,
-        help_text=f"Questions offer “{REFUSED_TEXT}”, and each has a switch of its own.",
+        help_text=f"Questions offer “{REFUSED_TEXT}”. You can change that for each question.",
         **options,
     )
 

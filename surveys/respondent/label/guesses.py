@@ -41,9 +41,9 @@ def describe_together(manifest: Manifest) -> tuple[str, ...]:
     if total <= one + _TINY:
         return told
     if is_practically_certain(manifest):
-        all_ = _("If all your answers hang together, at most %(most)s in 100: practically certain.")
+        all_ = _("If all your answers are related, at most %(most)s in 100: practically certain.")
     else:
-        all_ = _("If all your answers hang together, at most %(most)s in 100.")
+        all_ = _("If all your answers are related, at most %(most)s in 100.")
     more = (_("That is more than Murmur advises."),) if total > LARGEST_UNCONFIRMED_EPSILON else ()
     return (*told, all_ % {"most": write_guess(total)}, *more)
 

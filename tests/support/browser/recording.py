@@ -43,7 +43,7 @@ class Recording:
 def record_visit(
     visitor: Visitor, wave: Wave, answers: Mapping[str, Do], *, language: str = "en"
 ) -> Recording:
-    """Answer and submit as a person would, in a tab of its own."""
+    """Answer and submit in a new tab, as a person would."""
     page = visitor.open(wave, ending=f"/{language}")
     expect(page.locator("#start")).to_be_visible()
     told = _squeeze(page.locator("main").text_content() or "")

@@ -84,7 +84,7 @@ def test_two_plain_questions_are_strong_on_every_page(author: Client, owner: Use
         assert "No. The researchers cannot see your answers." in text
         assert (
             "With all codes about one answer, at most 75 in 100. "
-            "If all your answers hang together, at most 90 in 100." in text
+            "If all your answers are related, at most 90 in 100." in text
         )
         assert "light" not in text.lower()
     assert "Respondents will read:" in pages["edit"]
@@ -135,7 +135,7 @@ def test_six_questions_at_five_flips_do_not_sound_safe(author: Client, owner: Us
     for text in pages.values():
         assert "Mostly yes. 95 of 100 codes are the true answer." in text
         assert "With all codes about one answer, at most 95 in 100." in text
-        assert "If all your answers hang together, at most 100 in 100: practically certain." in text
+        assert "If all your answers are related, at most 100 in 100: practically certain." in text
         assert "fair guess" not in text
         assert not re.search(r"\b5 send", text)
     below = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(6)], flips=4)
@@ -190,7 +190,7 @@ def test_the_words_for_people_who_toss_coins_are_quoted_if_they_reveal_more(
     assert f"With two coins they will read: {describe_protection(coins).lead}" in text
     assert describe_protection(coins).told_together in text
     # In the browser, 1.5⁶ / (1 + 1.5⁶) = 91.9 of 100.
-    assert "If all your answers hang together, at most 92 in 100." in text
+    assert "If all your answers are related, at most 92 in 100." in text
     stronger = make_survey(owner=owner, flips=20, coins=True)
     assert "With two coins they" not in words_of(author.get(at("launch", stronger)))
 
@@ -201,8 +201,8 @@ def test_the_words_for_people_who_toss_coins_are_quoted_if_they_reveal_more(
 @pytest.mark.parametrize(
     ("questions", "told"),
     [
-        (4, "If all your answers hang together, at most 99 in 100."),  # 81/82 = 98.78
-        (5, "If all your answers hang together, at most 99.6 in 100: practically certain."),
+        (4, "If all your answers are related, at most 99 in 100."),  # 81/82 = 98.78
+        (5, "If all your answers are related, at most 99.6 in 100: practically certain."),
     ],
 )
 def test_the_total_is_told_as_odds(questions: int, told: str) -> None:

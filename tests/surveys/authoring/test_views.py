@@ -110,7 +110,7 @@ def test_questions_are_added_in_order_with_their_strength(author: Client, owner:
     assert "ε = 4.05" in page  # their sum, 4.0431, rounded up once
     # 19/20, and 57/58 = 98.3 of 100
     assert "With all codes about one answer, at most 95 in 100." in page
-    assert "If all your answers hang together, at most 99 in 100." in page
+    assert "If all your answers are related, at most 99 in 100." in page
 
 
 def test_two_coins_come_first_and_are_already_chosen(author: Client, survey: Survey) -> None:

@@ -126,10 +126,10 @@ class TestLabel:
         assert coins is not None
         told = describe_protection(manifest).together
         assert told == describe_protection(without).together
-        assert told[2] == "If all your answers hang together, at most 70 in 100."
+        assert told[2] == "If all your answers are related, at most 70 in 100."
         # 3² / (1 + 3²)
         by_coins = describe_protection(coins).together
-        assert by_coins[2] == "If all your answers hang together, at most 90 in 100."
+        assert by_coins[2] == "If all your answers are related, at most 90 in 100."
 
     @pytest.mark.parametrize("translations", [{}, {"de": hash_words("{}")}])
     def test_it_says_that_the_language_and_the_use_of_coins_are_visible(

@@ -169,13 +169,13 @@ def test_several_codes_reveal_more_than_one() -> None:
         guess,
         "With all codes about one answer, at most 60 in 100.",
         # 1.5² / (1 + 1.5²) = 69.2 of 100
-        "If all your answers hang together, at most 70 in 100.",
+        "If all your answers are related, at most 70 in 100.",
     )
     assert describe(*[question(flips=25)] * 3).together == (
         guess,
         "With all codes about one answer, at most 75 in 100.",
         # 3³ / (1 + 3³) = 96.4 of 100
-        "If all your answers hang together, at most 97 in 100.",
+        "If all your answers are related, at most 97 in 100.",
     )
 
 

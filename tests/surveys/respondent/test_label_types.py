@@ -161,7 +161,7 @@ def test_the_label_explains_a_subset_with_its_numbers() -> None:
     assert label(*four, drawn=2).together == (
         GUESS,
         ABOUT_ONE.format(75),
-        "If all your answers hang together, at most 90 in 100.",
+        "If all your answers are related, at most 90 in 100.",
     )
     assert label(*four, drawn=1).together == ()
 

@@ -28,7 +28,7 @@ import { say } from "./words.js";
  */
 
 /**
- * Each type that needs fields of its own is a part of the script (client/parts).
+ * Each type with special fields is a part of the script (client/parts).
  * @type {Record<string, Kind>}
  */
 export const kinds = {};
