@@ -61,12 +61,21 @@ class Survey(SurveySettings):
     demo = models.BooleanField(default=False, editable=False)
     # A copy made by `manage.py rehearse`: all of its answers are invented.
     rehearsal = models.BooleanField(default=False, editable=False)
+    # How many people were invited, stated at any time; the report's response rate needs it.
+    people_invited = models.PositiveIntegerField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = SurveyQuerySet.as_manager()
 
     class Meta(SurveySettings.Meta):
         ordering = ["-created_at", "-pk"]
+        constraints = [
+            *SurveySettings.Meta.constraints,
+            models.CheckConstraint(
+                condition=models.Q(people_invited__isnull=True) | models.Q(people_invited__gte=1),
+                name="surveys_survey_people_invited_positive",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.title

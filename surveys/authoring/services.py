@@ -186,6 +186,11 @@ def _refuse(problems: Sequence[RuleProblem]) -> None:
         raise BrokenRules([problem.text for problem in problems])
 
 
+def state_people_invited(*, survey: Survey, people: int | None) -> None:
+    """Store how many people were invited. Nothing that was frozen depends on it."""
+    Survey.objects.filter(pk=survey.pk).update(people_invited=people)
+
+
 @transaction.atomic
 def delete_draft(*, survey: Survey) -> None:
     lock_draft(survey=survey).delete()

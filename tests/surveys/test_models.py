@@ -19,6 +19,7 @@ from surveys.authoring.services import (
     edit_question,
     move_question,
     save_draft,
+    state_people_invited,
 )
 from surveys.manifest.serialization import parse_manifest
 from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
@@ -57,7 +58,13 @@ def test_a_wave_may_still_be_closed() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"minimum_batch": 9}, {"display_minimum": 9}, {"cap": 5}, {"people_expected": 9}],
+    [
+        {"minimum_batch": 9},
+        {"display_minimum": 9},
+        {"cap": 5},
+        {"people_expected": 9},
+        {"people_invited": 0},
+    ],
 )
 def test_the_database_refuses_thresholds_below_their_floors(change: dict[str, int]) -> None:
     survey = make_wave().survey
@@ -90,6 +97,14 @@ def test_the_manifest_is_canonical_and_its_hash_is_over_its_bytes() -> None:
         "type": "yes_no",
     }
     assert (parsed["cap"], parsed["closes"], parsed["minimum_batch"]) == (1000, None, 10)
+
+
+def test_the_number_of_people_invited_is_stated_at_any_time_and_stays_with_its_survey() -> None:
+    survey = make_wave().survey
+    state_people_invited(survey=survey, people=500)
+    survey.refresh_from_db()
+    assert survey.people_invited == 500
+    assert copy_survey(survey=survey).people_invited is None
 
 
 def test_the_number_of_people_expected_is_frozen_only_if_the_author_gave_one() -> None:
