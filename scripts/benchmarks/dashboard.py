@@ -1,0 +1,179 @@
+"""How long the server takes for a results page, and how many queries.
+
+The page of a closed survey with 50 questions of all types and 10⁶ reports; then with 10⁴ reports,
+with 10 questions, and while the survey is open. It fails if the number of queries depends on
+reports or questions. Nothing is rendered for downloads, because the page does not read files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import secrets
+import statistics
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import django
+from django.core.management import call_command
+
+from scripts.stack.prepared import copy_empty_database, copy_static_files
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from surveys.models import Wave
+
+QUESTIONS, FEW_QUESTIONS = 50, 10
+REPORTS, QUICK_REPORTS, FEW_REPORTS = 1_000_000, 100_000, 10_000
+REQUESTS, WARM_UP = 100, 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    questions: int
+    reports: int
+    is_open: bool = False
+
+    @property
+    def name(self) -> str:
+        state = "open" if self.is_open else "closed"
+        return f"{self.questions} questions, {self.reports:,} reports, {state}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    case: Case
+    median_ms: float
+    p95_ms: float
+    queries: int
+    kilobytes: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="10⁵ reports instead of 10⁶")
+    parser.add_argument("--page", default="results", help="the page of a survey to request")
+    options = parser.parse_args()
+    reports = QUICK_REPORTS if options.quick else REPORTS
+    cases = [
+        Case(questions=QUESTIONS, reports=reports),
+        Case(questions=QUESTIONS, reports=FEW_REPORTS),
+        Case(questions=FEW_QUESTIONS, reports=reports),
+        Case(questions=QUESTIONS, reports=reports, is_open=True),
+        Case(questions=FEW_QUESTIONS, reports=FEW_REPORTS, is_open=True),
+    ]
+    with tempfile.TemporaryDirectory(prefix="murmur-dashboard-") as folder:
+        set_up(Path(folder))
+        measured = [measure(case, page=options.page) for case in cases]
+    print_table(measured)
+    fail_if_queries_differ(measured)
+    largest, live = measured[0], measured[3]
+    result = {
+        "median_ms": largest.median_ms,
+        "p95_ms": largest.p95_ms,
+        "queries": largest.queries,
+        "open_median_ms": live.median_ms,
+        "open_queries": live.queries,
+    }
+    print(f"RESULT {json.dumps(result)}")
+
+
+def set_up(var: Path) -> None:
+    """Use a new database, and static files under the names that pages link to."""
+    os.environ |= {"MURMUR_VAR": str(var), "MURMUR_HTTPS": "false"}
+    os.environ.pop("DATABASE_URL", None)
+    os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(64))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    copy_static_files(var)
+    copy_empty_database(var / "murmur.sqlite3")
+    django.setup()
+    logging.disable(logging.INFO)  # who signed in
+    call_command("migrate", verbosity=0)
+
+
+def measure(case: Case, *, page: str) -> Measured:
+    wave = make_wave(case)
+    client = sign_in(wave)
+    address = f"/surveys/{wave.survey.slug}/{page}"
+    seconds = list(time_requests(client, address))
+    return Measured(
+        case=case,
+        median_ms=round(1000 * statistics.median(seconds), 1),
+        p95_ms=round(1000 * statistics.quantiles(seconds, n=20)[-1], 1),
+        queries=count_queries(client, address),
+        kilobytes=round(len(client.get(address).content) / 1000, 1),
+    )
+
+
+def make_wave(case: Case) -> Wave:
+    from accounts.models import User
+    from aggregator.results.snapshots import update_snapshot
+    from scripts.benchmarks._mixed_survey import fill, open_mixed_survey
+    from surveys.authoring.services import close_wave
+    from surveys.models import Wave
+
+    owner, _ = User.objects.get_or_create(email="dashboard@example.org")
+    wave = open_mixed_survey(owner=owner, questions=case.questions)
+    fill(wave, reports=case.reports)
+    if not case.is_open:
+        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    update_snapshot(wave_id=wave.pk)
+    return wave
+
+
+def sign_in(wave: Wave) -> Client:
+    from django.test import Client
+    from django.test.utils import override_settings
+
+    client = Client(SERVER_NAME="localhost")
+    backend = "allauth.account.auth_backends.AuthenticationBackend"
+    with override_settings(AXES_ENABLED=False):  # it counts failed sign-ins in Redis
+        client.force_login(wave.survey.owner, backend=backend)
+    return client
+
+
+def time_requests(client: Client, address: str) -> Iterable[float]:
+    for number in range(WARM_UP + REQUESTS):
+        start = time.perf_counter()
+        response = client.get(address)
+        elapsed = time.perf_counter() - start
+        if response.status_code != 200:
+            raise SystemExit(f"{address} answered with {response.status_code}")
+        if number >= WARM_UP:
+            yield elapsed
+
+
+def count_queries(client: Client, address: str) -> int:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(connection) as queries:
+        client.get(address)
+    return len(queries)
+
+
+def print_table(measured: Iterable[Measured]) -> None:
+    print(f"{'':<46}{'median ms':>10}{'p95 ms':>8}{'queries':>9}{'kB':>8}")
+    for one in measured:
+        print(
+            f"{one.case.name:<46}{one.median_ms:>10.1f}{one.p95_ms:>8.1f}"
+            f"{one.queries:>9}{one.kilobytes:>8.1f}"
+        )
+
+
+def fail_if_queries_differ(measured: Iterable[Measured]) -> None:
+    for is_open in (False, True):
+        found = {one.case.name: one.queries for one in measured if one.case.is_open == is_open}
+        if len(set(found.values())) > 1:
+            raise SystemExit(f"The number of queries depends on reports or questions: {found}")
+
+
+if __name__ == "__main__":
+    main()
