@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import PairCounts
-from aggregator.comparisons.indicators import NO, YES, Indicator
 from aggregator.comparisons.result import (
     INTERCEPT,
     PairsResult,
@@ -36,6 +35,7 @@ from privacy.associations.significance import (
 )
 from privacy.associations.two_questions import associate
 from privacy.shares.intervals import simultaneous_level
+from surveys.comparing.indicators import NO, YES, Indicator
 
 # Eight yes/no questions make 256 cells of true answers; few surveys could estimate more.
 MAX_PREDICTORS = 7

@@ -7,19 +7,24 @@ from math import prod
 
 from aggregator.batches.cross_tabulation import MAX_CELLS as MAX_CODES
 from aggregator.comparisons.analysis import MAX_PREDICTORS
-from aggregator.comparisons.indicators import (
-    Indicator,
-    find_indicators,
-    find_plain_indicators,
-    list_indicators,
-)
 from aggregator.models import Comparison, Snapshot
 from aggregator.results.looks import EVERYBODY, find_part
-from privacy.associations.tables import MAX_CELLS
+from surveys.comparing.choice import (
+    GROUP,
+    OUTCOME,
+    TOO_LARGE,
+    NotComparable,
+    check_no_number,
+    check_one_is_scrambled,
+    check_together,
+    check_two_questions,
+    find_chosen,
+    list_symbols,
+)
+from surveys.comparing.indicators import Indicator, find_indicators, find_plain_indicators
 from surveys.manifest.manifest import Manifest
 
-OUTCOME, GROUP, PREDICTORS = "outcome", "group", "predictors"
-UNKNOWN_QUESTION = "Choose questions from this survey."
+PREDICTORS = "predictors"
 NO_PAIR_ASKED = (
     "Each person was asked one block of questions, so nobody was asked two of the plain yes/no "
     "questions. There are no pairs to test."
@@ -28,16 +33,10 @@ TOO_FEW_PLAIN = (
     "Fewer than two questions are plain yes/no questions that everybody could answer, so there are "
     "no pairs to test. Compare two questions instead."
 )
-ALL_KNOWN = (
-    "These answers are not scrambled, so there is nothing to estimate. Choose a scrambled question "
-    "as the outcome."
-)
 GROUPS_AFTER_CLOSE = (
     "Declared groups are compared only once the survey has closed and all its reports are counted. "
     "Until then, choose scrambled questions."
 )
-TWO_QUESTIONS = "Choose two questions."
-DIFFERENT_QUESTIONS = "Choose two different questions."
 NO_PREDICTOR = "Choose an outcome and at least one predictor."
 OUTCOME_AS_PREDICTOR = "The outcome cannot be one of its predictors. Choose other predictors."
 SAME_QUESTION = (
@@ -47,10 +46,6 @@ SAME_QUESTION = (
 TOO_MANY_PREDICTORS = (
     f"Choose at most {MAX_PREDICTORS} predictors. Each predictor doubles the table of true answers "
     "that has to be estimated."
-)
-TOO_LARGE = (
-    "These questions have too many combinations of answers. Choose fewer questions, or questions "
-    "with fewer answers."
 )
 BLOCKS_MOVE_APART = (
     "While the survey is open, each block of questions is updated at different times. You can "
@@ -62,17 +57,6 @@ ALL_BLOCKS_MOVE_APART = (
 )
 
 
-class NotComparable(Exception):
-    """These questions cannot be compared; the message says what to choose instead.
-
-    `field` names the form field to change, if there is one.
-    """
-
-    def __init__(self, message: str, *, field: str = "") -> None:
-        super().__init__(message)
-        self.field = field
-
-
 def check_choice(
     *, manifest: Manifest, kind: Comparison.Kind, names: Sequence[str], is_final: bool
 ) -> None:
@@ -80,23 +64,19 @@ def check_choice(
 
     `is_final` says whether the wave is closed and counted; before, no declared group is compared.
     """
-    if not set(names) <= {indicator.name for indicator in list_indicators(manifest)}:
-        raise NotComparable(UNKNOWN_QUESTION)
+    chosen = find_chosen(manifest, names)
     if kind == Comparison.Kind.PAIRS:
         _check_pairs(manifest)
         return
-    chosen = find_indicators(manifest, names)
     if not is_final:
         _check_no_group(chosen, kind)
-    if chosen and all(indicator.is_known for indicator in chosen):
-        raise NotComparable(ALL_KNOWN, field=OUTCOME)
     if kind == Comparison.Kind.TABLE:
-        _check_table(chosen)
+        check_two_questions(manifest=manifest, names=names)
     else:
+        check_one_is_scrambled(chosen)
         _check_regression(chosen)
-    _check_size(chosen)
-    _check_asked_together(manifest, chosen)
-    _check_not_decided(manifest, chosen, field=GROUP if kind == Comparison.Kind.TABLE else "")
+        check_together(manifest, chosen, field="")
+    _check_codes(chosen)
 
 
 def find_through_batch(
@@ -145,66 +125,19 @@ def _check_pairs(manifest: Manifest) -> None:
         raise NotComparable(TOO_FEW_PLAIN)
 
 
-def _check_table(chosen: Sequence[Indicator]) -> None:
-    if len(chosen) != 2:
-        raise NotComparable(TWO_QUESTIONS, field=GROUP)
-    if len(_symbols(chosen)) < 2:
-        raise NotComparable(DIFFERENT_QUESTIONS, field=GROUP)
-    _check_no_number(chosen[1:], field=GROUP)
-
-
 def _check_regression(chosen: Sequence[Indicator]) -> None:
     if len(chosen) < 2:
         raise NotComparable(NO_PREDICTOR, field=PREDICTORS)
-    _check_no_number(chosen[:1], field=OUTCOME)
-    _check_no_number(chosen[1:], field=PREDICTORS)
-    if chosen[0].symbol.name in _symbols(chosen[1:]):
+    check_no_number(chosen[:1], field=OUTCOME)
+    check_no_number(chosen[1:], field=PREDICTORS)
+    if chosen[0].symbol.name in list_symbols(chosen[1:]):
         raise NotComparable(OUTCOME_AS_PREDICTOR, field=PREDICTORS)
-    if len(_symbols(chosen)) < len(chosen):
+    if len(list_symbols(chosen)) < len(chosen):
         raise NotComparable(SAME_QUESTION, field=PREDICTORS)
     if len(chosen) > MAX_PREDICTORS + 1:
         raise NotComparable(TOO_MANY_PREDICTORS, field=PREDICTORS)
 
 
-def _check_no_number(indicators: Sequence[Indicator], *, field: str) -> None:
-    for indicator in indicators:
-        if indicator.is_number:
-            raise NotComparable(
-                f"{indicator.label} is a number that each browser rounds to one bit, so it cannot "
-                "form groups or be used in a regression. To compare its mean, choose it as the "
-                "outcome of two questions.",
-                field=field,
-            )
-
-
-def _symbols(indicators: Sequence[Indicator]) -> set[str]:
-    return {indicator.symbol.name for indicator in indicators}
-
-
-def _check_size(chosen: Sequence[Indicator]) -> None:
-    cells = prod(indicator.variable.size for indicator in chosen)
-    if cells > MAX_CELLS or prod(indicator.codes for indicator in chosen) > MAX_CODES:
+def _check_codes(chosen: Sequence[Indicator]) -> None:
+    if prod(indicator.codes for indicator in chosen) > MAX_CODES:
         raise NotComparable(TOO_LARGE)
-
-
-def _check_asked_together(manifest: Manifest, chosen: Sequence[Indicator]) -> None:
-    blocks = {indicator.symbol.block for indicator in chosen} - {None}
-    if manifest.drawn is not None and len(blocks) > manifest.drawn:
-        raise NotComparable(
-            f"Each person was asked {manifest.drawn} of {manifest.block_count} blocks of "
-            f"questions, so nobody was asked all of these. Choose questions from at most "
-            f"{manifest.drawn} blocks."
-        )
-
-
-def _check_not_decided(manifest: Manifest, chosen: Sequence[Indicator], *, field: str) -> None:
-    for one in chosen:
-        deciders = manifest.deciders_of(one.question)
-        for other in chosen:
-            if other.question.name in deciders:
-                raise NotComparable(
-                    f"Answers to Q{other.number} decide whether Q{one.number} is asked, so some "
-                    "combinations of the two never occur. Choose questions that do not decide on "
-                    f"each other; the results page shows Q{one.number} among those who were asked.",
-                    field=field,
-                )

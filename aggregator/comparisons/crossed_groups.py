@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import cross_tabulate
-from aggregator.comparisons.indicators import Indicator, find_masks
+from aggregator.comparisons.counting import find_masks
 from aggregator.results.small_groups import hide_small_groups
+from surveys.comparing.indicators import Indicator
 
 HIDDEN_GROUP = (
     "The group {label} is too small to show, or showing it would reveal the size of a group that "

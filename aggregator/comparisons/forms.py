@@ -10,17 +10,10 @@ from django.http import QueryDict
 from django.template.defaultfilters import truncatechars
 
 from aggregator.comparisons.analysis import MAX_PREDICTORS
-from aggregator.comparisons.choice import (
-    GROUP,
-    OUTCOME,
-    PREDICTORS,
-    UNKNOWN_QUESTION,
-    NotComparable,
-    check_choice,
-    find_through_batch,
-)
-from aggregator.comparisons.indicators import Indicator, list_indicators
+from aggregator.comparisons.choice import PREDICTORS, check_choice, find_through_batch
 from aggregator.models import Comparison, Snapshot
+from surveys.comparing.choice import GROUP, OUTCOME, UNKNOWN_QUESTION, NotComparable
+from surveys.comparing.indicators import Indicator, list_indicators
 from surveys.manifest.manifest import Manifest
 
 Kind = Comparison.Kind

@@ -21,19 +21,19 @@ from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import PairCounter
 from aggregator.comparisons.analysis import analyse_pairs, analyse_regression, analyse_table
 from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE, check_choice, find_through_batch
+from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.crossed_groups import TooFewToShow, check_crossings, count_known
-from aggregator.comparisons.indicators import (
-    Indicator,
-    cross_tabulate_indicators,
-    find_indicators,
-    find_plain_indicators,
-    list_indicators,
-)
 from aggregator.comparisons.result import ComparisonResult
 from aggregator.comparisons.stored import read_result, write_result
 from aggregator.models import Batch, Comparison, Snapshot
 from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
+from surveys.comparing.indicators import (
+    Indicator,
+    find_indicators,
+    find_plain_indicators,
+    list_indicators,
+)
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aggregator.comparisons.indicators import Indicator, list_indicators
 from aggregator.comparisons.result import PairsResult, PairTest
 from aggregator.comparisons.sentences import SIGNIFICANT, UNCLEAR, write_p_value
+from surveys.comparing.indicators import Indicator, list_indicators
 from surveys.manifest.manifest import Manifest
 
 LEFT_OUT_NAMED = 20

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aggregator.comparisons.indicators import Indicator, list_indicators
 from aggregator.comparisons.result import RegressionResult, Term
 from aggregator.comparisons.sentences import (
     SIGNIFICANT,
@@ -14,6 +13,7 @@ from aggregator.comparisons.sentences import (
     write_number,
     write_p_value,
 )
+from surveys.comparing.indicators import Indicator, list_indicators
 from surveys.manifest.manifest import Manifest
 
 BASE_ODDS = "Base odds (No to all predictors)"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isinf
 
-from aggregator.comparisons.indicators import find_indicators
 from aggregator.comparisons.standing import ComparisonStanding
 from aggregator.models import Comparison
+from surveys.comparing.indicators import find_indicators
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aggregator.comparisons.choice import find_looks
-from aggregator.comparisons.indicators import list_indicators
 from aggregator.comparisons.jobs import (
     compute_again,
     divides_by_groups,
@@ -21,6 +20,7 @@ from aggregator.results.snapshots import (
     newest_snapshot,
     recompute_later,
 )
+from surveys.comparing.indicators import list_indicators
 from surveys.manifest.manifest import Manifest
 
 # The first method that refuses crossed groups of few people.

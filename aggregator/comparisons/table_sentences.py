@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from aggregator.comparisons.indicators import NO, NO_ANSWER, YES, Indicator
 from aggregator.comparisons.result import Cell, TwoQuestionsResult
 from aggregator.comparisons.sentences import (
     SIGNIFICANT,
@@ -16,6 +15,7 @@ from aggregator.comparisons.sentences import (
 )
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
+from surveys.comparing.indicators import NO, NO_ANSWER, YES, Indicator
 from surveys.formatting import percent, points
 
 NO_VARIATION = "no_variation"

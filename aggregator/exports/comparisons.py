@@ -8,7 +8,6 @@ from functools import partial
 
 from django.http import HttpResponse
 
-from aggregator.comparisons.indicators import find_indicators, find_plain_indicators
 from aggregator.comparisons.result import (
     Cell,
     ComparisonResult,
@@ -22,6 +21,7 @@ from aggregator.comparisons.standing import ComparisonStanding
 from aggregator.exports.csv_format import CONTENT_TYPE, DESIGN, name_wave, write_row
 from aggregator.models import Comparison
 from privacy.associations.two_questions import AssociationEstimate
+from surveys.comparing.indicators import find_indicators, find_plain_indicators
 
 # The same in every row: what was compared, and from which data.
 HEAD = (

@@ -10,12 +10,6 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from aggregator.comparisons.choice import BLOCKS_MOVE_APART
 from aggregator.comparisons.forms import CHOOSE_KIND, FORMS, ComparisonForm
-from aggregator.comparisons.indicators import (
-    Indicator,
-    find_indicators,
-    find_plain_indicators,
-    list_indicators,
-)
 from aggregator.comparisons.jobs import request_comparison
 from aggregator.comparisons.pair_sentences import describe_pairs_left_out, write_pairs
 from aggregator.comparisons.regression_sentences import write_terms
@@ -44,6 +38,12 @@ from aggregator.results.snapshots import ended_at_cap
 from aggregator.views.results import STOP_POLLING
 from privacy.planning.budgets import pair_fraction
 from surveys.access import for_owner
+from surveys.comparing.indicators import (
+    Indicator,
+    find_indicators,
+    find_plain_indicators,
+    list_indicators,
+)
 from surveys.formatting import percent
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey

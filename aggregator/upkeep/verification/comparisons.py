@@ -9,16 +9,13 @@ from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
 from aggregator.comparisons.analysis import analyse_table
-from aggregator.comparisons.indicators import (
-    cross_tabulate_indicators,
-    find_indicators,
-    list_indicators,
-)
+from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.standing import is_of_survey
 from aggregator.comparisons.stored import UnreadableResult, read_result, write_result
 from aggregator.models import Comparison
 from aggregator.upkeep.verification.batches import StoredBatch
 from aggregator.upkeep.verification.differences import Difference, agree, name_wave
+from surveys.comparing.indicators import find_indicators, list_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 

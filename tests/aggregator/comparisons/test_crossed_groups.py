@@ -15,10 +15,10 @@ from aggregator.comparisons.crossed_groups import (
     TooFewToShow,
     check_crossings,
 )
-from aggregator.comparisons.indicators import find_indicators
 from aggregator.comparisons.standing import find_standing
 from aggregator.models import Comparison, RawReport
 from surveys.authoring.services import add_question, close_wave
+from surveys.comparing.indicators import find_indicators
 from surveys.manifest.manifest import NOT_DRAWN
 from surveys.models import Question, Wave
 from tests.support.comparisons import ask, compute

@@ -23,22 +23,12 @@ from aggregator.comparisons.analysis import (
     count_pair,
 )
 from aggregator.comparisons.choice import (
-    ALL_KNOWN,
-    DIFFERENT_QUESTIONS,
     NO_PAIR_ASKED,
     OUTCOME_AS_PREDICTOR,
     SAME_QUESTION,
-    UNKNOWN_QUESTION,
-    NotComparable,
     check_choice,
 )
-from aggregator.comparisons.indicators import (
-    Indicator,
-    cross_tabulate_indicators,
-    find_indicators,
-    find_plain_indicators,
-    list_indicators,
-)
+from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.pair_sentences import describe_pairs_left_out
 from aggregator.comparisons.table_sentences import NEARER_92, describe_coverage
 from aggregator.models import Comparison
@@ -47,6 +37,13 @@ from aggregator.simulation.respondents import randomize_answers
 from privacy.associations.tables import kronecker
 from surveys.authoring.drafts import describe
 from surveys.authoring.services import add_question, create_survey
+from surveys.comparing.choice import ALL_KNOWN, DIFFERENT_QUESTIONS, UNKNOWN_QUESTION, NotComparable
+from surveys.comparing.indicators import (
+    Indicator,
+    find_indicators,
+    find_plain_indicators,
+    list_indicators,
+)
 from surveys.manifest.manifest import NOT_DRAWN, Manifest
 
 Kind = Comparison.Kind

@@ -13,14 +13,10 @@ from django.utils import timezone
 from aggregator.comparisons import jobs
 from aggregator.comparisons.analysis import MAX_PREDICTORS
 from aggregator.comparisons.choice import (
-    DIFFERENT_QUESTIONS,
     NO_PREDICTOR,
     OUTCOME_AS_PREDICTOR,
     TOO_FEW_PLAIN,
     TOO_MANY_PREDICTORS,
-    TWO_QUESTIONS,
-    UNKNOWN_QUESTION,
-    NotComparable,
 )
 from aggregator.comparisons.jobs import (
     GAVE_UP,
@@ -38,6 +34,12 @@ from privacy.associations.maximum_likelihood import NotSettledError
 from privacy.associations.tables import Variable
 from privacy.associations.two_questions import associate
 from surveys.authoring.services import close_wave
+from surveys.comparing.choice import (
+    DIFFERENT_QUESTIONS,
+    TWO_QUESTIONS,
+    UNKNOWN_QUESTION,
+    NotComparable,
+)
 from surveys.models import Wave
 from tests.support.comparisons import ask, compute, make_answered_wave, snapshot_of
 from tests.support.fielding import process

@@ -13,9 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import User
-from aggregator.comparisons.choice import ALL_KNOWN, NotComparable
 from aggregator.comparisons.crossed_groups import HIDDEN_GROUP
-from aggregator.comparisons.indicators import find_indicators, find_plain_indicators
 from aggregator.exports.reports import stream_reports
 from aggregator.models import Comparison, RawReport
 from aggregator.results.display import find_view
@@ -27,6 +25,8 @@ from surveys.authoring.services import (
     copy_survey,
     create_survey,
 )
+from surveys.comparing.choice import ALL_KNOWN, NotComparable
+from surveys.comparing.indicators import find_indicators, find_plain_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.models import Question, Survey, Wave
 from tests.support.comparisons import ask, compute

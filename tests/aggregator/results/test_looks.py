@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.sealing import seal_next_batch
-from aggregator.comparisons.choice import NotComparable
 from aggregator.comparisons.jobs import request_comparison
 from aggregator.comparisons.standing import find_standing
 from aggregator.models import Batch, Comparison, Snapshot
@@ -31,6 +30,7 @@ from aggregator.results.snapshots import (
 )
 from aggregator.upkeep.verification.run import Verification
 from surveys.authoring.services import add_question, close_wave
+from surveys.comparing.choice import NotComparable
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE, NotComparable
+from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE
 from aggregator.models import Chart, Comparison, RawReport
 from aggregator.results.charts.updates import update_chart
 from aggregator.results.display import find_view
 from aggregator.simulation.truth import known_truth
 from surveys.authoring.services import add_question, close_wave
+from surveys.comparing.choice import NotComparable
 from surveys.models import Question, Survey, Wave
 from tests.support.comparisons import ask, compute
 from tests.support.factories import make_survey, open_survey

@@ -14,11 +14,8 @@ from django.urls import reverse
 from aggregator.comparisons.choice import (
     ALL_BLOCKS_MOVE_APART,
     BLOCKS_MOVE_APART,
-    DIFFERENT_QUESTIONS,
     NO_PREDICTOR,
     OUTCOME_AS_PREDICTOR,
-    TWO_QUESTIONS,
-    UNKNOWN_QUESTION,
 )
 from aggregator.comparisons.forms import CHOOSE_KIND
 from aggregator.comparisons.sentences import (
@@ -34,6 +31,7 @@ from aggregator.comparisons.sentences import (
 from aggregator.comparisons.table_sentences import DISAGREE, MAY_BE_ZERO, RELATED, TESTS
 from aggregator.models import Comparison
 from surveys.authoring.services import close_wave
+from surveys.comparing.choice import DIFFERENT_QUESTIONS, TWO_QUESTIONS, UNKNOWN_QUESTION
 from surveys.models import Survey, Wave
 from tests.support.comparisons import compute, make_answered_wave
 from tests.support.factories import make_launched_survey, make_survey

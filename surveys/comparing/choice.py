@@ -1,0 +1,107 @@
+"""Which two questions can be compared, by what the manifest says alone.
+
+A draft's planned comparisons and the Compare page follow the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from privacy.associations.tables import MAX_CELLS
+from surveys.comparing.indicators import Indicator, find_indicators, list_indicators
+from surveys.manifest.manifest import Manifest
+
+OUTCOME, GROUP = "outcome", "group"
+UNKNOWN_QUESTION = "Choose questions from this survey."
+ALL_KNOWN = (
+    "These answers are not scrambled, so there is nothing to estimate. Choose a scrambled question "
+    "as the outcome."
+)
+TWO_QUESTIONS = "Choose two questions."
+DIFFERENT_QUESTIONS = "Choose two different questions."
+TOO_LARGE = (
+    "These questions have too many combinations of answers. Choose fewer questions, or questions "
+    "with fewer answers."
+)
+
+
+class NotComparable(Exception):
+    """These questions cannot be compared; the message says what to choose instead.
+
+    `field` names the form field to change, if there is one.
+    """
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def check_two_questions(*, manifest: Manifest, names: Sequence[str]) -> None:
+    """Raise NotComparable unless the outcome and the group can be compared after the close."""
+    chosen = find_chosen(manifest, names)
+    check_one_is_scrambled(chosen)
+    if len(chosen) != 2:
+        raise NotComparable(TWO_QUESTIONS, field=GROUP)
+    if len(list_symbols(chosen)) < 2:
+        raise NotComparable(DIFFERENT_QUESTIONS, field=GROUP)
+    check_no_number(chosen[1:], field=GROUP)
+    check_together(manifest, chosen, field=GROUP)
+
+
+def find_chosen(manifest: Manifest, names: Sequence[str]) -> list[Indicator]:
+    """Find the indicators, or raise NotComparable if the survey has no such answer."""
+    if not set(names) <= {indicator.name for indicator in list_indicators(manifest)}:
+        raise NotComparable(UNKNOWN_QUESTION)
+    return find_indicators(manifest, names)
+
+
+def check_one_is_scrambled(chosen: Sequence[Indicator]) -> None:
+    if chosen and all(indicator.is_known for indicator in chosen):
+        raise NotComparable(ALL_KNOWN, field=OUTCOME)
+
+
+def check_no_number(indicators: Sequence[Indicator], *, field: str) -> None:
+    for indicator in indicators:
+        if indicator.is_number:
+            raise NotComparable(
+                f"{indicator.label} is a number that each browser rounds to one bit, so it cannot "
+                "form groups or be used in a regression. To compare its mean, choose it as the "
+                "outcome of two questions.",
+                field=field,
+            )
+
+
+def list_symbols(indicators: Sequence[Indicator]) -> set[str]:
+    return {indicator.symbol.name for indicator in indicators}
+
+
+def check_together(manifest: Manifest, chosen: Sequence[Indicator], *, field: str) -> None:
+    """Raise NotComparable unless people could answer all of these, in any combination."""
+    if prod(indicator.variable.size for indicator in chosen) > MAX_CELLS:
+        raise NotComparable(TOO_LARGE)
+    _check_asked_together(manifest, chosen)
+    _check_not_decided(manifest, chosen, field=field)
+
+
+def _check_asked_together(manifest: Manifest, chosen: Sequence[Indicator]) -> None:
+    blocks = {indicator.symbol.block for indicator in chosen} - {None}
+    if manifest.drawn is not None and len(blocks) > manifest.drawn:
+        raise NotComparable(
+            f"Each person was asked {manifest.drawn} of {manifest.block_count} blocks of "
+            f"questions, so nobody was asked all of these. Choose questions from at most "
+            f"{manifest.drawn} blocks."
+        )
+
+
+def _check_not_decided(manifest: Manifest, chosen: Sequence[Indicator], *, field: str) -> None:
+    for one in chosen:
+        deciders = manifest.deciders_of(one.question)
+        for other in chosen:
+            if other.question.name in deciders:
+                raise NotComparable(
+                    f"Answers to Q{other.number} decide whether Q{one.number} is asked, so some "
+                    "combinations of the two never occur. Choose questions that do not decide on "
+                    f"each other; the results page shows Q{one.number} among those who were asked.",
+                    field=field,
+                )
