@@ -6,9 +6,9 @@ one place and an estimate means the same everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from aggregator.batches.bursts import count_burst_reports
 from aggregator.batches.columns import Columns
@@ -22,10 +22,14 @@ from aggregator.results.snapshots import (
     newest_snapshot,
     recompute_later,
 )
+from privacy.shares.intervals import clopper_pearson, confidence_sequence
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 from surveys.models import Survey, Wave
+
+# The intervals need some noise, however little: this much changes no digit of a share.
+_NO_NOISE = 1e-12
 
 
 class Standing(Enum):
@@ -47,14 +51,16 @@ class GroupResult:
     text: str
     code: int
     count: int | None
-    share: float | None  # of all who were asked; None where the count is
+    share: float | None  # of all who were asked; None where the count is, as are its ends
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredResult:
-    number: int
     question: ManifestQuestion
-    groups: tuple[GroupResult, ...] = ()  # none before they are counted
+    total: int
+    groups: tuple[GroupResult, ...]
     hidden: frozenset[int] = frozenset()  # codes that no file or page may show
 
 
@@ -214,6 +220,7 @@ def read_results(*, wave: Wave, snapshot: Snapshot) -> Results:
 
 def _join_results(*, wave: Wave, snapshot: Snapshot) -> Results:
     manifest = wave.description
+    fixed_end = snapshot.final and ended_as_frozen(wave)
     by_name = {stored["name"]: stored for stored in snapshot.estimates}
     return Results(
         wave=wave,
@@ -224,10 +231,12 @@ def _join_results(*, wave: Wave, snapshot: Snapshot) -> Results:
             for question in manifest.questions
             if question.is_protected
         ),
-        declared=_read_declared(manifest, snapshot, minimum=wave.display_minimum)
+        declared=_read_declared(
+            manifest, snapshot, minimum=wave.display_minimum, fixed_end=fixed_end
+        )
         if snapshot.final
         else (),
-        fixed_end=snapshot.final and ended_as_frozen(wave),
+        fixed_end=fixed_end,
     )
 
 
@@ -235,36 +244,60 @@ def _join_results(*, wave: Wave, snapshot: Snapshot) -> Results:
 
 
 def _read_declared(
-    manifest: Manifest, snapshot: Snapshot, *, minimum: int
+    manifest: Manifest, snapshot: Snapshot, *, minimum: int, fixed_end: bool
 ) -> tuple[DeclaredResult, ...]:
     counts = Columns.of(manifest).read_counts(snapshot.counts)
     by_symbol = {symbol.name: cells for symbol, cells in zip(manifest.symbols, counts, strict=True)}
     return tuple(
-        _read_groups(question, by_symbol[question.name], minimum=minimum)
+        _read_groups(
+            question, tuple(by_symbol[question.name]), minimum=minimum, fixed_end=fixed_end
+        )
         for question in manifest.questions
         if question.is_declared
     )
 
 
 def _read_groups(
-    question: ManifestQuestion, counts: Sequence[int], *, minimum: int
+    question: ManifestQuestion, counts: tuple[int, ...], *, minimum: int, fixed_end: bool
 ) -> DeclaredResult:
     hidden = hide_small_groups(counts, minimum=minimum)
     groups = [(option.code, option.text) for option in question.options]
     if question.refused_code is not None:
         groups.append((question.refused_code, REFUSED_TEXT))
     total = sum(counts)
+    ends = _find_ends(counts, fixed_end=fixed_end)
     return DeclaredResult(
-        number=question.number,
         question=question,
+        total=total,
         groups=tuple(
-            GroupResult(
+            GroupResult(text=text, code=code, count=None, share=None)
+            if code in hidden
+            else GroupResult(
                 text=text,
                 code=code,
-                count=None if code in hidden else counts[code],
-                share=None if code in hidden else counts[code] / total,
+                count=counts[code],
+                share=counts[code] / total,
+                low=ends[code][0],
+                high=ends[code][1],
             )
             for code, text in groups
         ),
         hidden=hidden,
     )
+
+
+@lru_cache(maxsize=256)
+def _find_ends(counts: tuple[int, ...], *, fixed_end: bool) -> tuple[tuple[float, float], ...]:
+    """Return the ends of each group's 95 % interval, about the population that people stand for.
+
+    It is of the same kind as the other intervals of the page: after a fixed end, the guaranteed one
+    for a plain sample share.
+    """
+    find = clopper_pearson if fixed_end else confidence_sequence
+    found = find(
+        successes=counts,
+        total=sum(counts),
+        other_probability=_NO_NOISE,
+        slope=1 - 2 * _NO_NOISE,
+    )
+    return tuple(zip(found.low.tolist(), found.high.tolist(), strict=True))

@@ -55,6 +55,7 @@ GROUPS = {
     Among.YES: "of those who said Yes",
 }
 TOO_FEW_ANSWERS = "Too few answers to say."
+TOO_FEW = "too few answers"
 CAUTION_MARK = "†"
 WITH_CAUTION = "Use with caution"
 CAUTION = f"{CAUTION_MARK} {WITH_CAUTION}: few people, or a wide interval."
@@ -169,12 +170,17 @@ def summarize(estimate: Estimate) -> str:
     if estimate.contradiction:
         return "contradiction"
     if not estimate.is_shown:
-        return "too few answers"
+        return TOO_FEW
     if estimate.method == EXACT:
         return f"{write_displayed(estimate)} ({COUNTED})"
+    return f"{write_displayed(estimate)} ({write_ends(estimate)})"
+
+
+def write_ends(estimate: Estimate) -> str:
+    """Write the interval without sign or unit: 15–25."""
     digits = digits_for(estimate)
     low, high = (_write_bare(estimate, end, digits) for end in (estimate.low, estimate.high))
-    return f"{write_displayed(estimate)} ({low}–{high})"
+    return f"{low}–{high}"
 
 
 def describe_estimate(estimate: Estimate) -> str:

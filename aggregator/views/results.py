@@ -98,11 +98,13 @@ def _list_questions(results: Results, texts: list[EstimateText]) -> list[_Listed
         for question in results.questions
     }
     listed |= {
-        question.number: _Listed(declared=DeclaredResult(number=question.number, question=question))
+        question.number: _Listed(declared=DeclaredResult(question=question, total=0, groups=()))
         for question in results.manifest.questions
         if question.is_declared
     }
-    listed |= {declared.number: _Listed(declared=declared) for declared in results.declared}
+    listed |= {
+        declared.question.number: _Listed(declared=declared) for declared in results.declared
+    }
     return [listed[number] for number in sorted(listed)]
 
 

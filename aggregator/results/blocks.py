@@ -1,0 +1,312 @@
+"""One compact block for each question: its figures as rows on one axis from 0 to 100 %.
+
+Results pages, the public page, reports and break downs show the same blocks. They only hold what
+they show; `sentences.py` has the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from aggregator.batches.joint_tables import find_too_large
+from aggregator.results.display import DeclaredResult, GroupResult, Results
+from aggregator.results.estimands import Among
+from aggregator.results.estimate import Estimate, QuestionResult
+from aggregator.results.reliability import Reliability
+from aggregator.results.sentences import (
+    CAUTION_MARK,
+    EMPTY,
+    EXACT,
+    GROUPS,
+    TOO_FEW,
+    digits_for,
+    name_estimand,
+    summarize,
+    write_ends,
+    write_value,
+)
+from surveys.formatting import percent, points, whole
+from surveys.manifest.questions import ManifestQuestion
+
+NOT_SHOWN = "not shown"
+COUNTED_LATER = "Sent unscrambled. Counted after the survey has closed."
+COUNTED_NOW = (
+    "Sent unscrambled: exact for those who took part. Intervals are about everyone they stand for."
+)
+HIDDEN = "Small groups are not shown, nor groups that would give them away."
+
+
+class RowKind(StrEnum):
+    """What a row shows."""
+
+    SHARE = "share"
+    MEAN = "mean"
+    ASKED = "asked"  # the share of people who were asked a question behind a rule
+    GROUP = "group"  # of an answer that was sent as it is
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockRow:
+    """One figure: a share of some group, or a mean. It has no value where too little is known."""
+
+    key: str  # unique in a survey: "q3 1"
+    kind: RowKind
+    label: str
+    among: str = ""  # the group that it describes, if it is not the one of its block
+    value: float | None  # as displayed: a fraction, or in the unit of a mean
+    low: float | None
+    high: float | None
+    scale: tuple[float, float] = (0.0, 1.0)
+    ends: tuple[str, str] = ("", "")  # the ends of the scale of a mean in words
+    number: str  # "45 %", or empty
+    range: str  # "39–51", or empty
+    text: str  # "45 % (39–51)", or why there is no value
+    mark: str = ""  # † if it must be used with caution
+    truth: float | None = None
+    truth_text: str = ""
+    estimate: Estimate | None = None
+    group: GroupResult | None = None
+
+    @property
+    def is_shown(self) -> bool:
+        return self.value is not None
+
+    @property
+    def is_mean(self) -> bool:
+        return self.kind is RowKind.MEAN
+
+    @property
+    def dot(self) -> str:
+        return self._place(self.value)
+
+    @property
+    def start(self) -> str:
+        return self._place(self.low)
+
+    @property
+    def end(self) -> str:
+        return self._place(self.high)
+
+    @property
+    def truth_dot(self) -> str:
+        return self._place(self.truth)
+
+    def _place(self, value: float | None) -> str:
+        """Write where a value is on the axis, as an attribute of an SVG element."""
+        if value is None:
+            return ""
+        least, greatest = self.scale
+        return f"{100 * (value - least) / (greatest - least):.2f}%"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Everything that is said about one question."""
+
+    question: ManifestQuestion
+    total: int  # reports in which it was asked; 0 for groups that are not counted yet
+    is_declared: bool
+    rows: tuple[BlockRow, ...]
+    among: str = ""  # the group that most of its rows describe; empty for everyone
+    asked: BlockRow | None = None  # the share of people who were asked, where a rule applies
+    asked_text: str = ""  # "asked ≈ 95 (0–245)"
+    note: str = ""  # why there are no rows, or what they are
+    contradiction: bool = False
+    alarm: bool = False
+    uses_own_codes: bool = False  # its rule reads too many codes to be counted with it
+    fixed_end: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its name in files and addresses, and the id of its block."""
+        return self.question.name
+
+    @property
+    def number(self) -> int:
+        return self.question.number
+
+    @property
+    def text(self) -> str:
+        return self.question.text
+
+    @property
+    def title_id(self) -> str:
+        return f"{self.name}-title"
+
+    @property
+    def has_caution(self) -> bool:
+        return any(row.mark for row in self.figures)
+
+    @property
+    def figures(self) -> tuple[BlockRow, ...]:
+        """All rows, and the share of people who were asked."""
+        return self.rows if self.asked is None else (*self.rows, self.asked)
+
+
+def list_blocks(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[Block]:
+    """List a block for each question that people answer, in the order of the survey.
+
+    `truth` is known for a demo and a rehearsal only; its keys are `Estimand.key`.
+    """
+    protected = {result.question.name: result for result in results.questions}
+    declared = {result.question.name: result for result in results.declared}
+    too_large = find_too_large(results.manifest)
+
+    def build(question: ManifestQuestion) -> Block:
+        if question.is_declared:
+            return _build_declared(question, declared.get(question.name))
+        block = _build_block(protected[question.name], results=results, truth=truth)
+        return replace(block, uses_own_codes=question.name in too_large)
+
+    return [build(question) for question in results.manifest.questions if question.is_answered]
+
+
+def row_of_share(
+    *,
+    key: str,
+    label: str,
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    mark: str = "",
+    among: str = "",
+    nothing: str = TOO_FEW,
+) -> BlockRow:
+    """Build the row of any share; without a value it says that there is `nothing`."""
+    empty = value is None or low is None or high is None
+    number = range_ = ""
+    if value is not None and low is not None and high is not None:
+        digits = 0 if high - low >= 0.03 else 1
+        number, range_ = percent(value, digits), f"{points(low, digits)}–{points(high, digits)}"
+    return BlockRow(
+        key=key,
+        kind=RowKind.SHARE,
+        label=label,
+        among=among,
+        value=None if empty else value,
+        low=None if empty else low,
+        high=None if empty else high,
+        number=number,
+        range=range_,
+        text=nothing if empty else f"{number} ({range_})",
+        mark="" if empty else mark,
+    )
+
+
+# --- scrambled questions --------------------------------------------------------------------------
+
+
+def _build_block(result: QuestionResult, *, results: Results, truth: Mapping[str, float]) -> Block:
+    shown = [estimate for estimate in result.shown if not estimate.estimand.is_asked]
+    among = _find_usual_group(shown)
+    asked = next((one for one in result.estimates if one.estimand.is_asked), None)
+    return Block(
+        question=result.question,
+        total=result.total,
+        is_declared=False,
+        rows=tuple(_build_row(estimate, usual=among, truth=truth) for estimate in shown),
+        among=GROUPS[among],
+        asked=None if asked is None else _build_row(asked, usual=among, truth=truth),
+        asked_text=_write_asked(asked) if asked and shown else "",
+        note="" if shown else _explain_nothing(result, results),
+        contradiction=result.contradiction,
+        alarm=result.alarm,
+        fixed_end=results.fixed_end,
+    )
+
+
+def _find_usual_group(estimates: Iterable[Estimate]) -> Among:
+    """Return the group that the first figures describe, so that only others name theirs."""
+    return next((estimate.estimand.of for estimate in estimates), Among.EVERYONE)
+
+
+def _build_row(estimate: Estimate, *, usual: Among, truth: Mapping[str, float]) -> BlockRow:
+    estimand = estimate.estimand
+    shown, true_value = estimate.is_shown, truth.get(estimand.key)
+    digits = digits_for(estimate)
+    return BlockRow(
+        key=estimand.key,
+        kind=_find_kind(estimate),
+        label=name_estimand(estimand),
+        among="" if estimand.of is usual else GROUPS[estimand.of] or "of everyone",
+        value=estimate.displayed if shown else None,
+        low=estimate.low if shown else None,
+        high=estimate.high if shown else None,
+        scale=estimand.scale,
+        ends=_name_ends(estimate),
+        number=write_value(estimate, estimate.displayed, digits, unit=estimate.unit)
+        if shown
+        else "",
+        range=write_ends(estimate) if shown and estimate.method != EXACT else "",
+        text=summarize(estimate).replace(CAUTION_MARK, ""),
+        mark=CAUTION_MARK if estimate.reliability is Reliability.CAUTION else "",
+        truth=true_value,
+        truth_text=""
+        if true_value is None
+        else write_value(estimate, true_value, digits, unit=estimate.unit),
+        estimate=estimate,
+    )
+
+
+def _find_kind(estimate: Estimate) -> RowKind:
+    if estimate.is_mean:
+        return RowKind.MEAN
+    return RowKind.ASKED if estimate.estimand.is_asked else RowKind.SHARE
+
+
+def _name_ends(estimate: Estimate) -> tuple[str, str]:
+    """Name the ends of a mean's scale; with their labels if no other row of the block has these."""
+    if not estimate.is_mean:
+        return "", ""
+    question = estimate.estimand.question
+    least, greatest = (f"{end:,.0f}".replace("-", "−") for end in estimate.estimand.scale)
+    if not question.is_rounded:
+        return least, greatest
+    return f"{least} {question.low_label}".rstrip(), f"{greatest} {question.high_label}".rstrip()
+
+
+def _write_asked(asked: Estimate) -> str:
+    """Write about how many people were asked: asked ≈ 95 (0–245)."""
+    if not asked.is_shown or asked.displayed is None:
+        return "asked: too uncertain to say"
+    value, low, high = (
+        whole(round(asked.total * share)) for share in (asked.displayed, asked.low, asked.high)
+    )
+    return f"asked {value}" if asked.method == EXACT else f"asked ≈ {value} ({low}–{high})"
+
+
+def _explain_nothing(result: QuestionResult, results: Results) -> str:
+    return (
+        f"Too few answers to show: {whole(result.total)} people were asked, and results need "
+        f"{whole(results.wave.display_minimum)}."
+    )
+
+
+# --- groups that are sent as they are -------------------------------------------------------------
+
+
+def _build_declared(question: ManifestQuestion, found: DeclaredResult | None) -> Block:
+    if found is None:
+        return Block(question=question, total=0, is_declared=True, rows=(), note=COUNTED_LATER)
+    return Block(
+        question=question,
+        total=found.total,
+        is_declared=True,
+        rows=tuple(_list_groups(found)),
+        note=f"{COUNTED_NOW} {HIDDEN}" if found.hidden else COUNTED_NOW,
+    )
+
+
+def _list_groups(found: DeclaredResult) -> Iterator[BlockRow]:
+    for group in found.groups:
+        row = row_of_share(
+            key=f"{found.question.name} {group.code}",
+            label=group.text,
+            value=group.share,
+            low=group.low,
+            high=group.high,
+            nothing=NOT_SHOWN,
+        )
+        yield replace(row, kind=RowKind.GROUP, group=group)
