@@ -5,6 +5,7 @@ from django.urls import URLPattern, include, path
 from aggregator.coins import coin_form, offline_code
 from aggregator.views import (
     comparisons,
+    data,
     deleting,
     downloads,
     health,
@@ -50,6 +51,7 @@ urlpatterns = [
         mode_comparison.mode_comparison_csv,
         name="mode_comparison_csv",
     ),
+    path("surveys/<slug:slug>/data", data.data, name="data"),
     path("surveys/<slug:slug>/delete-with-data", deleting.delete, name="delete"),
     path("s/<slug:slug>/coins", coin_form.coins, name="coins"),
     path("s/<slug:slug>/coins/sent", coin_form.sent, name="coins_sent"),

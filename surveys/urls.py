@@ -12,6 +12,7 @@ urlpatterns = [
     path("surveys/new", authoring.create, name="create"),
     path("surveys/<slug:slug>/", authoring.edit, name="edit"),
     path("surveys/<slug:slug>/settings", authoring.settings, name="settings"),
+    path("surveys/<slug:slug>/questions", questions.list_questions, name="questions"),
     path("surveys/<slug:slug>/questions/new", questions.create, name="question_create"),
     path("surveys/<slug:slug>/questions/<int:pk>/edit", questions.edit, name="question_edit"),
     path(

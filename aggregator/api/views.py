@@ -30,7 +30,7 @@ from aggregator.exports.estimates import stream_estimates
 from aggregator.exports.reports import stream_reports
 from aggregator.problems import CONTENT_TYPE as PROBLEM_TYPE
 from aggregator.results.display import Results, find_view
-from aggregator.results.survey_list import find_surveys, read_lines
+from aggregator.results.overview.survey_list import find_surveys, read_lines
 from surveys.access import get_own_survey, raise_404_if_deleted
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from aggregator import problems
-from aggregator.results.survey_list import find_surveys, read_lines
+from aggregator.results.overview.survey_list import find_surveys, read_lines
 from aggregator.simulation.demo import find_open_demo
 
 PAGE_SIZE = 25

@@ -90,7 +90,8 @@ def describe_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
     """The words of every other language as they would be frozen; the manifest has their hashes."""
     return {
         translation.language: write_words(manifest, texts=translation.texts)
-        for translation in survey.translations.exclude(language=survey.language)
+        for translation in survey.translations.all()
+        if translation.language != survey.language
     }
 
 

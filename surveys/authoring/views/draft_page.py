@@ -1,4 +1,4 @@
-"""The draft's page, and what all views of authoring share."""
+"""The pages of a draft, and what all views of authoring share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from surveys.authoring.launch_checks import (
     find_launch_problems,
     list_warnings,
 )
-from surveys.authoring.state import describe_state
 from surveys.authoring.translations import summarize_languages
 from surveys.manifest.manifest import Manifest
 from surveys.models import Question, Survey
@@ -47,8 +46,12 @@ def require_draft(survey: Survey) -> None:
         raise NotDraft
 
 
-def to_edit(survey: Survey, fragment: str = "") -> HttpResponse:
-    return redirect(reverse("surveys:edit", args=[survey.slug]) + fragment)
+def to_edit(survey: Survey) -> HttpResponse:
+    return redirect("surveys:edit", slug=survey.slug)
+
+
+def to_questions(survey: Survey, fragment: str = "") -> HttpResponse:
+    return redirect(reverse("surveys:questions", args=[survey.slug]) + fragment)
 
 
 def posted_to(request: HttpRequest) -> QueryDict | None:
@@ -61,20 +64,28 @@ def read_stamp(request: HttpRequest) -> str:
     return request.POST.get("stamp", "")
 
 
-def show_draft(
+def show_questions(
     request: HttpRequest, survey: Survey, *, refusal: SurveyError | None = None
 ) -> HttpResponse:
     """Show the workbench, with a refusal if something could not be done."""
-    now = timezone.now()
     questions = list(survey.questions.all())
     manifest = describe(survey=survey, wave_number=1, questions=questions)
+    context: dict[str, object] = {
+        "survey": survey,
+        "refusal": refusal,
+        "items": _list_items(survey, manifest, questions),
+    }
+    status = REFUSED if refusal else 200
+    return render(request, "surveys/authoring/questions.html", context, status=status)
+
+
+def show_draft(request: HttpRequest, survey: Survey) -> HttpResponse:
+    """Show what a draft still needs, and what it reveals in total."""
+    manifest = describe(survey=survey, wave_number=1)
     plan = plan_for(manifest)
     context: dict[str, object] = {
         "survey": survey,
-        "state": describe_state(wave=None, now=now),
-        "refusal": refusal,
-        "items": _list_items(survey, manifest, questions),
-        "problems": find_launch_problems(survey=survey, now=now),
+        "problems": find_launch_problems(survey=survey, now=timezone.now()),
         "warnings": list_warnings(survey=survey, manifest=manifest),
         "limits": describe_limits(manifest),
         "languages": summarize_languages(survey=survey, manifest=manifest),
@@ -83,8 +94,7 @@ def show_draft(
         "plan_is_mixed": is_mixed(manifest),
         **total_context(manifest),
     }
-    status = REFUSED if refusal else 200
-    return render(request, "surveys/authoring/draft.html", context, status=status)
+    return render(request, "surveys/authoring/draft.html", context)
 
 
 def _list_items(

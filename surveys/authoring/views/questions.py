@@ -11,7 +11,7 @@ from django.core.exceptions import BadRequest
 from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from surveys.access import get_own_survey
 from surveys.authoring import services
@@ -34,20 +34,32 @@ from surveys.authoring.views.draft_page import (
     posted_to,
     read_stamp,
     require_draft,
-    show_draft,
-    to_edit,
+    show_questions,
+    to_questions,
     total_context,
 )
 from surveys.manifest.strength import Strength, describe_strength
 from surveys.models import Question, Survey
 from surveys.planning.offered_strengths import describe_strength_for
 from surveys.planning.question_costs import describe_refusal_cost, describe_rule_cost, describe_ties
-from surveys.planning.question_facts import find_facts
+from surveys.planning.question_facts import find_facts, list_facts
 
 RULE_DROPPED = (
     "The question no longer has a rule: a question that is not scrambled is asked of everyone, "
     "because leaving it out would reveal an earlier answer."
 )
+
+
+@require_safe
+@authoring
+def list_questions(request: HttpRequest, slug: str) -> HttpResponse:
+    """A workbench for a draft; after the opening, the frozen words."""
+    survey = get_own_survey(request.user, slug)
+    wave = survey.wave
+    if wave is None:
+        return show_questions(request, survey)
+    context = {"survey": survey, "facts": list_facts(wave.description)}
+    return render(request, "surveys/authoring/frozen_questions.html", context)
 
 
 @page_or_form
@@ -79,7 +91,7 @@ def create(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(None, str(error))
             stamp = stamp_questions(questions)
         else:
-            return to_edit(survey, f"#question-{question.pk}")
+            return to_questions(survey, f"#question-{question.pk}")
     return _show_form(request, survey, form, stamp=stamp)
 
 
@@ -113,7 +125,7 @@ def edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         else:
             if had_rule and "rule" not in form.fields:
                 messages.warning(request, RULE_DROPPED)
-            return to_edit(survey, f"#question-{question.pk}")
+            return to_questions(survey, f"#question-{question.pk}")
     return _show_form(request, survey, form, stamp=stamp, stored=stored)
 
 
@@ -232,8 +244,8 @@ def move(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     try:
         services.move_question(question=question, step=form.step)
     except BrokenRules as error:
-        return show_draft(request, question.survey, refusal=error)
-    return to_edit(question.survey, f"#question-{question.pk}")
+        return show_questions(request, question.survey, refusal=error)
+    return to_questions(question.survey, f"#question-{question.pk}")
 
 
 @page_or_form
@@ -251,7 +263,7 @@ def delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             question = get_own_question(request, slug, pk)  # it is still there
         else:
             messages.success(request, "The question was deleted.")
-            return to_edit(survey)
+            return to_questions(survey)
     manifest = describe(survey=survey, wave_number=1)
     context = {
         "survey": survey,

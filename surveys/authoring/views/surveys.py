@@ -76,7 +76,7 @@ def _status(form: forms.Form) -> int:
 @require_safe
 @authoring
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
-    """The survey's page: a workbench for a draft, a record after the opening."""
+    """The overview: what a draft still needs; after the opening, the link and what comes next."""
     survey = get_own_survey(request.user, slug)
     wave = survey.wave
     if wave is None:
@@ -89,27 +89,19 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
         "wave": wave,
         "respond_link": link,
         "local_host": find_local_host(link),
-        "facts": list_facts(manifest),
-        "limits": describe_limits(manifest),
-        "waves": _add_up_waves(survey),
-        **total_context(manifest),
+        "manifest": manifest,
     }
     return render(request, "surveys/authoring/launched.html", context)
-
-
-def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
-    """Count the waves, and add up what one person gives away by answering all; None for one.
-
-    The totals include coins: they count the way of answering that costs more.
-    """
-    totals = [wave.description.epsilon for wave in survey.waves.electronic().only("manifest")]
-    return (len(totals), cumulative_epsilon(totals)) if len(totals) > 1 else None
 
 
 @page_or_form
 @authoring
 def settings(request: HttpRequest, slug: str) -> HttpResponse:
+    """The form of a draft; after the opening, what was frozen."""
     survey = get_own_survey(request.user, slug)
+    wave = survey.wave
+    if wave is not None and request.method != "POST":
+        return _show_frozen_settings(request, survey, wave)
     require_draft(survey)
     posted = posted_to(request)
     everything = describe(survey=survey, wave_number=1)
@@ -134,7 +126,7 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error("may_decline", str(error))
         else:
             messages.success(request, f"The settings were saved.{_describe_switched(switched)}")
-            return to_edit(survey)
+            return redirect("surveys:settings", slug=slug)
     context = {
         "survey": survey,
         "form": form,
@@ -145,6 +137,27 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         "declining": describe_declining(),
     }
     return render(request, "surveys/authoring/settings.html", context, status=_status(form))
+
+
+def _show_frozen_settings(request: HttpRequest, survey: Survey, wave: Wave) -> HttpResponse:
+    manifest = wave.description
+    context: dict[str, object] = {
+        "survey": survey,
+        "wave": wave,
+        "limits": describe_limits(manifest),
+        "waves": _add_up_waves(survey),
+        **total_context(manifest),
+    }
+    return render(request, "surveys/authoring/frozen_settings.html", context)
+
+
+def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
+    """Count the waves, and add up what one person gives away by answering all; None for one.
+
+    The totals include coins: they count the way of answering that costs more.
+    """
+    totals = [wave.description.epsilon for wave in survey.waves.electronic().only("manifest")]
+    return (len(totals), cumulative_epsilon(totals)) if len(totals) > 1 else None
 
 
 def _describe_switched(switched: services.Switched) -> str:

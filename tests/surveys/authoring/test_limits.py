@@ -206,11 +206,11 @@ def test_a_draft_from_before_shows_what_it_exceeds_and_opens_after_the_tick(
     assert not survey.is_draft
 
 
-def test_the_page_of_an_opened_survey_says_what_was_acknowledged(
+def test_the_settings_of_an_opened_survey_say_what_was_acknowledged(
     author: Client, owner: User
 ) -> None:
     wave = open_survey(survey=make_survey(owner=owner, **EVERYTHING))
-    page = words_of(author.get(reverse("surveys:edit", args=[wave.survey.slug])))
+    page = words_of(author.get(reverse("surveys:settings", args=[wave.survey.slug])))
     for limit in describe_limits(wave.description):
         assert limit.text in page
 

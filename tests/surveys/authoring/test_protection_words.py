@@ -52,8 +52,9 @@ def add_several(survey: Survey, *, flips: int = 25, **content: Any) -> Question:
 
 def read_everywhere(author: Client, survey: Survey) -> dict[str, str]:
     """What authors read before the launch, and what respondents read in the preview."""
-    names = ("edit", "launch", "preview")
-    return {name: words_of(author.get(at(name, survey))) for name in names}
+    names = ("edit", "questions", "launch", "preview")
+    read = {name: words_of(author.get(at(name, survey))) for name in names}
+    return {"draft": read.pop("edit") + read.pop("questions"), **read}
 
 
 def words_for_protection(text: str) -> list[str]:
@@ -87,7 +88,7 @@ def test_two_plain_questions_are_strong_on_every_page(author: Client, owner: Use
             "If all your answers are related, at most 90 in 100." in text
         )
         assert "light" not in text.lower()
-    assert "Respondents will read:" in pages["edit"]
+    assert "Respondents will read:" in pages["draft"]
     assert "Respondents will read:" in pages["launch"]
 
 

@@ -458,7 +458,7 @@ def test_opening_freezes_the_translations(author: Client, survey: Survey) -> Non
     assert "They were frozen" in page
     assert "French" in page
     assert "<form" not in page.split("<main", 1)[1]
-    assert ">English, French</a>" in author.get(at("edit", survey)).text
+    assert ">English, French</a>" in author.get(at("settings", survey)).text
 
 
 def test_nothing_changes_after_opening(author: Client, survey: Survey) -> None:

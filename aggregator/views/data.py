@@ -1,0 +1,49 @@
+"""The files of a survey, and its addresses for programs, on one page."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from aggregator.results.display import View
+from aggregator.views.mode_addresses import find_addresses, view_of
+from surveys.access import for_owner
+from surveys.manifest.modes import Mode
+from surveys.models import Survey
+
+_API_PAGES = (
+    "api_survey",
+    "api_results",
+    "api_estimates_csv",
+    "api_reports_csv",
+    "api_codebook_csv",
+)
+
+
+@for_owner
+@require_safe
+def data(request: HttpRequest, survey: Survey) -> HttpResponse:
+    view = view_of(survey, mode=Mode.ELECTRONIC)
+    views = [view]
+    if view.manifest is not None and view.manifest.coins:
+        views.append(view_of(survey, mode=Mode.MANUAL))
+    context = {
+        "survey": survey,
+        "wave": view.wave,
+        "view": view,
+        "modes": [_describe_mode(each) for each in views],
+        "api": [reverse(f"aggregator:{page}", args=[survey.slug]) for page in _API_PAGES],
+    }
+    return render(request, "aggregator/data/data.html", context)
+
+
+def _describe_mode(view: View) -> dict[str, object]:
+    return {
+        "view": view,
+        "wave": view.wave,
+        "standing": view.standing.value,
+        "addresses": find_addresses(view),
+        "is_of_coins": view.wave is not None and view.wave.mode == Mode.MANUAL,
+    }
