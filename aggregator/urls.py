@@ -3,6 +3,7 @@
 from django.urls import URLPattern, include, path
 
 from aggregator.coins import coin_form, offline_code
+from aggregator.methods import views as methods
 from aggregator.views import (
     comparisons,
     data,
@@ -10,7 +11,6 @@ from aggregator.views import (
     downloads,
     health,
     home,
-    methods,
     mode_comparison,
     results,
     security_txt,
@@ -70,8 +70,10 @@ urlpatterns = [
         comparisons.comparison_csv,
         name="comparison_csv",
     ),
-    path("methods", methods.methods, name="methods"),
-    path("methods/figures/<str:name>", methods.methods_figure, name="methods_figure"),
+    path("methods", methods.contents, name="methods"),
+    path("methods/figures/<str:name>", methods.figure, name="methods_figure"),
+    path("methods/paragraph/<str:anchor>", methods.paragraph, name="methods_paragraph"),
+    path("methods/<str:name>", methods.chapter, name="methods_chapter"),
     path(".well-known/security.txt", security_txt.security_txt, name="security_txt"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

@@ -150,7 +150,9 @@ TABLE: dict[str, Row] = {
     "aggregator:comparison_panel": Row(get=own(286), other=own(405), survey="launched"),
     "aggregator:comparison_csv": RESULTS,
     "aggregator:methods": PUBLIC,
+    "aggregator:methods_chapter": PUBLIC,
     "aggregator:methods_figure": PUBLIC,
+    "aggregator:methods_paragraph": PUBLIC,
     # for machines: the same for everyone
     "aggregator:security_txt": Row(get=everyone(404), other=everyone(405)),  # no contact is set
     "aggregator:healthz": PUBLIC,
@@ -215,6 +217,10 @@ def address(route: Route, survey: Survey) -> str:
         values["pk"] = comparison.pk if comparison else 0
     if route.name == "aggregator:methods_figure":
         values["name"] = "coverage.svg"
+    if route.name == "aggregator:methods_chapter":
+        values["name"] = "intervals"
+    if route.name == "aggregator:methods_paragraph":
+        values["anchor"] = "standard-error"
     if route.name == "aggregator:problem":
         values["slug"] = "wave-closed"
     return reverse(route.name, kwargs={name: values[name] for name in route.parameters})

@@ -111,7 +111,8 @@ def fit_latent_logistic(
     all combinations with a refusal; so nothing is assumed about who refuses. Uses EM over the
     latent cells, then Newton steps. Standard errors come from the full observed information over
     the cells that are not at 0. Simulated coverage with 3, 5 and 7 yes/no predictors is in
-    docs/methods.md. Valid for one look at the data, with the amount of data fixed in advance.
+    docs/methods/comparing.md. Valid for one look at the data, with the amount of data fixed in
+    advance.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Writes the computed tables and figures into docs/methods.md; `scripts/tables` calls it."""
+"""Writes the computed tables and figures into docs/methods; `scripts/tables` calls it."""
 
 from __future__ import annotations
 
@@ -27,6 +27,16 @@ from scripts.documentation.methods_tables import (
 from scripts.stack.stack import ROOT
 
 DOCS = ROOT / "docs"
+# The file that has each table.
+CHAPTERS = {
+    "coverage": "coverage",
+    "ratios": "coverage",
+    "shown": "coverage",
+    "peeking": "peeking",
+    "watched": "peeking",
+    "contradictions": "peeking",
+    "regression": "comparing",
+}
 
 
 def put_table(text: str, *, name: str, table: str) -> str:
@@ -34,7 +44,7 @@ def put_table(text: str, *, name: str, table: str) -> str:
     begin, end = f"<!-- {name} table: begin -->", f"<!-- {name} table: end -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if not pattern.search(text):
-        raise ValueError(f"docs/methods.md must have the marks of the {name} table")
+        raise ValueError(f"this chapter must have the marks of the {name} table")
     return pattern.sub(lambda _: f"{begin}\n\n{table}\n\n{end}", text)
 
 
@@ -51,12 +61,10 @@ def main() -> None:
             [simulate_regression(**setting) for setting in REGRESSIONS]
         ),
     }
-    path = DOCS / "methods.md"
-    text = path.read_text(encoding="utf-8")
     for name, table in tables.items():
-        text = put_table(text, name=name, table=table)
+        path = DOCS / "methods" / f"{CHAPTERS[name]}.md"
+        path.write_text(put_table(path.read_text("utf-8"), name=name, table=table), "utf-8")
         print(table)
-    path.write_text(text, encoding="utf-8")
     figures = DOCS / "figures"
     figures.mkdir(exist_ok=True)
     (figures / "coverage.svg").write_text(render(picture_coverage()), encoding="utf-8")

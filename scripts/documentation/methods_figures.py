@@ -1,4 +1,4 @@
-"""The two figures of docs/methods.md, as Vega-Lite specifications and as SVG."""
+"""The two figures of docs/methods, as Vega-Lite specifications and as SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/methods.md about ratios after a frozen end: coverage of shares and means.
+"""The tables of docs/methods about ratios after a frozen end: coverage of shares and means.
 
 Three cells of counts allow exact sums; everything else is simulated with fixed seeds, so every run
 gives the same tables.

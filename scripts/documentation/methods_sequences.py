@@ -1,4 +1,4 @@
-"""The tables of docs/methods.md about open surveys: what is ever missed, what ever contradicts.
+"""The tables of docs/methods about open surveys: what is ever missed, what ever contradicts.
 
 One count allows exact sums over all paths; ratios are simulated with a fixed seed.
 """

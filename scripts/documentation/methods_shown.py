@@ -1,4 +1,4 @@
-"""The table of docs/methods.md about coverage among the figures that are shown.
+"""The table of docs/methods about coverage among the figures that are shown.
 
 A figure is shown if it is precise enough, which depends on the reports. So it must be checked that
 those that are shown cover as well as all.

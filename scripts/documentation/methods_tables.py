@@ -1,4 +1,4 @@
-"""The tables of docs/methods.md: exact coverage, watching, regression.
+"""The tables of docs/methods: exact coverage, watching, regression.
 
 Coverage is exact and the simulations are seeded, so every run gives the same tables.
 """

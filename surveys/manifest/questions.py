@@ -13,7 +13,7 @@ from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.rules import Rule
 
 # A longer scale reports only its mean: with k-ary response, the distribution of that many points
-# needs several times as many people (docs/methods.md, rating scales).
+# needs several times as many people (docs/methods/other-kinds.md, rating scales).
 MOST_POINTS_WITH_SHARES = 7
 REFUSED_TEXT = "Prefer not to say"
 NONE_TEXT = "None of these"  # a choice that the page adds to "select several"

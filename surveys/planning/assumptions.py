@@ -8,6 +8,6 @@ PEOPLE = 400
 REFUSING = 0.05  # of the people who are asked
 ASKED = 0.5  # of all people, where a rule decides
 DIFFERENCE = 0.1  # between two groups
-# A follow-up, as docs/methods.md compares the two ways to ask it.
+# A follow-up, as docs/methods/other-kinds.md compares the two ways to ask it.
 FOLLOW_UP_ASKED = 0.3
 FOLLOW_UP_PEOPLE = 2000

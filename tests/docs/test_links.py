@@ -77,9 +77,9 @@ def test_broken_links_and_anchors_are_seen() -> None:
     assert anchors_of(tokens) == {"a-heading"}
     assert links_of(tokens) == {"#a-heading", "x.md", "y.png", "z"}
     readme = ROOT / "README.md"
-    broken = ("docs/no.md", "docs/methods.md#no", "#no", "../outside.md")
+    broken = ("docs/no.md", "docs/methods/sources.md#no", "#no", "../outside.md")
     assert [is_broken(link, document=readme) for link in broken] == [True] * 4
-    whole = ("docs/methods.md#sources", "#try-it", "docs/", "https://example.org/x")
+    whole = ("docs/methods/sources.md#sources", "#try-it", "docs/", "https://example.org/x")
     assert [is_broken(link, document=readme) for link in whole] == [False] * 4
 
 

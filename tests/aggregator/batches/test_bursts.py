@@ -47,6 +47,6 @@ def test_batches_after_the_last_look_do_not_count() -> None:
 
 
 def test_the_stated_chances_are_right() -> None:
-    """In docs/methods.md, docs/decisions and the module: for sweeps every two seconds."""
+    """In docs/methods, docs/decisions and the module: for sweeps every two seconds."""
     chances = [stats.poisson.sf(LEAST_IN_A_BURST, 2 * rate) for rate in (10, 15, 25)]
     assert chances == pytest.approx([1 / 200e6, 3 / 10_000, 0.46], rel=0.05)

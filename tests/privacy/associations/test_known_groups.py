@@ -58,7 +58,7 @@ def least_coverage(mechanism: RandomizedResponse, *, people: int) -> float:
 
 @pytest.mark.parametrize(("epsilon", "least"), [(log(3), 0.939), (4.0, 0.902)])
 def test_the_lowest_coverage_with_fifty_people_in_each_group(epsilon: float, least: float) -> None:
-    # docs/methods.md, "Declared groups"
+    # docs/methods, "Declared groups"
     mechanism = RandomizedResponse.from_epsilon(symbols=2, epsilon=epsilon)
     assert round(least_coverage(mechanism, people=50), 3) == least
 

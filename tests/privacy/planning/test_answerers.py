@@ -55,7 +55,7 @@ def fisher_spread(channel: Floats, truth: Floats, gradient: Floats) -> float:
 
 
 def test_refusals_raise_the_people_needed_from_1399_to_1941() -> None:
-    # docs/methods.md, "Refusals"
+    # docs/methods, "Refusals"
     assert THREE.threshold == SCALE * 3 // 5
     assert THREE.other_probability == pytest.approx(0.2)
     reports = expect_answers(share=0.2, refusing=0.05, mechanism=THREE)
@@ -69,7 +69,7 @@ def test_a_question_alone_has_the_spread_of_the_delta_method(
     share: float, asked: float, refusing: float, mechanism: RandomizedResponse
 ) -> None:
     reports = expect_answers(share=share, asked=asked, refusing=refusing, mechanism=mechanism)
-    # docs/methods.md, "Refusals": x and y show the answer, or another answer
+    # docs/methods, "Refusals": x and y show the answer, or another answer
     c, d, answering = mechanism.other_probability, mechanism.slope, asked * (1 - refusing)
     x = c + d * answering * share
     y = (mechanism.symbols - 3) * c + d * answering * (1 - share)
@@ -109,7 +109,7 @@ def test_the_spread_is_that_of_simulated_surveys(asked: float, flips: int, symbo
 
 
 def test_a_packed_follow_up_is_much_more_accurate_at_the_same_total() -> None:
-    # docs/methods.md, "Follow-ups": two questions at ln 3, 2,000 people, 30 % asked, 20 % of them
+    # docs/methods, "Follow-ups": two questions at ln 3, 2,000 people, 30 % asked, 20 % of them
     # yes. The codes of the packed one are no, yes-no and yes-yes.
     packed = RandomizedResponse.from_epsilon(symbols=3, epsilon=COINS.epsilon + THREE.epsilon)
     errors = [

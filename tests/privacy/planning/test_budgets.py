@@ -1,4 +1,4 @@
-"""Many questions on one budget: the table in docs/methods.md, and properties."""
+"""Many questions on one budget: the table in docs/methods/planning.md, and properties."""
 
 from __future__ import annotations
 

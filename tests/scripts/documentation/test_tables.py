@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,8 +16,9 @@ from scripts.documentation.ratio_designs import (
     gated_item,
     refusable_follow_up,
 )
+from scripts.stack.stack import ROOT
 
-TEXT = (Path(__file__).resolve().parents[3] / "docs" / "methods.md").read_text(encoding="utf-8")
+TEXT = "".join(path.read_text("utf-8") for path in (ROOT / "docs" / "methods").glob("*.md"))
 
 
 def rows_of(name: str) -> list[list[str]]:

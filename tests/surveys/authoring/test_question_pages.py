@@ -340,7 +340,7 @@ def test_a_wrong_rule_hides_the_cost_and_says_so(
 
 def test_switches_show_their_cost_before_they_are_used(author: Client, survey: Survey) -> None:
     text = words(author.get(new(survey, "yes_no")))
-    # docs/methods.md, "Refusals"
+    # docs/methods, "Refusals"
     assert "adds a code: you need about 1,941 people for ±5 points instead of 1,399" in text
     assert "“Prefer not to say” adds a code" in text
     assert "A rule adds a code" in text
@@ -351,7 +351,7 @@ def test_a_follow_up_after_yes_can_be_packed_into_one_code(author: Client, surve
     posted = {"text": "And last year?", "flips": "25", "rule": "Q1 is yes", "cost": "1"}
     page = author.post(new(survey, "yes_no"), posted)
     text = words(page)
-    # docs/methods.md, "Follow-ups": .0585 apart and .031 packed, at the same total of 2 ln 3
+    # docs/methods, "Follow-ups": .0585 apart and .031 packed, at the same total of 2 ln 3
     assert "its standard error would be 3.1 points instead of 5.8" in text
     link = re.search(r'href="([^"]+)">Ask both as one question', page.text)
     assert link is not None

@@ -1,4 +1,4 @@
-"""How many people a question needs, compared with docs/methods.md and with drawn reports."""
+"""How many people a question needs, compared with docs/methods and with drawn reports."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def needed_by(question: ManifestQuestion, *earlier: ManifestQuestion) -> int:
 
 
 def test_the_people_needed_match_the_documentation() -> None:
-    # docs/methods.md, "Precision and people", "Refusals" and "Follow-ups"
+    # docs/methods, "Precision and people", "Refusals" and "Follow-ups"
     assert needed_by(make()) == 1399
     assert needed_by(make(refusal=True)) == 1941
     # A number is its mean: the spread of a half, as for ±5 points at 50 %.

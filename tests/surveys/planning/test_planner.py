@@ -81,7 +81,7 @@ def test_several_questions_may_share_the_budget(client: Client) -> None:
     words = text_of(response)
     assert "5.50" in words  # 5 ln 3, rounded up
     assert "The total ε is above" not in words
-    # docs/methods.md, "Splitting a budget", q = 5: .0095, .0456 and .0213, times 1.96.
+    # docs/methods, "Splitting a budget", q = 5: .0095, .0456 and .0213, times 1.96.
     assert [row[2] for row in rows_of(response.content.decode(), "budgets")] == [
         "± 1.9 points",
         "± 8.9 points",
@@ -119,7 +119,7 @@ def test_refusals_make_results_less_precise() -> None:
 
 def test_a_rule_makes_results_less_precise() -> None:
     plan = Plan(given=PlanInput(rule=True, asked=0.3))
-    # 30 % of 2,000 people are asked, and there is a code for "not asked" (docs/methods.md,
+    # 30 % of 2,000 people are asked, and there is a code for "not asked" (docs/methods,
     # "Follow-ups"). Who was asked is known from the question that decides.
     wide = Plan(given=PlanInput(rule=True, asked=0.3, people=2000)).margin_at_end
     assert wide / Z_95 == pytest.approx(0.0585, abs=5e-5)
@@ -142,7 +142,7 @@ def test_the_plan_says_what_an_attacker_can_infer(client: Client) -> None:
     assert "10 % of people 25 %" in words
     assert "by a factor of at most 3" in words
     assert "75 % of the time" in words
-    # docs/methods.md, "Shuffling": with n = 50, the ε of one question falls from 1.099 to .871.
+    # docs/methods, "Shuffling": with n = 50, the ε of one question falls from 1.099 to .871.
     assert "question has ε = 0.88, with" in words or "question has ε = 0.87, with" in words
 
 

@@ -1,4 +1,4 @@
-"""What questions cost, compared with docs/methods.md and with drawn reports."""
+"""What questions cost, compared with docs/methods and with drawn reports."""
 
 from __future__ import annotations
 

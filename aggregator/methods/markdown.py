@@ -1,0 +1,66 @@
+"""Markdown of docs/methods as HTML: links between files become links between pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import PurePosixPath
+
+from django.urls import reverse
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.anchors import anchors_plugin
+
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)  # marks where scripts/tables fills in tables
+INDEX = "README"  # the file that lists the chapters in their order
+OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:")  # https:, mailto:
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    """The text is ours, but HTML in it is escaped all the same."""
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    return markdown.use(anchors_plugin, max_level=4)
+
+
+def parse(text: str) -> list[Token]:
+    tokens = _markdown().parse(COMMENT.sub("", text))
+    for token in tokens:
+        for child in token.children or ():
+            if child.type == "link_open":
+                child.attrSet("href", resolve_link(str(child.attrGet("href"))))
+            elif child.type == "image":
+                name = PurePosixPath(str(child.attrGet("src"))).name
+                child.attrSet("src", reverse("aggregator:methods_figure", args=[name]))
+    return tokens
+
+
+def resolve_link(link: str) -> str:
+    """Return the address on this site of what a file links to."""
+    path, _, anchor = link.partition("#")
+    if OUTSIDE.match(link) or not path:
+        return link
+    name = PurePosixPath(path).stem
+    page = (
+        reverse("aggregator:methods")
+        if name == INDEX
+        else reverse("aggregator:methods_chapter", args=[name])
+    )
+    return f"{page}#{anchor}" if anchor else page
+
+
+def render(tokens: Sequence[Token]) -> str:
+    markdown = _markdown()
+    html: str = markdown.renderer.render(tokens, markdown.options, {})
+    # A wide table scrolls in its own box, by keyboard too, and does not widen the page.
+    html = html.replace("<pre>", '<pre tabindex="0">')
+    html = html.replace("<table>", '<div class="table-wrap" tabindex="0"><table class="table">')
+    return html.replace("</table>", "</table></div>")
+
+
+def read_text(tokens: Sequence[Token]) -> str:
+    """Return the words of a heading or a cell, without marks."""
+    return "".join(
+        child.content for token in tokens for child in token.children or () if child.content
+    )

@@ -1,0 +1,126 @@
+"""Finds the sections and the terms of the glossary that contain all words of a query."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from html import unescape
+
+from django.urls import reverse
+
+from aggregator.methods.document import GLOSSARY, list_chapters
+
+LONGEST_QUERY = 100
+MOST_RESULTS = 30
+AROUND = 110  # characters of a snippet before and after the first word that was found
+TAG = re.compile(r"<[^>]+>")
+TERM = re.compile(r'<tr id="([^"]+)">\s*<td>(.*?)</td>\s*<td>(.*?)</td>', re.DOTALL)
+END_OF_BLOCK = re.compile(r"</(?:p|li|t[dhr]|pre|h[1-6]|div)>")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """Something that can be found."""
+
+    url: str
+    title: str
+    chapter: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    text: str
+    is_match: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    entry: Entry
+    snippet: list[Piece]
+
+
+def search(query: str) -> list[Result]:
+    """Rank entries by how many words stand in the title, then by how often they occur.
+
+    A word of the query matches the beginning of a word.
+    """
+    words = [_write_pattern(word) for word in dict.fromkeys(query.casefold().split())]
+    phrase = _write_pattern(query)
+    ranked = sorted(
+        (
+            (_rank(entry, words, phrase), entry)
+            for entry in _list_entries()
+            if all(word.search(entry.title) or word.search(entry.text) for word in words)
+        ),
+        key=lambda found: found[0],
+        reverse=True,
+    )
+    return [
+        Result(entry=entry, snippet=_cut_snippet(entry.text, words))
+        for _, entry in ranked[:MOST_RESULTS]
+    ]
+
+
+def _write_pattern(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(word)}", re.IGNORECASE)
+
+
+def _rank(
+    entry: Entry, words: list[re.Pattern[str]], phrase: re.Pattern[str]
+) -> tuple[bool, int, bool, int]:
+    return (
+        phrase.fullmatch(entry.title) is not None,
+        sum(word.search(entry.title) is not None for word in words),
+        phrase.search(entry.text) is not None,
+        sum(len(word.findall(entry.text)) for word in words),
+    )
+
+
+def _cut_snippet(text: str, words: list[re.Pattern[str]]) -> list[Piece]:
+    pattern = re.compile("|".join(word.pattern for word in words), re.IGNORECASE)
+    first = pattern.search(text)
+    middle = first.start() if first else 0
+    start, end = max(0, middle - AROUND), min(len(text), middle + AROUND)
+    if start:
+        start = text.find(" ", start, middle) + 1 or start
+    if end < len(text):
+        end = max(text.rfind(" ", middle, end), middle + 1)
+    cut = text[start:end]
+    pieces, place = [Piece(text="… ", is_match=False)] if start else [], 0
+    for match in pattern.finditer(cut):
+        pieces.append(Piece(text=cut[place : match.start()], is_match=False))
+        pieces.append(Piece(text=match[0], is_match=True))
+        place = match.end()
+    pieces.append(Piece(text=cut[place:] + (" …" if end < len(text) else ""), is_match=False))
+    return [piece for piece in pieces if piece.text]
+
+
+@cache
+def _list_entries() -> tuple[Entry, ...]:
+    chapters = list_chapters()
+    sections = [
+        Entry(url=section.url, title=section.title, chapter=each.title, text=read(section.html))
+        for each in chapters
+        if each.name != GLOSSARY
+        for section in (each.lead, *each.sections)
+        if section.html
+    ]
+    terms = [
+        Entry(url=_term_url(anchor), title=read(term), chapter=each.title, text=read(meaning))
+        for each in chapters
+        if each.name == GLOSSARY
+        for anchor, term, meaning in TERM.findall(each.lead.html)
+    ]
+    return (*sections, *terms)
+
+
+def _term_url(anchor: str) -> str:
+    return f"{reverse('aggregator:methods_chapter', args=[GLOSSARY])}#{anchor}"
+
+
+def read(html: str) -> str:
+    """Return the words of a piece of HTML."""
+    spaced = END_OF_BLOCK.sub(" ", html)
+    return " ".join(unescape(TAG.sub("", spaced)).split())
