@@ -22,7 +22,8 @@ from tests.support.waves import make_wave
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("static_files")]
 SAMPLES = {
     "slug": "nosuchsurvey", "pk": 1, "digest": "0" * 64, "version": "0" * 16, "name": "x.js",
-    "anchor": "x", "uidb36": "1", "key": "set-password", "direction": "up", "code": "fr", "language": "en",
+    "anchor": "x", "uidb36": "1", "key": "set-password", "direction": "up", "code": "fr",
+    "language": "en",
 }  # fmt: skip
 
 
