@@ -23,6 +23,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.questions import has_point_shares
 from surveys.manifest.serialization import parse_manifest
+from surveys.planned_comparisons import PlannedComparison as PlannedComparison
 from surveys.survey_settings import MIN_BATCH_FLOOR, SurveySettings
 
 MAX_QUESTIONS = 100
@@ -276,6 +277,8 @@ class Wave(models.Model):
     opens_at = models.DateTimeField(null=True)
     closes_at = models.DateTimeField(null=True)
     cap = models.PositiveIntegerField(null=True)
+    # How many comparisons the manifest plans: they are due once the wave has ended.
+    planned_comparisons = models.PositiveSmallIntegerField(default=0)
     launched_at = models.DateTimeField(default=timezone.now)
     closed_at = models.DateTimeField(null=True)
 

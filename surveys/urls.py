@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from surveys.authoring.views import planning, preview, questions, share, translations
+from surveys.authoring.views import planned, planning, preview, questions, share, translations
 from surveys.authoring.views import surveys as authoring
 from surveys.manifest.languages import NAMES
 from surveys.respondent.views import checking, respond
@@ -25,6 +25,8 @@ urlpatterns = [
         questions.delete,
         name="question_delete",
     ),
+    path("surveys/<slug:slug>/planned", planned.planned, name="planned"),
+    path("surveys/<slug:slug>/planned/<int:pk>/remove", planned.remove, name="planned_remove"),
     path("surveys/<slug:slug>/preview", preview.preview, name="preview"),
     path(
         "surveys/<slug:slug>/preview/manifest.json",

@@ -88,6 +88,8 @@ TABLE: dict[str, Row] = {
     "surveys:question_edit": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:question_move": Row(get=everyone(405), post=own(400), other=everyone(405)),
     "surveys:question_delete": Row(get=own(200), post=own(302), other=everyone(405)),
+    "surveys:planned": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:planned_remove": Row(get=everyone(405), post=own(302), other=everyone(405)),
     "surveys:preview": Row(get=own(200), other=everyone(405)),
     "surveys:preview_manifest": Row(get=own(200), other=everyone(405)),
     "surveys:languages": Row(get=own(200), post=own(422), other=everyone(405)),

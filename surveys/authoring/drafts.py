@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from django.utils.translation import override
 
 from privacy.shares.concentration import choose_concentration
 from surveys.authoring.answer_options import list_options
+from surveys.comparing.indicators import indicator_name
 from surveys.manifest.languages import hash_words, write_words
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.names import question_name, rename_question
@@ -81,9 +82,22 @@ def _describe_all(*, survey: Survey, wave_number: int, questions: Sequence[Quest
         closing_message=survey.closing_message,
         quick_exit=survey.quick_exit,
         coins=survey.coins,
+        planned_comparisons=_name_plans(survey, name_questions(questions)),
     )
     words = describe_words(survey=survey, manifest=manifest)
     return replace(manifest, translations={code: hash_words(words[code]) for code in words})
+
+
+def _name_plans(survey: Survey, names: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The planned comparisons of these questions, as the manifest names them."""
+    return tuple(
+        (
+            indicator_name(names[str(plan.outcome_id)], plan.outcome_part),
+            indicator_name(names[str(plan.group_id)], plan.group_part),
+        )
+        for plan in survey.planned_comparisons.all()
+        if {str(plan.outcome_id), str(plan.group_id)} <= names.keys()
+    )
 
 
 def describe_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:

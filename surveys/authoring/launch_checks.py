@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from surveys.authoring.drafts import describe
+from surveys.authoring.planned.card import find_planned_problems
 from surveys.authoring.repeats import describe_elsewhere, describe_equal, describe_similar
 from surveys.authoring.translations import find_translation_problems
 from surveys.formatting import epsilon, whole
@@ -29,6 +30,7 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
         *_check_questions(manifest),
         *describe_equal(manifest),
         *_check_coins(manifest),
+        *find_planned_problems(manifest),
         *_check_size(survey, manifest),
         *_check_dates(survey, now=now),
         *find_translation_problems(survey=survey, manifest=manifest),

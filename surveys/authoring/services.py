@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts.models import User
 from surveys.asked_questions import record_questions
 from surveys.authoring.answer_options import has_room_for_refusal
-from surveys.authoring.drafts import describe, describe_words
+from surveys.authoring.drafts import describe, describe_words, name_questions
 from surveys.authoring.errors import (
     AddedTwice,
     BrokenRules,
@@ -28,6 +28,12 @@ from surveys.authoring.errors import (
     TooManyQuestions,
 )
 from surveys.authoring.launch_checks import find_launch_problems
+from surveys.authoring.planned.following import (
+    describe_dropped,
+    find_plans,
+    follow_answers,
+    list_parts_of,
+)
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.stamps import (
     compare_stamps,
@@ -36,6 +42,8 @@ from surveys.authoring.stamps import (
     stamp_settings,
     stamp_translation,
 )
+from surveys.comparing.choice import check_two_questions
+from surveys.comparing.indicators import split_indicator
 from surveys.locks import wait_for_writers
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import list_texts
@@ -43,6 +51,7 @@ from surveys.manifest.names import rename_question
 from surveys.manifest.rules import rename
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import MAX_QUESTIONS, Question, Survey, Translation, Wave
+from surveys.planned_comparisons import MAX_PLANNED
 
 # Keeps (survey, position) unique while two questions trade places.
 _PARKED = 10_000
@@ -124,32 +133,65 @@ def _refuse_second_copy(survey: Survey, stamp: str, content: Mapping[str, Any]) 
 
 
 @transaction.atomic
-def edit_question(*, question: Question, stamp: str = "", **content: Any) -> None:
+def edit_question(*, question: Question, stamp: str = "", **content: Any) -> str:
     """Change fields of Question.CONTENT, unless they are no longer those of the stamp.
 
-    The rules of other questions must still make sense.
+    The rules of other questions must still make sense. Returns what else had to change, in words.
     """
     lock_draft(survey=question.survey)
-    before = Question.objects.get(pk=question.pk)
+    questions = list(question.survey.questions.all())
+    [before] = [one for one in questions if one.pk == question.pk]
     compare_stamps(stamp, stored=stamp_question(before))
+    parts = list_parts_of(before, questions)
     for name, value in content.items():
         setattr(question, name, value)
     question.save(update_fields=list(content))
     questions = list(question.survey.questions.all())
     _refuse(find_meaning_problems(before=before, after=question, questions=questions))
     _refuse(find_rule_problems(questions))
+    now = list_parts_of(question, questions)
+    return describe_dropped(follow_answers(question=question, before=parts, after=now))
 
 
 @transaction.atomic
-def delete_question(*, question: Question) -> None:
+def delete_question(*, question: Question) -> str:
+    """Delete a question and the comparisons planned with it; returns how many, in words."""
     lock_draft(survey=question.survey)
     survey, position = question.survey, question.position
+    dropped = find_plans(question).count()
     spoken = _number(survey)
     question.delete()
     # One by one and in order, so that no two rows ever share a position.
     for later in survey.questions.filter(position__gt=position):
         Question.objects.filter(pk=later.pk).update(position=F("position") - 1)
     _check_rules(survey, spoken=spoken)
+    return describe_dropped(dropped)
+
+
+@transaction.atomic
+def plan_comparison(*, survey: Survey, pair: tuple[str, str]) -> None:
+    """Plan the comparison of an outcome by a group, by the names of their indicators.
+
+    Raises NotComparable if the draft has changed so that they cannot be compared.
+    """
+    locked = lock_draft(survey=survey)
+    manifest = describe(survey=locked, wave_number=1)
+    check_two_questions(manifest=manifest, names=pair)
+    if pair in manifest.planned_comparisons or len(manifest.planned_comparisons) >= MAX_PLANNED:
+        return  # a second window was faster
+    keys = {name: key for key, name in name_questions(list(locked.questions.all())).items()}
+    (outcome, outcome_part), (group, group_part) = map(split_indicator, pair)
+    locked.planned_comparisons.create(
+        outcome_id=int(keys[outcome]),
+        outcome_part=outcome_part,
+        group_id=int(keys[group]),
+        group_part=group_part,
+    )
+
+
+@transaction.atomic
+def drop_planned(*, survey: Survey, pk: int) -> None:
+    lock_draft(survey=survey).planned_comparisons.filter(pk=pk).delete()
 
 
 @transaction.atomic
@@ -217,6 +259,13 @@ def copy_survey(*, survey: Survey) -> Survey:
             content["same_fact"] = int(copies[str(question.same_fact)])
         copy = copied.questions.create(position=question.position, **content)
         copies[str(question.pk)] = str(copy.pk)
+    for plan in survey.planned_comparisons.all():
+        copied.planned_comparisons.create(
+            outcome_id=int(copies[str(plan.outcome_id)]),
+            outcome_part=plan.outcome_part,
+            group_id=int(copies[str(plan.group_id)]),
+            group_part=plan.group_part,
+        )
     return copied
 
 
@@ -300,6 +349,7 @@ def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave
         opens_at=manifest.opens,
         closes_at=manifest.closes,
         cap=manifest.cap,
+        planned_comparisons=len(manifest.planned_comparisons),
     )
 
 

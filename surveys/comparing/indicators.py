@@ -18,6 +18,8 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion, Symbol
 
 NO, YES, NO_ANSWER = 0, 1, 2
+FOLLOW_UP = "follow_up"
+SHORT = 60  # characters of an answer in a sentence or in a menu
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +60,23 @@ class Indicator:
     @property
     def label(self) -> str:
         """Q3, or Q5 (Work)."""
-        return f"Q{self.number} ({self.answer})" if self.answer else f"Q{self.number}"
+        return f"Q{self.number} ({self.short_answer})" if self.answer else f"Q{self.number}"
+
+    @property
+    def short_answer(self) -> str:
+        """What Yes means, cut so that it fits into a sentence; empty for a yes/no question."""
+        return shorten(self.answer, SHORT)
+
+    @property
+    def choice_text(self) -> str:
+        """Q3 · Yes, Q5 · Work, or Q8 · mean: in a menu, and shown without its question."""
+        answer = "mean" if self.is_number else self.short_answer or "Yes"
+        return f"Q{self.number} · {answer}"
+
+    @property
+    def is_follow_up(self) -> bool:
+        """Whether it is the second question of a question with a follow-up."""
+        return split_indicator(self.name)[1] == FOLLOW_UP
 
     @property
     def text(self) -> str:
@@ -76,15 +94,39 @@ class Indicator:
         return self.symbol.k * (1 if self.gate is None else self.gate.k)
 
     @property
+    def quoted(self) -> str:
+        """“Work” (Q5): one of several answers."""
+        return f"“{self.short_answer}” (Q{self.number})"
+
+    @property
+    def asked(self) -> str:
+        """The question that is answered with Yes or No; empty if there are other answers."""
+        if self.question.described.has_follow_up:
+            return f"the {'follow-up' if self.is_follow_up else 'first part'} of Q{self.number}"
+        return "" if self.answer else f"Q{self.number}"
+
+    @property
     def yes_text(self) -> str:
-        return self.label if self.is_known else f"Yes to {self.label}"
+        return f"Yes to {self.asked}" if self.asked else self.quoted
 
     @property
     def no_text(self) -> str:
+        if self.asked:
+            return f"No to {self.asked}"
         if self.is_known:
             declined = " (or declined)" if self.question.refusal else ""
             return f"other groups of Q{self.number}{declined}"
-        return f"No to {self.label}"
+        if self.question.has_items:
+            return f"not {self.quoted}"
+        kind = "lower" if self.question.described.has_points else "other"
+        return f"{kind} answers to Q{self.number}"
+
+    @property
+    def said_text(self) -> str:
+        """What people did whose answer is Yes."""
+        if self.asked:
+            return f"said {self.yes_text}"
+        return f"{'are in' if self.is_known else 'chose'} {self.quoted}"
 
     @property
     def category_texts(self) -> tuple[str, str, str]:
@@ -122,6 +164,28 @@ def _as_it_is(k: int) -> RandomizedResponse:
     return RandomizedResponse(symbols=k, threshold=2**32 - 1)
 
 
+def shorten(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
+def indicator_name(question: str, part: str) -> str:
+    """Return q3, or q5.2 for the part 2 of q5."""
+    return f"{question}.{part}" if part else question
+
+
+def split_indicator(name: str) -> tuple[str, str]:
+    """Split the name of an indicator into the question and its part, which may be empty."""
+    question, _, part = name.partition(".")
+    return question, part
+
+
+def list_parts(question: ManifestQuestion) -> dict[str, str]:
+    """Map the parts of a question that can be compared to what Yes means for each."""
+    if not question.is_answered:
+        return {}
+    return {part: answer for part, _, answer, _, _ in _parts(question)}
+
+
 def list_indicators(manifest: Manifest) -> tuple[Indicator, ...]:
     """List all indicators in the order of the survey."""
     return tuple(
@@ -153,7 +217,7 @@ def _indicators_of(question: ManifestQuestion, manifest: Manifest) -> Iterator[I
     gate_place = places.get(question.gate_name)
     for part, symbol, answer, yes, no in _parts(question):
         yield Indicator(
-            name=f"{question.name}.{part}" if part else question.name,
+            name=indicator_name(question.name, part),
             number=question.number,
             question=question,
             symbol=manifest.symbols[places[symbol]],
@@ -176,7 +240,7 @@ def _parts(
         yield "", own, "", (1,), (0,)
     elif question.described.has_follow_up:
         yield "yes", own, "Yes to the first part", (1, 2), (0,)
-        yield "follow_up", own, question.follow_up, (1,), (2,)
+        yield FOLLOW_UP, own, question.follow_up, (1,), (2,)
     elif question.has_items:
         for option in question.options:
             yield str(option.code), question.item_name(option.code), option.text, (1,), (0,)

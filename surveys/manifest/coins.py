@@ -18,7 +18,7 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
 
     The number of people that ends the browsers' wave ends this wave too. The number of people
     expected is that of browsers, so how many toss coins is unknown. There is no random subset:
-    everyone is asked all questions.
+    everyone is asked all questions. Comparisons are made of the browsers' wave.
     """
     if not manifest.coin_questions:
         return None
@@ -30,6 +30,7 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
         drawn=None,
         cap=None,
         people_expected=None,
+        planned_comparisons=(),
         concentration=None if manifest.concentration is None else choose_concentration(None),
     )
     exceeded = coins.exceeded_limits

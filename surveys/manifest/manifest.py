@@ -72,6 +72,9 @@ class Manifest:
     mode: Mode = Mode.ELECTRONIC
     # The limits that the survey exceeds and that its author acknowledged, sorted.
     acknowledged: tuple[str, ...] = ()
+    # Comparisons planned before the opening: the names of an outcome and of what forms the groups
+    # (surveys.comparing.indicators).
+    planned_comparisons: tuple[tuple[str, str], ...] = ()
     # The SHA-256 of the words in each other language, in base64url.
     translations: Mapping[str, str] = field(default_factory=dict)
 

@@ -33,6 +33,7 @@ _OPTIONAL = (
     "closing_message",
     "quick_exit",
     "coins",
+    "planned_comparisons",
     "translations",
 )
 _OPTIONAL_OF_QUESTIONS = (
@@ -93,7 +94,7 @@ def _describe(source: Manifest | ManifestQuestion, keys: tuple[str, ...]) -> dic
 
 def _is_empty(value: object) -> bool:
     """Whether a value says nothing; the number 0 does."""
-    return value is None or value is False or value in ("", {})
+    return value is None or value is False or value in ("", {}, ())
 
 
 def hash_manifest(content: bytes) -> bytes:
@@ -120,8 +121,13 @@ def parse_manifest(content: bytes) -> Manifest:
         mode=Mode(raw.get("mode", Mode.ELECTRONIC)),
         acknowledged=tuple(raw.get("acknowledged", ())),
         questions=tuple(map(_parse_question, raw["questions"])),
-        **{key: raw[key] for key in _OPTIONAL if key in raw},
+        **{key: _freeze(raw[key]) for key in _OPTIONAL if key in raw},
     )
+
+
+def _freeze(value: Any) -> Any:
+    """JSON has lists where an object of ours has tuples."""
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value
 
 
 def _parse_question(raw: dict[str, Any]) -> ManifestQuestion:

@@ -38,6 +38,7 @@ pytestmark = pytest.mark.django_db
         {"display_minimum": 500},
         {"cap": 100},
         {"number": 2},
+        {"planned_comparisons": 1},
     ],
 )
 def test_the_database_refuses_to_change_a_launched_wave(change: dict[str, object]) -> None:

@@ -18,6 +18,7 @@ from surveys.authoring.launch_checks import (
     find_launch_problems,
     list_warnings,
 )
+from surveys.authoring.planned.card import describe_planned, list_titles
 from surveys.authoring.translations import summarize_languages
 from surveys.manifest.manifest import Manifest
 from surveys.models import Question, Survey
@@ -36,6 +37,7 @@ def total_context(manifest: Manifest) -> dict[str, object]:
         "manifest": manifest,
         "total_epsilon": manifest.epsilon,
         "quote": quote_label(manifest),
+        "planned_titles": list_titles(manifest),
         "subset": describe_subset(manifest, drawn=manifest.drawn),
     }
 
@@ -74,6 +76,7 @@ def show_questions(
         "survey": survey,
         "refusal": refusal,
         "items": _list_items(survey, manifest, questions),
+        "planned": describe_planned(survey, manifest),
     }
     status = REFUSED if refusal else 200
     return render(request, "surveys/authoring/questions.html", context, status=status)

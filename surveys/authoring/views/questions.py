@@ -25,6 +25,7 @@ from surveys.authoring.forms import (
     StoredValue,
     list_stored,
 )
+from surveys.authoring.planned.card import list_titles
 from surveys.authoring.stamps import stamp_question, stamp_questions
 from surveys.authoring.views.access import authoring, get_own_question
 from surveys.authoring.views.draft_page import (
@@ -58,7 +59,12 @@ def list_questions(request: HttpRequest, slug: str) -> HttpResponse:
     wave = survey.wave
     if wave is None:
         return show_questions(request, survey)
-    context = {"survey": survey, "facts": list_facts(wave.description)}
+    manifest = wave.description
+    context = {
+        "survey": survey,
+        "facts": list_facts(manifest),
+        "planned_titles": list_titles(manifest),
+    }
     return render(request, "surveys/authoring/frozen_questions.html", context)
 
 
@@ -114,7 +120,9 @@ def edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     stored: list[StoredValue] = []
     if _is_to_be_stored(request, form):
         try:
-            services.edit_question(question=question, stamp=read_stamp(request), **form.content())
+            dropped = services.edit_question(
+                question=question, stamp=read_stamp(request), **form.content()
+            )
         except BrokenRules as error:
             form.add_error(None, str(error))
         except Overtaken as error:
@@ -125,6 +133,8 @@ def edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         else:
             if had_rule and "rule" not in form.fields:
                 messages.warning(request, RULE_DROPPED)
+            if dropped:
+                messages.warning(request, dropped)
             return to_questions(survey, f"#question-{question.pk}")
     return _show_form(request, survey, form, stamp=stamp, stored=stored)
 
@@ -257,12 +267,12 @@ def delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     refusal: BrokenRules | None = None
     if request.method == "POST":
         try:
-            services.delete_question(question=question)
+            dropped = services.delete_question(question=question)
         except BrokenRules as error:
             refusal = error
             question = get_own_question(request, slug, pk)  # it is still there
         else:
-            messages.success(request, "The question was deleted.")
+            messages.success(request, f"The question was deleted. {dropped}".rstrip())
             return to_questions(survey)
     manifest = describe(survey=survey, wave_number=1)
     context = {
