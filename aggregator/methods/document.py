@@ -84,7 +84,7 @@ def list_anchors() -> dict[str, str]:
 @cache
 def render_introduction() -> str:
     """Return what the index says before it lists the chapters."""
-    tokens = parse(_read(INDEX))
+    tokens = parse(_read(INDEX), chapter=INDEX)
     title, chapters = (place for place, _ in _find_headings(tokens))
     return render(tokens[title + 3 : chapters])
 
@@ -95,7 +95,7 @@ def read_chapter(name: str) -> Chapter | None:
 
 @cache
 def _render_chapter(name: str) -> Chapter:
-    tokens = parse(_read(name))
+    tokens = parse(_read(name), chapter=name)
     if name == GLOSSARY:
         _mark_terms(tokens)
     headings = [*_find_headings(tokens), (len(tokens), "")]

@@ -12,6 +12,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.anchors import anchors_plugin
 
+from aggregator.methods.formulas import add_formulas
+
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)  # marks where scripts/tables fills in tables
 INDEX = "README"  # the file that lists the chapters in their order
 OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:")  # https:, mailto:
@@ -21,27 +23,30 @@ OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:")  # https:, mailto:
 def _markdown() -> MarkdownIt:
     """The text is ours, but HTML in it is escaped all the same."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    return markdown.use(anchors_plugin, max_level=4)
+    return add_formulas(markdown).use(anchors_plugin, max_level=4)
 
 
-def parse(text: str) -> list[Token]:
+def parse(text: str, *, chapter: str) -> list[Token]:
     tokens = _markdown().parse(COMMENT.sub("", text))
     for token in tokens:
         for child in token.children or ():
             if child.type == "link_open":
-                child.attrSet("href", resolve_link(str(child.attrGet("href"))))
+                child.attrSet("href", resolve_link(str(child.attrGet("href")), chapter=chapter))
             elif child.type == "image":
                 name = PurePosixPath(str(child.attrGet("src"))).name
                 child.attrSet("src", reverse("aggregator:methods_figure", args=[name]))
     return tokens
 
 
-def resolve_link(link: str) -> str:
-    """Return the address on this site of what a file links to."""
+def resolve_link(link: str, *, chapter: str) -> str:
+    """Return the address on this site of what a file links to.
+
+    Links inside a chapter name it too, because its sections are also shown on other pages.
+    """
     path, _, anchor = link.partition("#")
-    if OUTSIDE.match(link) or not path:
+    if OUTSIDE.match(link):
         return link
-    name = PurePosixPath(path).stem
+    name = PurePosixPath(path).stem if path else chapter
     page = (
         reverse("aggregator:methods")
         if name == INDEX
@@ -53,7 +58,8 @@ def resolve_link(link: str) -> str:
 def render(tokens: Sequence[Token]) -> str:
     markdown = _markdown()
     html: str = markdown.renderer.render(tokens, markdown.options, {})
-    # A wide table scrolls in its own box, by keyboard too, and does not widen the page.
+    # Wide tables and formulas scroll in their own boxes, by keyboard too, and do not widen the page.
+    html = html.replace('<div class="math block">', '<div class="formula" tabindex="0">')
     html = html.replace("<pre>", '<pre tabindex="0">')
     html = html.replace("<table>", '<div class="table-wrap" tabindex="0"><table class="table">')
     return html.replace("</table>", "</table></div>")

@@ -16,6 +16,7 @@ MOST_RESULTS = 30
 AROUND = 110  # characters of a snippet before and after the first word that was found
 TAG = re.compile(r"<[^>]+>")
 TERM = re.compile(r'<tr id="([^"]+)">\s*<td>(.*?)</td>\s*<td>(.*?)</td>', re.DOTALL)
+HAT = "<mo>&#x0005E;</mo>"  # above a letter of a formula
 END_OF_BLOCK = re.compile(r"</(?:p|li|t[dhr]|pre|h[1-6]|div)>")
 
 
@@ -122,5 +123,5 @@ def _term_url(anchor: str) -> str:
 
 def read(html: str) -> str:
     """Return the words of a piece of HTML."""
-    spaced = END_OF_BLOCK.sub(" ", html)
+    spaced = END_OF_BLOCK.sub(" ", html.replace(HAT, "\u0302"))
     return " ".join(unescape(TAG.sub("", spaced)).split())

@@ -1,0 +1,51 @@
+"""Formulas: LaTeX in the files, MathML on the pages, so that browsers typeset and read them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from latex2mathml.converter import convert
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+THIN = '<mspace width="0.167em" />'
+# What browsers, which know only MathML Core, would otherwise draw too close or too far apart.
+REPAIRS = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        # A function's name has a thin space on both sides, but none before a parenthesis.
+        (r"(</(?:m[in]|mfrac|mover|msqrt|msu[bp]|msubsup)>)(?=<mi>(?:ln|exp)</mi>)", rf"\1{THIN}"),
+        (
+            r"(<mi>(?:ln|exp)</mi>)(?!<mo stretchy=\"false\">&#x00028;|<mrow><mo stretchy)",
+            rf"\1{THIN}",
+        ),
+        (r"<mo>(max|min)</mo>", r'<mo lspace="0.167em" rspace="0">\1</mo>'),
+        # Relations and signs that the library writes as letters.
+        (r"<mi>&#x0007E;</mi>", "<mo>&#x223C;</mo>"),
+        (r"<mi>&#x000B1;</mi>", "<mo>&#x000B1;</mo>"),
+    )
+)
+
+
+def add_formulas(markdown: MarkdownIt) -> MarkdownIt:
+    """Read `$…$` and `$$…$$` as formulas, as hosting sites do."""
+    return markdown.use(
+        dollarmath_plugin,
+        allow_labels=False,
+        allow_space=False,
+        allow_digits=False,
+        allow_blank_lines=False,
+        renderer=_render,
+    )
+
+
+def _render(latex: str, options: dict[str, Any]) -> str:
+    return write_mathml(latex, display="block" if options["display_mode"] else "inline")
+
+
+def write_mathml(latex: str, *, display: str) -> str:
+    mathml: str = convert(latex, display=display)
+    for pattern, replacement in REPAIRS:
+        mathml = pattern.sub(replacement, mathml)
+    return mathml
