@@ -10,16 +10,14 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 THIN = '<mspace width="0.167em" />'
+NAME = "<mi>(?:ln|exp)</mi>"
 # What browsers, which know only MathML Core, would otherwise draw too close or too far apart.
 REPAIRS = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         # A function's name has a thin space on both sides, but none before a parenthesis.
-        (r"(</(?:m[in]|mfrac|mover|msqrt|msu[bp]|msubsup)>)(?=<mi>(?:ln|exp)</mi>)", rf"\1{THIN}"),
-        (
-            r"(<mi>(?:ln|exp)</mi>)(?!<mo stretchy=\"false\">&#x00028;|<mrow><mo stretchy)",
-            rf"\1{THIN}",
-        ),
+        (rf"(</(?:m[in]|mfrac|mover|msqrt|msu[bp]|msubsup)>)(?={NAME})", rf"\1{THIN}"),
+        (rf'({NAME})(?!<mo stretchy="false">&#x00028;|<mrow><mo stretchy)', rf"\1{THIN}"),
         (r"<mo>(max|min)</mo>", r'<mo lspace="0.167em" rspace="0">\1</mo>'),
         # Relations and signs that the library writes as letters.
         (r"<mi>&#x0007E;</mi>", "<mo>&#x223C;</mo>"),

@@ -58,7 +58,7 @@ def resolve_link(link: str, *, chapter: str) -> str:
 def render(tokens: Sequence[Token]) -> str:
     markdown = _markdown()
     html: str = markdown.renderer.render(tokens, markdown.options, {})
-    # Wide tables and formulas scroll in their own boxes, by keyboard too, and do not widen the page.
+    # Wide tables and formulas scroll in their own boxes, by keyboard too, not the page.
     html = html.replace('<div class="math block">', '<div class="formula" tabindex="0">')
     html = html.replace("<pre>", '<pre tabindex="0">')
     html = html.replace("<table>", '<div class="table-wrap" tabindex="0"><table class="table">')
