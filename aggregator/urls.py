@@ -4,6 +4,7 @@ from django.urls import URLPattern, include, path
 
 from aggregator.coins import coin_form, offline_code
 from aggregator.methods import views as methods
+from aggregator.study_report import views as study_report
 from aggregator.views import (
     comparisons,
     data,
@@ -52,6 +53,7 @@ urlpatterns = [
         name="mode_comparison_csv",
     ),
     path("surveys/<slug:slug>/data", data.data, name="data"),
+    path("surveys/<slug:slug>/report", study_report.report, name="report"),
     path("surveys/<slug:slug>/delete-with-data", deleting.delete, name="delete"),
     path("s/<slug:slug>/coins", coin_form.coins, name="coins"),
     path("s/<slug:slug>/coins/sent", coin_form.sent, name="coins_sent"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from privacy.mechanism.mechanisms import round_up_epsilon
 from surveys.manifest.strength import largest_guess_in_tenths
@@ -47,6 +47,11 @@ def moment(value: datetime) -> str:
     """Write a time as 1 December 2026, 09:00 UTC."""
     inside = value.astimezone(UTC)
     return f"{inside.day} {inside:%B %Y, %H:%M} UTC"
+
+
+def day(value: date) -> str:
+    """Write a day as 1 December 2026."""
+    return f"{value.day} {value:%B %Y}"
 
 
 def percent(share: float, digits: int = 0) -> str:

@@ -147,6 +147,8 @@ TABLE: dict[str, Row] = {
     "aggregator:coin_estimates_csv": RESULTS,
     "aggregator:mode_comparison": RESULTS,
     "aggregator:mode_comparison_csv": RESULTS,
+    # an empty form: nobody counted the people invited
+    "aggregator:report": Row(get=own(200), post=own(302), other=own(405), survey="launched"),
     "aggregator:compare": Row(get=own(200), post=own(422), other=own(405), survey="launched"),
     "aggregator:comparison": RESULTS,
     "aggregator:comparison_panel": Row(get=own(286), other=own(405), survey="launched"),

@@ -1,0 +1,193 @@
+"""What the report of a study says: one document, which the page, the PDF and the Word file show.
+
+A report of a study is for readers of results. It is not a respondent's report, which is a row of
+scrambled codes. Everything here is plain data; the modules beside this one write it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import date
+from enum import StrEnum
+from typing import Any, ClassVar
+
+# Increased whenever the same content would give other files.
+LAYOUT_VERSION = 1
+
+
+class Tone(StrEnum):
+    PLAIN = "plain"
+    NOTICE = "notice"  # what a reader must know before using a figure
+    TO_PASTE = "to_paste"  # text for a paper
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """A piece of text, by the survey's author in the survey's language, or by Murmur."""
+
+    text: str
+    is_authors: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """The heading of a question or of a comparison, inside a section."""
+
+    kind: ClassVar[str] = "heading"
+    words: Words
+    number: str = ""  # "Q3"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paragraph:
+    kind: ClassVar[str] = "paragraph"
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    kind: ClassVar[str] = "listing"
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    name: str
+    value: Words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    kind: ClassVar[str] = "facts"
+    rows: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whisker:
+    """Where an estimate and its interval are on the axis of a table, as parts of its length."""
+
+    low: float
+    value: float
+    high: float
+
+    @property
+    def start(self) -> str:
+        """As an attribute of an SVG element; `dot` and `end` too."""
+        return f"{100 * self.low:.2f}%"
+
+    @property
+    def dot(self) -> str:
+        return f"{100 * self.value:.2f}%"
+
+    @property
+    def end(self) -> str:
+        return f"{100 * self.high:.2f}%"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """The first cell names the row. The whisker repeats its figures as a picture.
+
+    A heading is one cell, which names all rows below it.
+    """
+
+    cells: tuple[Words, ...]
+    whisker: Whisker | None = None
+    is_heading: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """`widths` are the relative widths of the columns with words; the others hold figures.
+
+    `axis` heads the column of whiskers; it is empty if there are none.
+    """
+
+    kind: ClassVar[str] = "table"
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[Row, ...]
+    widths: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+    axis: str = ""
+
+    @property
+    def columns(self) -> int:
+        return len(self.header) + bool(self.axis)
+
+
+Part = Heading | Paragraph | Listing | Facts | Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    anchor: str
+    heading: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyReport:
+    """`tag` and `direction` are those of the author's words."""
+
+    title: str
+    tag: str
+    direction: str
+    # What the report is, if it is not that of a finished study: interim, a rehearsal, a demo.
+    marks: tuple[str, ...]
+    facts: Facts
+    sections: tuple[Section, ...]
+    # The day on which the survey closed, which is the date of the files.
+    day: date | None = None
+
+    def find_section(self, anchor: str) -> Section:
+        return next(section for section in self.sections if section.anchor == anchor)
+
+
+def list_texts(report: StudyReport) -> Iterator[str]:
+    """List every text of the report, in reading order."""
+    yield report.title
+    yield from report.marks
+    for part in (report.facts, *(part for one in report.sections for part in (one, *one.parts))):
+        if isinstance(part, Section):
+            yield part.heading
+        elif isinstance(part, Heading):
+            yield from (part.number, part.words.text) if part.number else (part.words.text,)
+        elif isinstance(part, Paragraph):
+            yield part.text
+        elif isinstance(part, Listing):
+            yield from part.items
+        elif isinstance(part, Facts):
+            for fact in part.rows:
+                yield from (fact.name, fact.value.text)
+        else:
+            yield from (part.caption, *part.header)
+            yield from (words.text for row in part.rows for words in row.cells)
+            yield from part.notes
+
+
+def to_json(report: StudyReport) -> dict[str, Any]:
+    """Write the report as values that JSON has; each part says of which kind it is."""
+    day = report.day.isoformat() if report.day else None
+    return asdict(report) | {
+        "day": day,
+        "facts": _write_part(report.facts),
+        "sections": [
+            asdict(section) | {"parts": [_write_part(part) for part in section.parts]}
+            for section in report.sections
+        ],
+    }
+
+
+def _write_part(part: Part) -> dict[str, Any]:
+    return asdict(part) | {"kind": part.kind}
+
+
+def identify(report: StudyReport) -> str:
+    """Return a hash of everything that decides what the files contain."""
+    content = json.dumps([LAYOUT_VERSION, to_json(report)], ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()

@@ -1,0 +1,181 @@
+"""A paragraph on methods to paste into a paper, written from the manifest and the results.
+
+It answers what STROBE asks of the methods of an observational study and what the NCHS asks of
+proportions, as far as Murmur can know it; the rest is listed for the authors to add.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+
+from django.conf import settings
+
+from aggregator.results.display import Results
+from aggregator.results.sentences import EXACT
+from aggregator.results.snapshots import METHOD_VERSION, ended_at_cap
+from aggregator.study_report.content import Listing, Paragraph, Section, Tone
+from aggregator.study_report.sections import references as source
+from aggregator.study_report.sections.protection import name_questions
+from aggregator.study_report.sections.summary import describe_dates
+from surveys.formatting import epsilon, whole
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
+from surveys.models import Survey, Wave
+
+METHODS = "methods"
+RATE = "The response rate is the number of reports divided by the number of people invited."
+TO_ADD = (
+    "who could take part, and how people were invited",
+    "who approved the study, who paid for it, and whether it was registered",
+    "what the questions were meant to measure, and why so many people were asked",
+    "how those who took part may differ from the people you write about",
+)
+# How a paper names each kind of interval.
+KINDS = {
+    "likelihood_ratio": f"likelihood-ratio intervals ({source.WILKS})",
+    "clopper_pearson": f"Clopper–Pearson intervals ({source.CLOPPER}) for the reported shares, "
+    "mapped to true shares",
+    "confidence_sequence": "confidence sequences from a beta mixture of likelihood ratios "
+    f"({source.ROBBINS})",
+    "betting_sequence_share": "betting confidence sequences for shares among some of the people "
+    f"({source.WAUDBY_SMITH}; {source.ORABONA})",
+    "betting_sequence_mean": "betting confidence sequences for means "
+    f"({source.WAUDBY_SMITH}; {source.ORABONA})",
+    "likelihood_ratio_conditional": "profile-likelihood intervals for shares among those who "
+    f"answered ({source.WILKS})",
+    "likelihood_ratio_joint": "profile-likelihood intervals from the joint likelihood of a "
+    f"question and those that decide who is asked it ({source.WILKS}; {source.AITKEN})",
+    "likelihood_ratio_mean": f"profile-likelihood intervals for means ({source.WILKS}; "
+    f"{source.OWEN})",
+    EXACT: "counts, where only unscrambled answers decide who is asked",
+}
+
+
+@cache
+def find_version() -> str:
+    """Return the version of Murmur, from the only file that states it."""
+    content = (settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8")
+    return str(tomllib.loads(content)["project"]["version"])
+
+
+def write_methods(survey: Survey, wave: Wave, results: Results | None) -> Section:
+    manifest = wave.description
+    rate = [RATE] if survey.people_invited else []
+    paragraphs = (
+        [*_describe_design(wave, manifest), *rate],
+        _describe_mechanism(manifest),
+        _describe_estimates(results) if results else (),
+        [_describe_suppression(wave), _name_software(wave)],
+    )
+    return Section(
+        anchor=METHODS,
+        heading="Methods, to paste into a paper",
+        parts=(
+            *(
+                Paragraph(text=text, tone=Tone.TO_PASTE)
+                for text in map(" ".join, paragraphs)
+                if text
+            ),
+            Paragraph(text="Murmur cannot know the following, which reviewers ask for. Add:"),
+            Listing(items=TO_ADD),
+        ),
+    )
+
+
+def _name_software(wave: Wave) -> str:
+    return (
+        f"Estimates were computed with Murmur {find_version()} (methods {METHOD_VERSION}). The "
+        f"survey’s frozen description has the SHA-256 {wave.manifest_hash_hex}."
+    )
+
+
+def _describe_design(wave: Wave, manifest: Manifest) -> Iterator[str]:
+    dates = describe_dates(wave).replace(", still open", "")
+    when = dates.replace("From", "since") if wave.closed_at is None else f"in the field {dates}"
+    yield f"The data come from an anonymous online survey, {when}."
+    if manifest.drawn is not None:
+        yield (
+            f"Each respondent’s browser drew {manifest.drawn} of {manifest.block_count} blocks of "
+            "questions at random before the first question."
+        )
+
+
+def _describe_mechanism(manifest: Manifest) -> Iterator[str]:
+    scrambled = [question for question in manifest.questions if question.is_protected]
+    if not scrambled:
+        yield "No answer was randomized."
+        return
+    yield (
+        "Answers were protected by local differential privacy: before sending, each respondent’s "
+        f"browser randomized them by k-ary randomized response ({source.WARNER}; "
+        f"{source.KAIROUZ}). Of the k codes of a question it sent the true one with probability t "
+        "and each other code with probability c = (1 − t)/(k − 1). The parameters were "
+        f"{_list_parameters(scrambled)}."
+    )
+    if any(question.is_rounded for question in scrambled):
+        yield f"Numbers were first rounded at random to one of two codes ({source.DING})."
+    yield (
+        f"All codes of one respondent together have ε = {epsilon(manifest.drawn_epsilon)} at most "
+        f"({source.DWORK})."
+    )
+    declared = [question for question in manifest.questions if question.is_declared]
+    if declared:
+        yield f"Answers to {name_questions(declared)} were sent as they are."
+
+
+def _list_parameters(questions: list[ManifestQuestion]) -> str:
+    """Write k = 2, t = 0.7500, ε = 1.10 in Q1–Q3; and so on for each question's own codes."""
+    alike: dict[str, list[ManifestQuestion]] = {}
+    for question in questions:
+        alike.setdefault(_write_parameters(question), []).append(question)
+    return "; ".join(f"{text} in {name_questions(same)}" for text, same in alike.items())
+
+
+def _write_parameters(question: ManifestQuestion) -> str:
+    mechanism = question.mechanism
+    text = f"k = {mechanism.symbols}, t = {mechanism.keep_probability:.4f}"
+    if question.has_items:
+        text += f" for each of {len(question.options)} items"
+    if question.has_gate:
+        gate = question.gate_mechanism
+        text += f", k = {gate.symbols}, t = {gate.keep_probability:.4f} for whether it was answered"
+    return f"{text}, ε = {epsilon(question.epsilon)}"
+
+
+def _describe_estimates(results: Results) -> Iterator[str]:
+    yield (
+        "True shares were estimated without bias as (S/n − c)/(t − c), where S of n reports show a "
+        "code; shares among some of the people are ratios of such estimates, or most likely "
+        "shares where rules decide who is asked. An estimate outside its interval is shown as "
+        "the nearer end."
+    )
+    shown = [estimate for question in results.questions for estimate in question.shown]
+    used = {estimate.method for estimate in shown if estimate.is_shown}
+    kinds = [text for method, text in KINDS.items() if method in used]
+    if kinds:
+        yield f"The intervals have level 95 % and are {'; '.join(kinds)}. {_say_why(results)}"
+
+
+def _say_why(results: Results) -> str:
+    if results.fixed_end and ended_at_cap(results.wave):
+        return (
+            "They are for one look: the number of reports at which the survey ended was fixed "
+            "before it opened."
+        )
+    if results.fixed_end:
+        return "They are for one look: the end of the survey was fixed before it opened."
+    if results.wave.is_open:
+        return "They hold at every look, so results may be watched while the survey is open."
+    return "They hold at every look, so the survey could be closed at any time."
+
+
+def _describe_suppression(wave: Wave) -> str:
+    return (
+        f"Reports were released in batches of at least {whole(wave.minimum_batch)}, and nothing "
+        f"was estimated from fewer than {whole(wave.display_minimum)}. Following the standards "
+        f"of the National Center for Health Statistics ({source.PARKER}), estimates are marked † "
+        "(effective sample size below 30, or an interval wider than 30 points or than 130 % of the "
+        "share) or not shown (below 10, or wider than 50 points)."
+    )

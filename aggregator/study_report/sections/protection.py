@@ -1,0 +1,140 @@
+"""How answers were protected, in plain words and with the numbers of the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aggregator.study_report.content import (
+    Fact,
+    Facts,
+    Listing,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    Table,
+    Words,
+)
+from surveys.formatting import epsilon, guess, join_list, odds_factor, whole
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.strength import Strength
+from surveys.models import Wave
+
+PROTECTION = "protection"
+EPSILON = (
+    "ε is the privacy loss, rounded up: it limits how much the codes can change what somebody "
+    "believes about an answer. Related codes are those of questions that reveal something about "
+    "the same answer."
+)
+
+
+def write_protection(wave: Wave, manifest: Manifest) -> Section:
+    scrambled = [question for question in manifest.questions if question.is_protected]
+    parts: list[Part] = [
+        Paragraph(
+            text="Each browser scrambled every answer before sending it, unless this section says "
+            "otherwise. The server received the scrambled codes and never an answer. So no single "
+            "report shows what its sender answered."
+        )
+    ]
+    if scrambled:
+        parts += [
+            _write_table(manifest, scrambled),
+            *(Paragraph(text=text) for text in _describe_meaning(manifest, scrambled)),
+        ]
+    parts += [
+        Paragraph(text=_describe_crowd(wave)),
+        Paragraph(text="What is not protected:"),
+        Listing(items=tuple(_list_unprotected(manifest))),
+        Facts(rows=(Fact(name="Manifest, SHA-256", value=Words(text=wave.manifest_hash_hex)),)),
+        Paragraph(
+            text="The manifest is the frozen description of this survey, with its questions and "
+            "the strength of their scrambling. Its hash was shown to respondents before they "
+            "answered. Nobody can change the manifest without changing the hash."
+        ),
+    ]
+    return Section(anchor=PROTECTION, heading="How answers were protected", parts=tuple(parts))
+
+
+def _write_table(manifest: Manifest, questions: list[ManifestQuestion]) -> Table:
+    """Write one row for all questions that are scrambled alike."""
+    alike: dict[tuple[str, str, str, str], list[ManifestQuestion]] = {}
+    for question in questions:
+        strength = _find_strength(manifest, question)
+        row = (
+            strength.sentence,
+            strength.word,
+            epsilon(question.epsilon),
+            epsilon(strength.statement_epsilon),
+        )
+        alike.setdefault(row, []).append(question)
+    return Table(
+        caption="How each question was scrambled",
+        header=("Questions", "Scrambling", "Protection", "ε", "ε with all related codes"),
+        rows=tuple(
+            Row(cells=tuple(Words(text=text) for text in (name_questions(same), *row)))
+            for row, same in alike.items()
+        ),
+        widths=(3, 6, 2),
+        notes=(EPSILON,),
+    )
+
+
+def _find_strength(manifest: Manifest, question: ManifestQuestion) -> Strength:
+    return Strength(
+        flips=question.flips,
+        mechanism=question.mechanism,
+        statement=manifest.statement_epsilon(question),
+    )
+
+
+def name_questions(questions: list[ManifestQuestion]) -> str:
+    """Write Q1–Q3, Q5 for numbers 1, 2, 3 and 5."""
+    spans: list[list[int]] = []
+    for number in sorted(question.number for question in questions):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(f"Q{first}" if first == last else f"Q{first}–Q{last}" for first, last in spans)
+
+
+def _describe_meaning(manifest: Manifest, questions: list[ManifestQuestion]) -> Iterator[str]:
+    one = max(manifest.statement_epsilon(question) for question in questions)
+    yield (
+        "What this means: whoever reads a report, and whatever else they know, its codes change "
+        f"the odds of any guess about one answer by a factor of {odds_factor(one)} at most. A "
+        "guess between two equally likely answers is right 50 times in 100 without the codes, and "
+        f"at most {guess(one)} times in 100 with them."
+    )
+    total = manifest.drawn_epsilon
+    if total > one + 1e-9:
+        yield (
+            f"All codes of one person together have ε = {epsilon(total)} at most. If all answers "
+            f"of a person are related, a guess is right at most {guess(total)} times in 100."
+        )
+
+
+def _describe_crowd(wave: Wave) -> str:
+    return (
+        f"Reports were sealed and counted in batches of at least {whole(wave.minimum_batch)} (K). "
+        f"Figures exist for a question or a declared group only from "
+        f"{whole(wave.display_minimum)} reports on. No time, address or account is stored with a "
+        "report."
+    )
+
+
+def _list_unprotected(manifest: Manifest) -> Iterator[str]:
+    declared = [question for question in manifest.questions if question.is_declared]
+    if declared:
+        names = join_list([f"Q{question.number}" for question in declared])
+        yield f"Answers to {names} were sent as they are. Respondents were told so."
+    yield "That somebody took part is not hidden."
+    yield "Results about a group apply to everybody in it, whether they took part or not."
+    yield "The protection holds for people whose browser ran the page that the survey published."
+    if manifest.coins:
+        yield (
+            "People could also toss two coins. For them, ε of all answers together is "
+            f"{epsilon(manifest.coin_epsilon)}."
+        )
