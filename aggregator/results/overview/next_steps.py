@@ -38,7 +38,7 @@ SEE_WHAT_IS_MISSING = NextStep(
 )
 OPEN = NextStep(text="Open the survey…", route="surveys:launch")
 LAST_REPORTS = NextStep(note="The last reports are being counted.")
-READ_RESULTS = NextStep(text="Read the results", route="aggregator:results")
+READ_REPORT = NextStep(text="Read the report", route="aggregator:report")
 COPY = NextStep(text="Copy as a new draft", route="surveys:copy", is_posted=True)
 
 
@@ -58,7 +58,7 @@ def plan_launched(progress: Progress) -> NextStep:
         )
     if not progress.is_counted:
         return LAST_REPORTS
-    return READ_RESULTS if progress.is_shown else COPY
+    return READ_REPORT if progress.is_shown else COPY
 
 
 def _describe_waiting(progress: Progress) -> str:

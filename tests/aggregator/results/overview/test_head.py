@@ -17,7 +17,7 @@ from aggregator.results.overview.next_steps import (
     COPY,
     LAST_REPORTS,
     OPEN,
-    READ_RESULTS,
+    READ_REPORT,
     SEE_WHAT_IS_MISSING,
 )
 from aggregator.results.snapshots import update_snapshot
@@ -97,7 +97,7 @@ def test_a_closed_survey_is_counted_then_read() -> None:
     assert head_of(wave.survey).step is LAST_REPORTS
     look(wave)
     head = head_of(wave.survey)
-    assert (head.step, head.sealed) == (READ_RESULTS, 40)
+    assert (head.step, head.sealed) == (READ_REPORT, 40)
 
 
 def test_a_survey_past_its_date_waits_for_its_last_reports() -> None:
