@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django import template
+from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.results.overview.head import read_head
@@ -21,20 +22,35 @@ TABS = (
 )
 
 
-@register.inclusion_tag("surveys/_survey_head.html")
-def survey_head(survey: Survey, tab: str, *, heading: bool = True) -> dict[str, object]:
+@register.inclusion_tag("surveys/_survey_head.html", takes_context=True)
+def survey_head(
+    context: template.RequestContext, survey: Survey, tab: str, *, heading: bool = True
+) -> dict[str, object]:
     """Show the head; with `heading=False` the title is no heading, and the page writes its own."""
     assert any(tab == name for name, _, _ in TABS), tab
     return {
-        "survey": survey,
+        **_describe(context, survey),
         "tabs": TABS,
         "tab": tab,
         "heading": heading,
-        "head": read_head(survey, now=timezone.now()),
     }
 
 
-@register.inclusion_tag("surveys/_survey_status.html")
-def survey_status(survey: Survey) -> dict[str, object]:
+@register.inclusion_tag("surveys/_survey_status.html", takes_context=True)
+def survey_status(context: template.RequestContext, survey: Survey) -> dict[str, object]:
     """Show the part of the head that a look changes, to replace it in place (htmx)."""
-    return {"survey": survey, "head": read_head(survey, now=timezone.now()), "swapped": True}
+    return {**_describe(context, survey), "swapped": True, "heading": True}
+
+
+def _describe(context: template.RequestContext, survey: Survey) -> dict[str, object]:
+    head = read_head(survey, now=timezone.now())
+    step = head.step
+    address = reverse(step.route, args=[survey.slug]) if step.route else ""
+    if address == context["request"].path:
+        address = ""  # no link to the page that shows it, but to its part
+    return {
+        "survey": survey,
+        "head": head,
+        "step": step,
+        "address": address + step.fragment,
+    }

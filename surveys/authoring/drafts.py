@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from django.db.models import prefetch_related_objects
 from django.utils.translation import override
 
 from privacy.shares.concentration import choose_concentration
@@ -17,6 +18,11 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, with_strength
 from surveys.manifest.rules import rename
 from surveys.models import Question, Survey
+
+
+def load_draft(survey: Survey) -> None:
+    """Read all that `describe` needs in three queries; nothing is read again for this object."""
+    prefetch_related_objects([survey], "questions", "translations", "planned_comparisons")
 
 
 def describe(

@@ -175,18 +175,15 @@ def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:
 
 def _describe_codes(question: ManifestQuestion) -> str:
     """The number of codes and what they stand for."""
-    if question.has_items:
-        text = f"{len(question.options)} codes with k = 2, one for each option"
-        return f"{text}, and one with k = {question.gate_k}" if question.has_gate else text
-    parts = [f"{question.answers} answers"]
-    if question.is_rounded:
-        parts = ["the range’s two ends"]
-    if question.refusal:
-        parts.append("“prefer not to say”")
+    others = ["“prefer not to say”"] if question.refusal else []
     if question.rule is not None:
-        parts.append("“not asked”")
-    made = f": {join_list(parts)}" if len(parts) > 1 else ""
-    return f"k = {question.k}{made}"
+        others.append("“not asked”")
+    if question.has_items:
+        text = f"one code for each of {len(question.options)} options"
+        return f"{text}, and one for {join_list(others, last='or')}" if others else text
+    parts = ["the range’s two ends" if question.is_rounded else f"{question.answers} answers"]
+    made = f": {join_list([*parts, *others])}" if others else ""
+    return f"{question.k} codes{made}"
 
 
 def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]:

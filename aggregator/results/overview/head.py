@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Subquery, prefetch_related_objects
+from django.db.models import Exists, OuterRef, Subquery
 
 from aggregator.models import Batch, Discard, RawReport, Snapshot
 from aggregator.results.looks import EVERYBODY, list_least, reports_needed
 from aggregator.results.overview.next_steps import NextStep, Progress, plan_draft, plan_launched
+from surveys.authoring.drafts import load_draft
 from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.state import SurveyState, describe_state
 from surveys.models import Survey
@@ -26,7 +27,7 @@ class SurveyHead:
 
 
 def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
-    """Describe where a survey stands: one query after the launch, three before."""
+    """Describe where a survey stands: one query after the launch, four before."""
     wave = _find_wave(survey)
     state = describe_state(wave=wave, now=now)
     if wave is None:
@@ -69,6 +70,6 @@ def _is_empty(wave: Any) -> bool:
 
 
 def _plan_draft(survey: Survey, *, now: datetime) -> NextStep:
-    prefetch_related_objects([survey], "questions", "translations")
+    load_draft(survey)
     problems = find_launch_problems(survey=survey, now=now)
     return plan_draft(questions=len(survey.questions.all()), problems=len(problems))

@@ -251,10 +251,10 @@ class DeclaredForm(OptionsForm):
         help_text="It costs nothing. Results show how many people chose it, like a group."
     )
     confirmed = forms.BooleanField(
-        label="I have a reason to ask this unprotected",
+        label="I understand that this answer is sent unprotected",
         error_messages={
-            "required": "Tick the box if you have a reason to ask this unprotected. Otherwise "
-            "choose a type that is scrambled."
+            "required": "Tick the box if this answer may be sent unprotected. Otherwise choose "
+            "a type that is scrambled."
         },
     )
 

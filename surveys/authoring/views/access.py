@@ -52,7 +52,8 @@ def authoring(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
             translated = [name for name in request.POST if name.startswith(PREFIX)]
             names = (*TYPED_FIELDS, *translated)
             typed = [request.POST[name] for name in names if request.POST.get(name)]
-            context = {"problem": str(error), "typed": typed, "slug": kwargs.get("slug")}
+            survey = get_own_survey(request.user, str(kwargs["slug"]))
+            context = {"problem": str(error), "typed": typed, "survey": survey}
             return render(request, "surveys/authoring/conflict.html", context, status=409)
 
     return wrapper

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import describe, load_draft
 from surveys.authoring.errors import NotDraft, SurveyError
 from surveys.authoring.launch_checks import (
     describe_limits,
@@ -70,6 +70,7 @@ def show_questions(
     request: HttpRequest, survey: Survey, *, refusal: SurveyError | None = None
 ) -> HttpResponse:
     """Show the workbench, with a refusal if something could not be done."""
+    load_draft(survey)
     questions = list(survey.questions.all())
     manifest = describe(survey=survey, wave_number=1, questions=questions)
     context: dict[str, object] = {
@@ -84,6 +85,7 @@ def show_questions(
 
 def show_draft(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show what a draft still needs, and what it reveals in total."""
+    load_draft(survey)
     manifest = describe(survey=survey, wave_number=1)
     plan = plan_for(manifest)
     context: dict[str, object] = {

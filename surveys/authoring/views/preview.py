@@ -15,7 +15,7 @@ from surveys.authoring.views.access import authoring
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Survey
-from surveys.respondent.page import render_notice, render_questions
+from surveys.respondent.page import link_languages, render_notice, render_questions
 from surveys.respondent.views.compressed import HTML, answer
 
 
@@ -45,6 +45,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         words=words.get(language, ""),
         asked_elsewhere=_count_others(survey, manifest),
         manifest_url=reverse("surveys:preview_manifest", args=[slug]),
+        languages=link_languages(manifest, but=language, find_url=lambda code: f"?lang={code}"),
         **way_back,
     )
     return answer(request, page, content_type=HTML)

@@ -122,8 +122,10 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         except Overtaken as error:
             form.add_error(None, str(error))
             stored, stamp = list_stored(form, shown), newer
+            survey.refresh_from_db()  # the page shows what is stored, and what was typed in fields
         except BrokenRules as error:
             form.add_error("may_decline", str(error))
+            survey.refresh_from_db()
         else:
             messages.success(request, f"The settings were saved.{_describe_switched(switched)}")
             return redirect("surveys:settings", slug=slug)

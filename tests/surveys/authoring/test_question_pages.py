@@ -93,7 +93,7 @@ def test_a_question_of_each_type_is_added_edited_and_shown(
     add(survey, text="First?")
     form = author.get(new(survey, type_))
     assert form.status_code == 200
-    assert ("Work out the cost" in words(form)) == (type_ not in ("information", "declared"))
+    assert ("Update the numbers" in words(form)) == (type_ not in ("information", "declared"))
     answer = author.post(new(survey, type_), GOOD[type_])
     question = survey.questions.get(position=2)
     assert answer["Location"] == f"{at('questions', survey)}#question-{question.pk}"
@@ -137,7 +137,7 @@ def test_the_form_shows_what_is_stored(author: Client, survey: Survey) -> None:
         ("number", {"maximum": "2000000"}, "maximum", "The range is too wide"),
         ("several", {"limit": "3"}, "limit", "a limit of 3 changes nothing"),
         ("follow_up", {"follow_up": ""}, "follow_up", "Enter the follow-up."),
-        ("declared", {"confirmed": ""}, "confirmed", "Tick the box if you have a reason"),
+        ("declared", {"confirmed": ""}, "confirmed", "Tick the box if this answer may"),
         ("yes_no", {"rule": "Q2 is yes"}, "rule", "Q2 does not come before this question."),
         ("yes_no", {"rule": "Q1 is yes or Q1 is no"}, "rule", "Question 2 would always be asked"),
         ("yes_no", {"rule": "Q1 is yes and Q1 is no"}, "rule", "Question 2 would never be asked"),
@@ -299,7 +299,7 @@ def test_the_cost_is_worked_out_and_nothing_is_stored(author: Client, survey: Su
     page = author.post(new(survey, "choice"), posted)
     assert page.status_code == 200
     text = words(page)
-    assert "k = 5: 3 answers, “prefer not to say” and “not asked”" in text
+    assert "5 codes: 3 answers, “prefer not to say” and “not asked”" in text
     assert "Each other code is sent 14.2 of 100 times." in text  # 25 / (75 + 4 · 25)
     assert "one person gives away ε = 2.20 in the whole survey" in text
     assert survey.questions.count() == 1
@@ -315,7 +315,7 @@ def test_the_cost_updates_while_the_author_types(author: Client, survey: Survey)
     posted["options"] = "A\nB\nA"
     page = author.post(new(survey, "choice"), posted, headers=while_writing)
     assert page.status_code == 200, "only that is swapped in"
-    assert "The cost appears once you fix this:" in words(page)
+    assert "The numbers appear once you fix this:" in words(page)
     assert "Each other code is sent" not in words(page)
     assert survey.questions.count() == 0
 
@@ -330,7 +330,7 @@ def test_a_wrong_rule_hides_the_cost_and_says_so(
     posted = {**GOOD[type_], "rule": "foo", "cost": "1"}
     text = words(author.post(new(survey, type_), posted, headers=headers))
     reason = "this: [^.]*“foo”" if while_writing else "the problems above."
-    assert re.search(f"The cost appears once you fix {reason}", text)
+    assert re.search(f"The numbers appear once you fix {reason}", text)
     assert "Write them first" not in text
     # The answers are known, and a rule certainly adds a code.
     codes = {"scale": 6, "choice": 4}[type_]

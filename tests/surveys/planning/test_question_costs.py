@@ -152,26 +152,30 @@ def test_select_several_costs_what_can_differ(
 @pytest.mark.parametrize(
     ("question", "codes", "sentence"),
     [
-        (make(), "k = 2", "Of every 100 people, 25 send the other answer’s code."),
+        (make(), "2 codes", "Of every 100 people, 25 send the other answer’s code."),
         (
             make(refusal=True),
-            "k = 3: 2 answers and “prefer not to say”",
+            "3 codes: 2 answers and “prefer not to say”",
             "Each other code is sent 20 of 100 times.",
         ),
-        (make("choice", options=6, flips=12), "k = 6", "Each other code is sent 8.1 of 100 times."),
+        (
+            make("choice", options=6, flips=12),
+            "6 codes",
+            "Each other code is sent 8.1 of 100 times.",
+        ),
         (
             make("number", minimum=0, maximum=9, options=0),
-            "k = 2",
+            "2 codes",
             ROUNDED,
         ),
         (
             make("scale", minimum=0, maximum=9, options=0, rule=YES, name="q2"),
-            "k = 3: the range’s two ends and “not asked”",
+            "3 codes: the range’s two ends and “not asked”",
             "Each other code is sent 20 of 100 times.",
         ),
         (
             make("several", options=3, rule=YES, name="q2"),
-            "3 codes with k = 2, one for each option, and one with k = 2",
+            "one code for each of 3 options, and one for “not asked”",
             "For each option: of every 100 people, 25 send the other code.",
         ),
     ],

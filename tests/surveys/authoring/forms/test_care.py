@@ -221,7 +221,7 @@ def test_a_question_starts_from_the_survey_and_may_differ(author: Client, survey
     Survey.objects.update(may_decline=True)
     page = author.get(path).text
     assert is_ticked(page, "refusal")
-    assert "k = 3: 2 answers and “prefer not to say”" in page  # the cost counts it
+    assert "3 codes: 2 answers and “prefer not to say”" in page  # the cost counts it
     # An offered follow-up was worked out without it, and its link says so.
     assert not is_ticked(author.get(f"{path}&refusal=").text, "refusal")
     author.post(path, {"text": "With?", "flips": 25, "refusal": "on"})
@@ -291,7 +291,7 @@ def test_the_opening_warns_where_nobody_asks_or_helps(author: Client, survey: Su
     page = author.get(f"/surveys/{survey.slug}/launch").text
     assert "Nobody is told who asks." in page
     assert "no page says where to find help." in page
-    assert "Freeze and open" in page  # neither prevents it
+    assert "Open the survey</button>" in page  # neither prevents it
     survey.organization, survey.help_name = "Murmur demo", "Helpline"
     assert list_warnings(survey=survey, manifest=describe(survey=survey, wave_number=1)) == []
     survey.help_name, survey.quick_exit = "", False

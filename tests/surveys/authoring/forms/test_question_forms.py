@@ -300,7 +300,7 @@ def test_a_follow_up_needs_both_questions() -> None:
 def test_a_question_that_is_not_scrambled_needs_a_reason() -> None:
     form = fill("declared", confirmed="")
     assert list(form.errors) == ["confirmed"]
-    assert "Tick the box if you have a reason to ask this unprotected." in str(form.errors)
+    assert "Tick the box if this answer may be sent unprotected." in str(form.errors)
 
 
 # --- rules ---------------------------------------------------------------------------------------

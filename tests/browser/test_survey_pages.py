@@ -1,0 +1,113 @@
+"""Every page of a survey in Chromium: its head, no sideways scrolling, nothing that axe finds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from aggregator.templatetags.survey_head import TABS
+from surveys.authoring.services import close_wave
+from surveys.models import Survey, Wave
+from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.every_type import ask
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.researcher import DESK, PHONE, make_context
+from tests.support.factories import make_survey, open_survey
+from tests.support.fielding import process, send_people
+
+WIDTH = "document.documentElement.scrollWidth"
+SUB_PAGES = {
+    "draft": [
+        ("launch", "overview"),
+        ("share", "overview"),
+        ("delete", "overview"),
+        ("languages", "settings"),
+        ("questions/new", "questions"),
+        ("questions/new?type=choice", "questions"),
+    ],
+    "open": [
+        ("share", "overview"),
+        ("close", "overview"),
+        ("languages", "settings"),
+        ("launch", "overview"),  # refused, and says why
+    ],
+    "closed": [("delete-with-data", "overview")],
+}
+
+
+def make(state: str) -> Survey:
+    survey = make_survey(title="Trouble at work in the hospitals of the county", questions=())
+    first = ask(survey, "Have you ever worked while ill?", type="yes_no")
+    rule = {"name": f"{first.pk}", "is": [1]}
+    ask(survey, "Who asked you to?", type="choice", options=["A nurse", "A physician"], rule=rule)
+    if state != "draft":
+        wave = open_survey(survey=survey)
+        send_people(wave, people=60)
+        if state == "closed":
+            close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+        process(wave)
+    return survey
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=["draft", "open", "closed"])
+def state(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def survey(live: LiveApplication, state: str) -> Survey:
+    return make(state)
+
+
+@pytest.fixture
+def page(chromium: Browser, live: LiveApplication, survey: Survey, scheme: str) -> Iterator[Page]:
+    context = make_context(chromium, live, survey, viewport=PHONE, color_scheme=scheme)
+    yield context.new_page()
+    context.close()
+
+
+def assert_fits_and_is_accessible(page: Page, path: str) -> None:
+    for size in (DESK, PHONE):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        assert page.evaluate(WIDTH) <= size["width"], (path, size)
+        page.evaluate(AXE)
+        assert page.evaluate(RUN_AXE) == [], (path, size)
+
+
+def test_every_tab_and_every_page_below_it_has_the_same_head(
+    page: Page, live: LiveApplication, survey: Survey, state: str
+) -> None:
+    own = {"overview": "", "questions": "questions", "data": "data", "settings": "settings"}
+    words = {name: text for name, text, _ in TABS}
+    pages = [(own[name], name, "page") for name in own]
+    pages += [(path, name, "true") for path, name in SUB_PAGES[state]]
+    for path, name, current in pages:
+        page.goto(f"{live.url}/surveys/{survey.slug}/{path}")
+        nav = page.get_by_role("navigation", name="This survey")
+        expect(nav.locator("a")).to_have_text([text for _, text, _ in TABS])
+        expect(nav.locator("[aria-current]")).to_have_text(words[name])
+        expect(nav.locator("[aria-current]")).to_have_attribute("aria-current", current)
+        expect(page.get_by_role("heading", level=1)).to_have_count(1)
+        expect(page.locator("#survey-status .tag").first).to_have_text(
+            re.compile(state, re.IGNORECASE)
+        )
+        assert_fits_and_is_accessible(page, path)
+
+
+def test_the_head_leaves_paper_to_the_page(
+    page: Page, live: LiveApplication, survey: Survey
+) -> None:
+    page.goto(f"{live.url}/surveys/{survey.slug}/data")
+    page.emulate_media(media="print")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    for gone in (".survey-tabs", ".survey-step", ".site-header", ".site-footer", ".button"):
+        for box in page.locator(gone).all():
+            expect(box).to_be_hidden()
