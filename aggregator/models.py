@@ -130,18 +130,46 @@ class Snapshot(models.Model):
         return list(self.looks) or [self.through_batch] * parts
 
 
-class Chart(models.Model):
-    """The chart of the newest snapshot: a specification, and pictures for download."""
+class Rendering(models.Model):
+    """A file that a worker makes of one look: requested by a visit, kept until a newer look.
 
-    wave = models.OneToOneField(Wave, on_delete=models.CASCADE, related_name="chart")
+    It is a pure function of the snapshot and its inputs, so making it twice does no harm.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "Waiting"
+        RUNNING = "running", "Being made"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+
+    wave = models.ForeignKey(Wave, on_delete=models.CASCADE, related_name="renderings")
     through_batch = models.PositiveIntegerField()
-    final = models.BooleanField(default=False)
-    specification: models.JSONField[dict[str, Any]] = models.JSONField()
-    svg = models.TextField()
-    png = models.BinaryField()
+    final = models.BooleanField()
+    name = models.CharField(max_length=80)  # of the file, such as chart-q3.85mm.svg
+    # SHA-256, in hexadecimal digits, of what else decides the content.
+    inputs = models.CharField(max_length=64)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
+    content = models.BinaryField(null=True)
+    problem = models.TextField(blank=True)  # a sentence for the researcher
+    attempts = models.PositiveSmallIntegerField(default=0)
+    # A worker makes it until then; afterwards it is due again.
+    leased_until = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["wave", "through_batch", "final", "name", "inputs"],
+                name="aggregator_rendering_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state="done", content__isnull=False)
+                | (~models.Q(state="done") & models.Q(content__isnull=True)),
+                name="aggregator_rendering_done_with_content",
+            ),
+        ]
 
     def __str__(self) -> str:
-        return f"chart through batch {self.through_batch}"
+        return self.name
 
 
 class Discard(models.Model):
@@ -218,7 +246,7 @@ class DueWork(models.Model):
     """
 
     kind = models.CharField(max_length=16)
-    subject = models.PositiveBigIntegerField()  # a wave's or a comparison's number
+    subject = models.PositiveBigIntegerField()  # the number of a wave, comparison or rendering
     # How far the work had come, such as the newest batch. A change means that other work is due.
     progress = models.PositiveBigIntegerField(default=0)
     since = models.DateTimeField(default=timezone.now)

@@ -22,9 +22,9 @@ from accounts.reset_mail import is_reset_mail_due, send_next_reset_mail
 from aggregator.batches.closing import close_due_waves
 from aggregator.batches.sealing import MAX_BATCH, seal_next_batch
 from aggregator.comparisons.jobs import run_comparison
-from aggregator.results.charts.updates import find_waves_to_render, update_chart
+from aggregator.exports.worker_files import find_recipe
+from aggregator.renderings.jobs import run_rendering
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
-from aggregator.simulation.truth import known_truth
 from aggregator.upkeep.broker import count_waiting, drop_waiting_sweeps
 from aggregator.upkeep.due import WorkKind, find_due_work, remember_due_work, was_just_swept
 from aggregator.upkeep.purging import purge_is_due, purge_traces
@@ -98,19 +98,9 @@ def seal_wave(wave_id: int) -> None:
 
 @shared_task
 def estimate_wave(wave_id: int) -> None:
-    # Rendering costs far more than estimating: that waits for a sweep, and so skips snapshots
-    # that are old by then.
     if find_waves_to_estimate().filter(pk=wave_id).exists():
         with _unless_deleted(wave_id):
             update_snapshot(wave_id=wave_id)
-
-
-@shared_task
-def draw_wave(wave_id: int) -> None:
-    # Every sweep sends what is still due, so several messages may request the same chart.
-    if find_waves_to_render().filter(pk=wave_id).exists():
-        with _unless_deleted(wave_id):
-            update_chart(wave_id=wave_id, find_truth=known_truth)
 
 
 @contextmanager
@@ -121,6 +111,11 @@ def _unless_deleted(wave_id: int) -> Iterator[None]:
     except (ObjectDoesNotExist, IntegrityError):
         if Wave.objects.filter(pk=wave_id).exists():
             raise
+
+
+@shared_task
+def render_file(rendering_id: int) -> None:
+    run_rendering(rendering_id=rendering_id, find_recipe=find_recipe)
 
 
 @shared_task
@@ -161,6 +156,6 @@ def verify() -> None:
 _TASKS: dict[WorkKind, tuple[Any, int]] = {
     WorkKind.SEAL: (seal_wave, SOON),
     WorkKind.ESTIMATE: (estimate_wave, SOON),
-    WorkKind.RENDER: (draw_wave, LATER),
+    WorkKind.RENDER: (render_file, LATER),
     WorkKind.COMPARE: (compare, AT_LEISURE),
 }

@@ -67,8 +67,7 @@ def _researcher(**changes: str | None) -> dict[str, str | None]:
 
 
 _SAME_ORIGIN = {"Referrer-Policy": "same-origin"}
-# Trusted Types are off only for pages where Vega renders charts, because its bundle builds elements
-# from strings, and where htmx inserts HTML from the server.
+# Trusted Types are off only for pages where htmx inserts HTML from the server.
 _SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": None})
 
 TABLE = (
@@ -80,7 +79,7 @@ TABLE = (
     Policy(paths=("/static/", "/api/", "/.well-known/"), csp=_NOTHING),
     # Downloads contain no code, but a refused download shows a page with the common style.
     Policy(
-        paths=("*.svg", "*.png", "*.csv"),
+        paths=("*.svg", "*.png", "*.csv", "*.pdf", "*.docx"),
         csp=_researcher(**{"script-src": None, "connect-src": None}),
         extra=_SAME_ORIGIN,
     ),

@@ -309,8 +309,6 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
-CHART_BUNDLE_DIR = VAR_DIR / "charts"
-STATICFILES_DIRS = [CHART_BUNDLE_DIR] if CHART_BUNDLE_DIR.is_dir() else []
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.static.StaticFilesStorage"},

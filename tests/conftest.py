@@ -47,7 +47,7 @@ def forgetful_cache() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def static_files() -> None:
-    """Put the chart bundle and the collected static files in the tests' own folder."""
+    """Put the collected static files in the tests' own folder."""
     copy_static_files(django_settings.VAR_DIR)
 
 

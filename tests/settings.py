@@ -10,9 +10,8 @@ os.environ["MURMUR_VAR"] = tempfile.mkdtemp(prefix="murmur-test-")
 atexit.register(shutil.rmtree, os.environ["MURMUR_VAR"], ignore_errors=True)
 os.environ["MURMUR_HTTPS"] = "false"
 os.environ.pop("DATABASE_URL", None)
-# The chart bundle and static files go here. Settings and WhiteNoise look for them when they load.
-for folder in ("charts", "static"):
-    Path(os.environ["MURMUR_VAR"], folder).mkdir()
+# Static files go here. WhiteNoise looks for them when it loads.
+Path(os.environ["MURMUR_VAR"], "static").mkdir()
 
 from config.settings import *  # noqa: E402, F403
 

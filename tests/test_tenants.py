@@ -15,7 +15,7 @@ from django.urls import reverse
 from accounts.models import User
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.comparisons.jobs import request_comparison, run_comparison
-from aggregator.models import Chart, Comparison
+from aggregator.models import Comparison
 from aggregator.results.snapshots import update_snapshot
 from surveys.authoring.services import close_wave, copy_survey
 from surveys.models import Question, Survey, Translation, Wave
@@ -61,6 +61,7 @@ def own(status: int) -> Statuses:
 
 PUBLIC = Row(get=everyone(200), other=everyone(405))
 RESULTS = Row(get=own(200), other=own(405), survey="launched")
+FILES = replace(RESULTS, get=own(404))  # of an unknown kind
 ROWS = replace(RESULTS, get=own(409))  # they exist once the survey has closed
 RESPOND = Row(get=everyone(200), other=everyone(405), survey="launched")
 SHARED = Row(get=own(200), other=everyone(405), survey="launched")
@@ -133,18 +134,16 @@ TABLE: dict[str, Row] = {
     "aggregator:data": RESULTS,
     "aggregator:results": RESULTS,
     "aggregator:results_panel": RESULTS,
-    "aggregator:chart_svg": RESULTS,
-    "aggregator:chart_png": RESULTS,
     "aggregator:reports_csv": ROWS,
     "aggregator:codebook_csv": RESULTS,
     "aggregator:estimates_csv": RESULTS,
     "aggregator:coin_results": RESULTS,
     "aggregator:coin_results_panel": RESULTS,
-    "aggregator:coin_chart_svg": RESULTS,
-    "aggregator:coin_chart_png": RESULTS,
     "aggregator:coin_reports_csv": ROWS,
     "aggregator:coin_codebook_csv": RESULTS,
     "aggregator:coin_estimates_csv": RESULTS,
+    "aggregator:file": FILES,
+    "aggregator:coin_file": FILES,
     "aggregator:mode_comparison": RESULTS,
     "aggregator:mode_comparison_csv": RESULTS,
     # an empty form: nobody counted the people invited
@@ -180,7 +179,6 @@ def surveys() -> dict[str, Survey]:
         send_many(each, [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)])
         seal_next_batch(wave_id=each.pk)
         update_snapshot(wave_id=each.pk)
-        Chart.objects.create(wave=each, through_batch=1, specification={}, svg="<svg/>", png=b"png")
     comparison = request_comparison(
         wave=wave, snapshot=wave.snapshots.get(), kind=Comparison.Kind.TABLE, names=["q1", "q2"]
     )

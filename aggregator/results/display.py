@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from aggregator.batches.bursts import count_burst_reports
 from aggregator.batches.columns import Columns
-from aggregator.models import Chart, RawReport, Snapshot
+from aggregator.models import RawReport, Snapshot
 from aggregator.results.estimate import QuestionResult
 from aggregator.results.looks import EVERYBODY, find_part, list_least, reports_needed
 from aggregator.results.small_groups import hide_small_groups
@@ -106,7 +106,7 @@ class Results:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A survey's standing; `results` and `chart` are set only if they may be shown."""
+    """A survey's standing; `results` is set only if they may be shown."""
 
     survey: Survey
     wave: Wave | None
@@ -114,15 +114,13 @@ class View:
     manifest: Manifest | None = None
     snapshot: Snapshot | None = None
     results: Results | None = None
-    chart: Chart | None = None
 
     @property
     def seen(self) -> str:
         """Changes exactly when there is something new to show; part of the panel's address."""
         if self.snapshot is None:
             return f"0-0-{self.standing.value}"
-        chart = "chart" if self.chart else "no-chart"
-        return f"{self.snapshot.through_batch}-{int(self.snapshot.final)}-{chart}"
+        return f"{self.snapshot.through_batch}-{int(self.snapshot.final)}-{self.standing.value}"
 
     @property
     def next_look(self) -> int:
@@ -151,11 +149,7 @@ class View:
         """Whether nothing will ever change here again."""
         if self.standing in (Standing.EMPTY, Standing.DISCARDED):
             return True
-        return (
-            self.snapshot is not None
-            and self.snapshot.final
-            and (self.standing is Standing.TOO_FEW or self.chart is not None)
-        )
+        return self.snapshot is not None and self.snapshot.final
 
 
 def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
@@ -190,7 +184,6 @@ def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
         manifest=manifest,
         snapshot=snapshot,
         results=results,
-        chart=_find_chart(wave=wave, snapshot=snapshot),
     )
 
 
@@ -200,13 +193,6 @@ def _standing_without_batches(wave: Wave) -> Standing:
     if wave.is_open or wave.batches.exists() or RawReport.objects.filter(wave=wave).exists():
         return Standing.WAITING
     return Standing.EMPTY
-
-
-def _find_chart(*, wave: Wave, snapshot: Snapshot) -> Chart | None:
-    """Return the chart of exactly this snapshot, so that numbers and picture never disagree."""
-    return Chart.objects.filter(
-        wave=wave, through_batch=snapshot.through_batch, final=snapshot.final
-    ).first()
 
 
 def read_results(*, wave: Wave, snapshot: Snapshot) -> Results:

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 
 from aggregator.batches.recounting import recount_tables
 from aggregator.batches.sealing import count_sealed
-from aggregator.models import Batch, Chart, RawReport, Snapshot
+from aggregator.models import Batch, RawReport, Snapshot
 from aggregator.results.estimating import compute_estimates
 from aggregator.results.looks import EVERYBODY, Replay, list_least
 from surveys.models import Wave
@@ -105,9 +105,6 @@ def _is_outdated(newest: Snapshot, replay: Replay, *, final: bool) -> bool:
 def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) -> Snapshot:
     """Store the state of a replay, unless another worker has stored it as the last one since."""
     same = wave.snapshots.filter(through_batch=replay.through_batch)
-    if same.exclude(method_version=METHOD_VERSION).exists():
-        # The chart shows estimates that the current method may not reproduce.
-        Chart.objects.filter(wave=wave).delete()
     estimates = compute_estimates(
         manifest=wave.description,
         counts=replay.counts,

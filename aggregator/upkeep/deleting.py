@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from aggregator.models import Batch, Chart, Comparison, Discard, RawReport, Snapshot, SpentId
+from aggregator.models import Batch, Comparison, Discard, RawReport, Rendering, Snapshot, SpentId
 from surveys.authoring.errors import NotClosed
 from surveys.models import DeletedWave, Survey, Wave
 
-_COLLECTED = (RawReport, SpentId, Batch, Discard, Snapshot, Chart, Comparison)
+_COLLECTED = (RawReport, SpentId, Batch, Discard, Snapshot, Rendering, Comparison)
 
 
 @transaction.atomic(durable=True)

@@ -19,28 +19,28 @@ from django.db.models.functions import Coalesce
 from aggregator.batches.sealing import find_waves_to_seal
 from aggregator.comparisons.jobs import find_comparisons_to_run
 from aggregator.models import DueWork, Upkeep
-from aggregator.results.charts.updates import find_waves_to_render
+from aggregator.renderings.jobs import find_renderings_to_run
 from aggregator.results.snapshots import find_waves_to_estimate
 
 
 class WorkKind(StrEnum):
     SEAL = "seal"
     ESTIMATE = "estimate"
-    RENDER = "draw"  # as in stored rows
+    RENDER = "render"
     COMPARE = "compare"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Due:
     kind: WorkKind
-    subject: int  # a wave's or a comparison's primary key
+    subject: int  # the primary key of a wave, comparison or rendering
     # How far it has come. A wave under constant load is always due; it is not late as long as
     # this number changes.
     progress: int
 
 
 def find_due_work() -> list[Due]:
-    """Find due work in the rows of reports, batches, snapshots, charts and comparisons."""
+    """Find due work in the rows of reports, batches, snapshots, files and comparisons."""
     rows_by_kind = {
         WorkKind.SEAL: find_waves_to_seal()
         .annotate(progress=Coalesce(Max("batches__number"), 0))
@@ -48,9 +48,7 @@ def find_due_work() -> list[Due]:
         WorkKind.ESTIMATE: find_waves_to_estimate()
         .annotate(progress=F("decided_batch"))
         .values_list("pk", "progress"),
-        WorkKind.RENDER: find_waves_to_render()
-        .annotate(progress=Coalesce("chart__through_batch", 0))
-        .values_list("pk", "progress"),
+        WorkKind.RENDER: find_renderings_to_run().values_list("pk", "attempts"),
         WorkKind.COMPARE: find_comparisons_to_run().values_list("pk", "attempts"),
     }
     return [

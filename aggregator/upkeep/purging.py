@@ -35,7 +35,7 @@ TABLES_OF_SURVEYS = (
     "aggregator_batch",
     "aggregator_discard",
     "aggregator_snapshot",
-    "aggregator_chart",
+    "aggregator_rendering",
     "aggregator_comparison",
     SPENT_IDS,
     "surveys_question",

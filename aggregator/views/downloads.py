@@ -28,7 +28,7 @@ def reports_csv(
 ) -> HttpResponseBase:
     view = view_of(survey, mode=mode)
     if view.results is not None and not view.results.is_final:
-        return _explain(request, view, status=SURVEY_NOT_COUNTED.status)
+        return explain(request, view, status=SURVEY_NOT_COUNTED.status)
     return _download(request, view, kind="reports", stream=stream_reports)
 
 
@@ -58,11 +58,11 @@ def _download(
     stream: Callable[[Results], Iterator[bytes]],
 ) -> HttpResponseBase:
     if view.results is None:
-        return _explain(request, view, status=TOO_FEW_RESPONSES.status)
+        return explain(request, view, status=TOO_FEW_RESPONSES.status)
     return respond_with_csv(results=view.results, kind=kind, stream=stream)
 
 
-def _explain(request: HttpRequest, view: View, *, status: int) -> HttpResponse:
+def explain(request: HttpRequest, view: View, *, status: int) -> HttpResponse:
     """Say on a page why there is no file."""
     context = {
         "view": view,

@@ -1,4 +1,4 @@
-"""A survey's results page, the panel inside it that follows new looks, and its pictures."""
+"""A survey's results page, the panel inside it that follows new looks."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from aggregator.batches.joint_tables import find_too_large
-from aggregator.exports.csv_format import name_wave
-from aggregator.models import Chart
-from aggregator.results.display import DeclaredResult, Results, Standing, View
+from aggregator.results.display import DeclaredResult, Results, View
 from aggregator.results.estimate import QuestionResult
 from aggregator.results.sentences import (
     CONTRADICTION,
@@ -49,8 +46,6 @@ class _Listed(NamedTuple):
     uses_own_codes: bool = False  # its rule reads too many codes to be counted with it
 
 
-# A chart of more shares would have letters of less than 5 points on a page.
-MOST_SHARES_ON_PAPER = 24
 STOP_POLLING = 286  # htmx: swap in this response and stop polling
 
 
@@ -72,8 +67,6 @@ def _context(view: View) -> dict[str, Any]:
         "texts": texts,
         "questions": _list_questions(found, texts) if found else [],
         "epsilons": _list_epsilons(view.manifest) if view.manifest else [],
-        "shares": sum(not text.estimate.is_mean for text in texts),
-        "most_shares_on_paper": MOST_SHARES_ON_PAPER,
         "chart_note": " ".join(describe_intervals(found)) if found else "",
         "caution": describe_caution(text.estimate for text in texts),
         "with_caution": WITH_CAUTION,
@@ -154,43 +147,3 @@ def results_panel(
     return render(
         request, "aggregator/results/panel.html", {**_context(view), "swapped": True}, status=status
     )
-
-
-@for_owner
-@require_safe
-def chart_svg(
-    request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
-) -> HttpResponseBase:
-    chart = _find_chart(survey, mode=mode)
-    return _picture(request, chart.svg.encode(), "image/svg+xml", f"{_name(chart)}.svg")
-
-
-@for_owner
-@require_safe
-def chart_png(
-    request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
-) -> HttpResponseBase:
-    chart = _find_chart(survey, mode=mode)
-    return _picture(request, bytes(chart.png), "image/png", f"{_name(chart)}.png")
-
-
-def _find_chart(survey: Survey, *, mode: str) -> Chart:
-    """Return the chart of a recently loaded page, even if there was a look since."""
-    view = view_of(survey, mode=mode)
-    chart = view.chart
-    if chart is None and view.standing is Standing.SHOWN:
-        chart = Chart.objects.filter(wave=view.wave).first()
-    if chart is None:
-        raise Http404("There is no chart to show yet.")
-    return chart
-
-
-def _name(chart: Chart) -> str:
-    return f"{name_wave(chart.wave, slug=chart.wave.survey.slug)}_RANDOMIZED_chart"
-
-
-def _picture(request: HttpRequest, content: bytes, content_type: str, name: str) -> HttpResponse:
-    response = HttpResponse(content, content_type=content_type)
-    kind = "attachment" if "download" in request.GET else "inline"
-    response["Content-Disposition"] = f'{kind}; filename="{name}"'
-    return response

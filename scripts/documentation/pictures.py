@@ -23,8 +23,8 @@ PHONE: ViewportSize = {"width": 390, "height": 760}
 DESK: ViewportSize = {"width": 1100, "height": 830}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SURVEY = "SELECT slug FROM surveys_survey"
-# Workers estimate and render the chart shortly after the survey has closed.
-RENDERED = "SELECT count(*) FROM aggregator_chart WHERE final"
+# Workers estimate shortly after the survey has closed.
+ESTIMATED = "SELECT count(*) FROM aggregator_snapshot WHERE final"
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def field_demo(world: World) -> None:
     printed, _ = demo.communicate()
     if demo.returncode != 0:
         raise SystemExit(printed)
-    world.wait_for(lambda _: world.query(RENDERED) == [(1,)])
+    world.wait_for(lambda _: world.query(ESTIMATED) == [(1,)])
 
 
 def take_pictures(world: World) -> None:
@@ -91,7 +91,7 @@ def show_question(page: Page, world: World, slug: str) -> None:
 def show_results(page: Page, world: World, slug: str) -> None:
     sign_in(page, world)
     page.goto(f"{world.stack.url}/surveys/{slug}/results")
-    page.wait_for_load_state("networkidle")  # the chart is rendered by a script
+    page.wait_for_load_state("networkidle")
 
 
 def show_comparison(page: Page, world: World, slug: str) -> None:

@@ -18,7 +18,6 @@ from scripts.stack.stack import ROOT, Stack, free_port
 
 FOLDER = ROOT / "var" / "prepared"
 SQLITE_FILE = "murmur.sqlite3"
-STATIC_FOLDERS = ("static", "charts")
 # No run lasts this long, so a folder unused for longer belongs to older files.
 UNUSED_SECONDS = 3 * 24 * 3600
 _STATIC_SOURCES = (
@@ -27,16 +26,14 @@ _STATIC_SOURCES = (
     "*/static/**/*",
     "surveys/respondent/client/**/*",
     "surveys/respondent/*.py",
-    "aggregator/results/charts/bundle.py",
 )
 _DATABASE_SOURCES = ("requirements-dev.txt", "config/settings.py", "*/migrations/*.py")
 
 
 def copy_static_files(var: Path) -> None:
-    """Put the collected static files and the chart bundle into `var`."""
+    """Put the collected static files into `var`."""
     made = _once("static", _STATIC_SOURCES, _collect_static_files)
-    for folder in STATIC_FOLDERS:
-        shutil.copytree(made / folder, var / folder, dirs_exist_ok=True)
+    shutil.copytree(made / "static", var / "static", dirs_exist_ok=True)
 
 
 def copy_empty_database(target: Path) -> None:
@@ -56,7 +53,6 @@ def prepare(stack: Stack) -> None:
 
 
 def _collect_static_files(stack: Stack) -> None:
-    stack.manage("build_chart_bundle", "--verbosity", "0")
     stack.manage("collectstatic", "--no-input", "--verbosity", "0")
 
 

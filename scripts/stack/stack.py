@@ -220,7 +220,6 @@ class Stack:
         """Bring the database and static files up to date."""
         self.var.mkdir(parents=True, exist_ok=True)
         self.manage("migrate", "--no-input", "--verbosity", "0")
-        self.manage("build_chart_bundle", "--verbosity", "0")
         self.manage("collectstatic", "--no-input", "--verbosity", "0")
 
     def start_all(self) -> None:

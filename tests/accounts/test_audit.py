@@ -84,7 +84,7 @@ def test_every_export_is_recorded_with_its_file(person: User, lines: list[str], 
     wave = make_wave(owner=person)
     send_codes(wave, yes=[10, 10, 10], total=40)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     client = sign_in(person)
     path = f"{root.format(wave.survey.slug)}/estimates.csv"
     assert client.get(path).status_code == 200

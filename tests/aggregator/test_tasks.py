@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +18,7 @@ from accounts.reset_mail import request_reset_mail
 from aggregator import tasks
 from aggregator.batches.sealing import count_acknowledged, seal_next_batch
 from aggregator.comparisons.jobs import request_comparison
-from aggregator.models import Batch, Chart, Comparison, DueWork, RawReport, Snapshot, Upkeep
+from aggregator.models import Batch, Comparison, DueWork, RawReport, Snapshot, Upkeep
 from aggregator.results.snapshots import newest_snapshot
 from aggregator.upkeep.verification.differences import Difference
 from aggregator.upkeep.verification.run import (
@@ -38,30 +38,12 @@ Message = tuple[Callable[..., None], Sequence[int]]
 ALL = (
     tasks.seal_wave,
     tasks.estimate_wave,
-    tasks.draw_wave,
+    tasks.render_file,
     tasks.compare,
     tasks.send_reset_mail,
     tasks.purge,
 )
 WITHOUT_SUBJECT = (tasks.send_reset_mail, tasks.purge)
-
-
-@pytest.fixture(autouse=True)
-def rendered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Replace rendering, which takes seconds; record what was rendered."""
-    totals: list[int] = []
-
-    def render(
-        wave: Wave,
-        snapshot: Snapshot,
-        *,
-        truth: Mapping[str, float],
-    ) -> tuple[dict[str, Any], str, bytes]:
-        totals.append(snapshot.total)
-        return {"n": snapshot.total}, "<svg/>", b""
-
-    monkeypatch.setattr("aggregator.results.charts.updates.render_chart", render)
-    return totals
 
 
 @pytest.fixture
@@ -106,11 +88,8 @@ def test_two_sweeps_and_their_messages_bring_a_wave_up_to_date(
     send_many(wave, ROWS)
     tasks.sweep()  # closes, seals, estimates
     deliver(queue, times=times)
-    tasks.sweep()  # renders
-    deliver(queue, times=times)
     assert_all_counted(wave, 40)
     assert wave.ending == Wave.Ending.CAP
-    assert Chart.objects.get().specification == {"n": 40}
     tasks.sweep()
     assert queue == []
 
@@ -150,7 +129,7 @@ def test_undelivered_work_stays_due_from_when_it_was_first_seen(
 
 
 def test_messages_that_arrive_long_after_the_work_is_done_change_nothing(
-    queue: list[Message], rendered: list[int]
+    queue: list[Message],
 ) -> None:
     wave = make_wave(cap=40)
     send_many(wave, ROWS)
@@ -159,12 +138,11 @@ def test_messages_that_arrive_long_after_the_work_is_done_change_nothing(
         tasks.sweep()
         late += queue
         deliver(queue)
-    before = [list(model.objects.values()) for model in (Batch, Snapshot, Chart)]
-    assert {task for task, _ in late} >= {tasks.seal_wave, tasks.draw_wave}
+    before = [list(model.objects.values()) for model in (Batch, Snapshot)]
+    assert {task for task, _ in late} >= {tasks.seal_wave}
     for task, args in [*late, (tasks.estimate_wave, [wave.pk])]:
         task(*args)
-    assert [list(model.objects.values()) for model in (Batch, Snapshot, Chart)] == before
-    assert rendered == [40]  # by one message; the others found nothing to render
+    assert [list(model.objects.values()) for model in (Batch, Snapshot)] == before
 
 
 def test_messages_about_deleted_rows_are_harmless(queue: list[Message]) -> None:
@@ -268,18 +246,6 @@ def test_a_hanging_close_does_not_delay_other_work(
     with pytest.raises(TimeoutError):
         tasks.sweep()
     assert queue == [(tasks.seal_wave, [wave.pk])]
-
-
-def test_below_the_display_minimum_nothing_is_rendered(queue: list[Message]) -> None:
-    wave = make_wave(display_minimum=41)
-    send_many(wave, ROWS)
-    for _ in range(2):
-        tasks.sweep()
-        deliver(queue)
-    assert newest_snapshot(wave) is not None
-    assert not Chart.objects.exists()
-    tasks.sweep()
-    assert queue == []
 
 
 def test_messages_contain_only_ids(queue: list[Message]) -> None:

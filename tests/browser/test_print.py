@@ -80,32 +80,7 @@ def long_survey(live: LiveApplication) -> Survey:
 
 def open_page(chromium: Browser, live: LiveApplication, survey: Survey, scheme: str) -> Page:
     context = make_context(chromium, live, survey, color_scheme=scheme)
-    page = Reader(context.new_page(), live).open(survey)
-    if page.locator("#chart").count():
-        expect(page.locator(".chart-live svg")).to_be_visible()
-    return page
-
-
-@pytest.mark.parametrize("paper", PAPERS)
-def test_a_chart_that_is_printed_is_legible_and_stands_on_the_first_page(
-    chromium: Browser, live: LiveApplication, long_survey: Survey, paper: str
-) -> None:
-    page = open_page(chromium, live, long_survey, "light")
-    lay_out(page, paper)
-    expect(page.locator(".chart")).to_be_hidden()  # of 38 shares
-    expect(page.locator(".only-on-paper")).to_be_visible()
-    wave = make_launched_survey(questions=[f"Have you {n}?" for n in range(20)], flips=40)
-    send_people(wave, people=100)
-    process(wave)
-    page = open_page(chromium, live, wave.survey, "light")
-    lay_out(page, paper)
-    chart = page.locator(".chart-live svg")
-    box = chart.bounding_box()
-    assert box is not None
-    assert box["y"] + box["height"] < PAPERS[paper][1] * PIXELS_PER_MM
-    scale = box["height"] / chart.evaluate("svg => svg.viewBox.baseVal.height")
-    assert 14 * scale * 0.75 > 5  # points
-    page.context.close()
+    return Reader(context.new_page(), live).open(survey)
 
 
 def count_pages(pdf: bytes) -> int:

@@ -34,10 +34,10 @@ def make_answered_wave(
         # Two coins, as in the browser.
         rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
     send_many(wave, rows[: people // 2])
-    process(wave, rendered=False)
+    process(wave)
     send_many(wave, rows[people // 2 :])
     close_wave(wave_id=wave.pk, ending=ending)
-    process(wave, rendered=False)
+    process(wave)
     wave.refresh_from_db()
     return wave
 

@@ -1,4 +1,4 @@
-"""Waves with results, for tests of what is shown: reports in, sealed, estimated, rendered."""
+"""Waves with results, for tests of what is shown: reports in, sealed, estimated."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from django.test import Client
 from accounts.models import User
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import RawReport
-from aggregator.results.charts.updates import update_chart
 from aggregator.results.snapshots import update_snapshot
 from aggregator.simulation.rehearsal import Group, draw_people
 from aggregator.simulation.respondents import randomize_answers
-from aggregator.simulation.truth import known_truth
 from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
 
@@ -49,13 +47,11 @@ def send_people(wave: Wave, *, people: int, seed: int = 20261122) -> None:
     )
 
 
-def process(wave: Wave, *, rendered: bool = True) -> None:
+def process(wave: Wave) -> None:
     """Do what the workers do until nothing is left to do."""
     while seal_next_batch(wave_id=wave.pk):
         pass
     update_snapshot(wave_id=wave.pk)
-    if rendered:
-        update_chart(wave_id=wave.pk, find_truth=known_truth)
 
 
 def field(
@@ -64,12 +60,11 @@ def field(
     yes: Sequence[int],
     total: int,
     ending: Wave.Ending = Wave.Ending.OWNER,
-    rendered: bool = True,
 ) -> Survey:
     """Send codes, close the wave and process it; return the survey."""
     send_codes(wave, yes=yes, total=total)
     close_wave(wave_id=wave.pk, ending=ending)
-    process(wave, rendered=rendered)
+    process(wave)
     return wave.survey
 
 

@@ -149,11 +149,7 @@ def assert_the_dashboard_shows_it(world: World) -> None:
     (slug,) = world.query("SELECT slug FROM surveys_survey")[0]
     with world.signed_in() as client:
         page = client.get(f"/surveys/{slug}/results")
-        svg = client.get(f"/surveys/{slug}/results/chart.svg")
-        png = client.get(f"/surveys/{slug}/results/chart.png")
     assert page.status_code == 200
     assert "6,366" in page.text
     for label, known in YES.items():
         assert re.search(rf"{known / PEOPLE * 100:.1f}\s*%", page.text), label
-    assert svg.text.lstrip().startswith("<svg")
-    assert png.content.startswith(b"\x89PNG")

@@ -545,7 +545,7 @@ class TestStratum:
         assert "With two coins" in words or "with two coins" in words
         assert reverse("aggregator:results", args=[survey.slug]) in text
         assert reverse("aggregator:compare", args=[survey.slug]) not in text
-        for name in ("results_panel", "chart_svg", "codebook_csv", "estimates_csv"):
+        for name in ("results_panel", "codebook_csv", "estimates_csv"):
             own = reverse(f"aggregator:coin_{name}", args=[survey.slug])
             assert f'"{own}' in text, name
         other = self.read(survey, "results").content.decode()
@@ -563,7 +563,7 @@ class TestStratum:
         assert reverse("aggregator:coin_reports_csv", args=[survey.slug]) in (
             self.read(survey, "coin_results").content.decode()
         )
-        for name in ("coin_estimates_csv", "coin_reports_csv", "coin_chart_svg"):
+        for name in ("coin_estimates_csv", "coin_reports_csv"):
             response = self.read(survey, name)
             assert response.status_code == 200
             assert "_w1_coins_" in response["Content-Disposition"]

@@ -58,7 +58,7 @@ def close_with(wave: Wave, crossing: Sequence[Sequence[int]], *, drawn: int | No
         RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
     )
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     wave.refresh_from_db()
 
 

@@ -265,7 +265,7 @@ def test_codes_that_no_answers_can_have_produced_are_reported() -> None:
     wave = make_wave(questions=2, cap=200)
     send_many(wave, [bytes([i % 2, 1 - i % 2]) for i in range(200)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
-    process(wave, rendered=False)
+    process(wave)
     wave.refresh_from_db()
     # Each question alone is fine: only together they are impossible.
     assert not any(row["alarm"] for row in snapshot_of(wave).estimates)
@@ -292,7 +292,7 @@ def test_an_alarm_is_passed_on_to_the_comparisons_of_its_question() -> None:
     wave = make_wave(questions=3)
     send_many(wave, [bytes([1, i % 2, i // 2 % 2]) for i in range(200)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     wave.refresh_from_db()
     alarms = {
         names: find_standing(compute(ask(wave, Kind.TABLE, *names))).alarms
@@ -306,7 +306,7 @@ def test_reports_that_do_not_determine_an_effect_say_so() -> None:
     wave = make_wave(questions=2)
     send_many(wave, [bytes([1, i % 2]) for i in range(60)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     found = compute(ask(wave, Kind.REGRESSION, "q1", "q2"))
     assert found.state == Comparison.State.FAILED
     assert found.result is None

@@ -38,7 +38,7 @@ def send(wave: Wave, rows: list[bytes]) -> Survey:
         RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
     )
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     return wave.survey
 
 
@@ -139,7 +139,7 @@ def test_codes_from_coins_have_their_own_codebook() -> None:
     wave = Wave.objects.manual().get()
     send_codes(wave, yes=[10, 12], total=20)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     _, _, *codebook = read_file(survey, "codebook", folder="results/coins")
     assert [(row["column"], row["code"]) for row in codebook] == [
         ("q1_randomized", "1"), ("q1_randomized", "0"),

@@ -31,7 +31,7 @@ EIGHT = [f"Group {number}" for number in range(1, 9)]
 
 def close(wave: Wave) -> Results:
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     return read_results(wave.survey)
 
 
@@ -180,7 +180,7 @@ def test_surveys_of_all_types_show_nobody_and_count_everybody(
 
 
 def test_rows_of_a_survey_that_knows_nothing_of_people_are_whole() -> None:
-    results = read_results(field(make_launched_survey(), yes=[30, 50], total=100, rendered=False))
+    results = read_results(field(make_launched_survey(), yes=[30, 50], total=100))
     rows = assert_nobody_stands_out(results)
     assert Counter(row["row"] for row in rows) == {"whole": 100}
 
@@ -223,7 +223,7 @@ def test_the_file_shows_no_batches_and_is_the_same_at_each_download() -> None:
     wave = make_launched_survey()
     for yes in (3, 17, 9):
         send_codes(wave, yes=[yes, 20 - yes], total=20)
-        process(wave, rendered=False)
+        process(wave)
     results = close(wave)
     assert Batch.objects.filter(wave=wave).count() > 2
     _, *lines = read_lines(results)
@@ -237,7 +237,7 @@ def test_lines_of_every_kind_are_sorted_over_the_whole_file() -> None:
     wave = open_survey(survey=survey)
     for seed in (1, 2):
         send_people(wave, people=200, seed=seed)
-        process(wave, rendered=False)
+        process(wave)
     _, *lines = read_lines(close(wave))
     assert lines == sorted(lines)
 
@@ -245,7 +245,7 @@ def test_lines_of_every_kind_are_sorted_over_the_whole_file() -> None:
 def test_rows_of_an_open_wave_cannot_be_written() -> None:
     wave = make_launched_survey()
     send_people(wave, people=100)
-    process(wave, rendered=False)
+    process(wave)
     with pytest.raises(ValueError, match="must be closed"):
         read_lines(read_results(wave.survey))
 

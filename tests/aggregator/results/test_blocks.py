@@ -25,7 +25,7 @@ def moving(db: None) -> list[Block]:
     wave = make_branching_survey()
     send_people(wave, people=6000)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     return read_blocks(wave)
 
 
@@ -85,7 +85,7 @@ def test_a_question_behind_a_rule_says_about_how_many_were_asked(moving: list[Bl
 def test_groups_are_counted_after_the_close() -> None:
     wave = make_branching_survey()
     send_people(wave, people=500)
-    process(wave, rendered=False)
+    process(wave)
     groups = read_blocks(wave)[-1]
     assert groups.is_declared
     assert not groups.rows
@@ -94,7 +94,7 @@ def test_groups_are_counted_after_the_close() -> None:
 
 @pytest.mark.django_db
 def test_a_row_without_a_value_has_no_place_on_the_axis() -> None:
-    survey = field(make_launched_survey(), yes=[5, 10], total=10, rendered=False)
+    survey = field(make_launched_survey(), yes=[5, 10], total=10)
     results = find_view(survey).results
     assert results is not None
     row = list_blocks(results)[0].rows[0]
@@ -106,7 +106,7 @@ def test_a_row_without_a_value_has_no_place_on_the_axis() -> None:
 def test_a_row_that_needs_caution_has_a_mark_and_its_text_has_none() -> None:
     wave = make_launched_survey()
     send_codes(wave, yes=[100, 700], total=200)
-    process(wave, rendered=False)
+    process(wave)
     block, _ = read_blocks(wave)
     (row,) = block.rows
     assert (row.mark, block.has_caution) == ("†", True)

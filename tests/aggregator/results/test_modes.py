@@ -38,8 +38,8 @@ def make_answered(
     close_wave(
         wave_id=wave.pk, ending=Wave.Ending.CAP if settings.get("cap") else Wave.Ending.OWNER
     )
-    process(wave, rendered=False)
-    process(other, rendered=False)
+    process(wave)
+    process(other)
     return survey
 
 
@@ -153,7 +153,7 @@ def test_nothing_is_shown_below_the_display_minimum_of_either_mode(few: str) -> 
         send_codes(one, yes=[30, 20], total=total)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     for one in survey.waves.all():
-        process(one, rendered=False)
+        process(one)
     page = text_of(read(survey))
     name = "those who tossed two coins" if few == "manual" else "those who answered in the browser"
     assert f"Too few responses to show from {name}." in page

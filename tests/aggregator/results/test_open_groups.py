@@ -9,10 +9,8 @@ import pytest
 from django.urls import reverse
 
 from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE
-from aggregator.models import Chart, Comparison, RawReport
-from aggregator.results.charts.updates import update_chart
+from aggregator.models import Comparison, RawReport
 from aggregator.results.display import find_view
-from aggregator.simulation.truth import known_truth
 from surveys.authoring.services import add_question, close_wave
 from surveys.comparing.choice import NotComparable
 from surveys.models import Question, Survey, Wave
@@ -47,13 +45,13 @@ def wave() -> Wave:
         for group, people in enumerate(GROUPS)
         for number in range(people + 10 * (group == 0))
     )
-    process(wave, rendered=False)
+    process(wave)
     return wave
 
 
 def close(wave: Wave) -> Survey:
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     wave.refresh_from_db()
     return wave.survey
 
@@ -86,7 +84,7 @@ def test_the_page_says_when_groups_are_counted_and_names_none(wave: Wave, name: 
     assert "Kitchen 221 (17 %)" in words
 
 
-def test_neither_the_api_nor_any_file_nor_the_chart_has_a_group(wave: Wave) -> None:
+def test_neither_the_api_nor_any_file_has_a_group(wave: Wave) -> None:
     answer = read(wave.survey, "api_results").json()
     assert answer["declared"] == []
     assert [question["name"] for question in answer["questions"]] == ["q1", "q2"]
@@ -94,13 +92,9 @@ def test_neither_the_api_nor_any_file_nor_the_chart_has_a_group(wave: Wave) -> N
     assert not counted & {
         estimate["count"] for one in answer["questions"] for estimate in one["estimates"]
     }
-    update_chart(wave_id=wave.pk, find_truth=known_truth)
-    chart = Chart.objects.get()
     for text in (
         content_of(read(wave.survey, "estimates_csv")),
         content_of(read(wave.survey, "api_estimates_csv")),
-        chart.svg,
-        str(chart.specification),
     ):
         assert "Kitchen" not in text
         assert "Where do you work" not in text

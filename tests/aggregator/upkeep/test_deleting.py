@@ -18,13 +18,13 @@ from aggregator.comparisons.jobs import request_comparison, run_comparison
 from aggregator.intake import waves as intake_waves
 from aggregator.intake.core import Reply, handle
 from aggregator.intake.wire import encode_report
-from aggregator.models import Chart, Comparison, Discard, RawReport, SpentId
+from aggregator.models import Comparison, Discard, RawReport, Rendering, SpentId
 from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep.deleting import delete_survey
 from aggregator.upkeep.verification.run import Verification
 from surveys.authoring.errors import NotClosed
 from surveys.authoring.services import close_wave, copy_survey
-from surveys.models import DeletedWave, Survey, Translation, Wave
+from surveys.models import DeletedWave, PlannedComparison, Survey, Translation, Wave
 from tests.support.waves import make_wave, send, send_many
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +41,7 @@ def make_full_survey() -> Survey:
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     for each in Wave.objects.filter(survey=wave.survey):
         update_snapshot(wave_id=each.pk)
-        Chart.objects.create(wave=each, through_batch=1, specification={}, svg="", png=b"")
+        Rendering.objects.create(wave=each, through_batch=1, final=True, name="chart.180mm.svg")
         Discard.objects.create(wave=each, size=3)
         run_comparison(
             comparison_id=request_comparison(
@@ -51,6 +51,8 @@ def make_full_survey() -> Survey:
                 names=["q1", "q2"],
             ).pk
         )
+    questions = list(wave.survey.questions.order_by("pk")[:2])
+    PlannedComparison.objects.create(survey=wave.survey, outcome=questions[0], group=questions[1])
     Translation.objects.create(survey=wave.survey, language="fr", texts={"On the road": "En route"})
     assert RawReport.objects.filter(wave=wave).exists()  # not all are sealed yet
     return wave.survey
@@ -75,7 +77,7 @@ def test_every_row_of_the_survey_goes_and_one_for_each_manifest_stays() -> None:
     survey = make_full_survey()
     hashes = {bytes(wave.manifest_hash) for wave in survey.waves.all()}
     before = rows_about(Wave) | rows_about(Survey)
-    assert len(before) == 11
+    assert len(before) == 12
     assert all(before.values()), before
     delete_survey(survey=survey)
     after = rows_about(Wave) | rows_about(Survey)
@@ -152,24 +154,20 @@ def test_a_manifest_that_never_existed_is_still_unknown() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("task", ["estimate_wave", "draw_wave"])
 def test_workers_store_nothing_about_a_survey_that_was_deleted_meanwhile(
-    task: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     survey = make_full_survey()
     wave = survey.waves.electronic().get()
-    name = {"estimate_wave": "update_snapshot", "draw_wave": "update_chart"}[task]
-    compute = getattr(tasks, name)
-    Chart.objects.all().delete()
-    if task == "estimate_wave":
-        wave.snapshots.all().delete()
+    compute = update_snapshot
+    wave.snapshots.all().delete()
 
-    def delete_first(**options: object) -> None:
+    def delete_first(*, wave_id: int) -> None:
         delete_survey(survey=survey)
-        compute(**options)
+        compute(wave_id=wave_id)
 
-    monkeypatch.setattr(tasks, name, delete_first)
-    getattr(tasks, task)(wave.pk)
+    monkeypatch.setattr(tasks, "update_snapshot", delete_first)
+    tasks.estimate_wave(wave.pk)
     assert not Wave.objects.exists()
     assert not any(rows_about(Wave).values())
     assert seal_next_batch(wave_id=wave.pk) is None

@@ -12,7 +12,7 @@ from django.utils import timezone
 from aggregator import tasks
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.comparisons.jobs import request_comparison
-from aggregator.models import Chart, Comparison, DueWork, Upkeep
+from aggregator.models import Comparison, DueWork, Rendering, Upkeep
 from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep.due import Due, WorkKind, find_due_work, find_oldest_due, remember_due_work
 from surveys.authoring.services import close_wave
@@ -37,19 +37,6 @@ def remember(*due: Due, at: float) -> None:
     remember_due_work(due, now=NOON + timedelta(seconds=at))
 
 
-def draw(wave: Wave, *, through_batch: int, final: bool) -> None:
-    Chart.objects.update_or_create(
-        wave=wave,
-        defaults={
-            "through_batch": through_batch,
-            "final": final,
-            "specification": {},
-            "svg": "<svg/>",
-            "png": b"png",
-        },
-    )
-
-
 def test_each_step_of_a_wave_is_due_until_it_is_done() -> None:
     wave = make_wave()
     assert find_due_work() == []
@@ -58,8 +45,6 @@ def test_each_step_of_a_wave_is_due_until_it_is_done() -> None:
     seal_next_batch(wave_id=wave.pk)
     assert find_due_work() == [Due(kind=WorkKind.ESTIMATE, subject=wave.pk, progress=0)]
     snapshot = update_snapshot(wave_id=wave.pk)
-    assert find_due_work() == [Due(kind=WorkKind.RENDER, subject=wave.pk, progress=0)]
-    draw(wave, through_batch=1, final=False)
     assert find_due_work() == []
     assert snapshot is not None
     comparison = request_comparison(
@@ -68,18 +53,17 @@ def test_each_step_of_a_wave_is_due_until_it_is_done() -> None:
     assert find_due_work() == [Due(kind=WorkKind.COMPARE, subject=comparison.pk, progress=0)]
 
 
-def test_progress_is_the_newest_batch_sealed_estimated_or_rendered() -> None:
+def test_progress_is_the_newest_batch_sealed_or_estimated() -> None:
     wave = make_wave()
     send_many(wave, ROWS)
     seal_next_batch(wave_id=wave.pk)
     update_snapshot(wave_id=wave.pk)
-    draw(wave, through_batch=1, final=False)
     send_many(wave, ROWS)
     assert find_due_work() == [Due(kind=WorkKind.SEAL, subject=wave.pk, progress=1)]
     seal_next_batch(wave_id=wave.pk)
     assert find_due_work() == [Due(kind=WorkKind.ESTIMATE, subject=wave.pk, progress=1)]
     update_snapshot(wave_id=wave.pk)
-    assert find_due_work() == [Due(kind=WorkKind.RENDER, subject=wave.pk, progress=1)]
+    assert find_due_work() == []
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     assert Due(kind=WorkKind.SEAL, subject=wave.pk, progress=2) in find_due_work()
 
@@ -94,6 +78,19 @@ def test_a_comparison_is_due_again_when_its_lease_expires() -> None:
     assert find_due_work() == []
     Comparison.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
     assert find_due_work() == [Due(kind=WorkKind.COMPARE, subject=comparison.pk, progress=1)]
+
+
+def test_a_file_is_due_until_it_is_made_and_again_when_its_lease_expires() -> None:
+    rendering = Rendering.objects.create(wave=make_wave(), through_batch=1, final=False, name="x")
+    assert find_due_work() == [Due(kind=WorkKind.RENDER, subject=rendering.pk, progress=0)]
+    Rendering.objects.update(
+        state=Rendering.State.RUNNING,
+        attempts=1,
+        leased_until=timezone.now() + timedelta(minutes=1),
+    )
+    assert find_due_work() == []
+    Rendering.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    assert find_due_work() == [Due(kind=WorkKind.RENDER, subject=rendering.pk, progress=1)]
 
 
 def test_due_work_keeps_its_start_until_it_progresses_and_is_deleted_when_done() -> None:
@@ -123,7 +120,6 @@ def test_a_wave_under_constant_load_is_always_due_but_never_late() -> None:
         assert (NOON + timedelta(seconds=second) - oldest).total_seconds() <= 2
         seal_next_batch(wave_id=wave.pk)
         update_snapshot(wave_id=wave.pk)
-        draw(wave, through_batch=second // 2 + 1, final=False)
 
 
 def test_the_age_is_that_of_the_oldest_due_work() -> None:

@@ -68,7 +68,7 @@ def compare(wave: Wave, **chosen: Any) -> tuple[Client, Comparison]:
 def test_blocks_of_a_random_subset_are_compared_after_the_close() -> None:
     wave = make_wave(questions=4, drawn=2)
     send_people(wave, people=200)
-    process(wave, rendered=False)
+    process(wave)
     client = sign_in(wave.survey.owner)
     page = client.get(address(wave.survey))
     assert BLOCKS_MOVE_APART in text_of(page)
@@ -82,7 +82,7 @@ def test_blocks_of_a_random_subset_are_compared_after_the_close() -> None:
         assert refused.status_code == 422
         assert sentence in text_of(refused)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     page = client.get(address(wave.survey))
     assert 'id="pairs-title"' in page.content.decode()
     compare(wave, kind="table", outcome="q1", group="q2")
@@ -249,7 +249,7 @@ def test_impossible_codes_come_with_a_warning_instead_of_a_finding() -> None:
     wave = make_wave(questions=2, cap=200)
     send_many(wave, [bytes([i % 2, 1 - i % 2]) for i in range(200)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
-    process(wave, rendered=False)
+    process(wave)
     client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
     words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
     assert IMPOSSIBLE in words
@@ -264,7 +264,7 @@ def test_the_page_says_so_if_interval_and_test_disagree() -> None:
     rows = [[0, 0]] * 68 + [[0, 1]] * 37 + [[1, 0]] * 21 + [[1, 1]] * 24
     send_many(wave, [bytes(row) for row in rows])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     client, comparison = compare(wave, kind="table", outcome="q1", group="q2")
     words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
     assert MAY_BE_ZERO in words
@@ -276,7 +276,7 @@ def test_a_single_code_leaves_nothing_to_test() -> None:
     wave = make_wave(questions=2)
     send_many(wave, [bytes([i % 3 == 0, i % 2]) for i in range(60)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     client, comparison = compare(wave, kind="pairs")
     result = comparison.result
     assert result is not None
@@ -330,7 +330,7 @@ def test_the_label_says_what_would_make_the_figures_valid(
 def test_the_label_refers_to_the_end_while_the_survey_runs() -> None:
     wave = make_wave(cap=1000)
     send_many(wave, [bytes([i % 2, i % 3 == 0, 1]) for i in range(60)])
-    process(wave, rendered=False)
+    process(wave)
     client = sign_in(wave.survey.owner)
     assert UNTIL_THE_END in text_of(client.get(address(wave.survey)))
 

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 
 def make_closed(title: str = "On the road", **settings: Any) -> Survey:
     wave = make_launched_survey(title=title, **settings)
-    return field(wave, yes=[20, 30], total=40, rendered=False)
+    return field(wave, yes=[20, 30], total=40)
 
 
 def at(survey: Survey) -> str:

@@ -12,14 +12,12 @@ import pytest
 from django.apps import apps
 from django.urls import reverse
 
-from aggregator.models import Chart, Comparison
-from aggregator.results.charts.chart import REHEARSAL
-from aggregator.results.charts.updates import find_waves_to_render
+from aggregator.models import Comparison
 from aggregator.simulation.rehearsal import open_rehearsal
 from surveys.authoring.services import close_wave, copy_survey
 from surveys.models import Survey, Wave
 from tests.support.comparisons import ask, compute
-from tests.support.factories import make_launched_survey, make_survey, open_survey
+from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import field, process, send_codes, sign_in
 from tests.support.reading import text_of
 
@@ -79,15 +77,6 @@ def test_lists_and_tags_name_it(rehearsal: Survey) -> None:
         page = client.get(address).content.decode()
         assert tag not in page
         assert NOTICE not in page
-
-
-@pytest.mark.slow
-def test_the_pictures_say_so(rehearsal: Survey) -> None:
-    assert rehearsal.wave is not None
-    chart = rehearsal.wave.chart
-    assert chart.specification["title"]["subtitle"][0] == REHEARSAL
-    assert MARK in chart.svg
-    assert MARK not in field(copy_and_open(rehearsal), yes=[80, 100], total=200).wave.chart.svg  # type: ignore[union-attr]
 
 
 def copy_and_open(survey: Survey) -> Wave:
@@ -157,14 +146,3 @@ def test_rehearsals_from_before_the_mark_are_found_and_nothing_else_is() -> None
     Survey.objects.update(rehearsal=False)
     migration.mark_rehearsals(apps, None)
     assert list(marked.all()) == [made]
-
-
-@pytest.mark.slow
-def test_charts_of_old_rehearsals_are_rendered_again(rehearsal: Survey) -> None:
-    """They were rendered without the line that says what they are."""
-    migration = importlib.import_module("aggregator.migrations.0007_charts_of_rehearsals")
-    other = field(make_launched_survey(), yes=[8, 10], total=20)
-    assert list(find_waves_to_render()) == []
-    migration.delete_charts(apps, None)
-    assert list(find_waves_to_render()) == list(rehearsal.waves.order_by("pk"))
-    assert Chart.objects.get().wave == other.wave

@@ -10,7 +10,6 @@ from django.test import Client
 from django.urls import reverse
 
 from aggregator.batches.sealing import seal_next_batch
-from aggregator.models import Chart
 from aggregator.results.display import find_view
 from aggregator.results.sentences import (
     AT_CAP,
@@ -96,21 +95,21 @@ def test_an_open_survey_says_that_its_intervals_are_valid_while_you_watch() -> N
     process(wave)
     words = text_of(read(wave.survey))
     assert words.count(WATCHED) == 1
-    # What holds at every look has no inner intervals, in the chart or in the table.
+    # What holds at every look has no inner intervals in the table.
     for level in ("50 %", "80 %"):
         assert f"{level} interval" not in words
 
 
 def test_nothing_is_said_about_a_value_that_is_not_shown() -> None:
     """Few codes are plausible for every share, and their estimate is above 100 % by chance."""
-    survey = field(make_launched_survey(flips=45), yes=[6, 5], total=10, rendered=False)
+    survey = field(make_launched_survey(flips=45), yes=[6, 5], total=10)
     words = text_of(read(survey))
     assert TOO_FEW_ANSWERS in words
     assert "% is shown" not in words
 
 
 def test_a_value_that_is_written_as_100_percent_is_not_called_above_it() -> None:
-    survey = field(make_launched_survey(), yes=[3751, 1250], total=5000, rendered=False)
+    survey = field(make_launched_survey(), yes=[3751, 1250], total=5000)
     words = text_of(read(survey))
     assert "100 % (95 %:" in words
     assert "100.0 %. Chance" not in words
@@ -118,7 +117,7 @@ def test_a_value_that_is_written_as_100_percent_is_not_called_above_it() -> None
 
 def test_headline_and_table_round_alike() -> None:
     # 2 · .4824 − ½ = 46.48 %
-    survey = field(make_launched_survey(), yes=[2412, 100], total=5000, rendered=False)
+    survey = field(make_launched_survey(), yes=[2412, 100], total=5000)
     page = read(survey).content.decode()
     assert "46\N{NO-BREAK SPACE}%</strong>" in page
     assert page.count("46\N{NO-BREAK SPACE}%") >= 2  # headline and table
@@ -126,7 +125,7 @@ def test_headline_and_table_round_alike() -> None:
 
 
 def test_an_estimate_outside_0_to_100_is_clipped_on_the_page() -> None:
-    survey = field(make_launched_survey(), yes=[240, 500], total=1000, rendered=False)
+    survey = field(make_launched_survey(), yes=[240, 500], total=1000)
     words = text_of(read(survey))
     assert "0 % † (95 %: 0 to" in words
     assert "−2" not in words
@@ -134,16 +133,16 @@ def test_an_estimate_outside_0_to_100_is_clipped_on_the_page() -> None:
 
 def test_an_estimate_that_needs_caution_has_a_mark_that_is_explained() -> None:
     """50 % from 200 reports is ±25 points while anybody may look."""
-    survey = field(make_launched_survey(), yes=[100, 700], total=200, rendered=False)
+    survey = field(make_launched_survey(), yes=[100, 700], total=200)
     words = text_of(read(survey))
     assert "50 % †" in words
     assert CAUTION in words
-    clear = field(make_launched_survey(), yes=[490, 700], total=1400, rendered=False)
+    clear = field(make_launched_survey(), yes=[490, 700], total=1400)
     assert "†" not in text_of(read(clear))
 
 
 def test_what_too_few_reports_say_has_no_value_no_interval_and_no_method() -> None:
-    survey = field(make_launched_survey(flips=45), yes=[60, 60], total=100, rendered=False)
+    survey = field(make_launched_survey(flips=45), yes=[60, 60], total=100)
     response = read(survey)
     words = text_of(response)
     assert words.count(TOO_FEW_ANSWERS) == 2
@@ -169,28 +168,6 @@ def test_below_the_display_minimum_nothing_is_shown(name: str) -> None:
     assert TOO_FEW in words
     for figure in ("Raw share", "stimate", "987", "613", "471", "Download"):
         assert figure not in words, figure
-    assert "chart" not in re.sub(r"<script[^>]*></script>", "", response.content.decode())
-    for name in ("chart_svg", "chart_png"):
-        assert read(survey, name).status_code == 404
-
-
-def test_a_stale_chart_below_the_minimum_is_not_served() -> None:
-    survey = field(make_launched_survey(display_minimum=100), yes=[33, 17], total=99)
-    wave = Wave.objects.get(survey=survey)
-    Chart.objects.create(
-        wave=wave, through_batch=1, final=True, specification={}, svg="<svg/>", png=b"x"
-    )
-    assert read(survey, "chart_svg").status_code == 404
-
-
-@pytest.mark.slow
-def test_a_page_loaded_before_sealing_still_finds_its_picture() -> None:
-    wave = make_launched_survey()
-    send_codes(wave, yes=[40, 50], total=100)
-    process(wave)
-    send_codes(wave, yes=[40, 50], total=100)
-    process(wave, rendered=False)
-    assert read(wave.survey, "chart_svg").status_code == 200
 
 
 @pytest.mark.slow
@@ -258,13 +235,6 @@ def test_a_closed_survey_with_waiting_reports_says_that_it_is_being_counted() ->
     assert "being counted" in text_of(read(wave.survey))
 
 
-def test_the_figures_do_not_wait_for_the_chart() -> None:
-    survey = field(make_launched_survey(), yes=[80, 100], total=200, rendered=False)
-    words = text_of(read(survey))
-    assert "The chart is being drawn" in words
-    assert "Raw share of Yes codes 40.0" in words
-
-
 def test_html_in_text_is_shown_as_text() -> None:
     wave = make_launched_survey(
         title="<script>alert(1)</script>", questions=["</script><b>bold</b>?"]
@@ -310,16 +280,6 @@ def test_the_panel_answers_204_until_a_batch_is_sealed() -> None:
 
 
 @pytest.mark.slow
-def test_the_panel_shows_a_chart_that_arrives_later() -> None:
-    wave = make_launched_survey()
-    send_codes(wave, yes=[40, 50], total=100)
-    process(wave, rendered=False)
-    seen = find_view(wave.survey).seen
-    process(wave)
-    assert panel(wave.survey, seen).status_code == 200
-
-
-@pytest.mark.slow
 def test_the_panel_stops_polling_once_everything_is_final() -> None:
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
     response = panel(survey, find_view(survey).seen)
@@ -340,8 +300,6 @@ def test_a_panel_without_a_session_sends_the_whole_page_to_sign_in() -> None:
 NAMES = [
     "results",
     "results_panel",
-    "chart_svg",
-    "chart_png",
     "reports_csv",
     "codebook_csv",
     "estimates_csv",
@@ -369,30 +327,15 @@ def test_the_number_of_queries_does_not_grow_with_the_questions(
     )
     survey = field(wave, yes=[90] * questions, total=200)
     client = sign_in(survey.owner)
-    # Session, user, survey, wave, snapshot, chart.
+    # Session, user, survey, wave, snapshot.
     for name in ("results", "results_panel"):
-        with django_assert_num_queries(7):
+        with django_assert_num_queries(6):
             client.get(reverse(f"aggregator:{name}", args=[survey.slug]))
-
-
-@pytest.mark.slow
-def test_pictures_are_served_inline_and_as_downloads() -> None:
-    survey = field(make_launched_survey(), yes=[80, 100], total=200)
-    svg, png = read(survey, "chart_svg"), read(survey, "chart_png")
-    assert svg["Content-Type"] == "image/svg+xml"
-    assert svg["Content-Disposition"].startswith("inline")
-    assert svg.content.startswith(b"<svg")
-    assert png.content.startswith(b"\x89PNG")
-    download = read(survey, "chart_png", query_params={"download": ""})
-    assert re.fullmatch(
-        rf'attachment; filename="{survey.slug}_w1_[0-9a-f]{{8}}_RANDOMIZED_chart.png"',
-        download["Content-Disposition"],
-    )
 
 
 def test_results_that_an_earlier_version_stored_otherwise_are_announced() -> None:
     """A sweep computes them again; until then the page must not say that no report came."""
-    survey = field(make_launched_survey(), yes=[80, 100], total=200, rendered=False)
+    survey = field(make_launched_survey(), yes=[80, 100], total=200)
     assert survey.wave is not None
     survey.wave.snapshots.update(estimates=[{"figure": "1"}])
     words = text_of(read(survey))
@@ -406,14 +349,14 @@ def test_reports_that_came_at_once_are_told_at_the_next_look(rehearsal: bool) ->
     Survey.objects.filter(pk=wave.survey_id).update(rehearsal=rehearsal)
     for total in (100, 60):
         send_codes(wave, yes=[20, 30], total=total)
-        process(wave, rendered=False)
+        process(wave)
     assert find_view(wave.survey).results is not None
     assert 'id="burst"' not in read(wave.survey).content.decode()
 
     send_codes(wave, yes=[100, 200], total=400)
     seal_next_batch(wave_id=wave.pk)
     assert 'id="burst"' not in read(wave.survey).content.decode()  # sealed, but no look yet
-    process(wave, rendered=False)
+    process(wave)
     shown = text_of(read(wave.survey))
     told = "At least 350 of these 510 reports came within seconds of many others."
     assert (told in shown) is not rehearsal

@@ -1,0 +1,28 @@
+"""Files that workers make on request: which there are, and their types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+
+from aggregator.renderings.recipes import Recipe
+
+CONTENT_TYPES: Mapping[str, str] = {
+    ".svg": "image/svg+xml",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+}
+# By the first word of the files' names, such as "chart" of chart-q3.85mm.svg.
+RECIPES: dict[str, Recipe] = {}
+
+
+def find_recipe(name: str) -> Recipe | None:
+    """Return how a file of this name is made; None if there is no such kind of file."""
+    if PurePath(name).suffix not in CONTENT_TYPES:
+        return None
+    return RECIPES.get(name.partition(".")[0].partition("-")[0])
+
+
+def find_content_type(name: str) -> str:
+    return CONTENT_TYPES[PurePath(name).suffix]

@@ -1,0 +1,170 @@
+"""Files that workers make on request: charts and reports of the newest look at a survey.
+
+The rows are the queue: the sweep finds every file that waits, and every one whose worker let its
+lease expire. A file of an older look, or of other inputs, is never shown and never made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from aggregator.models import Rendering
+from aggregator.renderings.recipes import NotRenderable, Recipe
+from aggregator.results.display import Results, read_results
+from aggregator.results.snapshots import (
+    METHOD_VERSION,
+    UnreadableSnapshotError,
+    newest_snapshot,
+)
+from surveys.models import Wave
+
+logger = logging.getLogger(__name__)
+# Longer than any file takes. When it expires, another worker may start.
+LEASE = timedelta(minutes=3)
+MAX_ATTEMPTS = 3
+# After a failure that may be temporary, such as a locked database.
+PAUSE = timedelta(seconds=10)
+# A visit makes a row, so the oldest go: files that are asked for again are made again.
+KEPT_PER_WAVE = 48
+GAVE_UP = (
+    "This file could not be made. The results of the survey are complete and nothing is lost. If "
+    "it fails again, ask the server’s administrator to look at the log."
+)
+
+
+def request_rendering(*, results: Results, name: str, inputs: str) -> Rendering:
+    """Return the file of this name for these results: made, waiting or failed."""
+    wave, snapshot = results.wave, results.snapshot
+    rendering, created = Rendering.objects.get_or_create(
+        wave=wave,
+        through_batch=snapshot.through_batch,
+        final=snapshot.final,
+        name=name,
+        inputs=_digest(inputs),
+    )
+    if created:
+        _drop_old(rendering)
+    return rendering
+
+
+def request_again(rendering: Rendering) -> None:
+    """Put a file that a worker gave up back into the queue."""
+    Rendering.objects.filter(
+        pk=rendering.pk, state=Rendering.State.FAILED, attempts__gt=MAX_ATTEMPTS
+    ).update(state=Rendering.State.WAITING, problem="", attempts=0)
+
+
+def was_given_up(rendering: Rendering) -> bool:
+    """Whether the failure was Murmur's; a failure that the results explain is final."""
+    return rendering.state == Rendering.State.FAILED and rendering.attempts > MAX_ATTEMPTS
+
+
+def find_renderings_to_run(*, now: datetime | None = None) -> QuerySet[Rendering]:
+    """Find files that are waiting and due, or whose worker let its lease expire."""
+    return Rendering.objects.filter(_due(now or timezone.now())).order_by("pk")
+
+
+def run_rendering(*, rendering_id: int, find_recipe: Callable[[str], Recipe | None]) -> bool:
+    """Make a file; False if nothing was due or another worker is making it."""
+    now = timezone.now()
+    claimed = (
+        Rendering.objects.filter(pk=rendering_id)
+        .filter(_due(now))
+        .update(
+            state=Rendering.State.RUNNING,
+            leased_until=now + LEASE,
+            attempts=F("attempts") + 1,
+        )
+    )
+    if not claimed:
+        return False
+    rendering = (
+        Rendering.objects.defer("content").select_related("wave__survey").filter(pk=rendering_id)
+    ).first()
+    if rendering is None:
+        return False  # deleted in the meantime
+    if rendering.attempts > MAX_ATTEMPTS:
+        _settle(rendering, problem=GAVE_UP)
+    else:
+        _attempt(rendering, find_recipe(rendering.name))
+    return True
+
+
+def _attempt(rendering: Rendering, recipe: Recipe | None) -> None:
+    try:
+        results = _read_newest(rendering.wave)
+        if recipe is None or results is None or not _is_current(rendering, recipe, results):
+            # Nobody can be shown it; a visit asks for the file of now.
+            _mine(rendering).delete()
+            return
+        content = recipe.render(results, rendering.name)
+    except NotRenderable as refusal:
+        _settle(rendering, problem=str(refusal))
+    except Exception:
+        if not _mine(rendering).exists():
+            return  # the survey was deleted while its file was made
+        logger.exception("the file %s of wave %s failed", rendering.name, rendering.wave_id)
+        _mine(rendering).update(state=Rendering.State.WAITING, leased_until=timezone.now() + PAUSE)
+    else:
+        _settle(rendering, content=content)
+
+
+def _read_newest(wave: Wave) -> Results | None:
+    """Read the newest look, as far as it may be shown."""
+    snapshot = newest_snapshot(wave)
+    if snapshot is None or snapshot.total < wave.display_minimum:
+        return None
+    try:
+        return read_results(wave=wave, snapshot=snapshot)
+    except UnreadableSnapshotError:
+        return None
+
+
+def _is_current(rendering: Rendering, recipe: Recipe, results: Results) -> bool:
+    inputs = recipe.find_inputs(results, rendering.name)
+    return (
+        inputs is not None
+        and rendering.inputs == _digest(inputs)
+        and rendering.through_batch == results.snapshot.through_batch
+        and rendering.final == results.snapshot.final
+    )
+
+
+def _digest(inputs: str) -> str:
+    return hashlib.sha256(f"{METHOD_VERSION}\n{inputs}".encode()).hexdigest()
+
+
+def _due(now: datetime) -> Q:
+    free = (
+        Q(leased_until__isnull=True)
+        | Q(leased_until__lt=now)
+        # No lease is this long: the clock was set back since it began.
+        | Q(leased_until__gt=now + 2 * LEASE)
+    )
+    return free & Q(state__in=[Rendering.State.WAITING, Rendering.State.RUNNING])
+
+
+def _mine(rendering: Rendering) -> QuerySet[Rendering]:
+    """The row while this attempt holds it; a worker past its lease matches no row."""
+    return Rendering.objects.filter(
+        pk=rendering.pk, state=Rendering.State.RUNNING, attempts=rendering.attempts
+    )
+
+
+def _settle(rendering: Rendering, *, content: bytes | None = None, problem: str = "") -> None:
+    done = Rendering.State.DONE if content is not None else Rendering.State.FAILED
+    _mine(rendering).update(state=done, content=content, problem=problem, leased_until=None)
+
+
+def _drop_old(rendering: Rendering) -> None:
+    """Delete the wave's files of other looks, and all but the newest of this one."""
+    ours = Rendering.objects.filter(wave=rendering.wave_id)
+    look = Q(through_batch=rendering.through_batch, final=rendering.final)
+    kept = ours.filter(look).order_by("-pk").values_list("pk", flat=True)[:KEPT_PER_WAVE]
+    ours.exclude(pk__in=list(kept)).delete()

@@ -1,0 +1,25 @@
+"""What a worker needs to know to make a kind of file, such as a chart or a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aggregator.results.display import Results
+
+
+class NotRenderable(Exception):
+    """The results do not allow this file; the message is a sentence for the researcher."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """A kind of file: its names, what decides its content, and how it is made.
+
+    `find_inputs` returns a text that changes whenever the same results would give another file; it
+    returns None if there is no file of that name. `render` runs in a worker only. Both may raise
+    NotRenderable.
+    """
+
+    find_inputs: Callable[[Results, str], str | None]
+    render: Callable[[Results, str], bytes]

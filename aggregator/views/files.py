@@ -1,0 +1,117 @@
+"""Files that a worker makes: the file, or a page that waits for it and reloads itself."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from aggregator.exports.csv_format import name_wave
+from aggregator.exports.worker_files import find_content_type, find_recipe
+from aggregator.models import Rendering, Upkeep
+from aggregator.problems import TOO_FEW_RESPONSES, UNAVAILABLE
+from aggregator.renderings.jobs import request_again, request_rendering, was_given_up
+from aggregator.renderings.recipes import NotRenderable
+from aggregator.results.display import View
+from aggregator.views.downloads import explain
+from aggregator.views.mode_addresses import view_of
+from surveys.access import for_owner
+from surveys.manifest.modes import Mode
+from surveys.models import Survey
+
+# The page reloads itself after so many seconds: soon at first, then as often as sweeps come.
+RELOAD_SECONDS = 2
+PATIENT_RELOAD_SECONDS = 5
+# After so long, the page says what it waits for.
+PATIENCE_SECONDS = 10
+# Sweeps come every few seconds while a worker runs.
+WORKER_ANSWERS = timedelta(seconds=20)
+WAITED = "waited"  # seconds, in the address: no script counts them, and nothing is stored
+AGAIN = "again"  # in the address of "Try again"
+NOT_ALLOWED = 409
+
+
+@for_owner
+@require_safe
+def file(
+    request: HttpRequest, survey: Survey, name: str, mode: Mode = Mode.ELECTRONIC
+) -> HttpResponseBase:
+    recipe = find_recipe(name)
+    if recipe is None:
+        raise Http404("There is no such file.")
+    view = view_of(survey, mode=mode)
+    if view.results is None:
+        return explain(request, view, status=TOO_FEW_RESPONSES.status)
+    try:
+        inputs = recipe.find_inputs(view.results, name)
+    except NotRenderable as refusal:
+        return _refuse(request, view, str(refusal), status=NOT_ALLOWED)
+    if inputs is None:
+        raise Http404("There is no such file.")
+    rendering = request_rendering(results=view.results, name=name, inputs=inputs)
+    if AGAIN in request.GET and was_given_up(rendering):
+        request_again(rendering)
+        return _wait(request, view, rendering)
+    if rendering.content is not None:
+        return _send(rendering)
+    if rendering.state == Rendering.State.FAILED:
+        given_up = was_given_up(rendering)
+        status = UNAVAILABLE.status if given_up else NOT_ALLOWED
+        return _refuse(request, view, rendering.problem, status=status, can_retry=given_up)
+    return _wait(request, view, rendering)
+
+
+def _send(rendering: Rendering) -> HttpResponse:
+    assert rendering.content is not None
+    wave = rendering.wave
+    response = HttpResponse(
+        bytes(rendering.content), content_type=find_content_type(rendering.name)
+    )
+    name = f"{name_wave(wave, slug=wave.survey.slug)}_{rendering.name}"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _wait(request: HttpRequest, view: View, rendering: Rendering) -> HttpResponse:
+    """Say that the file is being made; the browser asks again by the header alone."""
+    waited = _read_waited(request)
+    is_late = waited >= PATIENCE_SECONDS
+    seconds = PATIENT_RELOAD_SECONDS if is_late else RELOAD_SECONDS
+    context = {
+        "view": view,
+        "survey": view.survey,
+        "name": rendering.name,
+        "is_late": is_late,
+        "is_answering": is_late and _is_worker_answering(),
+    }
+    response = render(request, "aggregator/renderings/waiting.html", context, status=202)
+    response["Refresh"] = f"{seconds}; url={request.path}?{WAITED}={waited + seconds}"
+    return response
+
+
+def _read_waited(request: HttpRequest) -> int:
+    """Read how long this visitor has waited; anything else than a small number counts as 0."""
+    text = request.GET.get(WAITED, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 4 else 0
+
+
+def _is_worker_answering() -> bool:
+    """Whether a worker has looked for work just now, so that other work must come first."""
+    swept = Upkeep.objects.filter(job=Upkeep.Job.SWEEP).values_list("ended_at", flat=True).first()
+    return swept is not None and timezone.now() - swept < WORKER_ANSWERS
+
+
+def _refuse(
+    request: HttpRequest, view: View, problem: str, *, status: int, can_retry: bool = False
+) -> HttpResponse:
+    context = {
+        "view": view,
+        "survey": view.survey,
+        "problem": problem,
+        "again": f"{request.path}?{AGAIN}" if can_retry else "",
+    }
+    return render(request, "aggregator/renderings/failed.html", context, status=status)

@@ -1,0 +1,144 @@
+"""The address of a file: the file, a page that waits for it without a script, or why not."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from aggregator.exports import worker_files
+from aggregator.models import Rendering, Upkeep
+from aggregator.renderings.jobs import GAVE_UP, MAX_ATTEMPTS, run_rendering
+from aggregator.renderings.recipes import NotRenderable, Recipe
+from aggregator.results.display import Results
+from surveys.models import Survey
+from tests.support.factories import make_launched_survey, make_user
+from tests.support.fielding import field, sign_in
+from tests.support.reading import text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+NAME = "test.180mm.pdf"
+NOT_ANSWERING = "is not answering"
+
+
+@pytest.fixture(autouse=True)
+def recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add a kind of file that is quick to make."""
+
+    def find_inputs(results: Results, name: str) -> str | None:
+        if name == "test-q9.pdf":
+            raise NotRenderable("Too few people were asked Q9.")
+        return "1" if name == NAME else None
+
+    recipe = Recipe(find_inputs=find_inputs, render=lambda results, name: b"%PDF-1.7")
+    monkeypatch.setitem(worker_files.RECIPES, "test", recipe)
+
+
+@pytest.fixture
+def survey() -> Survey:
+    return field(make_launched_survey(), yes=[80, 100], total=200)
+
+
+def get(survey: Survey, name: str = NAME, **query: object) -> Any:
+    address = reverse("aggregator:file", args=[survey.slug, name])
+    return sign_in(survey.owner).get(address, query_params=query)
+
+
+def work() -> None:
+    run_rendering(rendering_id=Rendering.objects.get().pk, find_recipe=worker_files.find_recipe)
+
+
+def note_sweep(**ago: float) -> None:
+    Upkeep.objects.create(job=Upkeep.Job.SWEEP, ended_at=timezone.now() - timedelta(**ago))
+
+
+def test_the_page_waits_without_a_script_until_the_file_is_made(survey: Survey) -> None:
+    waiting = get(survey)
+    assert waiting.status_code == 202
+    assert "<script" not in waiting.content.decode()
+    seconds, address = waiting["Refresh"].split("; url=")
+    assert int(seconds) > 0
+    assert NOT_ANSWERING not in text_of(waiting)
+    work()
+    done = sign_in(survey.owner).get(address)
+    assert (done.status_code, done.content) == (200, b"%PDF-1.7")
+    assert done["Content-Type"] == "application/pdf"
+    assert re.fullmatch(
+        rf'attachment; filename="{survey.slug}_w1_[0-9a-f]{{8}}_{NAME}"',
+        done["Content-Disposition"],
+    )
+    assert "Refresh" not in done
+
+
+def test_after_ten_seconds_the_page_says_that_no_worker_answers(survey: Survey) -> None:
+    waited, pages = 0, []
+    while waited <= 12:
+        page = get(survey, waited=waited)
+        pages.append((waited, NOT_ANSWERING in text_of(page)))
+        waited = int(page["Refresh"].rpartition("=")[2])
+    assert pages[-1][1]
+    assert all(says == (waited >= 10) for waited, says in pages)
+    work()
+    assert get(survey, waited=waited).status_code == 200
+
+
+def test_a_busy_worker_is_not_called_away(survey: Survey) -> None:
+    note_sweep(seconds=3)
+    words = text_of(get(survey, waited=12))
+    assert NOT_ANSWERING not in words
+    assert "Other work comes first." in words
+    Upkeep.objects.all().delete()
+    note_sweep(minutes=3)
+    assert NOT_ANSWERING in text_of(get(survey, waited=12))
+
+
+@pytest.mark.parametrize("waited", ["-1", "x", "99999", "¹"])
+def test_an_invented_wait_is_no_wait(survey: Survey, waited: str) -> None:
+    assert NOT_ANSWERING not in text_of(get(survey, waited=waited))
+
+
+@pytest.mark.parametrize("name", ["test.pdf", "test-x.180mm.pdf", "other.pdf", "test.180mm.exe"])
+def test_a_name_that_no_file_has_is_not_found_and_makes_no_row(survey: Survey, name: str) -> None:
+    assert get(survey, name).status_code == 404
+    assert not Rendering.objects.exists()
+
+
+def test_without_results_there_is_a_page_that_says_why() -> None:
+    survey = field(make_launched_survey(display_minimum=1000), yes=[80, 100], total=200)
+    page = get(survey)
+    assert page.status_code == 409
+    assert "Too few responses to show" in text_of(page)
+    assert not Rendering.objects.exists()
+
+
+def test_a_file_that_the_results_do_not_allow_is_refused_with_a_sentence(survey: Survey) -> None:
+    page = get(survey, "test-q9.pdf")
+    assert page.status_code == 409
+    assert "Too few people were asked Q9." in text_of(page)
+    assert not Rendering.objects.exists()
+
+
+def test_a_file_that_a_worker_gave_up_is_made_again_on_request(survey: Survey) -> None:
+    get(survey)
+    Rendering.objects.update(
+        state=Rendering.State.FAILED, problem=GAVE_UP, attempts=MAX_ATTEMPTS + 1
+    )
+    page = get(survey)
+    assert page.status_code == 503
+    assert GAVE_UP in text_of(page)
+    assert "Refresh" not in page
+    assert get(survey, again="").status_code == 202
+    work()
+    assert get(survey).status_code == 200
+
+
+def test_only_the_owner_gets_it(survey: Survey) -> None:
+    address = reverse("aggregator:file", args=[survey.slug, NAME])
+    assert sign_in(make_user()).get(address).status_code == 404
+    assert Client().get(address).status_code == 302
+    assert not Rendering.objects.exists()
