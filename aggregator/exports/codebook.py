@@ -70,7 +70,6 @@ class CodebookRow:
     """The source of one row of codebook.csv."""
 
     manifest: Manifest
-    number: int  # of the question, as respondents count
     column: ReportColumn
     gate: str  # the column that says whether a "select several" was answered, or empty
     code: ReportCode
@@ -143,7 +142,7 @@ CODEBOOK_COLUMNS: Mapping[str, Callable[[CodebookRow], Cell]] = {
     "code": lambda row: row.code.written,
     "kind": lambda row: row.code.kind.value,
     "meaning": lambda row: row.meaning,
-    "question_number": lambda row: row.number,
+    "question_number": lambda row: row.column.question.number,
     "question_type": lambda row: row.column.question.type,
     "question_text": lambda row: row.column.question.text,
     "part": lambda row: row.part,
@@ -177,13 +176,11 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
 def list_rows(manifest: Manifest) -> Iterator[CodebookRow]:
     columns = list_columns(manifest)
     gates = {one.question.name: one.name for one in columns if one.symbol.is_gate}
-    answered = [question.name for question in manifest.questions if question.is_answered]
     for column in columns:
         name = column.question.name
         for code in column.codes:
             yield CodebookRow(
                 manifest=manifest,
-                number=answered.index(name) + 1,
                 column=column,
                 gate="" if column.symbol.is_gate else gates.get(name, ""),
                 code=code,

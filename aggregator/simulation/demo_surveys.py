@@ -15,6 +15,7 @@ from typing import Any
 
 from aggregator.simulation.respondents import Answers
 from surveys.authoring.services import add_question
+from surveys.manifest.manifest import Manifest
 from surveys.models import Question, Survey
 
 # (affair, unhappy, religious, children) → number of women. Unhappy: marriage rated 3 or less
@@ -51,6 +52,13 @@ class Demo:
     add_questions: Callable[[Survey], None]
     people: Callable[[], Sequence[Answers]]  # none: real people answer, and it stays open
     settings: dict[str, Any]
+
+    def people_of(self, manifest: Manifest) -> list[Answers]:
+        """Its people, with the names that a manifest gives its questions: old ones count texts."""
+        names = {f"q{one.number}": one.name for one in manifest.questions if one.is_answered}
+        return [
+            {names[name]: answer for name, answer in answers.items()} for answers in self.people()
+        ]
 
 
 # --- try it ---------------------------------------------------------------------------------------
@@ -216,14 +224,14 @@ def _invent(generator: random.Random) -> Answers:
     content = min(10, max(0, round(generator.gauss(4.5 if strained else 7.2, 1.8))))
     leaving = generator.choices(range(3), (45, 20, 35) if strained else (88, 7, 5))[0]
     return {
-        "q2": 0 if first_year else 1,
-        "q3": None if chance(0.08) else int(pills),
-        "q4": None if chance(0.05) else days,
-        "q5": awake,
-        "q6": None if chance(0.05) else hopeless[0],
-        "q7": None if chance(0.05) else skipped,
-        "q8": content,
-        "q9": leaving,
+        "q1": 0 if first_year else 1,
+        "q2": None if chance(0.08) else int(pills),
+        "q3": None if chance(0.05) else days,
+        "q4": awake,
+        "q5": None if chance(0.05) else hopeless[0],
+        "q6": None if chance(0.05) else skipped,
+        "q7": content,
+        "q8": leaving,
     }
 
 

@@ -32,7 +32,8 @@ def known_truth(survey: Survey) -> Mapping[str, float]:
 @lru_cache(maxsize=len(DEMOS))
 def _of_demo(key: str, manifest: bytes) -> Mapping[str, float]:
     (demo,) = (demo for demo in DEMOS if demo.key == key)
-    return compute_truth(parse_manifest(manifest), demo.people())
+    described = parse_manifest(manifest)
+    return compute_truth(described, demo.people_of(described))
 
 
 def describe_truth(survey: Survey) -> str:

@@ -1,16 +1,43 @@
-"""The answers that a draft's question offers, with their codes, words and names in rules."""
+"""The numbers of a draft's questions, and the answers that each offers.
+
+Answers have codes, words and names in rules.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from django.utils.translation import gettext
 
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
-from surveys.manifest.names import item_name
+from surveys.manifest.names import call_question, item_name, number_questions
 from surveys.manifest.plain_text import fold
 from surveys.manifest.questions import REFUSED_TEXT, Option, fixed_options
 from surveys.models import Question
+
+
+def number_all(questions: Sequence[Question]) -> Iterator[tuple[int, Question]]:
+    """Number questions as respondents count them; texts to read are numbered among themselves."""
+    numbers = number_questions(question.described.is_answered for question in questions)
+    return zip(numbers, questions, strict=True)
+
+
+def number_answered(questions: Sequence[Question]) -> list[tuple[int, Question]]:
+    """Number the questions that people answer, and leave out the texts."""
+    return [
+        (number, question)
+        for number, question in number_all(questions)
+        if question.described.is_answered
+    ]
+
+
+def call_all(questions: Sequence[Question]) -> Mapping[str, str]:
+    """How authors call each question in a sentence, by primary key: question 3, or text 1."""
+    return {
+        str(question.pk): call_question(number, is_answered=question.described.is_answered)
+        for number, question in number_all(questions)
+    }
 
 
 def list_options(question: Question) -> tuple[Option, ...]:

@@ -9,7 +9,7 @@ from django.db.models import prefetch_related_objects
 from django.utils.translation import override
 
 from privacy.shares.concentration import choose_concentration
-from surveys.authoring.answer_options import list_options
+from surveys.authoring.answer_options import list_options, number_all
 from surveys.comparing.indicators import indicator_name
 from surveys.manifest.languages import hash_words, write_words
 from surveys.manifest.manifest import Manifest, Publication
@@ -126,13 +126,10 @@ def describe_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion,
 
 
 def name_questions(questions: Sequence[Question]) -> dict[str, str]:
-    """Names of questions by primary key: Q3 on a page is q3 in a file.
-
-    Texts to read have a name too, because rules and pages count them.
-    """
+    """Names of questions by primary key: Q3 on a page is q3 in a file."""
     return {
-        str(question.pk): question_name(number)
-        for number, question in enumerate(questions, start=1)
+        str(question.pk): question_name(number, is_answered=question.described.is_answered)
+        for number, question in number_all(questions)
     }
 
 

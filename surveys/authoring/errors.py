@@ -73,10 +73,9 @@ class Overtaken(SurveyError):
 
 
 class AddedTwice(SurveyError):
-    def __init__(self, number: int) -> None:
+    def __init__(self, called: str) -> None:
         super().__init__(
-            f"The survey already has this question, as Q{number}. To add it a second time, save "
-            "again."
+            f"The survey already has this, as {called}. To add it a second time, save again."
         )
 
 

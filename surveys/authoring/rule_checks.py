@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from surveys.authoring.answer_options import count_codes, find_words
+from surveys.authoring.answer_options import call_all, count_codes, find_words
 from surveys.manifest.names import split_name
 from surveys.manifest.rules import Asked, Rule, TooComplex, leaves, outcomes
 from surveys.models import Question
@@ -16,59 +16,65 @@ from surveys.models import Question
 
 @dataclass(frozen=True, kw_only=True)
 class RuleProblem:
-    """`number` is the number of the question whose rule cannot work."""
+    """`key` is the primary key of the question whose rule cannot work."""
 
-    number: int
+    key: str
     text: str
 
 
 def find_rule_problems(
-    questions: Sequence[Question], *, spoken: Mapping[str, int] | None = None
+    questions: Sequence[Question], *, spoken: Mapping[str, str] | None = None
 ) -> list[RuleProblem]:
     """List the rules and references that cannot work, and say what to do about each.
 
-    `spoken` are the question numbers that the author sees, by key, if they are about to change.
+    `spoken` is how the author calls each question, by key, if that is about to change.
     """
-    places = {str(question.pk): place for place, question in enumerate(questions, start=1)}
-    spoken = places if spoken is None else spoken
+    places = {str(question.pk): place for place, question in enumerate(questions)}
+    spoken = call_all(questions) if spoken is None else spoken
     problems: list[RuleProblem] = []
     earlier: list[Asked] = []
     for question in questions:
+        key = str(question.pk)
         if question.rule is not None:
             problem = _find_reference_problem(question, questions, places, spoken)
-            number = spoken[str(question.pk)]
             # After a broken rule it is unknown what will be asked.
-            problem = problem or ("" if problems else _find_dead_end(number, question, earlier))
+            problem = problem or (
+                "" if problems else _find_dead_end(spoken[key], question, earlier)
+            )
             if problem:
-                problems.append(RuleProblem(number=number, text=problem))
+                problems.append(_describe(key, problem))
         earlier.append(_as_asked(question))
         if problem := _find_fact_problem(question, questions, places, spoken):
-            problems.append(RuleProblem(number=spoken[str(question.pk)], text=problem))
+            problems.append(_describe(key, problem))
     return problems
+
+
+def _describe(key: str, text: str) -> RuleProblem:
+    return RuleProblem(key=key, text=text[0].upper() + text[1:])
 
 
 def _find_fact_problem(
     question: Question,
     questions: Sequence[Question],
     places: Mapping[str, int],
-    spoken: Mapping[str, int],
+    spoken: Mapping[str, str],
 ) -> str:
     """Say why a question cannot ask for the same fact as the one that it names."""
     if question.same_fact is None:
         return ""
     own, key = str(question.pk), str(question.same_fact)
-    number = spoken[own]
-    what = f"Question {number} asks for the same fact as"
-    remedy = f"Edit question {number} first."
+    called = spoken[own]
+    what = f"{called} asks for the same fact as"
+    remedy = f"Edit {called} first."
     if not question.described.is_scrambled:
         return f"{what} another one, but it is not scrambled itself. {remedy}"
     if key not in places:
-        other = f"question {spoken[key]}, which" if key in spoken else "a question that"
+        other = f"{spoken[key]}, which" if key in spoken else "a question that"
         return f"{what} {other} would be gone. {remedy}"
     if places[key] >= places[own]:
-        return f"{what} question {spoken[key]}, so it must come after it. {remedy}"
-    if not questions[places[key] - 1].described.is_scrambled:
-        return f"{what} question {spoken[key]}, which would not be scrambled. {remedy}"
+        return f"{what} {spoken[key]}, so it must come after it. {remedy}"
+    if not questions[places[key]].described.is_scrambled:
+        return f"{what} {spoken[key]}, which would not be scrambled. {remedy}"
     return ""
 
 
@@ -76,45 +82,45 @@ def _find_reference_problem(
     question: Question,
     questions: Sequence[Question],
     places: Mapping[str, int],
-    spoken: Mapping[str, int],
+    spoken: Mapping[str, str],
 ) -> str:
     assert question.rule is not None
     own = str(question.pk)
-    number = spoken[own]
-    remedy = f"Change the rule of question {number} first."
+    called = spoken[own]
+    remedy = f"Change the rule of {called} first."
     for leaf in leaves(question.rule):
         key, item = split_name(leaf["name"])
         if key == own:
-            return f"Question {number} cannot depend on its own answer. Change its rule."
+            return f"{called} cannot depend on its own answer. Change its rule."
         if key not in places:
-            what = f"question {spoken[key]}, which" if key in spoken else "a question that"
-            return f"Question {number} depends on {what} would be gone. {remedy}"
-        other = f"question {spoken[key]}"
+            what = f"{spoken[key]}, which" if key in spoken else "a question that"
+            return f"{called} depends on {what} would be gone. {remedy}"
+        other = spoken[key]
         if places[key] > places[own]:
-            return f"Question {number} depends on {other}, so it must come after it. {remedy}"
-        symbols = _as_asked(questions[places[key] - 1]).symbols
+            return f"{called} depends on {other}, so it must come after it. {remedy}"
+        symbols = _as_asked(questions[places[key]]).symbols
         k = symbols.get(leaf["name"], 0)
         if not all(code < k for code in leaf["is"]):
             what = f"answer {item} of {other}" if item else f"an answer to {other}"
-            return f"Question {number} depends on {what}, which would be gone. {remedy}"
+            return f"{called} depends on {what}, which would be gone. {remedy}"
     return ""
 
 
-def _find_dead_end(number: int, question: Question, earlier: Sequence[Asked]) -> str:
+def _find_dead_end(called: str, question: Question, earlier: Sequence[Asked]) -> str:
     assert question.rule is not None
     try:
         can_hold, can_fail = outcomes(question.rule, earlier=earlier)
     except TooComplex:
-        return f"The rule of question {number} is too long to check. Write a simpler one."
+        return f"The rule of {called} is too long to check. Write a simpler one."
     if not can_hold:
         return (
-            f"Question {number} would never be asked: no answers satisfy its rule. Change the "
-            "rule or delete the question."
+            f"{called} would never be asked: no answers satisfy its rule. Change the rule or "
+            "delete the question."
         )
     if not can_fail:
         return (
-            f"Question {number} would always be asked: all answers satisfy its rule. Remove "
-            "the rule, which would only make the results less precise."
+            f"{called} would always be asked: all answers satisfy its rule. Remove the rule, which "
+            "would only make the results less precise."
         )
     return ""
 
@@ -139,7 +145,8 @@ def find_meaning_problems(
     """
     old, new = find_words(before), find_words(after)
     problems = []
-    for number, question in enumerate(questions, start=1):
+    spoken = call_all(questions)
+    for question in questions:
         if question.rule is None or question.pk == before.pk:
             continue
         for name, code in _named_answers(question.rule, str(before.pk)):
@@ -147,12 +154,12 @@ def find_meaning_problems(
             reworded = was not in new.values() and becomes not in old.values()
             if before.type == after.type and (was == becomes or reworded):
                 continue
+            called = spoken[str(question.pk)]
             problems.append(
-                RuleProblem(
-                    number=number,
-                    text=f"Question {number} depends on the answer “{was}” to this "
-                    f"question, which would become a different answer. Change the rule of question "
-                    f"{number} first.",
+                _describe(
+                    str(question.pk),
+                    f"{called} depends on the answer “{was}” to this question, which would become "
+                    f"a different answer. Change the rule of {called} first.",
                 )
             )
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from surveys.authoring.answer_options import name_answers
+from surveys.authoring.answer_options import name_answers, number_answered
 from surveys.authoring.errors import RuleError
 from surveys.manifest.names import item_name, split_name
 from surveys.manifest.rules import Rule
@@ -17,7 +17,7 @@ HELP = "Write it like “Q1 is yes”, “Q2 is one of 1, 3” or “Q1 is yes a
 MAX_DEPTH = 20
 
 
-def parse_rule(text: str, *, earlier: Sequence[Question | None]) -> Rule | None:
+def parse_rule(text: str, *, earlier: Sequence[Question]) -> Rule | None:
     """Read a rule over earlier questions, in their order on the page; None for an empty text."""
     if not text.strip():
         return None
@@ -26,7 +26,7 @@ def parse_rule(text: str, *, earlier: Sequence[Question | None]) -> Rule | None:
 
 def write_rule(rule: Rule, *, questions: Sequence[Question]) -> str:
     """Write a stored rule as an author would type it."""
-    numbers = {str(question.pk): number for number, question in enumerate(questions, 1)}
+    numbers = {str(question.pk): number for number, question in number_answered(questions)}
     by_key = {str(question.pk): question for question in questions}
 
     def write(part: Rule, *, inside: bool) -> str:
@@ -58,11 +58,11 @@ def _list_items(rule: Rule) -> list[tuple[str, str]]:
 
 
 class _Parser:
-    def __init__(self, text: str, earlier: Sequence[Question | None]) -> None:
+    def __init__(self, text: str, earlier: Sequence[Question]) -> None:
         self._tokens = _TOKEN.findall(text)
         self._place = 0
         self._depth = 0
-        self._earlier = earlier
+        self._earlier = dict(number_answered(earlier))
 
     def parse(self) -> Rule:
         rule = self._any()
@@ -133,13 +133,13 @@ class _Parser:
         return {"not": rule} if negated else rule
 
     def _find(self, number: int, token: str) -> Question:
-        if number > len(self._earlier):
+        if number not in self._earlier:
             raise RuleError(
                 f"{token} does not come before this question. A rule can only use earlier "
                 "questions."
             )
-        question = self._earlier[number - 1]
-        if question is None or not name_answers(question):
+        question = self._earlier[number]
+        if not name_answers(question):
             raise RuleError(
                 f"A rule cannot use {token}, because it has no answers to choose from. Use a "
                 "question that has."

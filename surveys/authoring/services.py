@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from surveys.asked_questions import record_questions
-from surveys.authoring.answer_options import has_room_for_refusal
+from surveys.authoring.answer_options import call_all, has_room_for_refusal, number_answered
 from surveys.authoring.drafts import describe, describe_words, name_questions
 from surveys.authoring.errors import (
     AddedTwice,
@@ -94,15 +94,15 @@ def save_draft(*, survey: Survey, stamp: str = "") -> Switched:
 
 def _switch_refusals(survey: Survey) -> Switched:
     changed, left = [], []
-    for question in survey.questions.all():
-        if not question.described.is_answered or question.refusal == survey.may_decline:
+    for number, question in number_answered(list(survey.questions.all())):
+        if question.refusal == survey.may_decline:
             continue
         if survey.may_decline and not has_room_for_refusal(question):
-            left.append(question.position)
+            left.append(number)
             continue
         question.refusal = survey.may_decline
         question.save(update_fields=["refusal"])
-        changed.append(question.position)
+        changed.append(number)
     _check_rules(survey)
     return Switched(changed=tuple(changed), left=tuple(left))
 
@@ -127,9 +127,10 @@ def _refuse_second_copy(survey: Survey, stamp: str, content: Mapping[str, Any]) 
     questions = list(survey.questions.all())
     if not stamp or stamp == stamp_questions(questions):
         return
-    for number, question in enumerate(questions, start=1):
+    called = call_all(questions)
+    for question in questions:
         if all(getattr(question, name) == value for name, value in content.items()):
-            raise AddedTwice(number)
+            raise AddedTwice(called[str(question.pk)])
 
 
 @transaction.atomic
@@ -159,7 +160,7 @@ def delete_question(*, question: Question) -> str:
     lock_draft(survey=question.survey)
     survey, position = question.survey, question.position
     dropped = find_plans(question).count()
-    spoken = _number(survey)
+    spoken = call_all(list(survey.questions.all()))
     question.delete()
     # One by one and in order, so that no two rows ever share a position.
     for later in survey.questions.filter(position__gt=position):
@@ -204,7 +205,7 @@ def move_question(*, question: Question, step: int) -> bool:
     if other is None:
         return False
     there = other.position
-    spoken = _number(question.survey)
+    spoken = call_all(list(question.survey.questions.all()))
     Question.objects.filter(pk=question.pk).update(position=_PARKED)
     Question.objects.filter(pk=other.pk).update(position=here)
     Question.objects.filter(pk=question.pk).update(position=there)
@@ -213,12 +214,7 @@ def move_question(*, question: Question, step: int) -> bool:
     return True
 
 
-def _number(survey: Survey) -> dict[str, int]:
-    """The numbers of questions as their author sees them, by key."""
-    return {str(pk): number for pk, number in survey.questions.values_list("pk", "position")}
-
-
-def _check_rules(survey: Survey, *, spoken: dict[str, int] | None = None) -> None:
+def _check_rules(survey: Survey, *, spoken: Mapping[str, str] | None = None) -> None:
     """Undo a change that would leave a broken rule."""
     _refuse(find_rule_problems(list(survey.questions.all()), spoken=spoken))
 

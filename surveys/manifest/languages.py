@@ -75,7 +75,7 @@ def _walk(manifest: Manifest) -> Iterator[tuple[str, str, str]]:
     yield "introduction", "Introduction", manifest.introduction
     yield "consent", "What people agree to", manifest.consent
     for question in manifest.questions:
-        place = f"Question {question.number}"
+        place = question.called.capitalize()
         yield "text" if question.is_answered else INFORMATION_TEXT, place, question.text
         yield from _walk_question(place, question)
     yield "closing_message", "Closing message", manifest.closing_message

@@ -15,6 +15,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.budgets import question_fraction
 from surveys.links import link_contact, link_phone
 from surveys.manifest.modes import Mode
+from surveys.manifest.names import number_questions
 from surveys.manifest.paths import PathLengths, measure_paths
 from surveys.manifest.questions import ManifestQuestion, Symbol
 from surveys.manifest.rules import leaves
@@ -90,9 +91,10 @@ class Manifest:
     translations: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        numbers = number_questions(question.is_answered for question in self.questions)
         numbered = (
             question if question.number == number else replace(question, number=number)
-            for number, question in enumerate(self.questions, start=1)
+            for number, question in zip(numbers, self.questions, strict=True)
         )
         object.__setattr__(self, "questions", tuple(numbered))
 

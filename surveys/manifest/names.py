@@ -1,15 +1,34 @@
-"""The names of symbols, and of the questions and items that rules refer to.
+"""The numbers of questions, and the names of symbols, questions and items that rules refer to.
 
-A question has one name (q3 in a manifest, a primary key in the database). Each item of a
-"select several" question adds its number (q3_2), and the symbol that says whether such a question
-was answered adds the word "gate" (q3_gate). Only this module writes and reads these names.
+Questions are numbered as respondents count them, so texts to read do not count; these are numbered
+among themselves. A question has one name (q3 in a manifest, a primary key in the database). Each
+item of a "select several" question adds its number (q3_2), and the symbol that says whether such a
+question was answered adds the word "gate" (q3_gate). Only this module writes and reads these names.
+Manifests from before texts were left out have names that count them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 
-def question_name(number: int) -> str:
-    return f"q{number}"
+
+def number_questions(are_answered: Iterable[bool]) -> list[int]:
+    """Number questions that people answer, and texts that they only read, each from 1."""
+    numbers = {True: 0, False: 0}
+    found = []
+    for is_answered in are_answered:
+        numbers[is_answered] += 1
+        found.append(numbers[is_answered])
+    return found
+
+
+def question_name(number: int, *, is_answered: bool) -> str:
+    return f"{'q' if is_answered else 't'}{number}"
+
+
+def call_question(number: int, *, is_answered: bool) -> str:
+    """Write how authors call it in a sentence: question 3, or text 1."""
+    return f"{'question' if is_answered else 'text'} {number}"
 
 
 def item_name(question: str, item: int | str) -> str:

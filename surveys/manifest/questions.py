@@ -8,7 +8,7 @@ from functools import cached_property
 
 from privacy.mechanism.accounting import Entry, basic_epsilon
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.manifest.names import gate_name, item_name
+from surveys.manifest.names import call_question, gate_name, item_name
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.rules import Rule
 
@@ -69,7 +69,8 @@ class ManifestQuestion:
     name: str
     type: QuestionType
     text: str
-    # Its place in the survey, from 1. The manifest that holds the question sets it.
+    # As respondents count, from 1: among the questions that people answer, or among the texts that
+    # they only read. The manifest that holds the question sets it.
     number: int = field(default=0, compare=False)
     flips: int = 0
     threshold: int | None = None
@@ -99,6 +100,11 @@ class ManifestQuestion:
     def is_answered(self) -> bool:
         """Whether people answer it rather than only read it."""
         return self.described.is_answered
+
+    @property
+    def called(self) -> str:
+        """How authors call it in a sentence: question 3, or text 1."""
+        return call_question(self.number, is_answered=self.is_answered)
 
     @property
     def is_declared(self) -> bool:

@@ -18,7 +18,8 @@ from surveys.planning.question_costs import QuestionCost, find_question_cost
 class QuestionFacts:
     """Everything that a page says about one question."""
 
-    number: int
+    number: int  # as respondents count; among the texts for a text
+    called: str  # "question 3", or "text 1"
     question: ManifestQuestion
     type_name: str
     options: tuple[str, ...]
@@ -36,6 +37,7 @@ def find_facts(manifest: Manifest, question: ManifestQuestion) -> QuestionFacts:
     rule = question.rule
     return QuestionFacts(
         number=question.number,
+        called=question.called,
         question=question,
         type_name=question.type.label,
         options=_list_options(question),
@@ -87,6 +89,7 @@ def _write(number: int | None) -> str:
 
 def describe_rule(rule: Rule, *, questions: Sequence[ManifestQuestion]) -> str:
     """Write a manifest's rule in words: Q1 is “Yes” and Q4 has “Bus”."""
+    numbers = {question.name: question.number for question in questions}
     texts = {
         question.find_answer_name(option): option.text
         for question in questions
@@ -102,6 +105,6 @@ def describe_rule(rule: Rule, *, questions: Sequence[ManifestQuestion]) -> str:
                 return f"({joined})" if inside else joined
         name, item = split_name(part["name"])
         chosen = [f"“{texts[part['name'], code]}”" for code in part["is"]]
-        return f"{name.upper()} {'has' if item else 'is'} {join_list(chosen, last='or')}"
+        return f"Q{numbers[name]} {'has' if item else 'is'} {join_list(chosen, last='or')}"
 
     return write(rule, inside=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,9 @@ class Command(BaseCommand):
                 f"The demo has started, but its reports are not at {path}. Scrambling the answers "
                 "again would count people twice. Close the survey by hand, or use a new database."
             )
-        envelopes = load_or_draw_envelopes(wave=wave, people=demo.people, path=path)
+        envelopes = load_or_draw_envelopes(
+            wave=wave, people=partial(demo.people_of, wave.description), path=path
+        )
         bodies = encode_envelopes(wave=wave, envelopes=envelopes)
         with tqdm(total=len(bodies), desc=demo.title, unit=" reports", mininterval=0.5) as bar:
             try:

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.utils.text import Truncator
 
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
+from surveys.authoring.answer_options import number_answered
 from surveys.authoring.drafts import describe_questions
 from surveys.authoring.errors import RuleError
 from surveys.authoring.forms.fields import PlainText
@@ -102,13 +103,13 @@ class QuestionForm(forms.Form):
         return self.type.label
 
     @property
-    def number(self) -> int:
-        """The question's number in the survey."""
+    def position(self) -> int:
+        """The question's place in the survey, from 1; texts to read have one too."""
         return len(self.questions) + 1 if self.question is None else self.question.position
 
     @property
     def earlier(self) -> list[Question]:
-        return self.questions[: self.number - 1]
+        return self.questions[: self.position - 1]
 
     @property
     def details(self) -> list[forms.BoundField]:
@@ -130,7 +131,7 @@ class QuestionForm(forms.Form):
         assert isinstance(field, forms.TypedChoiceField)
         offered = [
             (question.pk, f"Q{number}: {Truncator(question.text).chars(60)}")
-            for number, question in enumerate(self.earlier, start=1)
+            for number, question in number_answered(self.earlier)
             if question.described.is_scrambled
         ]
         if not offered:
@@ -147,8 +148,9 @@ class QuestionForm(forms.Form):
         cleaned = super().clean() or {}
         self._check()
         if not self.errors:
-            for problem in self._find_problems(self.candidate()):
-                own = problem.number == self.number and "rule" in self.fields
+            candidate = self.candidate()
+            for problem in self._find_problems(candidate):
+                own = problem.key == str(candidate.pk) and "rule" in self.fields
                 self.add_error("rule" if own else None, problem.text)
         return cleaned
 
@@ -174,12 +176,12 @@ class QuestionForm(forms.Form):
     def candidate(self) -> Question:
         """The question as it would be stored."""
         pk = None if self.question is None else self.question.pk
-        return Question(pk=pk, position=self.number, **self.content())
+        return Question(pk=pk, position=self.position, **self.content())
 
     def with_candidate(self, candidate: Question) -> list[Question]:
         """The survey's questions as they would be."""
         questions = list(self.questions)
-        questions[self.number - 1 : self.number] = [candidate]
+        questions[self.position - 1 : self.position] = [candidate]
         return questions
 
     def shown(self) -> Question | None:
@@ -208,7 +210,7 @@ class QuestionForm(forms.Form):
     def _example(self) -> Question | None:
         """An untouched new question, if its codes are known before anything is typed."""
         return Question(
-            position=self.number,
+            position=self.position,
             type=self.type,
             text="?",
             flips=self.initial["flips"],

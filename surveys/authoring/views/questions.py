@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from surveys.access import get_own_survey
 from surveys.authoring import services
-from surveys.authoring.answer_options import name_answers
+from surveys.authoring.answer_options import name_answers, number_answered
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import AddedTwice, BrokenRules, Overtaken, TooManyQuestions
 from surveys.authoring.forms import (
@@ -199,7 +199,7 @@ def _show_form(
 def _list_answers(earlier: Sequence[Question]) -> list[tuple[int, Question, list[str]]]:
     """Earlier questions and the names of their answers in rules; none if a rule cannot use them."""
     return [
-        (number, question, _call_answers(question)) for number, question in enumerate(earlier, 1)
+        (number, question, _call_answers(question)) for number, question in number_answered(earlier)
     ]
 
 
@@ -218,10 +218,10 @@ def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
         return {"strengths": _pair(form, partial(describe_strength, symbols=symbols))}
     questions = form.with_candidate(candidate)
     manifest = describe(survey=survey, wave_number=1, questions=questions)
-    described = manifest.questions[form.number - 1]
+    described = manifest.questions[form.position - 1]
     facts = find_facts(manifest, described)
     # The first question has no parent, so it stands in for one: nothing is offered there.
-    parent = questions[max(0, form.number - 2)]
+    parent = questions[max(0, form.position - 2)]
     return {
         "strengths": _pair(form, partial(describe_strength_for, manifest, described)),
         "facts": facts,

@@ -51,8 +51,8 @@ def study() -> Survey:
     survey = make_survey(questions=(), drawn=4, display_minimum=10)
     STUDY.add_questions(survey)
     people = STUDY.people()
-    first = [one for one in people if one["q2"] == 0][:30]
-    later = [one for one in people if one["q2"] == 1][:170]
+    first = [one for one in people if one["q1"] == 0][:30]
+    later = [one for one in people if one["q1"] == 1][:170]
     wave = open_survey(survey=survey)
     return send(wave, [randomize_answers(wave.description, one) for one in first + later])
 
@@ -75,7 +75,7 @@ def test_every_column_and_every_code_of_the_reports_is_explained(study: Survey) 
         assert row["meaning"]
         assert row["question_text"]
         assert row["randomization"]
-        assert (row["block"] == "") == (row["column"] == "q2")
+        assert (row["block"] == "") == (row["column"] == "q1")
 
 
 @pytest.mark.slow
@@ -101,27 +101,27 @@ def test_the_counts_of_the_estimates_follow_from_the_reports(study: Survey) -> N
 def test_the_codebook_speaks_plainly(study: Survey) -> None:
     codebook = {(row["column"], row["code"]): row for row in read_file(study, "codebook")}
     meanings = {key: row["meaning"] for key, row in codebook.items()}
-    assert meanings["q6_randomized", "1"] == "1 (Never)"
-    assert meanings["q6_randomized", "-97"] == "Declined: “Prefer not to say”"
-    assert meanings["q4_rounded_up_randomized", "1"] == "Rounded up to 30 days"
-    assert meanings["q4_rounded_up_randomized", "-98"].startswith("Not asked")
-    assert meanings["q5_randomized", "3"] == "Drink alcohol"
-    assert "4 of 6 blocks" in meanings["q5_randomized", ""]
-    assert "In a part row" in meanings["q5_randomized", ""]
-    assert "q7_gate_randomized" in meanings["q7_2_randomized", "0"]
-    assert codebook["q7_2_randomized", "1"]["part"] == "Medicine"
-    assert codebook["q9_randomized", "2"]["part"] == "If yes: Did you tell anybody?"
-    assert meanings["q2", "-99"].startswith("Not shown")
-    assert "Not randomized" in codebook["q2", "1"]["randomization"]
+    assert meanings["q5_randomized", "1"] == "1 (Never)"
+    assert meanings["q5_randomized", "-97"] == "Declined: “Prefer not to say”"
+    assert meanings["q3_rounded_up_randomized", "1"] == "Rounded up to 30 days"
+    assert meanings["q3_rounded_up_randomized", "-98"].startswith("Not asked")
+    assert meanings["q4_randomized", "3"] == "Drink alcohol"
+    assert "4 of 6 blocks" in meanings["q4_randomized", ""]
+    assert "In a part row" in meanings["q4_randomized", ""]
+    assert "q6_gate_randomized" in meanings["q6_2_randomized", "0"]
+    assert codebook["q6_2_randomized", "1"]["part"] == "Medicine"
+    assert codebook["q8_randomized", "2"]["part"] == "If yes: Did you tell anybody?"
+    assert meanings["q1", "-99"].startswith("Not shown")
+    assert "Not randomized" in codebook["q1", "1"]["randomization"]
     # The text to read has no number on respondents' pages.
-    assert {row["question_number"] for row in codebook.values() if row["question"] == "q9"} == {"8"}
+    assert {row["question_number"] for row in codebook.values() if row["question"] == "q8"} == {"8"}
     # A question and those that depend on it are in one block, which part rows keep together.
     blocks = {row["question"]: row["block"] for row in codebook.values()}
-    assert blocks["q3"] == blocks["q4"] != blocks["q5"]
-    rounded = codebook["q4_rounded_up_randomized", "0"]["randomization"]
+    assert blocks["q2"] == blocks["q3"] != blocks["q4"]
+    rounded = codebook["q3_rounded_up_randomized", "0"]["randomization"]
     assert "(x − 0) / 30" in rounded
     assert rounded.endswith("and otherwise one of the 3 others, each equally likely")
-    declined = codebook["q4_rounded_up_randomized", "-97"]["randomization"]
+    declined = codebook["q3_rounded_up_randomized", "-97"]["randomization"]
     assert declined.startswith("Randomized in the browser: it sent the true code with probability")
 
 

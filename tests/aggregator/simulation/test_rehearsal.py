@@ -52,30 +52,30 @@ def manifest(survey: Survey) -> Manifest:
         ([{"share": True, "answers": {}}], "share of group 1 must be a number above 0"),
         ([{"share": 1, "answers": {"q77": 1}}], "the survey asks no question named q77"),
         (
-            [{"share": 1, "answers": {"q1": 1}}],
-            "the survey asks no question named q1",
+            [{"share": 1, "answers": {"t1": 1}}],
+            "the survey asks no question named t1",
         ),  # text to read
-        ([{"share": 1, "answers": {"q3": 2}}], r"Group 1, q3: the codes are \[0, 1\]"),
-        ([{"share": 1, "answers": {"q3": "yes"}}], "q3: an answer is a whole number"),
-        ([{"share": 1, "answers": {"q3": {"yes": 1}}}], "named by their codes, not 'yes'"),
-        ([{"share": 1, "answers": {"q3": {"1": 0}}}], "at least one weight must be above 0"),
-        ([{"share": 1, "answers": {"q3": {"1": -1}}}], "weight of 1 must be a number from 0"),
+        ([{"share": 1, "answers": {"q2": 2}}], r"Group 1, q2: the codes are \[0, 1\]"),
+        ([{"share": 1, "answers": {"q2": "yes"}}], "q2: an answer is a whole number"),
+        ([{"share": 1, "answers": {"q2": {"yes": 1}}}], "named by their codes, not 'yes'"),
+        ([{"share": 1, "answers": {"q2": {"1": 0}}}], "at least one weight must be above 0"),
+        ([{"share": 1, "answers": {"q2": {"1": -1}}}], "weight of 1 must be a number from 0"),
         (
-            [{"share": 1, "answers": {"q5": None}}],
+            [{"share": 1, "answers": {"q4": None}}],
             "the question does not offer “prefer not to say”",
         ),
-        ([{"share": 1, "answers": {"q4": 31}}], "the range is 0 to 30"),
-        ([{"share": 1, "answers": {"q7": [1, 2, 3]}}], "at most 2 items"),
-        ([{"share": 1, "answers": {"q7": [9]}}], r"choose items from \[1, 2, 3, 4\]"),
-        ([{"share": 1, "answers": {"q7": {"1": 0.5}}}], 'write {"items"'),
-        ([{"share": 1, "answers": {"q7": {"items": [1]}}}], 'write {"items"'),
-        ([{"share": 1, "answers": {"q7": {"items": {"1": 2.5}}}}], "number from 0 to 1"),
-        ([{"share": 1, "answers": {"q7": [1, 1]}}], "each at most once"),
-        ([{"share": 1, "answers": {"q7": [[1]]}}], "choose items from"),
-        ([{"share": 1, "answers": {"q7": [True]}}], "choose items from"),
+        ([{"share": 1, "answers": {"q3": 31}}], "the range is 0 to 30"),
+        ([{"share": 1, "answers": {"q6": [1, 2, 3]}}], "at most 2 items"),
+        ([{"share": 1, "answers": {"q6": [9]}}], r"choose items from \[1, 2, 3, 4\]"),
+        ([{"share": 1, "answers": {"q6": {"1": 0.5}}}], 'write {"items"'),
+        ([{"share": 1, "answers": {"q6": {"items": [1]}}}], 'write {"items"'),
+        ([{"share": 1, "answers": {"q6": {"items": {"1": 2.5}}}}], "number from 0 to 1"),
+        ([{"share": 1, "answers": {"q6": [1, 1]}}], "each at most once"),
+        ([{"share": 1, "answers": {"q6": [[1]]}}], "choose items from"),
+        ([{"share": 1, "answers": {"q6": [True]}}], "choose items from"),
         ([{"share": float("inf"), "answers": {}}], "share of group 1 must be a number above 0"),
-        ([{"share": 1, "answers": {"q3": {"0": 1e308, "1": 1e308}}}], "number from 0 to 1e"),
-        ([{"share": 1, "answers": {"q3": {"0": float("nan")}}}], "number from 0 to 1e"),
+        ([{"share": 1, "answers": {"q2": {"0": 1e308, "1": 1e308}}}], "number from 0 to 1e"),
+        ([{"share": 1, "answers": {"q2": {"0": float("nan")}}}], "number from 0 to 1e"),
     ],
 )
 def test_impossible_stated_answers_are_refused(
@@ -93,28 +93,28 @@ def test_groups_get_their_shares_to_the_nearest_whole_person() -> None:
 
 def test_stated_answers_are_used_and_others_are_drawn(manifest: Manifest) -> None:
     content = [
-        {"share": 1, "answers": {"q3": 1, "q4": 12, "q7": [1, 4], "q6": {"refused": 1}}},
-        {"share": 3, "answers": {"q3": None, "q7": {"items": {"2": 1}}, "q5": {"2": 2, "0": 1}}},
+        {"share": 1, "answers": {"q2": 1, "q3": 12, "q6": [1, 4], "q5": {"refused": 1}}},
+        {"share": 3, "answers": {"q2": None, "q6": {"items": {"2": 1}}, "q4": {"2": 2, "0": 1}}},
     ]
     groups = read_groups(content, manifest=manifest)
     people = draw_people(groups, manifest=manifest, people=400, seed=7)
     assert draw_people(groups, manifest=manifest, people=400, seed=7) == people
     first, second = people[:100], people[100:]
-    assert all((p["q3"], p["q4"], p["q7"], p["q6"]) == (1, 12, [1, 4], None) for p in first)
-    assert all((p["q3"], p["q7"]) == (None, [2]) for p in second)
-    assert set(Counter(p["q5"] for p in second)) == {0, 2}
-    assert {p["q8"] for p in people} == set(range(11))  # not stated: drawn evenly
-    assert "q1" not in people[0]
+    assert all((p["q2"], p["q3"], p["q6"], p["q5"]) == (1, 12, [1, 4], None) for p in first)
+    assert all((p["q2"], p["q6"]) == (None, [2]) for p in second)
+    assert set(Counter(p["q4"] for p in second)) == {0, 2}
+    assert {p["q7"] for p in people} == set(range(11))  # not stated: drawn evenly
+    assert "t1" not in people[0]
 
 
 def test_a_synthetic_respondent_is_asked_what_a_browser_would_ask(manifest: Manifest) -> None:
-    everything: Answers = {"q2": 0, "q3": 1, "q4": 5, "q5": 0, "q6": 0, "q7": [], "q8": 3, "q9": 0}
-    assert find_asked(manifest, everything) == {f"q{number}" for number in range(1, 10)}
-    assert "q4" not in find_asked(manifest, {**everything, "q3": 0})
-    assert "q4" not in find_asked(manifest, {**everything, "q3": None})
+    everything: Answers = {"q1": 0, "q2": 1, "q3": 5, "q4": 0, "q5": 0, "q6": [], "q7": 3, "q8": 0}
+    assert find_asked(manifest, everything) == {"t1", *(f"q{number}" for number in range(1, 9))}
+    assert "q3" not in find_asked(manifest, {**everything, "q2": 0})
+    assert "q3" not in find_asked(manifest, {**everything, "q2": None})
     blocks = manifest.blocks
-    drawn = {None, blocks["q3"]}
-    assert find_asked(manifest, everything, drawn=drawn) == {"q1", "q2", "q3", "q4"}
+    drawn = {None, blocks["q2"]}
+    assert find_asked(manifest, everything, drawn=drawn) == {"t1", "q1", "q2", "q3"}
 
 
 def test_a_text_is_shown_with_the_question_that_its_rule_names(db: None) -> None:
@@ -128,15 +128,15 @@ def test_a_text_is_shown_with_the_question_that_its_rule_names(db: None) -> None
     manifest = describe(survey=survey, wave_number=1)
     answers: Answers = {"q1": 0, "q2": 0}
     blocks = manifest.blocks
-    assert find_asked(manifest, answers, drawn={None, blocks["q1"]}) == {"q1", "q3"}
+    assert find_asked(manifest, answers, drawn={None, blocks["q1"]}) == {"q1", "t1"}
     assert find_asked(manifest, answers, drawn={None, blocks["q2"]}) == {"q2"}
     assert find_asked(manifest, {"q1": 1, "q2": 0}) == {"q1", "q2"}
 
 
 def test_the_number_of_draws_does_not_depend_on_answers(manifest: Manifest) -> None:
-    base: Answers = {"q2": 0, "q3": 1, "q4": 5, "q5": 0, "q6": 0, "q7": [1], "q8": 3, "q9": 0}
+    base: Answers = {"q1": 0, "q2": 1, "q3": 5, "q4": 0, "q5": 0, "q6": [1], "q7": 3, "q8": 0}
     seen = set()
-    for change in ({}, {"q3": 0}, {"q3": None}, {"q4": 30}, {"q6": None}, {"q7": None}, {"q9": 2}):
+    for change in ({}, {"q2": 0}, {"q2": None}, {"q3": 30}, {"q5": None}, {"q6": None}, {"q8": 2}):
         draws = 0
 
         def draw() -> int:
@@ -151,11 +151,11 @@ def test_the_number_of_draws_does_not_depend_on_answers(manifest: Manifest) -> N
 
 def test_an_answer_that_is_not_offered_is_refused(manifest: Manifest) -> None:
     manifest = replace(manifest, drawn=None)
-    complete: Answers = {"q2": 0, "q3": 1, "q4": 5, "q5": 0, "q6": 0, "q7": [], "q8": 3, "q9": 0}
-    with pytest.raises(ValueError, match="q5 must be answered"):
-        randomize_answers(manifest, {**complete, "q5": None}, random_uint32=lambda: 0)
+    complete: Answers = {"q1": 0, "q2": 1, "q3": 5, "q4": 0, "q5": 0, "q6": [], "q7": 3, "q8": 0}
+    with pytest.raises(ValueError, match="q4 must be answered"):
+        randomize_answers(manifest, {**complete, "q4": None}, random_uint32=lambda: 0)
     with pytest.raises(ValueError, match="takes 2 items, got 3"):
-        randomize_answers(manifest, {**complete, "q7": [1, 2, 3]}, random_uint32=lambda: 0)
+        randomize_answers(manifest, {**complete, "q6": [1, 2, 3]}, random_uint32=lambda: 0)
 
 
 def test_a_rehearsal_is_a_separate_survey(survey: Survey) -> None:
@@ -186,7 +186,7 @@ def test_the_command_says_what_is_wrong(survey: Survey, tmp_path: Path) -> None:
     broken.write_text("{")
     with pytest.raises(CommandError, match="is not valid JSON"):
         call_command("rehearse", survey.slug, answers=broken)
-    broken.write_text(json.dumps([{"share": 1, "answers": {"q3": 5}}]))
+    broken.write_text(json.dumps([{"share": 1, "answers": {"q2": 5}}]))
     with pytest.raises(CommandError, match="the codes are"):
         call_command("rehearse", survey.slug, answers=broken)
     assert Survey.objects.count() == 1  # nothing was opened

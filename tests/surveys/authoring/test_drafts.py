@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import permutations
 from math import log
@@ -25,9 +26,10 @@ from surveys.authoring.services import (
 )
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
-from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Question, Survey
+from surveys.planning.question_facts import list_facts
 from tests.support.factories import YES_NO, make_survey, make_user, open_survey
 
 T = Question.Type
@@ -170,17 +172,17 @@ def test_each_type_is_described_as_the_browser_expects_it(everything: Survey) ->
         "options": [{"code": 0, "text": "North"}, {"code": 1, "text": "South"}],
         "k": 2,
     }
-    assert questions["q8"] == {
-        "name": "q8",
+    assert questions["t1"] == {
+        "name": "t1",
         "type": "information",
         "text": "Question 8?",
         "rule": {"name": "q4_2", "is": [1]},
     }
-    assert (questions["q9"]["k"], questions["q9"]["options"]) == (3, [])
-    assert questions["q10"]["rule"] == {
+    assert (questions["q8"]["k"], questions["q8"]["options"]) == (3, [])
+    assert questions["q9"]["rule"] == {
         "all": [{"name": "q4_1", "is": [1]}, {"not": {"name": "q2", "is": [0]}}]
     }
-    assert "refusal" not in questions["q10"]
+    assert "refusal" not in questions["q9"]
 
 
 # --- symbols, blocks, ε --------------------------------------------------------------------------
@@ -197,10 +199,10 @@ def test_symbols_are_listed_in_the_order_in_which_they_are_sent(everything: Surv
         ("q5", 3, 0),
         ("q6", 3, 3),
         ("q7", 2, None),
-        ("q9", 3, 4),
-        ("q10_gate", 2, 1),
-        ("q10_1", 2, 1),
-        ("q10_2", 2, 1),
+        ("q8", 3, 4),
+        ("q9_gate", 2, 1),
+        ("q9_1", 2, 1),
+        ("q9_2", 2, 1),
     ]
     assert manifest.block_count == 5
     assert [symbol.threshold is None for symbol in manifest.symbols].count(True) == 1
@@ -219,16 +221,16 @@ def test_epsilon_is_the_sum_of_what_can_differ(everything: Survey) -> None:
         "q5": LN3,
         "q6": log(88 / 12),
         "q7": 0,
-        "q8": 0,
-        "q9": LN3,
-        "q10": 3 * strong,
+        "t1": 0,
+        "q8": LN3,
+        "q9": 3 * strong,
     }
     assert epsilons == pytest.approx(expected, abs=1e-6)
     assert manifest.epsilon == pytest.approx(sum(expected.values()), abs=1e-6)
     # The statement includes everything that depends on the question.
     assert manifest.statement_epsilon(by_name["q1"]) == pytest.approx(2 * LN3, abs=1e-6)
     assert manifest.statement_epsilon(by_name["q2"]) == pytest.approx(LN3 + 3 * strong, abs=1e-6)
-    assert manifest.statement_epsilon(by_name["q10"]) == pytest.approx(3 * strong, abs=1e-6)
+    assert manifest.statement_epsilon(by_name["q9"]) == pytest.approx(3 * strong, abs=1e-6)
 
 
 @pytest.mark.parametrize("drawn", [1, 2, 3, 4])
@@ -238,10 +240,10 @@ def test_the_total_of_a_random_subset_is_that_of_the_most_expensive_one(
     everything.drawn = drawn
     blocks = [
         2 * LN3,  # q1 and q5
-        6 * LN3 + 3 * log(60 / 40),  # q2, q4 and q10
+        6 * LN3 + 3 * log(60 / 40),  # q2, q4 and q9
         LN3,  # q3
         log(88 / 12),  # q6
-        LN3,  # q9
+        LN3,  # q8
     ]
     dearest = sorted(blocks)[-drawn:]
     assert manifest_of(everything).epsilon == pytest.approx(sum(dearest), abs=1e-6)
@@ -288,7 +290,8 @@ def test_a_draft_with_points_that_files_reserve_is_not_launched(survey: Survey) 
 
 
 def problems_of(*questions: Question) -> list[tuple[int, str]]:
-    return [(problem.number, problem.text) for problem in find_rule_problems(questions)]
+    """List the primary key of each question with a problem, and the problem."""
+    return [(int(problem.key), problem.text) for problem in find_rule_problems(questions)]
 
 
 def test_a_circular_rule_is_reported() -> None:
@@ -427,3 +430,47 @@ def test_a_copy_asks_the_same_questions_under_its_own_rules(everything: Survey) 
     assert (copied.drawn, copied.people_expected) == (3, 200)
     delete_question(question=everything.questions.get(position=10))
     assert manifest_of(copied).questions == second
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+def test_questions_are_numbered_as_respondents_count_and_texts_among_themselves(
+    survey: Survey,
+) -> None:
+    add(survey, "information", text="Read this.")
+    first = add(survey)
+    add(survey, "information", text="And this.", rule=is_yes(first))
+    add(survey, rule=is_yes(first))
+    manifest = manifest_of(survey)
+    assert [(one.name, one.number, one.called) for one in manifest.questions] == [
+        ("t1", 1, "text 1"),
+        ("q1", 1, "question 1"),
+        ("t2", 2, "text 2"),
+        ("q2", 2, "question 2"),
+    ]
+    assert [facts.rule for facts in list_facts(manifest)] == ["", "", "Q1 is “Yes”", "Q1 is “Yes”"]
+
+
+def test_a_frozen_survey_keeps_its_names_and_is_numbered_as_respondents_count() -> None:
+    """Names counted texts once; files of such a survey keep their columns."""
+    text = ManifestQuestion(name="q1", type=QuestionType.INFORMATION, text="Read this.")
+    where = ManifestQuestion(
+        name="q2", type=QuestionType.DECLARED, text="Where?", options=(Option(code=0, text="Here"),)
+    )
+    behind = replace(where, name="q3", rule={"name": "q2", "is": [0]})
+    manifest = Manifest(
+        survey="abcdefghijkm",
+        wave=1,
+        title="On the road",
+        introduction="",
+        language="en",
+        minimum_batch=50,
+        display_minimum=100,
+        opens=None,
+        closes=None,
+        cap=None,
+        questions=(text, where, behind),
+    )
+    assert [(one.name, one.number) for one in manifest.questions[1:]] == [("q2", 1), ("q3", 2)]
+    assert list_facts(manifest)[2].rule == "Q1 is “Here”"

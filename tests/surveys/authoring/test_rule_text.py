@@ -21,8 +21,8 @@ EARLIER = [
     Question(pk=15, type=T.FOLLOW_UP, text="Q5", follow_up="And?"),
     Question(pk=16, type=T.DECLARED, text="Q6", options=["North", "South"]),
     Question(pk=17, type=T.NUMBER, text="Q7", minimum=0, maximum=9),
-    Question(pk=18, type=T.INFORMATION, text="Q8"),
-    Question(pk=19, type=T.SCALE, text="Q9", minimum=0, maximum=10),
+    Question(pk=18, type=T.INFORMATION, text="Read"),
+    Question(pk=19, type=T.SCALE, text="Q8", minimum=0, maximum=10),
 ]
 YES: Rule = {"name": "11", "is": [1]}
 
@@ -78,8 +78,8 @@ def test_an_empty_text_is_no_rule(text: str) -> None:
         ("Q2 is one 4", "The word “of” must follow “one”."),
         ("Q3 is 3", "Its answers are called -2, -1, 0, 1, 2."),
         ("Q7 is 3", "A rule cannot use Q7, because it has no answers to choose from."),
-        ("Q8 is 3", "A rule cannot use Q8"),
-        ("Q9 is 3", "A rule cannot use Q9"),
+        ("Q8 is 3", "A rule cannot use Q8"),  # the long scale: the text has no number
+        ("Q9 is 3", "Q9 does not come before this question"),
         ("(Q1 is yes", "The rule opens a bracket but does not close it"),
         ("Q1 is yes)", "The rule cannot be read from “)” onwards."),
         ("Q1 is yes Q2 is 1", "The rule cannot be read from “Q2” onwards."),

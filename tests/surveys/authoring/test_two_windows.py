@@ -133,7 +133,7 @@ def test_going_back_and_adding_again_does_not_add_a_question_twice(
     answer = author.post(f"{path}?type=yes_no", typed)
     assert answer.status_code == 422
     number = len(QUESTIONS) + 1
-    assert f"The survey already has this question, as Q{number}." in text_of(answer)
+    assert f"The survey already has this, as question {number}." in text_of(answer)
     assert survey.questions.count() == number
     again = re.search(r'name="stamp" value="(\w+)"', answer.text)
     assert again is not None

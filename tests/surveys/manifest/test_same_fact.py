@@ -90,7 +90,7 @@ def test_authors_read_what_both_codes_reveal(survey: Survey, owner: User) -> Non
         (),
         ("Q1 asks for the same fact: together ε = 2.20.",),
     ]
-    page = words_of(sign_in(owner).get(reverse("surveys:edit", args=[survey.slug])))
+    page = words_of(sign_in(owner).get(reverse("surveys:questions", args=[survey.slug])))
     assert "Asks for the same fact as Q1." in page
     assert page.count("Protection: light") == 2
 

@@ -249,7 +249,7 @@ def test_the_setting_changes_all_questions_and_says_how_many(
     page = save(author, survey, may_decline="on")
     assert offered(survey) == [True, True, False, True, True, False]
     assert "The settings were saved. 3 questions were changed with them." in page
-    assert "Q6 cannot offer “Prefer not to say”" in page
+    assert "Q5 cannot offer “Prefer not to say”" in page
     survey.questions.filter(position=1).update(refusal=False)
     page = save(author, survey, may_decline="on", organization="Murmur demo")
     assert offered(survey)[0] is False  # only a change of the setting changes questions
