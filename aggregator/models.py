@@ -192,6 +192,7 @@ class Comparison(models.Model):
         TABLE = "table", "Two questions"
         REGRESSION = "regression", "Outcome and predictors"
         PAIRS = "pairs", "All pairs"
+        BREAKDOWN = "breakdown", "Break down"
 
     class State(models.TextChoices):
         WAITING = "waiting", "Waiting"
@@ -203,7 +204,8 @@ class Comparison(models.Model):
     through_batch = models.PositiveIntegerField()
     method_version = models.PositiveIntegerField()
     kind = models.CharField(max_length=16, choices=Kind.choices)
-    # Names of questions, the outcome first, joined by commas; empty for all pairs.
+    # Names of indicators, the outcome first, joined by commas; empty for all pairs. A break down
+    # has the name of its declared question.
     questions = models.CharField(max_length=200, blank=True)
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     batches_counted = models.PositiveIntegerField(default=0)

@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, include, path
 
+from aggregator.breakdown import views as breakdown
 from aggregator.coins import coin_form, offline_code
 from aggregator.methods import views as methods
 from aggregator.study_report import views as study_report
@@ -14,7 +15,6 @@ from aggregator.views import (
     health,
     home,
     mode_comparison,
-    public_results,
     results,
     security_txt,
 )
@@ -62,12 +62,18 @@ urlpatterns = [
         name="coin_file",
     ),
     path("surveys/<slug:slug>/delete-with-data", deleting.delete, name="delete"),
-    path("s/<slug:slug>/results", public_results.public_results, name="public_results"),
     path("s/<slug:slug>/coins", coin_form.coins, name="coins"),
     path("s/<slug:slug>/coins/sent", coin_form.sent, name="coins_sent"),
     path("s/<slug:slug>/paper", coin_form.paper, name="paper"),
     path("s/<slug:slug>/send", offline_code.hand_in, name="hand_in"),
     path("s/<slug:slug>/send/sent", offline_code.handed_in, name="handed_in"),
+    path("surveys/<slug:slug>/breakdown", breakdown.breakdowns, name="breakdowns"),
+    path("surveys/<slug:slug>/breakdown/<str:question>", breakdown.breakdown, name="breakdown"),
+    path(
+        "surveys/<slug:slug>/breakdown/<str:question>/breakdown.csv",
+        breakdown.breakdown_csv,
+        name="breakdown_csv",
+    ),
     path("surveys/<slug:slug>/compare", comparisons.compare, name="compare"),
     path("surveys/<slug:slug>/compare/<int:pk>/result", comparisons.comparison, name="comparison"),
     path(

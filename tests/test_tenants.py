@@ -63,7 +63,6 @@ PUBLIC = Row(get=everyone(200), other=everyone(405))
 RESULTS = Row(get=own(200), other=own(405), survey="launched")
 FILES = replace(RESULTS, get=own(404))  # of an unknown kind
 ROWS = replace(RESULTS, get=own(409))  # they exist once the survey has closed
-PUBLISHED = replace(PUBLIC, get=everyone(404), survey="launched")  # it publishes nothing
 RESPOND = Row(get=everyone(200), other=everyone(405), survey="launched")
 SHARED = Row(get=own(200), other=everyone(405), survey="launched")
 API = Row(get=(200, 404, 403), other=(405, 405, 403), survey="launched")
@@ -105,9 +104,6 @@ TABLE: dict[str, Row] = {
     "surveys:close": Row(get=own(200), post=own(302), other=everyone(405), survey="launched"),
     "surveys:copy": Row(get=everyone(405), post=own(302), other=everyone(405)),
     "surveys:delete": Row(get=own(200), post=own(302), other=everyone(405)),
-    "surveys:public_results": Row(
-        get=everyone(405), post=own(404), other=everyone(405), survey="launched"
-    ),
     "aggregator:delete": Row(get=own(200), post=own(422), other=everyone(405), survey="closed"),
     "surveys:plan": Row(get=(200, 200, 302), other=everyone(405)),
     # the respondent's side: the same for everyone
@@ -115,7 +111,6 @@ TABLE: dict[str, Row] = {
     "surveys:respond_in": RESPOND,
     "surveys:check": RESPOND,
     "surveys:single_page": RESPOND,
-    "aggregator:public_results": PUBLISHED,
     "aggregator:coins": Row(
         get=everyone(200), post=everyone(415), other=everyone(405), survey="launched"
     ),
@@ -154,6 +149,10 @@ TABLE: dict[str, Row] = {
     # an empty form: nobody counted the people invited
     "aggregator:report": Row(get=own(200), post=own(302), other=own(405), survey="launched"),
     "aggregator:compare": Row(get=own(200), post=own(422), other=own(405), survey="launched"),
+    "aggregator:breakdowns": RESULTS,
+    # the survey has no declared question
+    "aggregator:breakdown": Row(get=own(404), post=own(404), other=own(405), survey="launched"),
+    "aggregator:breakdown_csv": replace(RESULTS, get=own(404)),
     "aggregator:comparison": RESULTS,
     "aggregator:comparison_panel": Row(get=own(286), other=own(405), survey="launched"),
     "aggregator:comparison_csv": RESULTS,
@@ -214,6 +213,7 @@ def address(route: Route, survey: Survey) -> str:
         "digest": wave.manifest_hash_hex if wave else "",
         "version": client_files.client_version(),
         "name": "randomize.js",
+        "question": "q1",
         "code": "fr",
         "language": "en",
         "uidb36": "1",

@@ -10,7 +10,7 @@ the question's block was drawn count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
@@ -28,6 +28,7 @@ from surveys.manifest.rules import leaves
 # A larger table would have few reports in each cell, and its likelihood would take seconds.
 MOST_CELLS = 1024
 MOST_CLASSES = 32  # of all codes together that a rule reads
+ReadColumn = Callable[[int], NDArray[np.uint8]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,22 +103,34 @@ def count_tables(
     """Count the reports of one batch in each cell of each table, the last axis fastest."""
     if not tables:
         return []
+    read = read_columns(packed, size=size, ks=ks)
+    found = []
+    for table in tables:
+        cells = read_cells(table, read)
+        if table.mask is not None:
+            cells = cells[read(table.mask) == 1]
+        found.append(np.bincount(cells, minlength=table.cells).tolist())
+    return found
+
+
+def read_columns(packed: bytes, *, size: int, ks: Sequence[int]) -> ReadColumn:
+    """Return a function that reads the codes of a column, each column once."""
     stored = split_columns(packed, size=size, ks=ks)
 
     @cache
     def read(column: int) -> NDArray[np.uint8]:
         return read_codes(stored[column], index=column, size=size, k=ks[column])
 
-    found = []
-    for table in tables:
-        cells = np.zeros(size, dtype=np.uint16)
-        for axis in table.axes:
-            cells *= np.uint16(axis.size)
-            cells += np.array(axis.classes, dtype=np.uint16)[read(axis.column)]
-        if table.mask is not None:
-            cells = cells[read(table.mask) == 1]
-        found.append(np.bincount(cells, minlength=table.cells).tolist())
-    return found
+    return read
+
+
+def read_cells(table: JointTable, read: ReadColumn) -> NDArray[np.uint16]:
+    """Return the cell of a table that each report is in, whether or not it was asked."""
+    cells = np.zeros(len(read(table.axes[0].column)), dtype=np.uint16)
+    for axis in table.axes:
+        cells *= np.uint16(axis.size)
+        cells += np.array(axis.classes, dtype=np.uint16)[read(axis.column)]
+    return cells
 
 
 def _list_all(manifest: Manifest) -> Iterator[JointTable]:

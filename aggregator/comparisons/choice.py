@@ -37,6 +37,7 @@ GROUPS_AFTER_CLOSE = (
     "Declared groups are compared only once the survey has closed and all its reports are counted. "
     "Until then, choose scrambled questions."
 )
+NOT_DECLARED = "Choose a declared question of this survey."
 NO_PREDICTOR = "Choose an outcome and at least one predictor."
 OUTCOME_AS_PREDICTOR = "The outcome cannot be one of its predictors. Choose other predictors."
 SAME_QUESTION = (
@@ -64,6 +65,9 @@ def check_choice(
 
     `is_final` says whether the wave is closed and counted; before, no declared group is compared.
     """
+    if kind == Comparison.Kind.BREAKDOWN:
+        _check_breakdown(manifest, names, is_final=is_final)
+        return
     chosen = find_chosen(manifest, names)
     if kind == Comparison.Kind.PAIRS:
         _check_pairs(manifest)
@@ -101,6 +105,8 @@ def find_looks(
     """Map the parts of the survey that move a comparison to the batches of their last looks."""
     if kind == Comparison.Kind.PAIRS:
         parts = {find_part(manifest, block) for block in manifest.blocks.values()}
+    elif kind == Comparison.Kind.BREAKDOWN:
+        parts = {EVERYBODY, *(find_part(manifest, block) for block in manifest.blocks.values())}
     else:
         chosen = find_indicators(manifest, names)
         parts = {find_part(manifest, one.symbol.block) for one in chosen}
@@ -114,6 +120,14 @@ def _check_no_group(chosen: Sequence[Indicator], kind: Comparison.Kind) -> None:
     for place, indicator in enumerate(chosen):
         if indicator.is_known:
             raise NotComparable(GROUPS_AFTER_CLOSE, field=others if place else OUTCOME)
+
+
+def _check_breakdown(manifest: Manifest, names: Sequence[str], *, is_final: bool) -> None:
+    declared = {question.name for question in manifest.questions if question.is_declared}
+    if len(names) != 1 or not declared.issuperset(names):
+        raise NotComparable(NOT_DECLARED)
+    if not is_final:
+        raise NotComparable(GROUPS_AFTER_CLOSE)
 
 
 def _check_pairs(manifest: Manifest) -> None:

@@ -62,13 +62,13 @@ def check_crossings(
         hidden = hide_small_groups(groups.tolist(), minimum=minimum)
         if not hidden.isdisjoint(indicator.yes):
             raise TooFewToShow(HIDDEN_GROUP.format(label=indicator.label))
-        crossed = _merge(crossed, axis, sorted(hidden))
+        crossed = merge_codes(crossed, axis, sorted(hidden))
     if crossed.ndim > 1 and ((crossed > 0) & (crossed < minimum)).any():
         message = FEW_ASKED if len(known) == 1 else SMALL_CROSSING
         raise TooFewToShow(message.format(minimum=minimum))
 
 
-def _merge(counts: NDArray[np.int64], axis: int, codes: Sequence[int]) -> NDArray[np.int64]:
+def merge_codes(counts: NDArray[np.int64], axis: int, codes: Sequence[int]) -> NDArray[np.int64]:
     """Add up the cells of these codes."""
     together = counts.take(codes, axis=axis).sum(axis=axis, keepdims=True)
     return np.concatenate([np.delete(counts, codes, axis=axis), together], axis=axis)

@@ -20,13 +20,20 @@ from numpy.typing import NDArray
 from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import PairCounter
 from aggregator.comparisons.analysis import analyse_pairs, analyse_regression, analyse_table
-from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE, check_choice, find_through_batch
+from aggregator.comparisons.breakdown.computing import GroupCounter, compute_breakdown
+from aggregator.comparisons.breakdown.result import BreakdownResult
+from aggregator.comparisons.choice import (
+    GROUPS_AFTER_CLOSE,
+    check_choice,
+    find_looks,
+    find_through_batch,
+)
 from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.crossed_groups import TooFewToShow, check_crossings, count_known
-from aggregator.comparisons.result import ComparisonResult
+from aggregator.comparisons.result import StoredResult
 from aggregator.comparisons.stored import read_result, write_result
 from aggregator.models import Batch, Comparison, Snapshot
-from aggregator.results.snapshots import METHOD_VERSION
+from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
 from surveys.comparing.indicators import (
     Indicator,
@@ -36,6 +43,7 @@ from surveys.comparing.indicators import (
 )
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
@@ -85,6 +93,19 @@ def request_comparison(
     return comparison
 
 
+def find_comparison(
+    *, wave: Wave, snapshot: Snapshot, kind: Comparison.Kind, names: Sequence[str]
+) -> Comparison | None:
+    """Find what was requested for this snapshot, in whatever state."""
+    looks = find_looks(manifest=wave.description, snapshot=snapshot, kind=kind, names=names)
+    return wave.comparisons.filter(
+        through_batch=max(looks.values()),
+        method_version=METHOD_VERSION,
+        kind=kind,
+        questions=",".join(names),
+    ).first()
+
+
 def _was_given_up(comparison: Comparison) -> bool:
     """Whether the failure was Murmur's; a failure that the data explain is final."""
     return comparison.state == Comparison.State.FAILED and comparison.attempts > MAX_ATTEMPTS
@@ -114,6 +135,8 @@ def compute_again(comparison: Comparison) -> None:
 
 def divides_by_groups(comparison: Comparison, manifest: Manifest) -> bool:
     """Whether it is broken down by what people declared."""
+    if comparison.kind == Comparison.Kind.BREAKDOWN:
+        return True
     return any(indicator.is_known for indicator in find_indicators(manifest, comparison.names))
 
 
@@ -236,9 +259,11 @@ def _settle(
     _mine(comparison).update(state=done, result=result, problem=problem, leased_until=None)
 
 
-def _compute(comparison: Comparison) -> ComparisonResult:
+def _compute(comparison: Comparison) -> StoredResult:
     manifest = comparison.wave.description
     columns = Columns.of(manifest)
+    if comparison.kind == Comparison.Kind.BREAKDOWN:
+        return _break_down(comparison, manifest)
     if comparison.kind == Comparison.Kind.PAIRS:
         counter = PairCounter(ks=columns.ks)
         _read_batches(comparison, lambda packed, size: counter.add(packed, size=size))
@@ -258,6 +283,28 @@ def _compute(comparison: Comparison) -> ComparisonResult:
     if comparison.kind == Comparison.Kind.TABLE:
         return analyse_table(indicators=indicators, counts=counts)
     return analyse_regression(indicators=indicators, counts=counts)
+
+
+def _break_down(comparison: Comparison, manifest: Manifest) -> BreakdownResult:
+    question = find_declared(comparison, manifest)
+    assert question is not None
+    counter = GroupCounter(manifest, question)
+    _read_batches(comparison, lambda packed, size: counter.add(packed, size=size))
+    return compute_breakdown(
+        manifest=manifest,
+        question=question,
+        counts=counter.result(),
+        fixed_end=ended_as_frozen(comparison.wave),
+        after_each=lambda: _renew_lease(comparison),
+    )
+
+
+def find_declared(comparison: Comparison, manifest: Manifest) -> ManifestQuestion | None:
+    """Find the declared question of a break down; None for other comparisons."""
+    if comparison.kind != Comparison.Kind.BREAKDOWN:
+        return None
+    declared = (one for one in manifest.questions if one.is_declared)
+    return next((one for one in declared if [one.name] == comparison.names), None)
 
 
 def _count_jointly(
@@ -291,7 +338,11 @@ def _read_batches(comparison: Comparison, take: Callable[[bytes, int], None]) ->
         for packed, size in Batch.objects.filter(pk__in=few).values_list("packed", "size"):
             take(bytes(packed), size)
         counted += len(few)
-        _mine(comparison).update(batches_counted=counted, leased_until=timezone.now() + LEASE)
+        _renew_lease(comparison, batches_counted=counted)
+
+
+def _renew_lease(comparison: Comparison, **progress: int) -> None:
+    _mine(comparison).update(leased_until=timezone.now() + LEASE, **progress)
 
 
 def _in_groups(keys: Sequence[int], size: int) -> Iterator[Sequence[int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from aggregator.comparisons.breakdown.result import BreakdownResult
 from privacy.associations.contradictions import Contradiction
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
@@ -167,3 +168,4 @@ class PairsResult:
 
 
 ComparisonResult = TwoQuestionsResult | RegressionResult | PairsResult
+StoredResult = ComparisonResult | BreakdownResult

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.comparisons.choice import find_looks
 from aggregator.comparisons.jobs import (
     compute_again,
@@ -11,8 +12,13 @@ from aggregator.comparisons.jobs import (
     is_of_final_snapshot,
     withdraw_open_groups,
 )
-from aggregator.comparisons.result import ComparisonResult
-from aggregator.comparisons.stored import RESULT_CLASSES, UnreadableResult, read_result
+from aggregator.comparisons.result import ComparisonResult, StoredResult
+from aggregator.comparisons.stored import (
+    RESULT_CLASSES,
+    UnreadableResult,
+    check_names,
+    read_result,
+)
 from aggregator.models import Comparison, Snapshot
 from aggregator.results.snapshots import (
     METHOD_VERSION,
@@ -38,6 +44,7 @@ class ComparisonStanding:
     end_was_frozen: bool
     is_over: bool
     alarms: tuple[str, ...]  # names of questions in alarm
+    breakdown: BreakdownResult | None = None  # the result of a break down
 
     @property
     def contradiction(self) -> bool:
@@ -53,7 +60,10 @@ class ComparisonStanding:
 
 
 def is_of_survey(comparison: Comparison, manifest: Manifest) -> bool:
-    """Whether this version knows the kind, and the survey has all the indicators."""
+    """Whether this version knows the kind, and the survey has all the indicators.
+
+    Break downs, which have other pages, are not among these.
+    """
     known = {indicator.name for indicator in list_indicators(manifest)}
     return comparison.kind in RESULT_CLASSES and set(comparison.names) <= known
 
@@ -71,9 +81,11 @@ def find_standing(comparison: Comparison) -> ComparisonStanding:
         and _counts_the_same(comparison, newest)
         and comparison.method_version == METHOD_VERSION
     )
+    result = _find_result(comparison, manifest)
     return ComparisonStanding(
         manifest=manifest,
-        result=_find_result(comparison, manifest),
+        result=None if isinstance(result, BreakdownResult) else result,
+        breakdown=result if isinstance(result, BreakdownResult) else None,
         fixed_end=is_newest and newest is not None and newest.final and ended_as_frozen(wave),
         is_newest=is_newest,
         end_was_frozen=wave.has_fixed_end,
@@ -82,7 +94,7 @@ def find_standing(comparison: Comparison) -> ComparisonStanding:
     )
 
 
-def _find_result(comparison: Comparison, manifest: Manifest) -> ComparisonResult | None:
+def _find_result(comparison: Comparison, manifest: Manifest) -> StoredResult | None:
     if comparison.is_settled and divides_by_groups(comparison, manifest):
         # Earlier versions compared groups of open waves, and crossed groups of few people.
         if not is_of_final_snapshot(comparison):
@@ -93,10 +105,13 @@ def _find_result(comparison: Comparison, manifest: Manifest) -> ComparisonResult
         return None
     names = [indicator.name for indicator in list_indicators(manifest)]
     try:
-        return read_result(comparison.kind, comparison.result, indicators=names)
+        result = read_result(comparison.kind, comparison.result, indicators=names)
+        if isinstance(result, BreakdownResult):
+            check_names(result, manifest)
     except UnreadableResult:
         compute_again(comparison)
         return None
+    return result
 
 
 def _counts_the_same(comparison: Comparison, snapshot: Snapshot) -> bool:
@@ -127,6 +142,7 @@ def _find_alarms(comparison: Comparison) -> tuple[str, ...]:
     except (KeyError, TypeError):
         recompute_later(same)
         return ()
-    # All pairs involve all questions.
-    involved = {name.partition(".")[0] for name in comparison.names} or alarms
+    if comparison.kind in (Comparison.Kind.PAIRS, Comparison.Kind.BREAKDOWN):
+        return tuple(sorted(alarms))  # these involve all questions
+    involved = {name.partition(".")[0] for name in comparison.names}
     return tuple(sorted(alarms & involved))

@@ -12,19 +12,23 @@ from math import isfinite, isnan
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.comparisons.result import (
     STORED_AS,
-    ComparisonResult,
     PairsResult,
     RegressionResult,
+    StoredResult,
     TwoQuestionsResult,
 )
 from aggregator.models import Comparison
+from aggregator.results.estimands import list_estimands
+from surveys.manifest.manifest import Manifest
 
-RESULT_CLASSES: Mapping[str, type[ComparisonResult]] = {
+RESULT_CLASSES: Mapping[str, type[StoredResult]] = {
     Comparison.Kind.TABLE: TwoQuestionsResult,
     Comparison.Kind.REGRESSION: RegressionResult,
     Comparison.Kind.PAIRS: PairsResult,
+    Comparison.Kind.BREAKDOWN: BreakdownResult,
 }
 TEST_METHODS = frozenset({"pearson", "fisher_exact", "latent_likelihood_ratio", "no_variation"})
 INFINITIES = ("inf", "-inf")
@@ -34,21 +38,33 @@ class UnreadableResult(Exception):
     """The stored JSON is not a result as this version writes it: compute it again."""
 
 
-def write_result(result: ComparisonResult) -> dict[str, Any]:
+def write_result(result: StoredResult) -> dict[str, Any]:
     written: dict[str, Any] = _write(result)
     return written
 
 
-def read_result(kind: str, stored: object, *, indicators: Collection[str]) -> ComparisonResult:
+def read_result(kind: str, stored: object, *, indicators: Collection[str]) -> StoredResult:
     """Read a stored result, or raise UnreadableResult if any key, type or name is unknown."""
     try:
-        result: ComparisonResult = _read_object(RESULT_CLASSES[kind], stored)
+        result: StoredResult = _read_object(RESULT_CLASSES[kind], stored)
     except (KeyError, ValueError) as error:
         raise UnreadableResult(f"the stored {kind} does not fit: {error}") from error
     unknown = (result.indicators - set(indicators)) | (result.test_methods - TEST_METHODS)
     if unknown:
         raise UnreadableResult(f"unknown names {sorted(unknown)}")
     return result
+
+
+def check_names(result: BreakdownResult, manifest: Manifest) -> None:
+    """Raise UnreadableResult if a break down names anything that the survey does not have."""
+    known = {(one.question.name, one.name) for one in list_estimands(manifest)}
+    named = {(one.question, one.estimand) for one in result.estimates}
+    named |= {(one.question, one.estimand) for one in result.differences}
+    declared = {one.name for one in manifest.questions if one.is_declared}
+    unknown = named - known
+    unknown |= {(one.question, "") for one in result.crossed if one.question not in declared}
+    if unknown:
+        raise UnreadableResult(f"unknown names {sorted(unknown)}")
 
 
 def _write(value: Any) -> Any:

@@ -206,9 +206,9 @@ def _build_block(result: QuestionResult, *, results: Results, truth: Mapping[str
         question=result.question,
         total=result.total,
         is_declared=False,
-        rows=tuple(_build_row(estimate, usual=among, truth=truth) for estimate in shown),
+        rows=tuple(row_of_estimate(estimate, usual=among, truth=truth) for estimate in shown),
         among=GROUPS[among],
-        asked=None if asked is None else _build_row(asked, usual=among, truth=truth),
+        asked=None if asked is None else row_of_estimate(asked, usual=among, truth=truth),
         asked_text=_write_asked(asked) if asked and shown else "",
         note="" if shown else _explain_nothing(result, results),
         contradiction=result.contradiction,
@@ -222,7 +222,10 @@ def _find_usual_group(estimates: Iterable[Estimate]) -> Among:
     return next((estimate.estimand.of for estimate in estimates), Among.EVERYONE)
 
 
-def _build_row(estimate: Estimate, *, usual: Among, truth: Mapping[str, float]) -> BlockRow:
+def row_of_estimate(
+    estimate: Estimate, *, usual: Among, truth: Mapping[str, float] = EMPTY
+) -> BlockRow:
+    """Build the row of an estimate, in a block that usually describes one group of people."""
     estimand = estimate.estimand
     shown, true_value = estimate.is_shown, truth.get(estimand.key)
     digits = digits_for(estimate)

@@ -251,7 +251,7 @@ def _read_groups(
     if question.refused_code is not None:
         groups.append((question.refused_code, REFUSED_TEXT))
     total = sum(counts)
-    ends = _find_ends(counts, fixed_end=fixed_end)
+    ends = find_share_ends(counts, fixed_end=fixed_end)
     return DeclaredResult(
         question=question,
         total=total,
@@ -273,7 +273,7 @@ def _read_groups(
 
 
 @lru_cache(maxsize=256)
-def _find_ends(counts: tuple[int, ...], *, fixed_end: bool) -> tuple[tuple[float, float], ...]:
+def find_share_ends(counts: tuple[int, ...], *, fixed_end: bool) -> tuple[tuple[float, float], ...]:
     """Return the ends of each group's 95 % interval, about the population that people stand for.
 
     It is of the same kind as the other intervals of the page: after a fixed end, the guaranteed one

@@ -30,18 +30,32 @@ INNER_LEVELS = (0.5, 0.8)
 
 
 def compute_estimates(
-    *, manifest: Manifest, counts: Counts, tables: Counts, fixed_end: bool, is_final: bool
+    *,
+    manifest: Manifest,
+    counts: Counts,
+    tables: Counts,
+    fixed_end: bool,
+    is_final: bool,
+    broken_down_by: str = "",
 ) -> list[QuestionResult]:
     """Estimate every estimand of every protected question, unclipped, with the allowed interval.
 
-    `counts` holds the counts for the columns of the wave's batches, and `tables` those of
+    `broken_down_by` names a declared question if only one of its groups, or only the others, are
+    counted. `counts` holds the counts for the columns of the wave's batches, and `tables` those of
     `aggregator.batches.joint_tables`. A question that nobody has been asked yet has a total of 0
     and no estimates.
     """
     estimands = list_estimands(manifest)
     if not estimands:
         return []
-    counted = Counted.of(manifest, counts, tables, fixed_end=fixed_end, is_final=is_final)
+    counted = Counted.of(
+        manifest,
+        counts,
+        tables,
+        fixed_end=fixed_end,
+        is_final=is_final,
+        broken_down_by=broken_down_by,
+    )
     sums = list(list_sums(counted))
     levels = Levels(
         main=LEVEL,

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 
-def hide_small_groups(counts: Sequence[int], *, minimum: int) -> frozenset[int]:
+def hide_small_groups(
+    counts: Sequence[int], *, minimum: int, already: Collection[int] = ()
+) -> frozenset[int]:
     """Return the codes of groups that are hidden because they, alone or together, are too small.
+
+    `already` are codes that are hidden for another reason.
 
     One small group alone could be found by subtracting the others from the total, so the next
     smallest is hidden with it until those hidden together reach the minimum.
     """
-    order = sorted(range(len(counts)), key=lambda code: (counts[code], code))
-    hidden: list[int] = []
+    others = set(range(len(counts))) - set(already)
+    order = sorted(others, key=lambda code: (counts[code], code))
+    hidden = list(already)
     for code in order:
         together = sum(counts[other] for other in hidden)
         if counts[code] >= minimum and (together == 0 or together >= minimum):

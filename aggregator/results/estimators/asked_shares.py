@@ -60,7 +60,9 @@ def _count_groups(estimand: Estimand, counted: Counted) -> Method | None:
     if found is None or any(axis.symbol.threshold is not None for axis in found.table.parents):
         return None
     cells = describe_asked(found)
-    if not counted.is_final or cells.counts.min() < counted.manifest.display_minimum:
+    if not counted.is_final or counted.broken_down_by:
+        return None
+    if cells.counts.min() < counted.manifest.display_minimum:
         return None
     holds = cells.channel @ [cell.numerator for cell in cells.true]
     return _state(

@@ -62,7 +62,8 @@ class Counted:
     """The counts as of the looks of a wave, and what may be said about them.
 
     `is_final` says that the wave is closed and everything is counted; `fixed_end`, that it ended as
-    frozen, so that intervals for one look are valid.
+    frozen, so that intervals for one look are valid. `broken_down_by` names the declared question
+    if these are the counts of one of its groups, or of all its other groups.
     """
 
     manifest: Manifest
@@ -70,10 +71,18 @@ class Counted:
     tables: Sequence[TableCounts]
     fixed_end: bool
     is_final: bool
+    broken_down_by: str = ""
 
     @classmethod
     def of(
-        cls, manifest: Manifest, counts: Counts, tables: Counts, *, fixed_end: bool, is_final: bool
+        cls,
+        manifest: Manifest,
+        counts: Counts,
+        tables: Counts,
+        *,
+        fixed_end: bool,
+        is_final: bool,
+        broken_down_by: str = "",
     ) -> Counted:
         cells = Columns.of(manifest).read_counts(counts)
         return cls(
@@ -88,6 +97,7 @@ class Counted:
             ],
             fixed_end=fixed_end,
             is_final=is_final,
+            broken_down_by=broken_down_by,
         )
 
     @cached_property
@@ -138,6 +148,11 @@ class Counted:
 
     def _may_tell(self, symbol: str, classes: Sequence[int]) -> bool:
         cells, minimum = self.symbols[symbol].cells, self.manifest.display_minimum
+        if self.broken_down_by:
+            if symbol != self.broken_down_by:
+                return False  # it would cross two declared questions
+            if sum(count > 0 for count in cells) == 1:
+                return self.is_final  # everybody here is known to be in this group
         return self.is_final and may_tell_classes(cells, classes, minimum=minimum)
 
     def _list_tables(self, question: ManifestQuestion) -> list[TableCounts]:

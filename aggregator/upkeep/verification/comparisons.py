@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
 from aggregator.comparisons.analysis import analyse_table
+from aggregator.comparisons.breakdown.computing import GroupCounter, compute_breakdown
 from aggregator.comparisons.counting import cross_tabulate_indicators
+from aggregator.comparisons.jobs import find_declared
 from aggregator.comparisons.standing import is_of_survey
 from aggregator.comparisons.stored import UnreadableResult, read_result, write_result
 from aggregator.models import Comparison
+from aggregator.results.snapshots import ended_as_frozen
 from aggregator.upkeep.verification.batches import StoredBatch
 from aggregator.upkeep.verification.differences import Difference, agree, name_wave
 from surveys.comparing.indicators import find_indicators, list_indicators
@@ -27,8 +30,8 @@ COMPARISON_TOLERANCE = 1e-9
 class OpenComparison:
     """A finished comparison whose batches are being counted again.
 
-    Tables are computed again. Regressions and all pairs would take minutes; for them only the names
-    and the number of reports are checked.
+    Tables and break downs are computed again. Regressions and all pairs would take minutes; for
+    them only the names and the number of reports are checked.
     """
 
     def __init__(self, row: Comparison, manifest: Manifest) -> None:
@@ -38,24 +41,29 @@ class OpenComparison:
         self._has_known_names = is_of_survey(row, manifest)
         self._indicators = find_indicators(manifest, row.names) if self._has_known_names else []
         self._is_table = self._has_known_names and row.kind == Comparison.Kind.TABLE
+        self._declared = find_declared(row, manifest)
+        self._groups = GroupCounter(manifest, self._declared) if self._declared else None
         # If some people were not asked, a regression counts fewer reports than there are.
-        self._has_total = row.kind == Comparison.Kind.PAIRS or not self._columns.mask_count
+        everyone = (Comparison.Kind.PAIRS, Comparison.Kind.BREAKDOWN)
+        self._has_total = row.kind in everyone or not self._columns.mask_count
         self._counts: NDArray[np.int64] = np.zeros(
             [one.codes for one in self._indicators] if self._is_table else (), dtype=np.int64
         )
 
     def give_up_table(self) -> None:
         """Check only the number of reports: a batch is wrong, which has been reported already."""
-        self._is_table = False
+        self._is_table, self._groups = False, None
 
     def add(self, batch: StoredBatch) -> None:
         if self._is_table:
             self._counts = self._counts + cross_tabulate_indicators(
                 batch.packed, size=batch.size, columns=self._columns, indicators=self._indicators
             )
+        if self._groups is not None:
+            self._groups.add(batch.packed, size=batch.size)
 
     def check(self, wave: Wave, reports: int) -> Iterator[Difference]:
-        if not self._is_right(reports):
+        if not self._is_right(wave, reports):
             yield Difference(
                 kind="comparison",
                 where=f"{name_wave(wave)}, comparison {self._row.pk} ({self._row})",
@@ -67,7 +75,15 @@ class OpenComparison:
                 ),
             )
 
-    def _is_right(self, reports: int) -> bool:
+    def _is_right(self, wave: Wave, reports: int) -> bool:
+        if self._declared and self._groups:
+            broken_down = compute_breakdown(
+                manifest=self._manifest,
+                question=self._declared,
+                counts=self._groups.result(),
+                fixed_end=ended_as_frozen(wave),
+            )
+            return agree(self._row.result, write_result(broken_down), COMPARISON_TOLERANCE)
         if self._is_table:
             result = analyse_table(indicators=self._indicators, counts=self._counts)
             return agree(self._row.result, write_result(result), COMPARISON_TOLERANCE)
@@ -76,4 +92,5 @@ class OpenComparison:
             stored = read_result(self._row.kind, self._row.result, indicators=names)
         except UnreadableResult:
             return False
-        return self._has_known_names and (stored.n == reports or not self._has_total)
+        has_known_names = self._has_known_names or self._declared is not None
+        return has_known_names and (stored.n == reports or not self._has_total)

@@ -26,7 +26,7 @@ from aggregator.comparisons.jobs import (
     find_comparisons_to_run,
     run_comparison,
 )
-from aggregator.comparisons.result import ComparisonResult
+from aggregator.comparisons.result import StoredResult
 from aggregator.comparisons.standing import find_standing
 from aggregator.models import Comparison
 from aggregator.results.snapshots import METHOD_VERSION
@@ -164,7 +164,7 @@ def test_a_lease_from_before_the_clock_was_set_back_has_ended() -> None:
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    def compute(_: Comparison) -> ComparisonResult:
+    def compute(_: Comparison) -> StoredResult:
         raise error
 
     monkeypatch.setattr(jobs, "_compute", compute)
@@ -219,7 +219,7 @@ def test_a_worker_past_its_lease_changes_nothing(monkeypatch: pytest.MonkeyPatch
     found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
     real = jobs._compute
 
-    def overtaken(comparison: Comparison) -> ComparisonResult:
+    def overtaken(comparison: Comparison) -> StoredResult:
         # While the first computes, its lease runs out and a second one finishes.
         let_the_pause_pass()
         with monkeypatch.context() as patch:
@@ -239,7 +239,7 @@ def test_deleting_a_row_while_it_is_computed_is_not_an_error(
     found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
     real = jobs._compute
 
-    def deleted(comparison: Comparison) -> ComparisonResult:
+    def deleted(comparison: Comparison) -> StoredResult:
         Comparison.objects.all().delete()
         return real(comparison)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from surveys.manifest.manifest import Publication
 from surveys.models import Wave
 from surveys.respondent.client_files import (
     ICON,
@@ -34,11 +33,8 @@ def weigh(wave: Wave, language: str) -> int:
     return weight
 
 
-@pytest.mark.parametrize("publication", Publication)
-def test_one_visit_takes_at_most_20_kilobytes_in_any_of_six_languages(
-    publication: Publication,
-) -> None:
-    wave = make_survey_in_six_languages(publication=publication)
+def test_one_visit_takes_at_most_20_kilobytes_in_any_of_six_languages() -> None:
+    wave = make_survey_in_six_languages()
     assert max(weigh(wave, language) for language in HAPPENED) <= 20_000
 
 
@@ -55,6 +51,5 @@ def test_eight_questions_of_all_types_take_at_most_24_kilobytes(language: str) -
         consent="We ask about your last move. You may stop at any time.",
         minimum_age=18,
         quick_exit=True,
-        publication=Publication.EXACT,
     )
     assert weigh(wave, language) <= 24_000

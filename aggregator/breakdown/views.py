@@ -1,0 +1,151 @@
+"""Every question by the groups of one declared question: the menu, the page and its file."""
+
+from __future__ import annotations
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from aggregator.comparisons.breakdown.blocks import BrokenBlock, list_broken_blocks, name_groups
+from aggregator.comparisons.breakdown.result import BreakdownResult
+from aggregator.comparisons.jobs import find_comparison, request_comparison
+from aggregator.comparisons.standing import find_standing
+from aggregator.exports.breakdown import respond_with_breakdown
+from aggregator.models import Comparison
+from aggregator.results.display import Results, View, find_view
+from aggregator.results.sentences import CAUTION, describe_alarm, describe_intervals
+from surveys.access import for_owner
+from surveys.manifest.questions import ManifestQuestion
+from surveys.models import Survey
+
+NOT_DECLARED = "This survey has no such declared question."
+NO_RESULT = "This break down has no result."
+SECONDS_TO_RELOAD = 2
+# More would make a page of some megabytes, which nobody can read.
+MOST_ROWS_ON_A_PAGE = 1200
+
+
+@for_owner
+@require_safe
+def breakdowns(request: HttpRequest, survey: Survey) -> HttpResponseBase:
+    """List the declared questions, or say why there is no break down."""
+    return _show_menu(request, find_view(survey))
+
+
+def _show_menu(request: HttpRequest, view: View) -> HttpResponse:
+    results = view.results
+    manifest = view.manifest
+    has_groups = manifest is None or any(one.is_declared for one in manifest.questions)
+    context = {
+        "view": view,
+        "survey": view.survey,
+        "wave": view.wave,
+        "has_groups": has_groups,
+        "declared": results.declared if results and results.is_final else (),
+    }
+    return render(request, "aggregator/breakdown/breakdowns.html", context)
+
+
+@for_owner
+@require_http_methods(["GET", "HEAD", "POST"])
+def breakdown(request: HttpRequest, survey: Survey, question: str) -> HttpResponseBase:
+    """Show a break down, which a worker makes at the first visit; POST tries once more."""
+    view = find_view(survey)
+    declared = _find_declared(view, question)
+    results = view.results
+    if results is None or not results.is_final:
+        return _show_menu(request, view)
+    if request.method == "POST":
+        _request(results, declared)
+        return redirect("aggregator:breakdown", survey.slug, question)
+    comparison = _find(results, declared) or _request(results, declared)
+    response = render(
+        request,
+        "aggregator/breakdown/breakdown.html",
+        _context(request, results, declared, comparison),
+    )
+    if not comparison.is_settled:
+        response["Refresh"] = str(SECONDS_TO_RELOAD)
+    return response
+
+
+@for_owner
+@require_safe
+def breakdown_csv(
+    request: HttpRequest,  # noqa: ARG001
+    survey: Survey,
+    question: str,
+) -> HttpResponseBase:
+    view = find_view(survey)
+    declared = _find_declared(view, question)
+    found = _find(view.results, declared) if view.results and view.results.is_final else None
+    standing = find_standing(found) if found else None
+    if view.results is None or found is None or standing is None or standing.breakdown is None:
+        raise Http404(NO_RESULT)
+    return respond_with_breakdown(view.results, found, standing.breakdown, declared)
+
+
+def _find_declared(view: View, name: str) -> ManifestQuestion:
+    questions = view.manifest.questions if view.manifest else ()
+    found = next((one for one in questions if one.is_declared and one.name == name), None)
+    if found is None:
+        raise Http404(NOT_DECLARED)
+    return found
+
+
+def _find(results: Results, declared: ManifestQuestion) -> Comparison | None:
+    return find_comparison(
+        wave=results.wave,
+        snapshot=results.snapshot,
+        kind=Comparison.Kind.BREAKDOWN,
+        names=[declared.name],
+    )
+
+
+def _request(results: Results, declared: ManifestQuestion) -> Comparison:
+    return request_comparison(
+        wave=results.wave,
+        snapshot=results.snapshot,
+        kind=Comparison.Kind.BREAKDOWN,
+        names=[declared.name],
+    )
+
+
+def _context(
+    request: HttpRequest, results: Results, declared: ManifestQuestion, comparison: Comparison
+) -> dict[str, object]:
+    standing = find_standing(comparison)
+    context: dict[str, object] = {
+        "survey": results.wave.survey,
+        "declared": declared,
+        "others": [one for one in results.declared if one.question != declared],
+        "comparison": comparison,
+        "alarm": describe_alarm(results),
+    }
+    if standing.breakdown is not None:
+        context |= _describe(request, results, declared, standing.breakdown)
+    return context
+
+
+def _describe(
+    request: HttpRequest, results: Results, declared: ManifestQuestion, result: BreakdownResult
+) -> dict[str, object]:
+    blocks = list_broken_blocks(results.manifest, declared, result)
+    names = name_groups(declared)
+    page = _paginate(blocks).get_page(request.GET.get("page"))
+    return {
+        "result": result,
+        "groups": [(names[group.code], group.n) for group in result.groups],
+        "hides_some": any(group.n is None for group in result.groups),
+        "intervals": " ".join(describe_intervals(results)),
+        "caution": CAUTION if any(block.has_caution for block in page.object_list) else "",
+        "page": page,
+        "differences": sum(len(block.differences) for block in blocks),
+    }
+
+
+def _paginate(blocks: list[BrokenBlock]) -> Paginator[BrokenBlock]:
+    most = max((block.row_count for block in blocks), default=1)
+    return Paginator(blocks, max(MOST_ROWS_ON_A_PAGE // max(most, 1), 1))

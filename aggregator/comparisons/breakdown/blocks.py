@@ -1,0 +1,204 @@
+"""One block for each question of a break down: each answer with one row for every group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from aggregator.comparisons.breakdown.computing import list_group_codes
+from aggregator.comparisons.breakdown.result import BreakdownResult, GroupDifference
+from aggregator.results.blocks import (
+    NOT_SHOWN,
+    BlockRow,
+    RowKind,
+    row_of_estimate,
+    row_of_share,
+)
+from aggregator.results.estimands import Among, Estimand, estimands_of
+from aggregator.results.sentences import GROUPS, digits_for, name_estimand
+from surveys.formatting import points
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
+
+MAY_BE_ZERO = "The difference may be zero."
+SMALL_CROSSINGS = "Not shown: some groups would have too few people with the same answer."
+
+
+@dataclass(frozen=True, kw_only=True)
+class DifferenceLine:
+    """A group minus all other people: "+10 points (1 to 20)"."""
+
+    answer: str
+    group: str
+    text: str
+    note: str  # that the difference may be zero; otherwise empty
+    found: GroupDifference
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerRows:
+    """One share or mean: a row for each group, whose label is the group."""
+
+    label: str
+    among: str
+    rows: tuple[BlockRow, ...]
+    estimand: Estimand | None = None  # None for an answer to another declared question
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrokenBlock:
+    """Everything that is said about one question, by groups."""
+
+    question: ManifestQuestion
+    answers: tuple[AnswerRows, ...]
+    differences: tuple[DifferenceLine, ...] = ()
+    among: str = ""
+    note: str = ""
+
+    @property
+    def title_id(self) -> str:
+        return f"{self.question.name}-title"
+
+    @property
+    def row_count(self) -> int:
+        return sum(len(answer.rows) for answer in self.answers)
+
+    @property
+    def has_caution(self) -> bool:
+        return any(row.mark for answer in self.answers for row in answer.rows)
+
+
+def list_broken_blocks(
+    manifest: Manifest, declared: ManifestQuestion, result: BreakdownResult
+) -> list[BrokenBlock]:
+    """List a block for each other question that people answer, in the order of the survey."""
+    return [
+        _cross(question, declared, result)
+        if question.is_declared
+        else _break_down(question, declared, result)
+        for question in manifest.questions
+        if question.is_answered and question.name != declared.name
+    ]
+
+
+def name_groups(declared: ManifestQuestion) -> dict[int, str]:
+    texts = {option.code: option.text for option in declared.options}
+    return {code: texts.get(code, REFUSED_TEXT) for code in list_group_codes(declared)}
+
+
+def _break_down(
+    question: ManifestQuestion, declared: ManifestQuestion, result: BreakdownResult
+) -> BrokenBlock:
+    names = name_groups(declared)
+    estimands = [one for one in estimands_of(question) if one.shown]
+    usual = next((one.of for one in estimands), Among.EVERYONE)
+    return BrokenBlock(
+        question=question,
+        answers=tuple(
+            AnswerRows(
+                label=name_estimand(estimand),
+                among="" if estimand.of is usual else GROUPS[estimand.of] or "of everyone",
+                rows=tuple(
+                    _build_row(estimand, group.code, names[group.code], result, usual)
+                    for group in result.shown
+                ),
+                estimand=estimand,
+            )
+            for estimand in estimands
+        ),
+        differences=tuple(_list_differences(estimands, names, result)),
+        among=GROUPS[usual],
+    )
+
+
+def _build_row(
+    estimand: Estimand, group: int, name: str, result: BreakdownResult, usual: Among
+) -> BlockRow:
+    found = result.estimates_by_key.get((estimand.question.name, estimand.name, group))
+    if found is None:
+        return _row_of_nothing(f"{estimand.key} {group}", name)
+    row = row_of_estimate(found.as_estimate(estimand), usual=usual)
+    return replace(row, key=f"{row.key} {group}", label=name, among="")
+
+
+def _row_of_nothing(key: str, label: str) -> BlockRow:
+    return row_of_share(key=key, label=label, value=None, low=None, high=None, nothing=NOT_SHOWN)
+
+
+# --- differences ----------------------------------------------------------------------------------
+
+
+def _list_differences(
+    estimands: Sequence[Estimand], names: dict[int, str], result: BreakdownResult
+) -> Iterator[DifferenceLine]:
+    for estimand in estimands:
+        for group in list_compared(result):
+            found = result.differences_by_key.get((estimand.question.name, estimand.name, group))
+            estimate = result.estimates_by_key.get((estimand.question.name, estimand.name, group))
+            if found is not None and estimate is not None:
+                digits = digits_for(estimate.as_estimate(estimand))
+                yield DifferenceLine(
+                    answer=name_estimand(estimand),
+                    group=names[group],
+                    text=write_difference(found, estimand, digits),
+                    note=MAY_BE_ZERO if found.may_be_zero else "",
+                    found=found,
+                )
+
+
+def list_compared(result: BreakdownResult) -> list[int]:
+    """List the groups whose differences are told: of two that are everybody, one says it all."""
+    shown = [group.code for group in result.shown]
+    is_pair = len(shown) == 2 and sum(group.n or 0 for group in result.shown) == result.n
+    return shown[:1] if is_pair else shown
+
+
+def write_difference(found: GroupDifference, estimand: Estimand, digits: int) -> str:
+    """Write +10 points (1 to 20), or −0.4 days (−0.9 to 0.1)."""
+
+    def write(value: float) -> str:
+        text = f"{value:,.{digits}f}" if estimand.is_mean else points(value, digits)
+        return text.replace("-", "\N{MINUS SIGN}")
+
+    unit = estimand.question.unit if estimand.is_mean else "points"
+    sign = "+" if found.difference > 0 else ""
+    number = f"{sign}{write(found.difference)} {unit}".rstrip()
+    return f"{number} ({write(found.low)} to {write(found.high)})"
+
+
+# --- other declared questions ---------------------------------------------------------------------
+
+
+def _cross(
+    question: ManifestQuestion, declared: ManifestQuestion, result: BreakdownResult
+) -> BrokenBlock:
+    if not any(one.question == question.name for one in result.crossed):
+        return BrokenBlock(question=question, answers=(), note=SMALL_CROSSINGS)
+    names = name_groups(declared)
+    return BrokenBlock(
+        question=question,
+        answers=tuple(
+            AnswerRows(
+                label=answer,
+                among="",
+                rows=tuple(
+                    _count_row(question, code, group.code, names[group.code], result)
+                    for group in result.shown
+                ),
+            )
+            for code, answer in name_groups(question).items()
+        ),
+    )
+
+
+def _count_row(
+    question: ManifestQuestion, code: int, group: int, name: str, result: BreakdownResult
+) -> BlockRow:
+    key = f"{question.name} {code} {group}"
+    found = result.crossed_by_key.get((question.name, code, group))
+    people = next(one.n for one in result.groups if one.code == group)
+    if found is None or not people:
+        return _row_of_nothing(key, name)
+    share = found.count / people
+    row = row_of_share(key=key, label=name, value=share, low=found.low, high=found.high)
+    return replace(row, kind=RowKind.GROUP)

@@ -1,0 +1,193 @@
+"""Break down every question by the groups of one declared question.
+
+Each group is estimated as a survey of only its reports would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from aggregator.batches.columns import Columns
+from aggregator.batches.group_counts import GroupCounts, count_by_group
+from aggregator.batches.joint_tables import list_tables
+from aggregator.comparisons.breakdown.hiding import (
+    count_people,
+    find_crossing,
+    find_hidden,
+)
+from aggregator.comparisons.breakdown.result import (
+    BreakdownResult,
+    CrossedCount,
+    GroupDifference,
+    GroupEstimate,
+    GroupSize,
+)
+from aggregator.results.display import find_share_ends
+from aggregator.results.estimate import Estimate, QuestionResult
+from aggregator.results.estimating import LEVEL, compute_estimates
+from privacy.associations.interval_difference import IntervalEstimate, difference_of_intervals
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
+
+MOVER = "mover"
+
+
+class GroupCounter:
+    """Counts everything by the groups of a declared question, batch by batch."""
+
+    def __init__(self, manifest: Manifest, question: ManifestQuestion) -> None:
+        columns = Columns.of(manifest)
+        self._ks, self._tables = columns.ks, list_tables(manifest)
+        self._column = columns.places[find_place(manifest, question)]
+        self._counts: GroupCounts | None = None
+
+    def add(self, packed: bytes, *, size: int) -> None:
+        more = count_by_group(
+            packed, size=size, ks=self._ks, tables=self._tables, column=self._column
+        )
+        self._counts = more if self._counts is None else self._counts + more
+
+    def result(self) -> GroupCounts:
+        if self._counts is None:
+            raise ValueError("no batch was counted")
+        return self._counts
+
+
+def find_place(manifest: Manifest, question: ManifestQuestion) -> int:
+    """Return the place of a declared question's symbol."""
+    return next(
+        place for place, symbol in enumerate(manifest.symbols) if symbol.name == question.name
+    )
+
+
+def compute_breakdown(
+    *,
+    manifest: Manifest,
+    question: ManifestQuestion,
+    counts: GroupCounts,
+    fixed_end: bool,
+    after_each: Callable[[], None] = lambda: None,
+) -> BreakdownResult:
+    """Estimate every question in every group that may be shown; call `after_each` group."""
+    people, hidden = count_people(counts), find_hidden(manifest, counts)
+    groups = list_group_codes(question)
+    everyone = frozenset(range(len(people)))
+    estimates: list[GroupEstimate] = []
+    differences: list[GroupDifference] = []
+
+    def estimate(codes: Collection[int]) -> dict[str, QuestionResult]:
+        columns, tables = counts.gather(codes)
+        found = compute_estimates(
+            manifest=manifest,
+            counts=columns,
+            tables=tables,
+            fixed_end=fixed_end,
+            is_final=True,
+            broken_down_by=question.name,
+        )
+        return {result.question.name: result for result in found}
+
+    for code in groups:
+        if code in hidden.everywhere:
+            continue
+        own, others = estimate([code]), estimate(everyone - {code})
+        for name, result in own.items():
+            if code in hidden.of(manifest, result.question):
+                continue
+            estimates.extend(_write_estimate(one, code) for one in result.shown)
+            if others[name].total >= manifest.display_minimum:
+                differences.extend(_list_differences(result, others[name], code))
+        after_each()
+    return BreakdownResult(
+        n=sum(people),
+        groups=tuple(
+            GroupSize(code=code, n=None if code in hidden.everywhere else people[code])
+            for code in groups
+        ),
+        estimates=tuple(estimates),
+        differences=tuple(differences),
+        crossed=tuple(_cross(manifest, question, counts, fixed_end=fixed_end)),
+    )
+
+
+def list_group_codes(question: ManifestQuestion) -> Sequence[int]:
+    """List the codes of the options, and of "prefer not to say"."""
+    declined = [] if question.refused_code is None else [question.refused_code]
+    return [*(option.code for option in question.options), *declined]
+
+
+def _write_estimate(found: Estimate, group: int) -> GroupEstimate:
+    return GroupEstimate(
+        question=found.estimand.question.name,
+        estimand=found.estimand.name,
+        group=group,
+        n=found.total,
+        count=found.count,
+        value=found.value,
+        standard_error=found.standard_error,
+        low=found.low,
+        high=found.high,
+        level=found.intervals.main.level,
+        method=found.method,
+        contradiction=found.contradiction,
+        alarm=found.alarm,
+    )
+
+
+def _list_differences(
+    own: QuestionResult, others: QuestionResult, group: int
+) -> Iterator[GroupDifference]:
+    """List the differences of what is precise enough to be shown, in the group and elsewhere."""
+    for one, other in zip(own.shown, others.shown, strict=True):
+        if not (one.is_shown and other.is_shown):
+            continue
+        found = difference_of_intervals(first=_read(one), second=_read(other))
+        yield GroupDifference(
+            question=one.estimand.question.name,
+            estimand=one.estimand.name,
+            group=group,
+            difference=found.difference,
+            low=found.low,
+            high=found.high,
+            level=LEVEL,
+            method=MOVER,
+        )
+
+
+def _read(found: Estimate) -> IntervalEstimate:
+    assert found.value is not None
+    least, greatest = found.estimand.scale
+    return IntervalEstimate(
+        value=found.value, low=found.low, high=found.high, least=least, greatest=greatest
+    )
+
+
+def _cross(
+    manifest: Manifest, question: ManifestQuestion, counts: GroupCounts, *, fixed_end: bool
+) -> Iterator[CrossedCount]:
+    """Count the answers to the other declared questions, where no crossing has few people."""
+    columns = Columns.of(manifest)
+    for other in manifest.questions:
+        if not other.is_declared or other.name == question.name:
+            continue
+        crossing = counts.columns[columns.places[find_place(manifest, other)]]
+        found = find_crossing(crossing, minimum=manifest.display_minimum)
+        if found is None:
+            continue
+        hidden, hidden_answers = found
+        for group in list_group_codes(question):
+            if group in hidden:
+                continue
+            people = tuple(crossing[group].tolist())
+            ends = find_share_ends(people, fixed_end=fixed_end)
+            for code in list_group_codes(other):
+                if code not in hidden_answers:
+                    low, high = ends[code]
+                    yield CrossedCount(
+                        question=other.name,
+                        code=code,
+                        group=group,
+                        count=people[code],
+                        low=low,
+                        high=high,
+                    )

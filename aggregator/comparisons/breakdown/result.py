@@ -1,0 +1,134 @@
+"""The result of a break down: every question by the groups of one declared question.
+
+What may not be shown is not in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from aggregator.results.estimands import Estimand
+from aggregator.results.estimate import Estimate, Interval, Intervals
+from privacy.associations.contradictions import Contradiction
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupSize:
+    """One group, by its code of the declared question; `n` is None if it is hidden."""
+
+    code: int
+    n: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupEstimate:
+    """The estimate of one share or mean in one group; `low` and `high` end its 95 % interval.
+
+    The fields are those of `aggregator.results.estimate.Estimate`. `n` counts the group's reports
+    in which the question was asked.
+    """
+
+    question: str
+    estimand: str
+    group: int
+    n: int
+    count: int
+    value: float | None
+    standard_error: float | None
+    low: float
+    high: float
+    level: float
+    method: str
+    contradiction: bool
+    alarm: bool
+
+    def as_estimate(self, estimand: Estimand) -> Estimate:
+        """Return what pages and files read; a break down has no interval of another level."""
+        main = Interval(low=self.low, high=self.high, level=self.level, method=self.method)
+        return Estimate(
+            estimand=estimand,
+            symbols=(estimand.symbol,),
+            total=self.n,
+            count=self.count,
+            value=self.value,
+            standard_error=self.standard_error,
+            intervals=Intervals(main=main, inner=(), simultaneous=main),
+            contradiction=self.contradiction,
+            alarm=self.alarm,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupDifference:
+    """A group's share or mean, as displayed, minus that of all other people together."""
+
+    question: str
+    estimand: str
+    group: int
+    difference: float
+    low: float
+    high: float
+    level: float
+    method: str
+
+    @property
+    def may_be_zero(self) -> bool:
+        return self.low <= 0 <= self.high
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossedCount:
+    """How many people of a group gave one answer to another declared question.
+
+    The count is exact; `low` and `high` end the interval of the share that it stands for.
+    """
+
+    question: str
+    code: int
+    group: int
+    count: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class BreakdownResult:
+    """All that is shown of a break down; `n` counts all reports."""
+
+    n: int
+    groups: tuple[GroupSize, ...]
+    estimates: tuple[GroupEstimate, ...]
+    differences: tuple[GroupDifference, ...]
+    crossed: tuple[CrossedCount, ...]
+
+    @property
+    def contradiction(self) -> Contradiction:
+        """Each estimate has its status; there is no table of all of them."""
+        return Contradiction(while_watched=False, after_fixed_end=False)
+
+    @property
+    def indicators(self) -> set[str]:
+        return set()  # the row of the comparison names the declared question
+
+    @property
+    def test_methods(self) -> set[str]:
+        return set()
+
+    @property
+    def shown(self) -> tuple[GroupSize, ...]:
+        return tuple(group for group in self.groups if group.n is not None)
+
+    @cached_property
+    def estimates_by_key(self) -> dict[tuple[str, str, int], GroupEstimate]:
+        """By question, estimand and group."""
+        return {(one.question, one.estimand, one.group): one for one in self.estimates}
+
+    @cached_property
+    def differences_by_key(self) -> dict[tuple[str, str, int], GroupDifference]:
+        return {(one.question, one.estimand, one.group): one for one in self.differences}
+
+    @cached_property
+    def crossed_by_key(self) -> dict[tuple[str, int, int], CrossedCount]:
+        """By question, code and group."""
+        return {(one.question, one.code, one.group): one for one in self.crossed}

@@ -1,0 +1,185 @@
+"""A break down as CSV: one row for each figure of each group, then the differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from django.http import HttpResponse
+
+from aggregator.comparisons.breakdown.blocks import name_groups
+from aggregator.comparisons.breakdown.result import BreakdownResult, CrossedCount
+from aggregator.exports.csv_format import CONTENT_TYPE, Cell, name_wave, write_row
+from aggregator.exports.report_codes import list_columns
+from aggregator.models import Comparison
+from aggregator.results.display import Results
+from aggregator.results.estimands import Estimand, list_estimands
+from surveys.manifest.questions import ManifestQuestion
+
+# The same in every row: which data, and by which question it is broken down.
+HEAD = (
+    "survey",
+    "data",
+    "wave",
+    "manifest_sha256",
+    "through_batch",
+    "method_version",
+    "standing",
+    "group_question",
+    "group_question_text",
+)
+COLUMNS = (
+    "section",  # estimate, count (of another declared question) or difference from all others
+    "group",  # its code in reports.csv
+    "group_text",
+    "group_n",
+    "question",
+    "question_text",
+    "estimand",
+    "estimand_text",
+    "kind",
+    "of",
+    "unit",
+    "n",
+    "count",
+    "value",
+    "standard_error",
+    "low",
+    "high",
+    "level",
+    "method",
+    "reliability",
+    "status",
+)
+NO_REST: Mapping[str, Cell] = {}
+SAMPLE_SHARE = "share_of_people"
+COUNT_LEVEL = 0.95
+
+
+def respond_with_breakdown(
+    results: Results, comparison: Comparison, result: BreakdownResult, declared: ManifestQuestion
+) -> HttpResponse:
+    wave = results.wave
+    content = b"".join(_write_rows(results, comparison, result, declared))
+    response = HttpResponse(content, content_type=CONTENT_TYPE)
+    name = f"{name_wave(wave, slug=wave.survey.slug)}_RANDOMIZED_breakdown_{declared.name}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _write_rows(
+    results: Results, comparison: Comparison, result: BreakdownResult, declared: ManifestQuestion
+) -> Iterator[bytes]:
+    wave = results.wave
+    head: tuple[Cell, ...] = (
+        wave.survey.slug,
+        wave.survey.origin.value,
+        wave.number,
+        wave.manifest_hash_hex,
+        comparison.through_batch,
+        comparison.method_version,
+        "fixed_end" if results.fixed_end else "watched",
+        declared.name,
+        declared.text,
+    )
+    yield write_row((*HEAD, *COLUMNS))
+    groups = _describe_groups(results, result, declared)
+    for group, cells in _list_cells(results, result):
+        row = groups[group] | cells
+        yield write_row((*head, *(row.get(column) for column in COLUMNS)))
+
+
+def _describe_groups(
+    results: Results, result: BreakdownResult, declared: ManifestQuestion
+) -> dict[int, dict[str, Cell]]:
+    names, written = name_groups(declared), _find_codes(results)[declared.name]
+    return {
+        group.code: {
+            "group": written[group.code],
+            "group_text": names[group.code],
+            "group_n": group.n,
+        }
+        for group in result.groups
+    }
+
+
+def _find_codes(results: Results) -> dict[str, dict[int, int | None]]:
+    """For each symbol, the codes of reports.csv by the codes in batches."""
+    return {
+        column.symbol.name: {code.sent: code.written for code in column.codes}
+        for column in list_columns(results.manifest)
+    }
+
+
+def _list_cells(results: Results, result: BreakdownResult) -> Iterator[tuple[int, dict[str, Cell]]]:
+    estimands = {(one.question.name, one.name): one for one in list_estimands(results.manifest)}
+    for estimate in result.estimates:
+        estimand = estimands[estimate.question, estimate.estimand]
+        found = estimate.as_estimate(estimand)
+        yield (
+            estimate.group,
+            {
+                "section": "estimate",
+                **_describe_estimand(estimand),
+                "n": estimate.n,
+                "count": estimate.count,
+                "value": estimate.value,
+                "standard_error": estimate.standard_error,
+                "low": estimate.low,
+                "high": estimate.high,
+                "level": estimate.level,
+                "method": estimate.method,
+                "reliability": found.reliability.value,
+                "status": found.status.value,
+            },
+        )
+    for crossed in result.crossed:
+        yield crossed.group, _describe_crossed(results, result, crossed)
+    for difference in result.differences:
+        yield (
+            difference.group,
+            {
+                "section": "difference",
+                **_describe_estimand(estimands[difference.question, difference.estimand]),
+                "value": difference.difference,
+                "low": difference.low,
+                "high": difference.high,
+                "level": difference.level,
+                "method": difference.method,
+            },
+        )
+
+
+def _describe_estimand(estimand: Estimand) -> dict[str, Cell]:
+    return {
+        "question": estimand.question.name,
+        "question_text": estimand.question.text,
+        "estimand": estimand.name,
+        "estimand_text": estimand.text,
+        "kind": estimand.kind.value,
+        "of": estimand.of.value,
+        "unit": estimand.question.unit or None,
+    }
+
+
+def _describe_crossed(
+    results: Results, result: BreakdownResult, crossed: CrossedCount
+) -> dict[str, Cell]:
+    people = next(group.n for group in result.groups if group.code == crossed.group)
+    question = next(one for one in results.manifest.questions if one.name == crossed.question)
+    written = _find_codes(results)[crossed.question][crossed.code]
+    return {
+        "section": "count",
+        "question": question.name,
+        "question_text": question.text,
+        "estimand": str(written),
+        "estimand_text": name_groups(question)[crossed.code],
+        "kind": "share",
+        "of": "everyone",
+        "n": people,
+        "count": crossed.count,
+        "value": crossed.count / people if people else None,
+        "low": crossed.low,
+        "high": crossed.high,
+        "level": COUNT_LEVEL,
+        "method": SAMPLE_SHARE,
+    }

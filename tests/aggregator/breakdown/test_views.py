@@ -1,0 +1,214 @@
+"""The pages of a break down: the menu, the wait, every question by groups, and what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from aggregator.comparisons.breakdown.blocks import MAY_BE_ZERO
+from aggregator.comparisons.jobs import GAVE_UP, MAX_ATTEMPTS, run_comparison
+from aggregator.models import Comparison
+from aggregator.upkeep.deleting import delete_survey
+from surveys.authoring.services import add_question
+from surveys.models import Question, Survey, Wave
+from tests.support.breakdowns.waves import (
+    GROUPS,
+    MINIMUM,
+    break_down,
+    field_people,
+    finish,
+    make_closed_wave,
+    make_grouped_survey,
+    send_rows,
+)
+from tests.support.factories import make_survey, open_survey
+from tests.support.fielding import process, send_people, sign_in
+from tests.support.reading import text_of, words_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+
+
+def menu_of(survey: Survey) -> str:
+    response = sign_in(survey.owner).get(f"/surveys/{survey.slug}/breakdown")
+    assert response.status_code == 200
+    return words_of(response)
+
+
+def address_of(wave: Wave, name: str = "q1") -> str:
+    return f"/surveys/{wave.survey.slug}/breakdown/{name}"
+
+
+def test_a_draft_has_no_break_down() -> None:
+    assert "This survey is a draft." in menu_of(make_grouped_survey())
+
+
+def test_a_survey_without_a_declared_question_has_no_groups() -> None:
+    wave = open_survey(survey=make_survey(questions=["Ill?"], display_minimum=10))
+    assert "has no declared question" in menu_of(wave.survey)
+
+
+def test_an_open_survey_is_not_broken_down_and_nothing_is_computed() -> None:
+    wave = open_survey(survey=make_grouped_survey())
+    send_people(wave, people=200)
+    process(wave)
+    assert "once the survey has closed" in menu_of(wave.survey)
+    response = sign_in(wave.survey.owner).get(address_of(wave))
+    assert "once the survey has closed" in words_of(response)
+    assert not Comparison.objects.exists()
+    assert sign_in(wave.survey.owner).get(address_of(wave) + "/breakdown.csv").status_code == 404
+
+
+def test_too_few_reports_have_no_break_down() -> None:
+    wave = open_survey(survey=make_grouped_survey())
+    field_people(wave, people=MINIMUM - 1)
+    assert "Too few responses to show." in menu_of(wave.survey)
+    assert not Comparison.objects.exists()
+
+
+def test_the_menu_names_every_declared_question_with_its_groups() -> None:
+    wave = make_closed_wave()
+    words = menu_of(wave.survey)
+    assert all(group in words for group in GROUPS)
+    response = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/breakdown")
+    assert address_of(wave) in response.content.decode()
+
+
+def test_the_first_visit_asks_for_it_and_the_page_reloads_until_a_worker_has_made_it() -> None:
+    wave = make_closed_wave()
+    client = sign_in(wave.survey.owner)
+    for _ in range(2):
+        response = client.get(address_of(wave))
+        assert response["Refresh"] == "2"
+        assert "Being computed" in text_of(response)
+    found = Comparison.objects.get()
+    assert (found.kind, found.names) == ("breakdown", ["q1"])
+    assert run_comparison(comparison_id=found.pk)
+    response = client.get(address_of(wave))
+    assert "Refresh" not in response
+    assert Comparison.objects.count() == 1
+
+
+def test_every_question_is_shown_by_every_group_with_sizes_once() -> None:
+    wave = make_closed_wave(people=1200)
+    result = break_down(wave)
+    response = sign_in(wave.survey.owner).get(address_of(wave))
+    page, words = response.content.decode(), words_of(response)
+    for question in wave.description.questions[1:]:
+        assert f'id="{question.name}"' in page
+        assert question.text in words
+    sizes = [group.n for group in result.groups]
+    assert all(size for size in sizes)
+    listed = re.findall(r"<dd>\s*([\d,]+)\s*</dd>", page.split('id="groups"')[1].split("</dl>")[0])
+    assert [int(size.replace(",", "")) for size in listed] == sizes
+    block = page.split('id="q4"')[1].split("</article>")[0]
+    for option in ("Money", "Fear", "Duty"):
+        assert option in block
+    assert len(re.findall(r'class="block-row"', block)) == 3 * 4
+    assert MAY_BE_ZERO in block
+    assert "Some will stand out by chance." in words
+
+
+def test_small_groups_are_not_shown_anywhere() -> None:
+    wave = open_survey(survey=make_grouped_survey())
+    send_rows(
+        wave, [bytes([0, *[0] * 9])] * 1 + [bytes([1, *[0] * 9])] * 80 + [bytes([2, *[0] * 9])] * 90
+    )
+    finish(wave)
+    result = break_down(wave)
+    assert [group.n for group in result.groups] == [None, None, 90, None]
+    assert {one.group for one in result.estimates} == {2}
+    page = sign_in(wave.survey.owner).get(address_of(wave)).content.decode()
+    assert page.count("not shown</span>") == 3
+    assert "Small groups are not shown" in page
+
+
+def test_a_survey_whose_groups_are_all_small_says_so() -> None:
+    wave = open_survey(survey=make_grouped_survey())
+    send_rows(wave, [bytes([group, *[0] * 9]) for group in range(3) for _ in range(20)])
+    finish(wave)
+    assert break_down(wave).estimates == ()
+    words = words_of(sign_in(wave.survey.owner).get(address_of(wave)))
+    assert "Every group is too small to show" in words
+
+
+@pytest.mark.parametrize("name", ["q2", "q99", "q1.0", "x"])
+def test_a_question_that_is_not_declared_does_not_exist_here(name: str) -> None:
+    wave = make_closed_wave()
+    client = sign_in(wave.survey.owner)
+    assert client.get(address_of(wave, name)).status_code == 404
+    assert client.post(address_of(wave, name)).status_code == 404
+    assert client.get(address_of(wave, name) + "/breakdown.csv").status_code == 404
+
+
+def test_a_deleted_survey_has_no_break_down() -> None:
+    wave = make_closed_wave()
+    break_down(wave)
+    client, address = sign_in(wave.survey.owner), address_of(wave)
+    delete_survey(survey=wave.survey)
+    assert client.get(address).status_code == 404
+    assert not Comparison.objects.exists()
+
+
+def test_a_break_down_that_failed_says_so_and_can_be_tried_again() -> None:
+    wave = make_closed_wave()
+    client = sign_in(wave.survey.owner)
+    client.get(address_of(wave))
+    Comparison.objects.update(
+        state=Comparison.State.FAILED, problem=GAVE_UP, attempts=MAX_ATTEMPTS + 1
+    )
+    response = client.get(address_of(wave))
+    assert GAVE_UP.replace("’", "’") in words_of(response)
+    assert "Refresh" not in response
+    assert client.post(address_of(wave)).status_code == 302
+    assert Comparison.objects.get().state == Comparison.State.WAITING
+
+
+def test_another_declared_question_is_counted_by_groups_unless_a_crossing_is_small() -> None:
+    types = Question.Type
+    survey = make_survey(questions=["Ill?"], display_minimum=MINIMUM)
+    add_question(survey=survey, type=types.DECLARED, text="Where?", options=["A", "B"])
+    add_question(survey=survey, type=types.DECLARED, text="When?", options=["Day", "Night"])
+    add_question(survey=survey, type=types.DECLARED, text="Who?", options=["Boss", "Staff"])
+    wave = open_survey(survey=survey)
+    rows = [
+        bytes([number % 2, where, number % 2, int(number >= boss)])
+        for where, boss in ((0, 3), (1, 77))
+        for number in range(200)
+    ]
+    send_rows(wave, rows)
+    finish(wave)
+    result = break_down(wave, "q2")
+    assert {one.question for one in result.crossed} == {"q3"}
+    assert {one.count for one in result.crossed} == {100}
+    page = sign_in(wave.survey.owner).get(address_of(wave, "q2")).content.decode()
+    day = page.split('id="q3"')[1].split("</article>")[0]
+    assert day.count("50\xa0%") == 4
+    boss_block = page.split('id="q4"')[1].split("</article>")[0]
+    assert "too few people with the same answer" in boss_block
+    assert "block-row" not in boss_block
+
+
+def test_of_two_groups_that_are_everybody_one_difference_says_it_all() -> None:
+    survey = make_survey(questions=["Ill?"], display_minimum=MINIMUM)
+    add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=["A", "B"])
+    wave = open_survey(survey=survey)
+    send_rows(
+        wave,
+        [bytes([number < 200 + 80 * where, where]) for where in (0, 1) for number in range(500)],
+    )
+    finish(wave)
+    break_down(wave, "q2")
+    words = words_of(sign_in(wave.survey.owner).get(address_of(wave, "q2")))
+    assert words.count(" points (") == 1
+    assert "This page has 1 difference." in words
+
+
+def test_compare_lists_no_break_downs_and_its_pages_do_not_show_them() -> None:
+    wave = make_closed_wave()
+    break_down(wave)
+    found = Comparison.objects.get()
+    client = sign_in(wave.survey.owner)
+    compare = f"/surveys/{wave.survey.slug}/compare"
+    assert f"/compare/{found.pk}/result" not in client.get(compare).content.decode()
+    assert client.get(f"{compare}/{found.pk}/result").status_code == 404

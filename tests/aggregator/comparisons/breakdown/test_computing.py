@@ -1,0 +1,167 @@
+"""Break downs: what each group is estimated from, and that it agrees with a survey of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from aggregator.comparisons.breakdown.computing import find_place
+from aggregator.results.estimate import Estimate, QuestionResult
+from aggregator.results.estimating import compute_estimates
+from surveys.authoring.services import add_question
+from surveys.models import Question, Wave
+from tests.support.breakdowns.waves import (
+    break_down,
+    count_groups,
+    count_rows,
+    field_people,
+    find_question,
+    finish,
+    make_closed_wave,
+    make_grouped_survey,
+    read_rows,
+    send_rows,
+)
+from tests.support.factories import make_survey, open_survey
+
+pytestmark = pytest.mark.django_db
+
+
+def rows_of_group(wave: Wave, group: int, name: str = "q1") -> np.ndarray:
+    manifest = wave.description
+    rows = read_rows(wave)
+    masks = len(rows[0]) - len(manifest.symbols)
+    place = find_place(manifest, find_question(manifest, name))
+    chosen: np.ndarray = rows[rows[:, masks + place] == group]
+    return chosen
+
+
+def list_shown(results: list[QuestionResult]) -> dict[tuple[str, str], Estimate]:
+    return {
+        (result.question.name, one.estimand.name): one for result in results for one in result.shown
+    }
+
+
+def estimate_alone(wave: Wave, rows: np.ndarray, *, fixed_end: bool) -> list[QuestionResult]:
+    """Estimate a survey of only these reports."""
+    manifest = wave.description
+    counts, tables = count_rows(manifest, rows)
+    return compute_estimates(
+        manifest=manifest, counts=counts, tables=tables, fixed_end=fixed_end, is_final=True
+    )
+
+
+@pytest.mark.parametrize("drawn", [None, 3])
+def test_the_groups_add_up_to_everything_and_each_is_counted_as_alone(drawn: int | None) -> None:
+    wave = make_closed_wave(drawn=drawn)
+    counts = count_groups(wave)
+    everything = range(len(counts.columns[0]))
+    assert counts.gather(everything) == count_rows(wave.description, read_rows(wave))
+    for group in everything:
+        rows = rows_of_group(wave, group)
+        assert len(rows) > 0
+        assert counts.gather([group]) == count_rows(wave.description, rows)
+
+
+@pytest.mark.parametrize("ending", [Wave.Ending.OWNER, Wave.Ending.DATE])
+@pytest.mark.parametrize("drawn", [None, 3])
+def test_a_group_is_estimated_as_a_survey_of_only_its_reports(
+    ending: Wave.Ending, drawn: int | None
+) -> None:
+    wave = open_survey(survey=make_grouped_survey(drawn=drawn))
+    field_people(wave, people=800, ending=ending)
+    result = break_down(wave)
+    fixed_end = ending == Wave.Ending.DATE
+    assert len(result.shown) == 4
+    for group in result.shown:
+        rows = rows_of_group(wave, group.code)
+        assert group.n == len(rows)
+        alone = list_shown(estimate_alone(wave, rows, fixed_end=fixed_end))
+        found = {
+            key[:2]: one for key, one in result.estimates_by_key.items() if key[2] == group.code
+        }
+        assert found.keys() == alone.keys()
+        for key, own in alone.items():
+            one = found[key].as_estimate(own.estimand)
+            assert (one.total, one.count) == (own.total, own.count)
+            assert (one.value, one.standard_error) == (own.value, own.standard_error)
+            assert one.intervals.main == own.intervals.main
+            assert one.reliability == own.reliability
+            assert one.status == own.status
+
+
+def test_one_group_with_everybody_has_exactly_the_results_of_all() -> None:
+    wave = open_survey(survey=make_grouped_survey(groups=["All", "Nobody"]))
+    field_people(wave)
+    rows = [bytes([0, *row[1:].tolist()]) for row in read_rows(wave)]
+    again = open_survey(survey=make_grouped_survey(groups=["All", "Nobody"]))
+    send_rows(again, rows)
+    finish(again)
+    result = break_down(again)
+    assert [(group.code, group.n) for group in result.groups] == [(0, 600), (1, None), (2, None)]
+    assert result.differences == ()
+    everybody = list_shown(
+        compute_estimates(
+            manifest=again.description,
+            counts=again.snapshots.get().counts,
+            tables=again.snapshots.get().tables or [],
+            fixed_end=False,
+            is_final=True,
+        )
+    )
+    assert len(everybody) == len(result.estimates)
+    for (question, estimand), own in everybody.items():
+        one = result.estimates_by_key[question, estimand, 0].as_estimate(own.estimand)
+        assert (one.value, one.low, one.high, one.total) == (
+            own.value,
+            own.low,
+            own.high,
+            own.total,
+        )
+
+
+def test_a_difference_is_between_a_group_and_everybody_else() -> None:
+    survey = make_survey(questions=["Ill?"], display_minimum=50)
+    add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=["A", "B", "C"])
+    wave = open_survey(survey=survey)
+    ones = {0: 300, 1: 150, 2: 30}
+    send_rows(
+        wave,
+        [
+            bytes([number < ones[group], group])
+            for group, people in ((0, 400), (1, 300), (2, 60))
+            for number in range(people)
+        ],
+    )
+    finish(wave)
+    result = break_down(wave, "q2")
+    found = result.differences_by_key["q1", "1", 0]
+    first, others = 2 * 300 / 400 - 0.5, 2 * 180 / 360 - 0.5
+    assert found.difference == pytest.approx(first - others)
+    assert found.low > 0
+    assert not found.may_be_zero
+    assert result.differences_by_key["q1", "1", 1].high < 0
+
+
+def test_nothing_within_a_group_depends_on_another_declared_question() -> None:
+    """A rule that reads another declared question would cross the two."""
+    types = Question.Type
+    survey = make_survey(questions=["Ill?"], display_minimum=50)
+    where, when = (
+        add_question(survey=survey, type=types.DECLARED, text=text, options=["A", "B"])
+        for text in ("Where?", "When?")
+    )
+    add_question(survey=survey, text="Tired?", rule={"name": str(when.pk), "is": [1]})
+    add_question(survey=survey, text="Late?", rule={"name": str(where.pk), "is": [0]})
+    wave = open_survey(survey=survey)
+    field_people(wave, people=800, ending=Wave.Ending.DATE)
+    result = break_down(wave, "q2")
+    # The rule that reads the broken-down question is known in each group …
+    for code, share in ((0, 1.0), (1, 0.0)):
+        asked = result.estimates_by_key["q5", "asked", code]
+        assert (asked.value, asked.low, asked.high, asked.method) == (share, share, share, "exact")
+    # … and the other one is estimated from the question's own codes.
+    for code in (0, 1):
+        asked = result.estimates_by_key["q4", "asked", code]
+        assert asked.method != "exact"
+        assert 0.2 < (asked.value or 0) < 0.8

@@ -1,0 +1,133 @@
+"""A closed wave of every type of question with declared groups, and its break down."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+import numpy as np
+
+from aggregator.batches.columns import Columns
+from aggregator.batches.group_counts import GroupCounts
+from aggregator.batches.joint_tables import count_tables, list_tables
+from aggregator.batches.packing import count_codes, pack_reports, unpack_reports
+from aggregator.comparisons.breakdown.computing import GroupCounter
+from aggregator.comparisons.breakdown.result import BreakdownResult
+from aggregator.comparisons.stored import read_result
+from aggregator.models import Comparison, RawReport
+from surveys.authoring.services import add_question, close_wave
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
+from surveys.models import Question, Survey, Wave
+from tests.support.comparisons import ask, compute
+from tests.support.factories import make_survey, open_survey
+from tests.support.fielding import process, send_people
+
+GROUPS = ("Kitchen", "Ward", "Office")
+MINIMUM = 50
+
+
+def make_grouped_survey(
+    *, groups: Sequence[str] = GROUPS, drawn: int | None = None, **settings: object
+) -> Survey:
+    """One question of every type, a rule that reads a scrambled answer, and the groups as q1."""
+    types = Question.Type
+    settings = {"display_minimum": MINIMUM, **settings}
+    survey = make_survey(questions=(), drawn=drawn, **settings)  # type: ignore[arg-type]
+    add_question(
+        survey=survey, type=types.DECLARED, text="Where?", options=list(groups), refusal=True
+    )
+    ill = add_question(survey=survey, text="Did you work ill?", refusal=True)
+    add_question(
+        survey=survey,
+        type=types.SCALE,
+        text="How often?",
+        minimum=1,
+        maximum=4,
+        low_label="Never",
+        high_label="Always",
+        rule={"name": str(ill.pk), "is": [1]},
+    )
+    add_question(survey=survey, type=types.CHOICE, text="Why?", options=["Money", "Fear", "Duty"])
+    add_question(survey=survey, type=types.NUMBER, text="Days?", minimum=0, maximum=30, unit="days")
+    add_question(
+        survey=survey,
+        type=types.SEVERAL,
+        text="Which help?",
+        options=["Boss", "Doctor", "Nobody"],
+        refusal=True,
+    )
+    add_question(
+        survey=survey, type=types.FOLLOW_UP, text="Did you tell?", follow_up="Was it useful?"
+    )
+    return survey
+
+
+def field_people(wave: Wave, *, people: int = 600, ending: Wave.Ending = Wave.Ending.OWNER) -> Wave:
+    """Send people who answer at random; every fifth prefers not to tell the group."""
+    send_people(wave, people=people)
+    declined = wave.description.questions[0].refused_code
+    if declined is not None:
+        few = list(RawReport.objects.filter(wave=wave).order_by("id"))[::5]
+        for report in few:
+            report.symbols = bytes([declined, *bytes(report.symbols)[1:]])
+        RawReport.objects.bulk_update(few, ["symbols"])
+    return finish(wave, ending=ending)
+
+
+def finish(wave: Wave, *, ending: Wave.Ending = Wave.Ending.OWNER) -> Wave:
+    close_wave(wave_id=wave.pk, ending=ending)
+    process(wave)
+    wave.refresh_from_db()
+    return wave
+
+
+def send_rows(wave: Wave, rows: Sequence[bytes]) -> None:
+    RawReport.objects.bulk_create(
+        RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
+    )
+
+
+def break_down(wave: Wave, name: str = "q1") -> BreakdownResult:
+    found = compute(ask(wave, Comparison.Kind.BREAKDOWN, name))
+    assert found.state == Comparison.State.DONE, found.problem
+    result = read_result(found.kind, found.result, indicators=())
+    assert isinstance(result, BreakdownResult)
+    return result
+
+
+def read_rows(wave: Wave) -> np.ndarray:
+    """Return the columns of all sealed reports, as in batches."""
+    ks = Columns.of(wave.description).ks
+    return np.concatenate(
+        [
+            unpack_reports(bytes(batch.packed), size=batch.size, ks=ks)
+            for batch in wave.batches.all()
+        ]
+    )
+
+
+def count_rows(manifest: Manifest, rows: np.ndarray) -> tuple[list[list[int]], list[list[int]]]:
+    """Count columns and tables of some reports as sealing does."""
+    ks = Columns.of(manifest).ks
+    packed = pack_reports([row.tobytes() for row in rows.astype(np.uint8)], ks=ks)
+    return (
+        count_codes(packed, size=len(rows), ks=ks),
+        count_tables(packed, size=len(rows), ks=ks, tables=list_tables(manifest)),
+    )
+
+
+def count_groups(wave: Wave, name: str = "q1") -> GroupCounts:
+    manifest = wave.description
+    counter = GroupCounter(manifest, find_question(manifest, name))
+    for batch in wave.batches.all():
+        counter.add(bytes(batch.packed), size=batch.size)
+    return counter.result()
+
+
+def find_question(manifest: Manifest, name: str) -> ManifestQuestion:
+    return next(question for question in manifest.questions if question.name == name)
+
+
+def make_closed_wave(*, people: int = 600, **settings: object) -> Wave:
+    return field_people(open_survey(survey=make_grouped_survey(**settings)), people=people)  # type: ignore[arg-type]
