@@ -11,14 +11,17 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 THIN = '<mspace width="0.167em" />'
 NAME = "<mi>(?:ln|exp)</mi>"
+OPENING = '(?:<mo stretchy="false">&#x00028;|<mrow><mo stretchy)'
 # What browsers, which know only MathML Core, would otherwise draw too close or too far apart.
 REPAIRS = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         # A function's name has a thin space on both sides, but none before a parenthesis.
         (rf"(</(?:m[in]|mfrac|mover|msqrt|msu[bp]|msubsup)>)(?={NAME})", rf"\1{THIN}"),
-        (rf'({NAME})(?!<mo stretchy="false">&#x00028;|<mrow><mo stretchy)', rf"\1{THIN}"),
-        (r"<mo>(max|min)</mo>", r'<mo lspace="0.167em" rspace="0">\1</mo>'),
+        (rf"({NAME})(?!{OPENING})", rf"\1{THIN}"),
+        (rf"<mo>(max|min)</mo>(?={OPENING})", r'<mo lspace="0.167em" rspace="0">\1</mo>'),
+        (r"<mo>(max|min)</mo>", r'<mo lspace="0.167em" rspace="0.167em">\1</mo>'),
+        (r"<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">&#x0002F;</mo>'),
         # Relations and signs that the library writes as letters.
         (r"<mi>&#x0007E;</mi>", "<mo>&#x223C;</mo>"),
         (r"<mi>&#x000B1;</mi>", "<mo>&#x000B1;</mo>"),
