@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 
 from aggregator.renderings.recipes import Recipe
+from aggregator.study_report.files.recipe import REPORT
 
 CONTENT_TYPES: Mapping[str, str] = {
     ".svg": "image/svg+xml",
@@ -14,7 +15,7 @@ CONTENT_TYPES: Mapping[str, str] = {
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 }
 # By the first word of the files' names, such as "chart" of chart-q3.85mm.svg.
-RECIPES: dict[str, Recipe] = {}
+RECIPES: dict[str, Recipe] = {"report": REPORT}
 
 
 def find_recipe(name: str) -> Recipe | None:

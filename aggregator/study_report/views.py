@@ -17,6 +17,7 @@ from surveys.authoring.services import state_people_invited
 from surveys.models import Survey
 
 REFUSED = 422
+FILES = (("report.pdf", "PDF"), ("report.docx", "Word file"))
 SAVED = "The number of people invited was saved."
 
 
@@ -48,6 +49,7 @@ def _show(request: HttpRequest, view: View, form: PeopleInvitedForm) -> HttpResp
         "survey": view.survey,
         "report": write_report(view),
         "form": form,
+        "files": FILES if view.results else (),
     }
     status = REFUSED if form.errors else 200
     return render(request, "aggregator/study_report/report.html", context, status=status)

@@ -103,10 +103,10 @@ def name_questions(questions: list[ManifestQuestion]) -> str:
 def _describe_meaning(manifest: Manifest, questions: list[ManifestQuestion]) -> Iterator[str]:
     one = max(manifest.statement_epsilon(question) for question in questions)
     yield (
-        "What this means: whoever reads a report, and whatever else they know, its codes change "
-        f"the odds of any guess about one answer by a factor of {odds_factor(one)} at most. A "
-        "guess between two equally likely answers is right 50 times in 100 without the codes, and "
-        f"at most {guess(one)} times in 100 with them."
+        "What this means: a person’s codes change the odds of any guess about one answer by a "
+        f"factor of {odds_factor(one)} at most, for anyone who reads them and whatever else they "
+        "know. A guess between two equally likely answers is right 50 times in 100 without the "
+        f"codes, and at most {guess(one)} times in 100 with them."
     )
     total = manifest.drawn_epsilon
     if total > one + 1e-9:
@@ -130,8 +130,8 @@ def _list_unprotected(manifest: Manifest) -> Iterator[str]:
     if declared:
         names = join_list([f"Q{question.number}" for question in declared])
         yield f"Answers to {names} were sent as they are. Respondents were told so."
-    yield "That somebody took part is not hidden."
-    yield "Results about a group apply to everybody in it, whether they took part or not."
+    yield "The survey does not hide that a person took part."
+    yield "Results about a group also say something about members who did not answer."
     yield "The protection holds for people whose browser ran the page that the survey published."
     if manifest.coins:
         yield (

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from django.urls import reverse
 
+from aggregator.exports.worker_files import find_recipe
+from aggregator.renderings.jobs import find_renderings_to_run, run_rendering
 from aggregator.study_report.forms import NOT_WHOLE
 from aggregator.study_report.sections.summary import COUNTING, DEMO, INTERIM, REHEARSAL
 from surveys.authoring.services import close_wave, state_people_invited
@@ -130,3 +133,57 @@ def test_reports_with_two_coins_count_for_the_rate_and_are_left_out_of_the_figur
     words = read(survey)
     assert "Reports with two coins 40, which this report leaves out" in words
     assert "Response rate 50 %" in words
+
+
+def test_a_worker_makes_the_files_and_the_page_leads_to_them() -> None:
+    survey = field(make_launched_survey(), yes=[60, 80], total=160)
+    client = sign_in(survey.owner)
+    page = client.get(f"/surveys/{survey.slug}/report").content.decode()
+    for name, start in (("report.pdf", b"%PDF-"), ("report.docx", b"PK")):
+        address = f"/surveys/{survey.slug}/files/{name}"
+        assert f'href="{address}"' in page
+        assert client.get(address).status_code == 202
+        make_files()
+        made = client.get(address)
+        assert made.status_code == 200
+        assert made.content.startswith(start)
+        assert f"_{name}" in made["Content-Disposition"]
+
+
+def test_a_new_response_rate_makes_new_files() -> None:
+    survey = field(make_launched_survey(), yes=[60, 80], total=160)
+    client, address = sign_in(survey.owner), f"/surveys/{survey.slug}/files/report.docx"
+    client.get(address)
+    make_files()
+    assert client.get(address).status_code == 200
+    state(survey, "400")
+    assert client.get(address).status_code == 202
+
+
+def make_files() -> None:
+    for rendering in find_renderings_to_run():
+        assert run_rendering(rendering_id=rendering.pk, find_recipe=find_recipe)
+
+
+@pytest.mark.parametrize("name", ["report.svg", "report-2.pdf", "report.docx.pdf"])
+def test_there_are_no_other_files(name: str) -> None:
+    survey = field(make_launched_survey(), yes=[60, 80], total=160)
+    assert sign_in(survey.owner).get(f"/surveys/{survey.slug}/files/{name}").status_code == 404
+
+
+def test_two_coins_have_no_report_of_their_own() -> None:
+    survey = field(make_launched_survey(coins=True), yes=[60, 80], total=160)
+    coins = survey.waves.manual().get()
+    send_codes(coins, yes=[10, 10], total=40)
+    process(coins)
+    address = f"/surveys/{survey.slug}/files/coins/report.pdf"
+    assert reverse("aggregator:coin_file", args=[survey.slug, "report.pdf"]) == address
+    assert sign_in(survey.owner).get(address).status_code == 404
+
+
+def test_a_survey_without_results_has_no_files() -> None:
+    wave = make_launched_survey()
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    client = sign_in(wave.survey.owner)
+    assert b"report.pdf" not in client.get(f"/surveys/{wave.survey.slug}/report").content
+    assert client.get(f"/surveys/{wave.survey.slug}/files/report.pdf").status_code == 409

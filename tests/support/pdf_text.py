@@ -1,0 +1,74 @@
+"""The words of a PDF as Typst writes it, without a PDF library: enough to find every number."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+
+_OBJECT = re.compile(rb"^(\d+) 0 obj\n(.*?)\nendobj", re.DOTALL | re.MULTILINE)
+_STREAM = re.compile(rb"^(.*?)stream\r?\n(.*)\r?\nendstream", re.DOTALL)
+_FONTS = re.compile(rb"/Font<<(.*?)>>")
+_NAMED = re.compile(rb"/(\w+) (\d+) 0 R")
+_CHARACTER = re.compile(rb"^<([0-9A-F]{4})> <([0-9A-F]+)>$", re.MULTILINE)
+# The choice of a font, or text to show: an array with strings.
+_SHOWN = re.compile(rb"/(\w+) [\d.]+ Tf|\[((?:\((?:\\.|[^\\()])*\)|[-\d.\s])*)\]TJ", re.DOTALL)
+_STRING = re.compile(rb"\(((?:\\.|[^\\()])*)\)", re.DOTALL)
+_ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+_LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
+
+
+def read_pages(pdf: bytes) -> list[str]:
+    """Return the words of each page, as pieces between spaces."""
+    objects = {int(number): body for number, body in _OBJECT.findall(pdf)}
+    pages = (body for body in objects.values() if b"/Type/Page/" in body)
+    return [" ".join(_read_page(page, objects)) for page in pages]
+
+
+def squeeze(text: str) -> str:
+    """Leave out all spaces, which lines of different lengths have in different places."""
+    return "".join(text.split())
+
+
+def _read_page(page: bytes, objects: dict[int, bytes]) -> Iterator[str]:
+    resources = _follow(rb"/Resources (\d+) 0 R", page, objects)
+    found = _FONTS.search(resources)
+    fonts = {
+        name: _read_characters(_follow(rb"/ToUnicode (\d+) 0 R", objects[int(number)], objects))
+        for name, number in (_NAMED.findall(found[1]) if found else [])
+    }
+    characters: dict[int, str] = {}
+    for font, shown in _SHOWN.findall(_inflate(_follow(rb"/Contents (\d+) 0 R", page, objects))):
+        if font:
+            characters = fonts[font]
+            continue
+        codes = b"".join(_unescape(part) for part in _STRING.findall(shown))
+        pairs = (codes[place : place + 2] for place in range(0, len(codes), 2))
+        yield "".join(characters.get(int.from_bytes(pair, "big"), "\ufffd") for pair in pairs)
+
+
+def _follow(pattern: bytes, body: bytes, objects: dict[int, bytes]) -> bytes:
+    found = re.search(pattern, body)
+    assert found is not None, body
+    return objects[int(found[1])]
+
+
+def _inflate(body: bytes) -> bytes:
+    found = _STREAM.match(body)
+    assert found is not None
+    return zlib.decompress(found[2]) if b"/FlateDecode" in found[1] else found[2]
+
+
+def _read_characters(body: bytes) -> dict[int, str]:
+    return {
+        int(code, 16): bytes.fromhex(text.decode()).decode("utf-16-be")
+        for code, text in _CHARACTER.findall(_inflate(body))
+    }
+
+
+def _unescape(text: bytes) -> bytes:
+    def replace(found: re.Match[bytes]) -> bytes:
+        code = found[1]
+        return bytes([int(code, 8)]) if code.isdigit() else _LETTERS.get(code, code)
+
+    return _ESCAPED.sub(replace, text)
