@@ -15,6 +15,7 @@ from aggregator.views import (
     health,
     home,
     mode_comparison,
+    public_results,
     results,
     security_txt,
 )
@@ -62,6 +63,7 @@ urlpatterns = [
         name="coin_file",
     ),
     path("surveys/<slug:slug>/delete-with-data", deleting.delete, name="delete"),
+    path("s/<slug:slug>/results", public_results.public_results, name="public_results"),
     path("s/<slug:slug>/coins", coin_form.coins, name="coins"),
     path("s/<slug:slug>/coins/sent", coin_form.sent, name="coins_sent"),
     path("s/<slug:slug>/paper", coin_form.paper, name="paper"),

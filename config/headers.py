@@ -25,7 +25,7 @@ from aggregator import problems
 from surveys.respondent.csp import CSP, EXTRA, write_policy
 
 logger = logging.getLogger(__name__)
-# These forms work without scripts, so no scripts are allowed.
+# These pages work without scripts, so no scripts are allowed.
 _FORM = {
     "default-src": "'none'",
     "style-src": "'self'",
@@ -74,6 +74,12 @@ TABLE = (
     # Without a referrer, browsers send no origin with a form, not even to the same site.
     Policy(
         paths=("/s/*/coins", "/s/*/paper", "/s/*/send", "/s/*/sent"), csp=_FORM, extra=_SAME_ORIGIN
+    ),
+    # What search engines keep could not be switched off.
+    Policy(
+        paths=("/s/*/results",),
+        csp={**_FORM, "form-action": "'none'"},
+        extra={"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"},
     ),
     Policy(paths=("/s/", "/m/", "/r/"), extra=EXTRA),
     Policy(paths=("/static/", "/api/", "/.well-known/"), csp=_NOTHING),

@@ -64,6 +64,8 @@ class Survey(SurveySettings):
     rehearsal = models.BooleanField(default=False, editable=False)
     # How many people were invited, stated at any time; the report's response rate needs it.
     people_invited = models.PositiveIntegerField(null=True, blank=True)
+    # Whether the owner took back the page of results that anyone may read (Publication.EXACT).
+    public_results_off = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = SurveyQuerySet.as_manager()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from surveys.manifest.languages import LANGUAGES
+from surveys.manifest.manifest import Publication
 
 MIN_BATCH_FLOOR = 10
 LOWEST_MINIMUM_AGE, HIGHEST_MINIMUM_AGE = 10, 120
@@ -42,6 +43,10 @@ class SurveySettings(models.Model):
     quick_exit = models.BooleanField(default=True)
     # Whether yes/no questions may also be answered with two coins: without JavaScript, on paper.
     coins = models.BooleanField(default=False)
+    # What anyone may read of the results.
+    publication = models.CharField(
+        max_length=16, choices=Publication.choices, default=Publication.NONE
+    )
     # How many blocks of questions each person is asked, drawn by the browser; None for all.
     drawn = models.PositiveSmallIntegerField(null=True, blank=True)
 
@@ -65,6 +70,7 @@ class SurveySettings(models.Model):
         "closing_message",
         "quick_exit",
         "coins",
+        "publication",
         "drawn",
     )
 

@@ -2,7 +2,15 @@
 
 from django.urls import path, re_path
 
-from surveys.authoring.views import planned, planning, preview, questions, share, translations
+from surveys.authoring.views import (
+    planned,
+    planning,
+    preview,
+    publication,
+    questions,
+    share,
+    translations,
+)
 from surveys.authoring.views import surveys as authoring
 from surveys.manifest.languages import NAMES
 from surveys.respondent.views import checking, respond
@@ -52,6 +60,11 @@ urlpatterns = [
     path("surveys/<slug:slug>/close", authoring.close, name="close"),
     path("surveys/<slug:slug>/copy", authoring.copy, name="copy"),
     path("surveys/<slug:slug>/delete", authoring.delete, name="delete"),
+    path(
+        "surveys/<slug:slug>/public-results",
+        publication.switch_public_results,
+        name="public_results",
+    ),
     path("plan", planning.show_plan, name="plan"),
     path("s/<slug:slug>", respond.respond, name="respond"),
     re_path(

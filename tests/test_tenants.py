@@ -63,6 +63,7 @@ PUBLIC = Row(get=everyone(200), other=everyone(405))
 RESULTS = Row(get=own(200), other=own(405), survey="launched")
 FILES = replace(RESULTS, get=own(404))  # of an unknown kind
 ROWS = replace(RESULTS, get=own(409))  # they exist once the survey has closed
+PUBLISHED = replace(PUBLIC, get=everyone(404), survey="launched")  # it publishes nothing
 RESPOND = Row(get=everyone(200), other=everyone(405), survey="launched")
 SHARED = Row(get=own(200), other=everyone(405), survey="launched")
 API = Row(get=(200, 404, 403), other=(405, 405, 403), survey="launched")
@@ -104,6 +105,9 @@ TABLE: dict[str, Row] = {
     "surveys:close": Row(get=own(200), post=own(302), other=everyone(405), survey="launched"),
     "surveys:copy": Row(get=everyone(405), post=own(302), other=everyone(405)),
     "surveys:delete": Row(get=own(200), post=own(302), other=everyone(405)),
+    "surveys:public_results": Row(
+        get=everyone(405), post=own(404), other=everyone(405), survey="launched"
+    ),
     "aggregator:delete": Row(get=own(200), post=own(422), other=everyone(405), survey="closed"),
     "surveys:plan": Row(get=(200, 200, 302), other=everyone(405)),
     # the respondent's side: the same for everyone
@@ -111,6 +115,7 @@ TABLE: dict[str, Row] = {
     "surveys:respond_in": RESPOND,
     "surveys:check": RESPOND,
     "surveys:single_page": RESPOND,
+    "aggregator:public_results": PUBLISHED,
     "aggregator:coins": Row(
         get=everyone(200), post=everyone(415), other=everyone(405), survey="launched"
     ),

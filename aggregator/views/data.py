@@ -7,12 +7,16 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from aggregator.comparisons.sentences import describe_title
+from aggregator.comparisons.standing import is_of_survey
+from aggregator.models import Comparison
 from aggregator.results.display import View
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.manifest.modes import Mode
-from surveys.models import Survey
+from surveys.models import Survey, Wave
 
+RECENT = 20
 _API_PAGES = (
     "api_survey",
     "api_results",
@@ -34,9 +38,17 @@ def data(request: HttpRequest, survey: Survey) -> HttpResponse:
         "wave": view.wave,
         "view": view,
         "modes": [_describe_mode(each) for each in views],
+        "comparisons": _list_comparisons(view.wave) if view.wave else [],
         "api": [reverse(f"aggregator:{page}", args=[survey.slug]) for page in _API_PAGES],
     }
     return render(request, "aggregator/data/data.html", context)
+
+
+def _list_comparisons(wave: Wave) -> list[tuple[Comparison, str]]:
+    """List the finished comparisons, newest first, each with its title."""
+    done = wave.comparisons.filter(state=Comparison.State.DONE).order_by("-pk")[:RECENT]
+    manifest = wave.description
+    return [(one, describe_title(manifest, one)) for one in done if is_of_survey(one, manifest)]
 
 
 def _describe_mode(view: View) -> dict[str, object]:

@@ -12,7 +12,7 @@ from privacy.shares.concentration import choose_concentration
 from surveys.authoring.answer_options import list_options, number_all
 from surveys.comparing.indicators import indicator_name
 from surveys.manifest.languages import hash_words, write_words
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.names import question_name, rename_question
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, with_strength
@@ -89,6 +89,7 @@ def _describe_all(*, survey: Survey, wave_number: int, questions: Sequence[Quest
         quick_exit=survey.quick_exit,
         coins=survey.coins,
         planned_comparisons=_name_plans(survey, name_questions(questions)),
+        publication=Publication(survey.publication),
     )
     words = describe_words(survey=survey, manifest=manifest)
     return replace(manifest, translations={code: hash_words(words[code]) for code in words})

@@ -349,6 +349,11 @@ def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave
     )
 
 
+def switch_public_results(*, survey: Survey, off: bool) -> None:
+    """Take the page that anyone may read back, or show it again; what is frozen stays."""
+    Survey.objects.filter(pk=survey.pk).update(public_results_off=off)
+
+
 @transaction.atomic
 def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     """Close an open wave once every upload that is being committed has finished.

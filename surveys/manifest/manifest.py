@@ -8,6 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 
+from django.db.models import TextChoices
+
 from privacy.mechanism.accounting import Entry, basic_epsilon, statement_epsilon
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.budgets import question_fraction
@@ -34,6 +36,13 @@ class Limit(StrEnum):
     CAP = "cap"
     MINIMUM_BATCH = "minimum_batch"
     TOTAL_EPSILON = "total_epsilon"
+
+
+class Publication(TextChoices):
+    """What anyone may read of the results, told to respondents before they answer."""
+
+    NONE = "none", "Nothing"
+    EXACT = "exact", "The results, after the survey has closed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +77,8 @@ class Manifest:
     shared_devices: bool = False
     closing_message: str = ""
     quick_exit: bool = False
+    # None in manifests that are older than this key, which publish nothing.
+    publication: Publication | None = None
     # Whether yes/no questions may also be answered with two coins, in a separate wave.
     coins: bool = False
     mode: Mode = Mode.ELECTRONIC
@@ -115,6 +126,11 @@ class Manifest:
     @property
     def help_phone_link(self) -> str:
         return link_phone(self.help_phone)
+
+    @property
+    def has_public_results(self) -> bool:
+        """Whether anyone may read the results after the close."""
+        return self.publication == Publication.EXACT
 
     @property
     def has_fixed_end(self) -> bool:

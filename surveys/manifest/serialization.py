@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.modes import Mode
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
@@ -69,6 +69,8 @@ def serialize_manifest(manifest: Manifest) -> bytes:
     }
     if manifest.mode != Mode.ELECTRONIC:
         content["mode"] = manifest.mode
+    if manifest.publication is not None:
+        content["publication"] = manifest.publication
     if manifest.acknowledged:
         content["acknowledged"] = manifest.acknowledged
     content |= _describe(manifest, _OPTIONAL)
@@ -119,6 +121,7 @@ def parse_manifest(content: bytes) -> Manifest:
         closes=_parse_moment(raw["closes"]),
         cap=raw["cap"],
         mode=Mode(raw.get("mode", Mode.ELECTRONIC)),
+        publication=Publication(raw["publication"]) if "publication" in raw else None,
         acknowledged=tuple(raw.get("acknowledged", ())),
         questions=tuple(map(_parse_question, raw["questions"])),
         **{key: _freeze(raw[key]) for key in _OPTIONAL if key in raw},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from surveys.models import Wave
 from tests.support.factories import make_survey, open_survey
 
@@ -19,10 +21,10 @@ def write_questions(language: str) -> list[str]:
     return [HAPPENED[language].format(number) for number in range(10)]
 
 
-def make_survey_in_six_languages() -> Wave:
+def make_survey_in_six_languages(**settings: Any) -> Wave:
     """Ten questions, in a survey that carries all languages."""
     questions = write_questions("en")
-    survey = make_survey(title="List", questions=questions)
+    survey = make_survey(title="List", questions=questions, **settings)
     for other in HAPPENED.keys() - {"en"}:
         texts = dict(zip(questions, write_questions(other), strict=True))
         survey.translations.create(language=other, texts={"List": f"L {other}", **texts})

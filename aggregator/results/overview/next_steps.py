@@ -18,25 +18,13 @@ class NextStep:
     note: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """How far a launched survey has come, as of its newest look."""
-
-    is_open: bool
-    is_scheduled: bool = False
-    is_counted: bool = False  # closed, and every report counts
-    sealed: int = 0
-    first_look: int = 0  # how many reports must come before the first numbers
-    next_look: int = 0  # how many more must be sealed before the numbers move
-    is_shown: bool = False  # enough reports for results
-
-
 ADD_FIRST_QUESTION = NextStep(text="Add the first question", route="surveys:question_create")
 CONTINUE = NextStep(text="Continue the draft", route="surveys:edit")
 SEE_WHAT_IS_MISSING = NextStep(
     text="See what is missing", route="surveys:edit", fragment="#before-opening"
 )
 OPEN = NextStep(text="Open the survey…", route="surveys:launch")
+SHARE = NextStep(text="Share the link", route="surveys:share")
 LAST_REPORTS = NextStep(note="The last reports are being counted.")
 READ_REPORT = NextStep(text="Read the report", route="aggregator:report")
 COPY = NextStep(text="Copy as a new draft", route="surveys:copy", is_posted=True)
@@ -51,19 +39,17 @@ def plan_draft(*, questions: int, problems: int | None) -> NextStep:
     return SEE_WHAT_IS_MISSING if problems else OPEN
 
 
-def plan_launched(progress: Progress) -> NextStep:
-    if progress.is_open:
-        return NextStep(
-            text="Share the link", route="surveys:share", note=_describe_waiting(progress)
-        )
-    if not progress.is_counted:
+def plan_launched(*, is_open: bool, is_counted: bool, is_shown: bool) -> NextStep:
+    """Return the next step after the launch; `is_shown`: there are enough reports for results."""
+    if is_open:
+        return SHARE
+    if not is_counted:
         return LAST_REPORTS
-    return READ_REPORT if progress.is_shown else COPY
+    return READ_REPORT if is_shown else COPY
 
 
-def _describe_waiting(progress: Progress) -> str:
-    if progress.is_scheduled:
-        return ""
-    if not progress.sealed:
-        return f"The first numbers come after {whole(progress.first_look)} reports."
-    return f"The numbers move after {whole(progress.next_look)} more reports."
+def describe_waiting(*, sealed: int, first_look: int, next_look: int) -> str:
+    """Say when numbers come: `first_look` reports must come, or `next_look` more be sealed."""
+    if not sealed:
+        return f"The first numbers come after {whole(first_look)} reports."
+    return f"The numbers move after {whole(next_look)} more reports."

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, OuterRef, Prefetch, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Prefetch, QuerySet
 
 from accounts.models import User
-from aggregator.models import Snapshot
+from aggregator.results.overview.next_steps import NextStep, plan_draft
+from aggregator.results.overview.progress import find_step, with_progress
 from surveys.authoring.state import SurveyState, describe_state
 from surveys.models import Survey, Wave
 
@@ -23,6 +23,7 @@ class SurveyLine:
     slug: str
     title: str
     state: SurveyState
+    step: NextStep
     questions: int
     sealed: int
     opens_at: datetime | None
@@ -49,15 +50,11 @@ def find_surveys(*, owner: User) -> QuerySet[Survey, Any]:
 
     Reports from coins are counted on their own results page.
     """
-    newest = Snapshot.objects.filter(wave=OuterRef("pk")).order_by("-through_batch")
-    counted = Coalesce(Subquery(newest.values("total")[:1]), 0)
-    waves = Wave.objects.electronic().order_by("-number").defer("manifest")
+    waves = with_progress(Wave.objects.electronic()).defer("manifest")
     return (
         Survey.objects.owned_by(owner)
         .annotate(question_count=Count("questions"))
-        .prefetch_related(
-            Prefetch("waves", waves.annotate(counted=counted), to_attr="newest_waves")
-        )
+        .prefetch_related(Prefetch("waves", waves, to_attr="newest_waves"))
         .order_by("-created_at", "-pk")
     )
 
@@ -68,10 +65,16 @@ def read_lines(surveys: Iterable[Any], *, now: datetime) -> list[SurveyLine]:
 
 def _read_line(survey: Any, *, now: datetime) -> SurveyLine:
     wave = survey.newest_waves[0] if survey.newest_waves else None
+    state = describe_state(wave=wave, now=now)
+    if wave is None:
+        step = plan_draft(questions=survey.question_count, problems=None)
+    else:
+        step = find_step(wave, state=state)
     return SurveyLine(
         slug=survey.slug,
         title=survey.title,
-        state=describe_state(wave=wave, now=now),
+        state=state,
+        step=step,
         questions=survey.question_count,
         sealed=sum(each.counted for each in survey.newest_waves),
         opens_at=survey.opens_at,

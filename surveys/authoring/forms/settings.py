@@ -13,7 +13,7 @@ from django.utils import timezone
 from surveys.authoring.forms.care import CareForm, declining_switch
 from surveys.authoring.forms.fields import BrowserMoment, PlainText, number_messages
 from surveys.manifest.languages import LANGUAGES
-from surveys.manifest.manifest import LEAST_BATCHES_IN_CAP, SMALLEST_USUAL_BATCH
+from surveys.manifest.manifest import LEAST_BATCHES_IN_CAP, SMALLEST_USUAL_BATCH, Publication
 from surveys.models import MAX_QUESTIONS, Survey
 from surveys.survey_settings import MIN_BATCH_FLOOR
 
@@ -77,6 +77,14 @@ class SettingsForm(CareForm, SurveyTextForm):
         "yes/no question. Their reports are counted separately, with separate results, at 25 flips "
         "of 100. Other types of questions, and questions with “prefer not to say” or with a rule, "
         "are not asked there.",
+    )
+    publication = forms.ChoiceField(
+        label="What may anyone see?",
+        choices=Publication.choices,
+        help_text="The results get a page with a public link. It shows the estimates and intervals "
+        "of your own page for everyone together: no codes, no groups, nothing before the close. "
+        "Respondents read what you choose. Opening the survey freezes it, but you can switch the "
+        "page off at any time.",
     )
     minimum_batch = forms.IntegerField(
         label="Minimum batch K",

@@ -104,7 +104,7 @@ def test_neither_the_api_nor_any_file_has_a_group(wave: Wave) -> None:
 
 def test_rows_exist_only_after_the_close(wave: Wave) -> None:
     survey = wave.survey
-    page = read(survey, "results").content.decode()
+    page = read(survey, "data").content.decode()
     assert 'id="download-reports"' not in page
     assert 'id="rows-come-later"' in page
     refused = read(survey, "reports_csv")
@@ -116,7 +116,7 @@ def test_rows_exist_only_after_the_close(wave: Wave) -> None:
     assert "once the survey has closed" in problem.json()["detail"]
     assert read(survey, "codebook_csv").status_code == 200
     close(wave)
-    page = read(survey, "results").content.decode()
+    page = read(survey, "data").content.decode()
     assert 'id="download-reports"' in page
     assert 'id="rows-come-later"' not in page
     assert read(survey, "reports_csv").status_code == 200

@@ -474,6 +474,7 @@ def settings_of(survey: Survey, drawn: str) -> dict[str, object]:
         "title": survey.title,
         "introduction": "",
         "language": "en",
+        "publication": "none",
         "minimum_batch": 10,
         "display_minimum": 10,
         "drawn": drawn,

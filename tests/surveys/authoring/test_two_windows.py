@@ -97,7 +97,7 @@ def test_a_form_from_before_the_upgrade_is_saved(
 def test_settings_saved_in_another_window_are_not_reverted(author: Client, survey: Survey) -> None:
     path = at("settings", survey)
     settings = {"title": survey.title, "language": "en", "minimum_batch": 10}
-    settings |= {"display_minimum": 10}
+    settings |= {"display_minimum": 10, "publication": "none"}
     first, second = open_form(author, path), open_form(author, path)
     changed = {**settings, **first, "title": "New title", "quick_exit": "on"}
     assert author.post(path, changed).status_code == 302

@@ -65,6 +65,7 @@ def settings_of(survey: Survey, **changes: object) -> dict[str, object]:
         "title": survey.title,
         "introduction": survey.introduction,
         "language": "en",
+        "publication": survey.publication,
         "minimum_batch": survey.minimum_batch,
         "display_minimum": survey.display_minimum,
         "opens_at": "",

@@ -87,3 +87,22 @@ def test_the_guide_links_to_the_schema() -> None:
     page = Client().get(reverse("aggregator:api_guide")).content.decode()
     assert 'href="/api/schema"' in page
     assert 'href="/problems"' in page
+
+
+def test_each_survey_in_the_list_leads_to_its_next_step() -> None:
+    owner = make_user()
+    empty = make_survey(owner=owner, title="Empty", questions=())
+    draft = make_survey(owner=owner, title="Draft")
+    running = make_launched_survey(owner=owner, title="Running").survey
+    over = field(make_launched_survey(owner=owner, title="Over"), yes=[20, 20], total=100)
+    nobody = field(make_launched_survey(owner=owner, title="Nobody"), yes=[0, 0], total=0)
+    page = sign_in(owner).get("/").text
+    for survey, step, route in (
+        (empty, "Add the first question", "surveys:question_create"),
+        (draft, "Continue the draft", "surveys:edit"),
+        (running, "Share the link", "surveys:share"),
+        (over, "Read the report", "aggregator:report"),
+        (nobody, "Copy as a new draft", "surveys:copy"),
+    ):
+        before = page.split(f'aria-label="{step}: {survey.title}"')[0]
+        assert reverse(route, args=[survey.slug]) in before[-500:], survey.title

@@ -14,7 +14,13 @@ from surveys.authoring.services import add_question
 from surveys.models import Question, Survey
 from tests.support.factories import make_survey, make_user
 
-USUAL = {"title": "On the road", "language": "en", "minimum_batch": 10, "display_minimum": 10}
+USUAL = {
+    "title": "On the road",
+    "language": "en",
+    "publication": "none",
+    "minimum_batch": 10,
+    "display_minimum": 10,
+}
 HELP = {"help_name": "Helpline", "help_phone": "112", "help_url": "https://example.org/help"}
 T = Question.Type
 

@@ -23,6 +23,7 @@ def settings_form(**changes: object) -> SettingsForm:
             "title": "On the road",
             "introduction": "",
             "language": "en",
+            "publication": "none",
             "minimum_batch": "50",
             "display_minimum": "100",
             "opens_at": "",

@@ -1,0 +1,34 @@
+"""How far launched surveys have come, as of their newest looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from aggregator.models import Batch, Discard, RawReport, Snapshot
+from aggregator.results.overview.next_steps import NextStep, plan_launched
+from surveys.authoring.state import SurveyState
+from surveys.models import WaveQuerySet
+
+
+def with_progress(waves: WaveQuerySet) -> QuerySet[Any]:
+    """Add to each wave what its newest look counted, and whether more will be counted."""
+    own = {"wave": OuterRef("pk")}
+    newest = Snapshot.objects.filter(**own).order_by("-through_batch")
+    has_reports = Exists(RawReport.objects.filter(**own)) | Exists(Batch.objects.filter(**own))
+    return waves.order_by("-number").annotate(
+        counted=Coalesce(Subquery(newest.values("total")[:1]), 0),
+        is_final=Coalesce(Subquery(newest.values("final")[:1]), False),
+        is_over=Exists(Discard.objects.filter(**own)) | ~has_reports,
+    )
+
+
+def find_step(wave: Any, *, state: SurveyState) -> NextStep:
+    """Return the next step of a wave with its progress."""
+    return plan_launched(
+        is_open=state.key in ("open", "scheduled"),
+        is_counted=not wave.is_open and (wave.is_final or wave.is_over),
+        is_shown=wave.counted >= wave.display_minimum,
+    )

@@ -1,0 +1,194 @@
+"""The page of results that anyone may read: what it shows, when, and what it never shows."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from aggregator.batches.sealing import seal_next_batch
+from aggregator.models import RawReport
+from aggregator.results.snapshots import update_snapshot
+from aggregator.simulation.rehearsal import open_rehearsal
+from aggregator.upkeep.deleting import delete_survey
+from surveys.authoring.services import add_question, close_wave, switch_public_results
+from surveys.manifest.manifest import Publication
+from surveys.models import Question, Survey, Wave
+from tests.support.factories import make_launched_survey, make_survey, open_survey
+from tests.support.fielding import field, process, send_codes, send_people, sign_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+EXACT = Publication.EXACT
+WARD, WARDS = "On which ward do you work?", ("Intensive care", "Surgery")
+
+
+def publish(**settings: object) -> Wave:
+    return make_launched_survey(publication=EXACT, **settings)
+
+
+def address(survey: Survey) -> str:
+    return reverse("aggregator:public_results", args=[survey.slug])
+
+
+def visit(survey: Survey, *, status: int = 200) -> str:
+    response = Client().get(address(survey))
+    assert response.status_code == status
+    assert not response.cookies
+    return " ".join(response.content.decode().split())
+
+
+def test_anyone_reads_the_estimates_of_a_closed_survey() -> None:
+    survey = field(publish(), yes=[60, 30], total=100, rendered=False)
+    page = visit(survey)
+    assert "100 reports" in page
+    assert page.count('class="block"') == 2
+    for question in survey.questions.all():
+        assert question.text in page
+    wave = survey.wave
+    assert wave is not None
+    assert wave.manifest_hash_hex in page
+    assert reverse("surveys:manifest", args=[wave.manifest_hash_hex]) in page
+    assert "because no end was fixed" in page  # the kind of the intervals
+
+
+def test_it_shows_the_figures_of_the_owners_page() -> None:
+    survey = field(publish(), yes=[600, 300], total=1000, rendered=False)
+    own = sign_in(survey.owner).get(reverse("aggregator:results", args=[survey.slug]))
+    figures = [
+        row.text
+        for part in Client().get(address(survey)).context["parts"]
+        for block in part.blocks
+        for row in block.rows
+    ]
+    assert len(figures) == 2
+    for figure in figures:
+        assert figure.partition(" ")[0] in own.content.decode()
+
+
+def test_nothing_is_shown_before_the_close_whatever_has_come() -> None:
+    wave = publish()
+    empty = visit(wave.survey)
+    assert "after the survey has closed" in empty
+    send_codes(wave, yes=[60, 30], total=300)
+    process(wave, rendered=False)
+    assert wave.snapshots.get().total > 0
+    assert visit(wave.survey) == empty
+
+
+def test_a_fixed_closing_date_is_named() -> None:
+    wave = publish(closes_at=timezone.now() + timedelta(days=3))
+    assert f"{wave.closes_at:%Y}" in visit(wave.survey)
+
+
+def test_nothing_is_shown_until_the_last_reports_are_counted() -> None:
+    wave = publish()
+    send_codes(wave, yes=[60, 30], total=100)
+    process(wave, rendered=False)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    counting = visit(wave.survey)
+    assert "being counted" in counting
+    while seal_next_batch(wave_id=wave.pk):
+        assert visit(wave.survey) == counting
+    assert not RawReport.objects.exists()
+    assert visit(wave.survey) == counting
+    update_snapshot(wave_id=wave.pk)
+    assert "100 reports" in visit(wave.survey)
+
+
+@pytest.mark.parametrize("reports", [0, 5, 40])
+def test_too_few_reports_are_never_shown_nor_how_many_they_were(reports: int) -> None:
+    """None at all; fewer than K, which are deleted; and fewer than the display minimum."""
+    wave = publish(display_minimum=50)
+    survey = field(wave, yes=[reports, 0], total=reports, rendered=False)
+    assert "too few reports" in visit(survey)
+
+
+def test_a_survey_that_publishes_nothing_is_like_an_unknown_one() -> None:
+    survey = field(make_launched_survey(), yes=[60, 30], total=100, rendered=False)
+    unknown = Client().get(reverse("aggregator:public_results", args=["nosuchsurvey"]))
+    hidden, draft = (Client().get(address(one)) for one in (survey, make_survey(publication=EXACT)))
+    assert unknown.status_code == hidden.status_code == draft.status_code == 404
+    assert unknown.content == hidden.content == draft.content
+
+
+def test_a_page_that_is_switched_off_says_so_and_comes_back() -> None:
+    survey = field(publish(), yes=[60, 30], total=100, rendered=False)
+    shown = visit(survey)
+    switch_public_results(survey=survey, off=True)
+    page = visit(survey, status=410)
+    assert "no longer shown" in page
+    for question in survey.questions.all():
+        assert question.text not in page
+    switch_public_results(survey=survey, off=False)
+    assert visit(survey) == shown
+
+
+def test_a_deleted_survey_has_no_public_results() -> None:
+    survey = field(publish(), yes=[60, 30], total=100, rendered=False)
+    path = address(survey)
+    delete_survey(survey=survey)
+    response = Client().get(path)
+    assert response.status_code == 410
+    assert "deleted" in response.content.decode()
+
+
+def test_questions_that_are_not_scrambled_are_left_out_and_named() -> None:
+    survey = make_survey(publication=EXACT)
+    add_question(survey=survey, type=Question.Type.DECLARED, text=WARD, options=list(WARDS))
+    wave = open_survey(survey=survey)
+    send_people(wave, people=200)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, rendered=False)
+    page = visit(survey)
+    assert page.count('class="block"') == 2
+    assert "Q3 is left out" in page
+    for words in (WARD, *WARDS):
+        assert words not in page
+    own = sign_in(survey.owner).get(reverse("aggregator:results", args=[survey.slug]))
+    assert WARDS[0] in own.content.decode()
+
+
+def test_coins_have_a_separate_part_once_they_are_counted() -> None:
+    wave = publish(coins=True)
+    coins = Wave.objects.manual().get()
+    send_codes(wave, yes=[60, 30], total=100)
+    send_codes(coins, yes=[20, 10], total=40)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, rendered=False)
+    assert "with two coins" not in visit(wave.survey)
+    process(coins, rendered=False)
+    page = visit(wave.survey)
+    assert "100 reports" in page
+    assert "40 reports with two coins" in page
+
+
+def test_invented_answers_are_marked() -> None:
+    wave = open_rehearsal(survey=make_survey(publication=EXACT), people=100)
+    survey = field(wave, yes=[60, 30], total=100, rendered=False)
+    assert "Rehearsal: invented answers." in visit(survey)
+
+
+def test_the_page_needs_no_session_and_runs_no_script() -> None:
+    survey = field(publish(), yes=[60, 30], total=100, rendered=False)
+    client = sign_in(survey.owner)
+    with CaptureQueriesContext(connection) as queries:
+        response = client.get(address(survey))
+    touched = " ".join(query["sql"] for query in queries)
+    assert "django_session" not in touched
+    assert "accounts_user" not in touched
+    assert response.content == Client().get(address(survey)).content
+    page = response.content.decode()
+    for forbidden in ("<script", "<form", "<button", "style=", survey.owner.email):
+        assert forbidden not in page
+    assert response["Vary"] == "Accept-Encoding"
+
+
+def test_the_words_of_the_survey_name_their_language() -> None:
+    wave = publish(language="ar", title="على الطريق")
+    survey = field(wave, yes=[60, 30], total=100, rendered=False)
+    assert 'lang="ar" dir="rtl"' in visit(survey)
