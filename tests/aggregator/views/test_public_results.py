@@ -43,7 +43,7 @@ def visit(survey: Survey, *, status: int = 200) -> str:
 
 
 def test_anyone_reads_the_estimates_of_a_closed_survey() -> None:
-    survey = field(publish(), yes=[60, 30], total=100, rendered=False)
+    survey = field(publish(), yes=[60, 30], total=100)
     page = visit(survey)
     assert "100 reports" in page
     assert page.count('class="block"') == 2
@@ -57,7 +57,7 @@ def test_anyone_reads_the_estimates_of_a_closed_survey() -> None:
 
 
 def test_it_shows_the_figures_of_the_owners_page() -> None:
-    survey = field(publish(), yes=[600, 300], total=1000, rendered=False)
+    survey = field(publish(), yes=[600, 300], total=1000)
     own = sign_in(survey.owner).get(reverse("aggregator:results", args=[survey.slug]))
     figures = [
         row.text
@@ -75,7 +75,7 @@ def test_nothing_is_shown_before_the_close_whatever_has_come() -> None:
     empty = visit(wave.survey)
     assert "after the survey has closed" in empty
     send_codes(wave, yes=[60, 30], total=300)
-    process(wave, rendered=False)
+    process(wave)
     assert wave.snapshots.get().total > 0
     assert visit(wave.survey) == empty
 
@@ -88,7 +88,7 @@ def test_a_fixed_closing_date_is_named() -> None:
 def test_nothing_is_shown_until_the_last_reports_are_counted() -> None:
     wave = publish()
     send_codes(wave, yes=[60, 30], total=100)
-    process(wave, rendered=False)
+    process(wave)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     counting = visit(wave.survey)
     assert "being counted" in counting
@@ -104,12 +104,12 @@ def test_nothing_is_shown_until_the_last_reports_are_counted() -> None:
 def test_too_few_reports_are_never_shown_nor_how_many_they_were(reports: int) -> None:
     """None at all; fewer than K, which are deleted; and fewer than the display minimum."""
     wave = publish(display_minimum=50)
-    survey = field(wave, yes=[reports, 0], total=reports, rendered=False)
+    survey = field(wave, yes=[reports, 0], total=reports)
     assert "too few reports" in visit(survey)
 
 
 def test_a_survey_that_publishes_nothing_is_like_an_unknown_one() -> None:
-    survey = field(make_launched_survey(), yes=[60, 30], total=100, rendered=False)
+    survey = field(make_launched_survey(), yes=[60, 30], total=100)
     unknown = Client().get(reverse("aggregator:public_results", args=["nosuchsurvey"]))
     hidden, draft = (Client().get(address(one)) for one in (survey, make_survey(publication=EXACT)))
     assert unknown.status_code == hidden.status_code == draft.status_code == 404
@@ -117,7 +117,7 @@ def test_a_survey_that_publishes_nothing_is_like_an_unknown_one() -> None:
 
 
 def test_a_page_that_is_switched_off_says_so_and_comes_back() -> None:
-    survey = field(publish(), yes=[60, 30], total=100, rendered=False)
+    survey = field(publish(), yes=[60, 30], total=100)
     shown = visit(survey)
     switch_public_results(survey=survey, off=True)
     page = visit(survey, status=410)
@@ -129,7 +129,7 @@ def test_a_page_that_is_switched_off_says_so_and_comes_back() -> None:
 
 
 def test_a_deleted_survey_has_no_public_results() -> None:
-    survey = field(publish(), yes=[60, 30], total=100, rendered=False)
+    survey = field(publish(), yes=[60, 30], total=100)
     path = address(survey)
     delete_survey(survey=survey)
     response = Client().get(path)
@@ -143,7 +143,7 @@ def test_questions_that_are_not_scrambled_are_left_out_and_named() -> None:
     wave = open_survey(survey=survey)
     send_people(wave, people=200)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     page = visit(survey)
     assert page.count('class="block"') == 2
     assert "Q3 is left out" in page
@@ -159,9 +159,9 @@ def test_coins_have_a_separate_part_once_they_are_counted() -> None:
     send_codes(wave, yes=[60, 30], total=100)
     send_codes(coins, yes=[20, 10], total=40)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave, rendered=False)
+    process(wave)
     assert "with two coins" not in visit(wave.survey)
-    process(coins, rendered=False)
+    process(coins)
     page = visit(wave.survey)
     assert "100 reports" in page
     assert "40 reports with two coins" in page
@@ -169,12 +169,12 @@ def test_coins_have_a_separate_part_once_they_are_counted() -> None:
 
 def test_invented_answers_are_marked() -> None:
     wave = open_rehearsal(survey=make_survey(publication=EXACT), people=100)
-    survey = field(wave, yes=[60, 30], total=100, rendered=False)
+    survey = field(wave, yes=[60, 30], total=100)
     assert "Rehearsal: invented answers." in visit(survey)
 
 
 def test_the_page_needs_no_session_and_runs_no_script() -> None:
-    survey = field(publish(), yes=[60, 30], total=100, rendered=False)
+    survey = field(publish(), yes=[60, 30], total=100)
     client = sign_in(survey.owner)
     with CaptureQueriesContext(connection) as queries:
         response = client.get(address(survey))
@@ -190,5 +190,5 @@ def test_the_page_needs_no_session_and_runs_no_script() -> None:
 
 def test_the_words_of_the_survey_name_their_language() -> None:
     wave = publish(language="ar", title="على الطريق")
-    survey = field(wave, yes=[60, 30], total=100, rendered=False)
+    survey = field(wave, yes=[60, 30], total=100)
     assert 'lang="ar" dir="rtl"' in visit(survey)
