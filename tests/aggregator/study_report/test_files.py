@@ -30,9 +30,9 @@ from aggregator.study_report.files.word_file import make_word_file
 from aggregator.study_report.writing import write_report
 from surveys.authoring.services import add_question
 from surveys.models import MAX_OPTION_LENGTH, MAX_QUESTION_LENGTH, MAX_QUESTIONS, Survey
+from tests.aggregator.study_report.pdf_text import read_pages, squeeze
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import field, sign_in
-from tests.support.pdf_text import read_pages, squeeze
 
 MARKUP = '#panic("x") $a^2$ _b_ *c* =1+1 <script>alert(1)</script> @y \\ [z] `r` // "q" ~ {{ n }}'
 ARABIC, CHINESE = "مسح عن العمل", "关于工作的调查"
