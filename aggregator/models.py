@@ -207,6 +207,8 @@ class Comparison(models.Model):
     # Names of indicators, the outcome first, joined by commas; empty for all pairs. A break down
     # has the name of its declared question.
     questions = models.CharField(max_length=200, blank=True)
+    # Whether the manifest names it as planned; such a row is kept.
+    planned = models.BooleanField(default=False)
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     batches_counted = models.PositiveIntegerField(default=0)
     # A worker computes it until then; afterwards it is due again.

@@ -22,6 +22,7 @@ from accounts.reset_mail import is_reset_mail_due, send_next_reset_mail
 from aggregator.batches.closing import close_due_waves
 from aggregator.batches.sealing import MAX_BATCH, seal_next_batch
 from aggregator.comparisons.jobs import run_comparison
+from aggregator.comparisons.planned import request_planned
 from aggregator.exports.worker_files import find_recipe
 from aggregator.renderings.jobs import run_rendering
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
@@ -119,6 +120,12 @@ def render_file(rendering_id: int) -> None:
 
 
 @shared_task
+def request_planned_comparisons(wave_id: int) -> None:
+    with _unless_deleted(wave_id):
+        request_planned(wave_id=wave_id)
+
+
+@shared_task
 def compare(comparison_id: int) -> None:
     run_comparison(comparison_id=comparison_id)
 
@@ -157,5 +164,6 @@ _TASKS: dict[WorkKind, tuple[Any, int]] = {
     WorkKind.SEAL: (seal_wave, SOON),
     WorkKind.ESTIMATE: (estimate_wave, SOON),
     WorkKind.RENDER: (render_file, LATER),
+    WorkKind.PLAN: (request_planned_comparisons, LATER),
     WorkKind.COMPARE: (compare, AT_LEISURE),
 }

@@ -3,46 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django import forms
 from django.http import QueryDict
-from django.template.defaultfilters import truncatechars
 
 from aggregator.comparisons.analysis import MAX_PREDICTORS
 from aggregator.comparisons.choice import PREDICTORS, check_choice, find_through_batch
 from aggregator.models import Comparison, Snapshot
-from surveys.comparing.choice import GROUP, OUTCOME, UNKNOWN_QUESTION, NotComparable
+from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
 from surveys.comparing.indicators import Indicator, list_indicators
+from surveys.comparing.menus import AnswerMenu
 from surveys.manifest.manifest import Manifest
 
 Kind = Comparison.Kind
 CHOOSE_KIND = "Choose what to compare."
-
-
-def describe_choice(indicator: Indicator) -> str:
-    answer = f"{truncatechars(indicator.answer, 40)} · " if indicator.answer else ""
-    return f"Q{indicator.number} {answer}{truncatechars(indicator.question.text, 80)}"
-
-
-class _IndicatorMixin:
-    """Accepts every indicator of the survey, offered or not.
-
-    `check_choice` and the worker explain why one cannot be used; Django would only call it invalid.
-    """
-
-    known: frozenset[str] = frozenset()
-
-    def valid_value(self, value: Any) -> bool:
-        return value in self.known
-
-
-class IndicatorField(_IndicatorMixin, forms.ChoiceField):
-    """A list to choose one indicator from."""
-
-
-class IndicatorsField(_IndicatorMixin, forms.MultipleChoiceField):
-    """Boxes to tick for several indicators."""
+# The menus of further predictors are behind a disclosure.
+FIRST_PREDICTORS = 3
 
 
 class ComparisonForm(forms.Form):
@@ -63,16 +40,10 @@ class ComparisonForm(forms.Form):
         self.names: list[str] = []
         self._in_order = [indicator.name for indicator in list_indicators(manifest)]
         groups = [indicator for indicator in shown if not indicator.is_number]
-        for name, field in self.fields.items():
+        for name, menu in self.fields.items():
+            assert isinstance(menu, AnswerMenu)
             takes_number = self.kind == Kind.TABLE and name == OUTCOME
-            self._offer(field, shown if takes_number else groups)
-
-    def _offer(self, field: forms.Field, indicators: Sequence[Indicator]) -> None:
-        assert isinstance(field, IndicatorField | IndicatorsField)
-        field.known = frozenset(self._in_order)
-        choices = [(indicator.name, describe_choice(indicator)) for indicator in indicators]
-        is_list = isinstance(field, IndicatorField)
-        field.choices = [("", "Choose a question"), *choices] if is_list else choices
+            menu.offer(shown if takes_number else groups, known=frozenset(self._in_order))
 
     def clean(self) -> None:
         if self.errors:
@@ -89,7 +60,7 @@ class ComparisonForm(forms.Form):
                 manifest=self.manifest, snapshot=self.snapshot, kind=self.kind, names=names
             )
         except NotComparable as error:
-            self.add_error(self._find_field(error.field), str(error))
+            self.add_error(self.find_field(error.field), str(error))
         else:
             self.names = names
 
@@ -97,58 +68,69 @@ class ComparisonForm(forms.Form):
         """The chosen indicators, the outcome first; none for all pairs."""
         return []
 
-    def _find_field(self, name: str) -> str | None:
+    def find_field(self, name: str) -> str | None:
         """The field that an error belongs to: an outcome that is missing comes first."""
         if name and not self.cleaned_data[OUTCOME]:
             return OUTCOME
         return name or None
 
 
-def _unknown() -> dict[str, str]:
-    return {"invalid_choice": UNKNOWN_QUESTION}
-
-
 class TwoQuestionsForm(ComparisonForm):
     kind = Kind.TABLE
 
-    outcome = IndicatorField(
-        required=False,
-        help_text="Murmur compares its share of Yes, or its mean, between the groups.",
-        error_messages=_unknown(),
-    )
-    group = IndicatorField(
-        label="Groups",
-        required=False,
-        help_text="People who answered Yes and people who answered No form the two groups.",
-        error_messages=_unknown(),
-    )
+    outcome = AnswerMenu(help_text="What should be compared?")
+    group = AnswerMenu(label="Groups", help_text="People who gave this answer, and all others.")
 
     def read_names(self) -> list[str]:
         return [name for field in (OUTCOME, GROUP) if (name := self.cleaned_data[field])]
 
 
 class RegressionForm(ComparisonForm):
+    """Menus for the predictors have numbers, because each has its own label."""
+
     kind = Kind.REGRESSION
 
-    outcome = IndicatorField(
-        required=False,
-        help_text="Murmur estimates how the odds of Yes depend on the predictors.",
-        error_messages=_unknown(),
-    )
-    predictors = IndicatorsField(
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=f"One to {MAX_PREDICTORS}. More predictors need many more reports.",
-        error_messages=_unknown(),
-    )
+    outcome = AnswerMenu(help_text="The answer to be explained.")
+    predictor_1 = AnswerMenu(label="Predictor 1")
+    predictor_2 = AnswerMenu(label="Predictor 2")
+    predictor_3 = AnswerMenu(label="Predictor 3")
+    predictor_4 = AnswerMenu(label="Predictor 4")
+    predictor_5 = AnswerMenu(label="Predictor 5")
+    predictor_6 = AnswerMenu(label="Predictor 6")
+    predictor_7 = AnswerMenu(label="Predictor 7")
 
     def read_names(self) -> list[str]:
         """Predictors in the order of the survey, so that one choice is one comparison."""
-        chosen = self.cleaned_data[PREDICTORS]
+        chosen = {self.cleaned_data[name] for name in self._predictors}
         outcome = self.cleaned_data[OUTCOME]
         if not outcome:
             return []  # the first predictor must not take its place
         return [outcome, *(name for name in self._in_order if name in chosen)]
+
+    def find_field(self, name: str) -> str | None:
+        found = super().find_field(name)
+        return self._predictors[0] if found == PREDICTORS else found
+
+    @property
+    def first_predictors(self) -> list[forms.BoundField]:
+        return [self[name] for name in self._predictors[:FIRST_PREDICTORS]]
+
+    @property
+    def more_predictors(self) -> list[forms.BoundField]:
+        return [self[name] for name in self._predictors[FIRST_PREDICTORS:]]
+
+    @property
+    def has_more(self) -> bool:
+        """Whether some of the further menus are used."""
+        return any(field.value() for field in self.more_predictors)
+
+    @property
+    def _predictors(self) -> list[str]:
+        return [predictor_field(number) for number in range(1, MAX_PREDICTORS + 1)]
+
+
+def predictor_field(number: int) -> str:
+    return f"predictor_{number}"
 
 
 class PairsForm(ComparisonForm):

@@ -83,6 +83,7 @@ def request_comparison(
         method_version=METHOD_VERSION,
         kind=kind,
         questions=",".join(names),
+        defaults={"planned": is_planned(manifest, kind, names)},
     )
     if created:
         _drop_old(wave)
@@ -104,6 +105,11 @@ def find_comparison(
         kind=kind,
         questions=",".join(names),
     ).first()
+
+
+def is_planned(manifest: Manifest, kind: str, names: Sequence[str]) -> bool:
+    """Whether the author planned this comparison before the opening."""
+    return kind == Comparison.Kind.TABLE and tuple(names) in manifest.planned_comparisons
 
 
 def _was_given_up(comparison: Comparison) -> bool:
@@ -156,10 +162,10 @@ def withdraw_open_groups(comparison: Comparison) -> None:
 
 
 def _drop_old(wave: Wave) -> None:
-    """Keep the newest, and all that are waiting or being computed."""
+    """Keep the newest, the planned, and all that are waiting or being computed."""
     kept = wave.comparisons.order_by("-pk").values_list("pk", flat=True)[:KEPT_PER_WAVE]
     settled = wave.comparisons.filter(state__in=[Comparison.State.DONE, Comparison.State.FAILED])
-    settled.exclude(pk__in=list(kept)).delete()
+    settled.exclude(planned=True).exclude(pk__in=list(kept)).delete()
 
 
 def describe_divergence(names: Sequence[str], manifest: Manifest) -> str:

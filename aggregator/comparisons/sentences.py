@@ -7,36 +7,49 @@ from math import isinf
 
 from aggregator.comparisons.standing import ComparisonStanding
 from aggregator.models import Comparison
-from surveys.comparing.indicators import find_indicators
+from aggregator.results.snapshots import ended_as_frozen, ended_at_cap
+from surveys.comparing.indicators import Indicator, find_indicators
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
+from surveys.models import Wave
 
 EXPLORATORY = (
     "Exploratory: these intervals and p-values are not guaranteed if you look more than once. "
     "Comparisons have no interval that stays valid while you watch."
 )
 UNTIL_THE_END = (
-    "Once the survey ends on the schedule you fixed, you can take a comparison planned in advance "
-    "at face value."
+    "Once the survey ends on the schedule you fixed, you can take the planned comparisons at face "
+    "value."
 )
 NEXT_TIME = (
-    "In your next survey, fix the end before you open it, and decide in advance which comparisons "
-    "matter."
+    "In your next survey, fix the end and plan the comparisons that matter before you open it."
 )
+# The survey ended as fixed, but this was not planned.
+TRIED = (
+    "Exploratory: this was not planned before the survey opened. The 95 % interval and the p-value "
+    "are approximately valid by themselves, but if you try many comparisons, some will look "
+    "significant by chance."
+)
+PLANNED = (
+    "Planned before the survey opened, and the survey ended as fixed. You can take the 95 % "
+    "interval and the p-value at face value; they are large-sample approximations."
+)
+PLANNED_STILL_OPEN = (
+    "Planned before the survey opened, but the survey has not ended. Wait for the end: these "
+    "intervals and p-values are not guaranteed if you look more than once."
+)
+PLANNED_WITHOUT_END = (
+    "Planned before the survey opened, but the survey did not end as fixed. The interval and the "
+    "p-value are not guaranteed if someone looked at results before deciding when to stop."
+)
+PLANNED_BEFORE_THE_END = (
+    "Planned before the survey opened, but computed before it ended. Compute it again with all "
+    "reports."
+)
+AT_CAP = "This assumes that nobody who saw results added reports."
 A_PLACE_TO_START = (
-    "Use this page to decide where to look. The p-values are adjusted for the number of pairs. A "
-    "pair that you pick here was not planned in advance, even if its own page calls planned "
-    "comparisons valid."
-)
-_MANY = "If you try many comparisons, some will stand out by chance."
-CONFIRMED = (
-    "The survey ended as fixed before it opened. Each 95 % interval and p-value here is therefore "
-    f"approximately valid for a comparison that you planned in advance. {_MANY}"
-)
-CONFIRMED_AT_CAP = (
-    "The survey ended at the number of reports that was fixed before it opened. If nobody who saw "
-    "results added reports, each 95 % interval and p-value here is approximately valid for a "
-    f"comparison that you planned in advance. {_MANY}"
+    "Exploratory: use this page to decide where to look. The p-values are adjusted for the number "
+    "of pairs."
 )
 IMPOSSIBLE = (
     "Do not use these results. No true answers would plausibly produce these reports through this "
@@ -58,11 +71,32 @@ class EstimateLine:
     note: str = ""
 
 
-def describe_standing(*, fixed_end: bool, at_cap: bool, end_was_frozen: bool, is_over: bool) -> str:
-    """Say what these results may be used for, and what would make them valid."""
-    if fixed_end:
-        return CONFIRMED_AT_CAP if at_cap else CONFIRMED
-    return f"{EXPLORATORY} {UNTIL_THE_END if end_was_frozen and not is_over else NEXT_TIME}"
+def describe_standing(wave: Wave, *, fixed_end: bool, planned: int = 0) -> str:
+    """Say what a result may be used for, and what would make it valid.
+
+    `fixed_end` says whether the result counts all reports of a wave that ended as fixed, `planned`
+    how many comparisons were planned, if this is one of them.
+    """
+    if not fixed_end:
+        return _describe_planned_too_soon(wave) if planned else _describe_exploratory(wave)
+    said = [PLANNED if planned else TRIED]
+    if ended_at_cap(wave):
+        said.append(AT_CAP)
+    if planned > 1:
+        said.append(f"It is one of {planned} planned comparisons.")
+    return " ".join(said)
+
+
+def _describe_planned_too_soon(wave: Wave) -> str:
+    if wave.is_open:
+        return PLANNED_STILL_OPEN
+    return PLANNED_BEFORE_THE_END if ended_as_frozen(wave) else PLANNED_WITHOUT_END
+
+
+def _describe_exploratory(wave: Wave) -> str:
+    if ended_as_frozen(wave):
+        return EXPLORATORY  # from before the end
+    return f"{EXPLORATORY} {UNTIL_THE_END if wave.has_fixed_end and wave.is_open else NEXT_TIME}"
 
 
 def describe_impossible(standing: ComparisonStanding) -> str:
@@ -71,18 +105,24 @@ def describe_impossible(standing: ComparisonStanding) -> str:
         return ""
     if not standing.alarms:
         return f"{IMPOSSIBLE} {SELDOM_BY_CHANCE}"
-    numbers = [f"Q{name.removeprefix('q')}" for name in standing.alarms]
+    questions = standing.manifest.questions
+    numbers = [f"Q{one.number}" for one in questions if one.name in standing.alarms]
     return f"{IMPOSSIBLE} The alarm was raised for {join_list(numbers)}."
 
 
 def describe_title(manifest: Manifest, comparison: Comparison) -> str:
     """Q1 by Q2; Q1 explained by Q2, Q3 and Q4; All pairs of questions."""
-    labels = [indicator.label for indicator in find_indicators(manifest, comparison.names)]
+    indicators = find_indicators(manifest, comparison.names)
+    labels = [indicator.label for indicator in indicators]
     if comparison.kind == Comparison.Kind.PAIRS:
         return "All pairs of questions"
     if comparison.kind == Comparison.Kind.TABLE:
-        return f"{labels[0]} by {labels[1]}"
+        return describe_pair(*indicators)
     return f"{labels[0]} explained by {join_list(labels[1:])}"
+
+
+def describe_pair(outcome: Indicator, group: Indicator) -> str:
+    return f"{outcome.label} by {group.label}"
 
 
 def write_p_value(p: float) -> str:
@@ -108,3 +148,9 @@ def write_number(value: float | None, digits: int = 2) -> str:
 
 def write_ends(low: float | None, high: float | None, digits: int = 2) -> str:
     return f"{write_number(low, digits)} to {write_number(high, digits)}"
+
+
+def write_range(low: str, high: str) -> str:
+    """Join two ends as 8–21, or with a word if a minus sign or words would confuse."""
+    is_plain = low[:1].isdigit() and high[:1].isdigit()
+    return f"{low}–{high}" if is_plain else f"{low} to {high}"

@@ -41,8 +41,8 @@ class ComparisonStanding:
     result: ComparisonResult | None
     fixed_end: bool
     is_newest: bool
-    end_was_frozen: bool
-    is_over: bool
+    # How many comparisons were planned before the opening, if this is one of them; otherwise 0.
+    planned: int
     alarms: tuple[str, ...]  # names of questions in alarm
     breakdown: BreakdownResult | None = None  # the result of a break down
 
@@ -88,8 +88,7 @@ def find_standing(comparison: Comparison) -> ComparisonStanding:
         breakdown=result if isinstance(result, BreakdownResult) else None,
         fixed_end=is_newest and newest is not None and newest.final and ended_as_frozen(wave),
         is_newest=is_newest,
-        end_was_frozen=wave.has_fixed_end,
-        is_over=not wave.is_open,
+        planned=wave.planned_comparisons if comparison.planned else 0,
         alarms=_find_alarms(comparison),
     )
 

@@ -18,6 +18,7 @@ from django.db.models.functions import Coalesce
 
 from aggregator.batches.sealing import find_waves_to_seal
 from aggregator.comparisons.jobs import find_comparisons_to_run
+from aggregator.comparisons.planned import find_waves_to_compare
 from aggregator.models import DueWork, Upkeep
 from aggregator.renderings.jobs import find_renderings_to_run
 from aggregator.results.snapshots import find_waves_to_estimate
@@ -27,6 +28,7 @@ class WorkKind(StrEnum):
     SEAL = "seal"
     ESTIMATE = "estimate"
     RENDER = "render"
+    PLAN = "plan"
     COMPARE = "compare"
 
 
@@ -49,6 +51,7 @@ def find_due_work() -> list[Due]:
         .annotate(progress=F("decided_batch"))
         .values_list("pk", "progress"),
         WorkKind.RENDER: find_renderings_to_run().values_list("pk", "attempts"),
+        WorkKind.PLAN: find_waves_to_compare().values_list("pk", "planned_comparisons"),
         WorkKind.COMPARE: find_comparisons_to_run().values_list("pk", "attempts"),
     }
     return [

@@ -9,11 +9,19 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from aggregator.comparisons.choice import BLOCKS_MOVE_APART
-from aggregator.comparisons.forms import CHOOSE_KIND, FORMS, ComparisonForm
+from aggregator.comparisons.forms import CHOOSE_KIND, FORMS, ComparisonForm, predictor_field
 from aggregator.comparisons.jobs import request_comparison
-from aggregator.comparisons.pair_sentences import describe_pairs_left_out, write_pairs
-from aggregator.comparisons.regression_sentences import write_terms
-from aggregator.comparisons.result import ComparisonResult, PairsResult, RegressionResult
+from aggregator.comparisons.planned import (
+    describe_adjusted,
+    find_adjusted_p,
+    list_planned,
+)
+from aggregator.comparisons.result import (
+    ComparisonResult,
+    PairsResult,
+    RegressionResult,
+    TwoQuestionsResult,
+)
 from aggregator.comparisons.sentences import (
     A_PLACE_TO_START,
     describe_impossible,
@@ -21,7 +29,14 @@ from aggregator.comparisons.sentences import (
     describe_title,
 )
 from aggregator.comparisons.standing import ComparisonStanding, find_standing, is_of_survey
-from aggregator.comparisons.table_sentences import (
+from aggregator.comparisons.words.figure_rows import list_group_rows, list_ratio_rows
+from aggregator.comparisons.words.pair_sentences import (
+    describe_pairs_left_out,
+    summarize_pairs,
+    write_pairs,
+)
+from aggregator.comparisons.words.regression_sentences import summarize_terms, write_terms
+from aggregator.comparisons.words.table_sentences import (
     describe_coverage,
     describe_difference,
     describe_disagreement,
@@ -34,10 +49,10 @@ from aggregator.models import Comparison
 from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results.display import Results, find_view
 from aggregator.results.sentences import describe_alarm
-from aggregator.results.snapshots import ended_at_cap
 from aggregator.views.results import STOP_POLLING
 from privacy.planning.budgets import pair_fraction
 from surveys.access import for_owner
+from surveys.comparing.choice import GROUP, OUTCOME
 from surveys.comparing.indicators import (
     Indicator,
     find_indicators,
@@ -96,6 +111,8 @@ def _describe_forms(
     survey: Survey, results: Results, shown: list[Indicator], posted: ComparisonForm | None
 ) -> dict[str, object]:
     wave, manifest = results.wave, results.manifest
+    planned = list_planned(results)
+    listed = {one.comparison.pk for one in planned if one.comparison is not None}
     forms = {
         kind: form(manifest=manifest, snapshot=results.snapshot, shown=shown)
         for kind, form in FORMS.items()
@@ -103,7 +120,9 @@ def _describe_forms(
     if posted is not None:
         forms[posted.kind.value] = posted
     recent = [
-        one for one in wave.comparisons.order_by("-pk")[:RECENT] if is_of_survey(one, manifest)
+        one
+        for one in wave.comparisons.exclude(pk__in=listed).order_by("-pk")[:RECENT]
+        if is_of_survey(one, manifest)
     ]
     return {
         "survey": survey,
@@ -115,12 +134,9 @@ def _describe_forms(
         "pairs_wait": manifest.drawn is not None and not results.snapshot.final,
         "groups_come_later": not results.is_final
         and any(question.is_declared for question in manifest.questions),
-        "standing": describe_standing(
-            fixed_end=results.fixed_end,
-            at_cap=ended_at_cap(wave),
-            end_was_frozen=wave.has_fixed_end,
-            is_over=not wave.is_open,
-        ),
+        "standing": describe_standing(wave, fixed_end=results.fixed_end),
+        "planned": planned,
+        "has_groups": results.is_final and bool(results.declared),
         "alarm": describe_alarm(results),
         "recent": [(one, describe_title(manifest, one)) for one in recent],
     }
@@ -205,23 +221,32 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, object]:
         "indicators": indicators,
         "standing": _describe_use(comparison, standing),
         "impossible": describe_impossible(standing),
-        "is_exploratory": not standing.fixed_end or comparison.kind == Comparison.Kind.PAIRS,
+        "is_exploratory": not (standing.fixed_end and standing.planned),
+        "hidden": _list_hidden(comparison),
         "is_newest": standing.is_newest,
         "batches": comparison.through_batch,
     }
     if standing.result is not None:
         context |= _describe_result(standing.result, standing.manifest, indicators)
+    if standing.planned and isinstance(standing.result, TwoQuestionsResult):
+        adjusted = find_adjusted_p(comparison)
+        context["adjusted"] = describe_adjusted(adjusted, planned=standing.planned)
     return context
+
+
+def _list_hidden(comparison: Comparison) -> list[tuple[str, str]]:
+    """The fields that request the same comparison again."""
+    if comparison.kind == Comparison.Kind.TABLE:
+        return list(zip((OUTCOME, GROUP), comparison.names, strict=True))
+    fields = [OUTCOME, *(predictor_field(place) for place in range(1, len(comparison.names)))]
+    return list(zip(fields, comparison.names, strict=False))
 
 
 def _describe_use(comparison: Comparison, standing: ComparisonStanding) -> str:
     if comparison.kind == Comparison.Kind.PAIRS:
         return A_PLACE_TO_START
     return describe_standing(
-        fixed_end=standing.fixed_end,
-        at_cap=ended_at_cap(comparison.wave),
-        end_was_frozen=standing.end_was_frozen,
-        is_over=standing.is_over,
+        comparison.wave, fixed_end=standing.fixed_end, planned=standing.planned
     )
 
 
@@ -229,17 +254,26 @@ def _describe_result(
     result: ComparisonResult, manifest: Manifest, indicators: list[Indicator]
 ) -> dict[str, object]:
     if isinstance(result, PairsResult):
+        pairs = write_pairs(result, manifest)
         return {
             "result": result,
-            "pairs": write_pairs(result, manifest),
+            "pairs": pairs,
+            "summary": summarize_pairs(pairs),
             "left_out": describe_pairs_left_out(result, manifest),
         }
     if isinstance(result, RegressionResult):
-        return {"result": result, "terms": write_terms(result, manifest)}
+        terms = write_terms(result, manifest)
+        return {
+            "result": result,
+            "terms": terms,
+            "summary": summarize_terms(terms),
+            "rows": list_ratio_rows(result, manifest),
+        }
     outcome, group = indicators
     return {
         "result": result,
-        "difference": describe_difference(result, outcome, group),
+        "summary": describe_difference(result, outcome, group),
+        "rows": list_group_rows(result, outcome, group),
         "test": describe_test(result.test),
         "disagreement": describe_disagreement(result),
         "coverage": describe_coverage(outcome, group),

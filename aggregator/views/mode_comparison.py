@@ -20,7 +20,6 @@ from aggregator.results.sentences import (
     write_displayed,
     write_interval,
 )
-from aggregator.results.snapshots import ended_at_cap
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.formatting import percent, points, whole
@@ -65,10 +64,8 @@ def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
             result.shown[0] for pair in found for result in (pair.browser, pair.coins)
         ),
         "standing": describe_standing(
+            wave,
             fixed_end=all(view.results and view.results.fixed_end for view in (browser, coins)),
-            at_cap=ended_at_cap(wave),
-            end_was_frozen=wave.has_fixed_end,
-            is_over=not wave.is_open,
         ),
     }
     return render(request, "aggregator/results/mode_comparison.html", context)

@@ -29,8 +29,8 @@ from aggregator.comparisons.choice import (
     check_choice,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
-from aggregator.comparisons.pair_sentences import describe_pairs_left_out
-from aggregator.comparisons.table_sentences import NEARER_92, describe_coverage
+from aggregator.comparisons.words.pair_sentences import describe_pairs_left_out
+from aggregator.comparisons.words.table_sentences import NEARER_92, describe_coverage
 from aggregator.models import Comparison
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.comparisons.jobs import OLDER_METHOD, find_comparisons_to_run
-from aggregator.comparisons.pair_sentences import TEST_NAMES
 from aggregator.comparisons.result import (
     ComparisonResult,
     PairsResult,
@@ -30,7 +29,8 @@ from aggregator.comparisons.stored import (
     read_result,
     write_result,
 )
-from aggregator.comparisons.table_sentences import NO_VARIATION, TESTS
+from aggregator.comparisons.words.pair_sentences import TEST_NAMES
+from aggregator.comparisons.words.table_sentences import NO_VARIATION, TESTS
 from aggregator.models import Comparison
 from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.contradictions import Contradiction

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aggregator.comparisons.result import PairsResult, PairTest
@@ -31,6 +32,10 @@ class PairLine:
     adjusted: str
     sentence: str
 
+    @property
+    def is_related(self) -> bool:
+        return self.sentence != UNCLEAR
+
 
 def write_pairs(result: PairsResult, manifest: Manifest) -> list[PairLine]:
     """List the pairs, the clearest relationship first."""
@@ -47,6 +52,15 @@ def write_pairs(result: PairsResult, manifest: Manifest) -> list[PairLine]:
         )
         for pair in sorted(result.pairs, key=lambda pair: pair.p_value)
     ]
+
+
+def summarize_pairs(lines: Sequence[PairLine]) -> str:
+    """Say how many pairs are related."""
+    related = sum(line.is_related for line in lines)
+    count = f"{len(lines):,} pair{'s' * (len(lines) != 1)}"
+    if related == 0:
+        return f"None of {count} is clearly related."
+    return f"{related:,} of {count} {'is' if related == 1 else 'are'} related."
 
 
 def describe_pairs_left_out(result: PairsResult, manifest: Manifest) -> str:

@@ -12,11 +12,12 @@ from aggregator.comparisons.sentences import (
     write_ends,
     write_number,
     write_p_value,
+    write_range,
 )
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
 from surveys.comparing.indicators import NO, NO_ANSWER, YES, Indicator
-from surveys.formatting import percent, points
+from surveys.formatting import percent, points, whole
 
 NO_VARIATION = "no_variation"
 TESTS = {
@@ -27,7 +28,7 @@ TESTS = {
 NOTHING_TO_TEST = "Nothing can be tested: all scrambled answers to one question are the same."
 RELATED = "The two questions are related"
 MAY_BE_INDEPENDENT = "The two questions may be independent"
-MAY_BE_ZERO = "It may be zero: there is not enough data to tell these groups apart."
+MAY_BE_ZERO = "The difference may be zero."
 DISAGREE = (
     "The interval and the test are different approximations, and here they disagree. Treat the "
     "question as open."
@@ -48,67 +49,64 @@ def describe_difference(result: TwoQuestionsResult, outcome: Indicator, group: I
             f"There is not enough data to compare these groups: it is possible that nobody "
             f"gave one of the answers to {group.label}."
         )
-    if result.outcome_range:
-        return _describe_means(result, outcome, group)
-    return _describe_shares(result, outcome, group)
+    first, second = name_groups(group)
+    other = write_figure(result, result.share_second)
+    what = f"{write_figure(result, result.share_first)} {outcome.said_text}"
+    if outcome.is_number:
+        what = f"mean of {outcome.label} {write_figure(result, result.share_first)}"
+    finding = f"{first}: {what}; {second}: {other}. Difference {write_difference(result)}."
+    return f"{finding} {MAY_BE_ZERO}" if _may_be_zero(result.difference) else finding
 
 
-def _describe_shares(result: TwoQuestionsResult, outcome: Indicator, group: Indicator) -> str:
-    difference, first, second = _list_groups(result)
-    interval = f"{points(difference.low)} to {points(difference.high)}"
-    shares = (
-        f"an estimated {percent(_defined(first))} among {_people_with(group)}, "
-        f"{percent(_defined(second))} among {_people_without(group)}. The difference is "
-        f"{points(_defined(difference))} points (95\N{NO-BREAK SPACE}%: {interval})."
-    )
-    if _may_be_zero(difference):
-        return f"{outcome.yes_text}: {shares} {MAY_BE_ZERO}"
-    common = "more" if difference.low > 0 else "less"
-    return f"{outcome.yes_text} is {common} common among {group.yes_text}: {shares}"
+def name_groups(group: Indicator) -> tuple[str, str]:
+    """Name the people who answered Yes to the group question, and the others."""
+    if not group.is_known:
+        return group.yes_text, group.no_text
+    declined = " (or declined)" if group.question.refusal else ""
+    return group.short_answer, f"other groups{declined}"
 
 
-def _describe_means(result: TwoQuestionsResult, outcome: Indicator, group: Indicator) -> str:
-    difference, first, second = (_scale_to_range(result, figure) for figure in _list_groups(result))
-    means = (
-        f"an estimated {write_number(first.estimate, 1)} among {_people_with(group)}, "
-        f"{write_number(second.estimate, 1)} among {_people_without(group)}. "
-        f"The difference is {write_number(difference.estimate, 1)} (95\N{NO-BREAK SPACE}%: "
-        f"{write_ends(difference.low, difference.high, 1)})."
-    )
-    if _may_be_zero(difference):
-        return f"Mean of {outcome.label}: {means} {MAY_BE_ZERO}"
-    word = "higher" if difference.low > 0 else "lower"
-    return f"The mean of {outcome.label} is {word} among {group.yes_text}: {means}"
+def write_group_size(result: TwoQuestionsResult, group: Indicator) -> tuple[str, str]:
+    """How many people are in the two groups: known for declared ones, otherwise estimated."""
+    if group.is_known:
+        first, second = (sum(row[place] for row in result.counts) for place in (YES, NO))
+        return f"n = {whole(first)}", f"n = {whole(second)}"
+    shares = (sum(row[place] for row in result.joint_shares) for place in (YES, NO))
+    first, second = (round(result.n * share) for share in shares)
+    return f"about {whole(first)} people", f"about {whole(second)} people"
 
 
-def _list_groups(
-    result: TwoQuestionsResult,
-) -> tuple[AssociationEstimate, AssociationEstimate, AssociationEstimate]:
-    return result.difference, result.share_first, result.share_second
+def write_figure(result: TwoQuestionsResult, figure: AssociationEstimate) -> str:
+    """15 % (8–21), or the mean of a number with its interval."""
+    if figure.estimate is None:
+        return "unknown"
+    if result.outcome_range is None:
+        ends = write_range(points(figure.low), points(figure.high))
+        return f"{percent(figure.estimate)} ({ends})"
+    mean = scale_to_range(result, figure)
+    ends = write_range(write_number(mean.low, 1), write_number(mean.high, 1))
+    return f"{write_number(mean.estimate, 1)} ({ends})"
 
 
-def _defined(figure: AssociationEstimate) -> float:
-    assert figure.estimate is not None  # neither group is empty
-    return figure.estimate
+def write_difference(result: TwoQuestionsResult) -> str:
+    """10 points (1–20), or the difference of two means."""
+    difference = result.difference
+    if difference.estimate is None:
+        return "unknown"
+    if result.outcome_range is not None:
+        return write_figure(result, difference)
+    ends = write_range(points(difference.low), points(difference.high))
+    return f"{points(difference.estimate)} points ({ends})"
 
 
 def _may_be_zero(difference: AssociationEstimate) -> bool:
     return difference.low <= 0 <= difference.high
 
 
-def _people_with(group: Indicator) -> str:
-    if group.is_known:
-        return f"people in {group.label}"
-    return f"people whose true answer to {group.label} is Yes"
-
-
-def _people_without(group: Indicator) -> str:
-    return f"those in the {group.no_text}" if group.is_known else "those whose answer is No"
-
-
-def _scale_to_range(result: TwoQuestionsResult, figure: AssociationEstimate) -> AssociationEstimate:
+def scale_to_range(result: TwoQuestionsResult, figure: AssociationEstimate) -> AssociationEstimate:
     """Turn an estimate on [0, 1] into one on the range of the number; keep its error."""
-    assert result.outcome_range is not None
+    if result.outcome_range is None:
+        return figure
     least, greatest = result.outcome_range
     start = 0 if figure is result.difference else least
 
@@ -171,10 +169,10 @@ def write_estimates(
 def _write_shares(
     result: TwoQuestionsResult, outcome: Indicator, group: Indicator
 ) -> Iterator[EstimateLine]:
-    shares = ((result.share_first, group.yes_text), (result.share_second, group.no_text))
+    shares = zip((result.share_first, result.share_second), name_groups(group), strict=True)
     for share, people in shares:
         yield EstimateLine(
-            name=f"{outcome.yes_text} among {people}",
+            name=f"{outcome.yes_text}, {people}",
             anchor="difference-between-randomized-groups",
             value="–" if share.estimate is None else percent(share.estimate, 1),
             interval=f"{points(share.low, 1)} to {percent(share.high, 1)}",
@@ -194,13 +192,14 @@ def _write_shares(
 def _write_means(
     result: TwoQuestionsResult, outcome: Indicator, group: Indicator
 ) -> Iterator[EstimateLine]:
+    first, second = name_groups(group)
     names = (
-        (f"Mean of {outcome.label} among {group.yes_text}", result.share_first),
-        (f"Mean of {outcome.label} among {group.no_text}", result.share_second),
+        (f"Mean of {outcome.label}, {first}", result.share_first),
+        (f"Mean of {outcome.label}, {second}", result.share_second),
         ("Difference of the means", result.difference),
     )
     for name, figure in names:
-        mean = _scale_to_range(result, figure)
+        mean = scale_to_range(result, figure)
         yield EstimateLine(
             name=name,
             anchor="difference-between-randomized-groups",

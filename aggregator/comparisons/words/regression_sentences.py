@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aggregator.comparisons.result import RegressionResult, Term
@@ -13,9 +13,11 @@ from aggregator.comparisons.sentences import (
     write_number,
     write_p_value,
 )
-from surveys.comparing.indicators import Indicator, list_indicators
+from surveys.comparing.indicators import list_indicators
+from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 
+NO_EFFECT = "There is not enough data to say that any of these predictors matters."
 BASE_ODDS = "Base odds (No to all predictors)"
 
 
@@ -30,20 +32,25 @@ class TermLine:
     adjusted: str
     sentence: str
 
+    @property
+    def is_clear(self) -> bool:
+        return self.sentence not in ("", UNCLEAR)
+
 
 def write_terms(result: RegressionResult, manifest: Manifest) -> list[TermLine]:
+    return [_write_term(term, manifest) for term in result.terms]
+
+
+def name_term(term: Term, manifest: Manifest) -> str:
+    """Yes to Q3, “Work” (Q5), or the base odds."""
     indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}
-    return [_write_term(term, indicators) for term in result.terms]
+    return indicators[term.indicator].yes_text if term.indicator else BASE_ODDS
 
 
-def _write_term(term: Term, indicators: Mapping[str, Indicator]) -> TermLine:
-    name = BASE_ODDS
-    if term.indicator:
-        indicator = indicators[term.indicator]
-        name = indicator.label if indicator.is_known else f"{indicator.label}: Yes"
+def _write_term(term: Term, manifest: Manifest) -> TermLine:
     adjusted = term.adjusted_p_value
     return TermLine(
-        name=name,
+        name=name_term(term, manifest),
         odds_ratio=write_number(term.odds_ratio),
         interval=write_ends(term.odds_ratio_low, term.odds_ratio_high),
         coefficient=write_number(term.coefficient, 3),
@@ -52,6 +59,14 @@ def _write_term(term: Term, indicators: Mapping[str, Indicator]) -> TermLine:
         adjusted="–" if adjusted is None else write_p_value(adjusted),
         sentence="" if adjusted is None else _describe_effect(term.coefficient, adjusted),
     )
+
+
+def summarize_terms(lines: Sequence[TermLine]) -> str:
+    """Say which predictors matter, in one sentence."""
+    found = [f"{line.name} ({line.sentence})" for line in lines if line.is_clear]
+    if not found:
+        return NO_EFFECT
+    return f"Related to the outcome, while the other answers stay the same: {join_list(found)}."
 
 
 def _describe_effect(coefficient: float, adjusted_p_value: float) -> str:

@@ -1,0 +1,208 @@
+"""Comparisons that were planned before the opening: requested once the wave has ended, and listed.
+
+The manifest names them. They are computed from the last snapshot, by the method in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+
+from aggregator.comparisons.jobs import compute_again, request_comparison
+from aggregator.comparisons.result import TwoQuestionsResult
+from aggregator.comparisons.sentences import IMPOSSIBLE, describe_pair, write_p_value
+from aggregator.comparisons.stored import UnreadableResult, read_result
+from aggregator.comparisons.words.table_sentences import describe_difference
+from aggregator.models import Comparison, Snapshot
+from aggregator.results.display import Results, find_view
+from aggregator.results.snapshots import METHOD_VERSION, newest_snapshot
+from privacy.associations.significance import adjust_for_multiplicity
+from surveys.comparing.choice import NotComparable
+from surveys.comparing.indicators import Indicator, find_indicators, list_indicators
+from surveys.models import Wave
+
+TABLE = Comparison.Kind.TABLE
+# A comparison without a result counts as one that found nothing.
+NOTHING_FOUND = 1.0
+
+
+def find_waves_to_compare() -> QuerySet[Wave]:
+    """Find ended waves whose planned comparisons were not all requested from the last snapshot."""
+    last = Snapshot.objects.filter(
+        wave=OuterRef("pk"),
+        final=True,
+        method_version=METHOD_VERSION,
+        total__gte=OuterRef("display_minimum"),
+    ).order_by("-through_batch")
+    requested = Q(
+        comparisons__planned=True,
+        comparisons__method_version=METHOD_VERSION,
+        comparisons__through_batch=F("last"),
+    )
+    return (
+        Wave.objects.closed()
+        .filter(planned_comparisons__gt=0)
+        .annotate(last=Subquery(last.values("through_batch")[:1]))
+        .filter(last__isnull=False)
+        .annotate(requested=Count("comparisons", filter=requested))
+        .filter(requested__lt=F("planned_comparisons"))
+        .order_by("pk")
+    )
+
+
+def request_planned(*, wave_id: int) -> None:
+    """Request the planned comparisons of an ended wave; those requested already stay as they are.
+
+    One that cannot be made, as if a later version had stricter rules, is stored with its problem.
+    """
+    wave = Wave.objects.get(pk=wave_id)
+    snapshot = newest_snapshot(wave)
+    if snapshot is None or not snapshot.final:
+        return
+    manifest = wave.description
+    for names in manifest.planned_comparisons:
+        try:
+            request_comparison(wave=wave, snapshot=snapshot, kind=TABLE, names=names)
+        except NotComparable as error:
+            Comparison.objects.get_or_create(
+                wave=wave,
+                through_batch=snapshot.through_batch,
+                method_version=METHOD_VERSION,
+                kind=TABLE,
+                questions=",".join(names),
+                defaults={
+                    "planned": True,
+                    "state": Comparison.State.FAILED,
+                    "problem": str(error),
+                },
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedResult:
+    """One planned comparison; `comparison` is None until the wave has ended and it is requested.
+
+    `sentence` is the finding, or why it must not be used; empty until it is computed.
+    """
+
+    title: str
+    outcome: Indicator
+    group: Indicator
+    comparison: Comparison | None
+    result: TwoQuestionsResult | None = None
+    sentence: str = ""
+    problem: str = ""
+    p_value: float | None = None
+    adjusted_p: float | None = None  # by Holm's method over all planned; None until all are settled
+    family: int = 1  # how many were planned
+
+    @property
+    def state(self) -> str:
+        """One of later (the wave has not ended), waiting, done or failed."""
+        if self.comparison is None:
+            return "later"
+        if self.comparison.state == Comparison.State.RUNNING:
+            return "waiting"
+        return self.comparison.state
+
+    @property
+    def p_text(self) -> str:
+        """p = 0.012 (0.036 adjusted for 3 planned comparisons); empty without a result."""
+        return write_p_values(self.p_value, adjusted=self.adjusted_p, family=self.family)
+
+
+def write_p_values(p_value: float | None, *, adjusted: float | None, family: int) -> str:
+    if p_value is None:
+        return ""
+    text = write_p_value(p_value)
+    text = f"p {text}" if text.startswith("<") else f"p = {text}"
+    if adjusted is None or family < 2:
+        return text
+    return f"{text} ({write_p_value(adjusted)} adjusted for {family} planned comparisons)"
+
+
+def list_planned(results: Results) -> tuple[PlannedResult, ...]:
+    """List the planned comparisons in the order of the manifest, with what was found."""
+    manifest = results.manifest
+    if not manifest.planned_comparisons:
+        return ()
+    rows = find_rows(results.wave, through_batch=results.snapshot.through_batch)
+    listed = [_describe(results, names, rows.get(names)) for names in manifest.planned_comparisons]
+    adjusted = adjust(listed)
+    return tuple(
+        replace(one, adjusted_p=None if one.p_value is None else p, family=len(listed))
+        for one, p in zip(listed, adjusted, strict=True)
+    )
+
+
+def find_rows(wave: Wave, *, through_batch: int) -> dict[tuple[str, ...], Comparison]:
+    """Map the names of planned comparisons to their rows for one snapshot, in one query."""
+    rows = wave.comparisons.filter(
+        planned=True, through_batch=through_batch, method_version=METHOD_VERSION
+    )
+    return {tuple(row.names): row for row in rows}
+
+
+def adjust(listed: Sequence[PlannedResult]) -> list[float | None]:
+    """Adjust the p-values for their number; None for all until all are settled."""
+    if any(one.state not in ("done", "failed") for one in listed):
+        return [None] * len(listed)
+    values = [NOTHING_FOUND if one.p_value is None else one.p_value for one in listed]
+    return list(adjust_for_multiplicity(values))
+
+
+def find_adjusted_p(comparison: Comparison) -> float | None:
+    """Adjust the p-value of a planned comparison; None while another of them is not settled."""
+    view = find_view(comparison.wave.survey)
+    if view.results is None:
+        return None
+    listed = list_planned(view.results)
+    same = (
+        one.adjusted_p for one in listed if one.comparison and one.comparison.pk == comparison.pk
+    )
+    return next(same, None)
+
+
+def describe_adjusted(adjusted: float | None, *, planned: int) -> str:
+    """Write the adjusted p-value in a sentence; empty if there is nothing to adjust for."""
+    if adjusted is None or planned < 2:
+        return ""
+    text = write_p_value(adjusted)
+    text = text if text.startswith("<") else f"= {text}"
+    return f"Adjusted for the {planned} planned comparisons (Holm): p {text}."
+
+
+def _describe(results: Results, names: tuple[str, str], row: Comparison | None) -> PlannedResult:
+    manifest = results.manifest
+    outcome, group = find_indicators(manifest, names)
+    described = PlannedResult(
+        title=describe_pair(outcome, group),
+        outcome=outcome,
+        group=group,
+        comparison=row if results.is_final else None,
+    )
+    if row is None or not results.is_final:
+        return described
+    if row.state != Comparison.State.DONE:
+        return replace(described, problem=row.problem)
+    try:
+        known = [indicator.name for indicator in list_indicators(manifest)]
+        result = read_result(row.kind, row.result, indicators=known)
+    except UnreadableResult:
+        compute_again(row)
+        return described
+    assert isinstance(result, TwoQuestionsResult)
+    alarmed = {question.question.name for question in results.alarms}
+    if result.contradiction.applies(fixed_end=results.fixed_end) or alarmed & {
+        outcome.question.name,
+        group.question.name,
+    }:
+        return replace(described, problem=IMPOSSIBLE)
+    return replace(
+        described,
+        result=result,
+        sentence=describe_difference(result, outcome, group),
+        p_value=result.test.p_value,
+    )
