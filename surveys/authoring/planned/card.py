@@ -35,7 +35,7 @@ def describe_planned(
     survey: Survey, manifest: Manifest, form: PlannedForm | None = None
 ) -> PlannedCard:
     """Describe what a draft plans, and the form to plan more."""
-    keys = list(survey.planned_comparisons.values_list("pk", flat=True))
+    keys = [plan.pk for plan in survey.planned_comparisons.all()]
     indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}
     lines = tuple(
         PlannedLine(

@@ -1,0 +1,217 @@
+"""Planned comparisons are requested once the wave has ended, once each, and listed first."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from aggregator.comparisons import jobs
+from aggregator.comparisons.planned import (
+    find_waves_to_compare,
+    list_planned,
+    request_planned,
+)
+from aggregator.comparisons.sentences import (
+    AT_CAP,
+    PLANNED,
+    PLANNED_STILL_OPEN,
+    PLANNED_WITHOUT_END,
+    TRIED,
+)
+from aggregator.models import Comparison, Snapshot
+from aggregator.results.display import Results, find_view
+from aggregator.tasks import request_planned_comparisons
+from aggregator.upkeep.due import WorkKind, find_due_work
+from privacy.associations.significance import adjust_for_multiplicity
+from surveys.authoring.services import close_wave, plan_comparison
+from surveys.models import Wave
+from tests.support.comparisons import ask, compute
+from tests.support.factories import make_survey, open_survey
+from tests.support.fielding import process, sign_in
+from tests.support.reading import text_of
+from tests.support.waves import send_many
+
+pytestmark = pytest.mark.django_db
+PAIRS = (("q1", "q2"), ("q3", "q1"))
+KIND = Comparison.Kind.TABLE
+
+
+def make_planned_wave(
+    *, pairs: tuple[tuple[str, str], ...] = PAIRS, people: int = 400, **settings: Any
+) -> Wave:
+    """An open wave with counted reports in which Q2 mostly repeats Q1, and with plans."""
+    survey = make_survey(questions=[f"Question {number}?" for number in (1, 2, 3)], **settings)
+    for pair in pairs:
+        plan_comparison(survey=survey, pair=pair)
+    wave = open_survey(survey=survey)
+    draw = random.Random(11)
+    rows = []
+    for _ in range(people):
+        first = draw.random() < 0.5
+        said = (first, draw.random() < (0.9 if first else 0.1), draw.random() < 0.5)
+        rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
+    send_many(wave, rows)
+    process(wave, rendered=False)
+    return wave
+
+
+def end(wave: Wave, ending: Wave.Ending = Wave.Ending.OWNER) -> Wave:
+    close_wave(wave_id=wave.pk, ending=ending)
+    process(wave, rendered=False)
+    wave.refresh_from_db()
+    return wave
+
+
+def compute_all() -> None:
+    for comparison in jobs.find_comparisons_to_run():
+        compute(comparison)
+
+
+def results_of(wave: Wave) -> Results:
+    results = find_view(wave.survey).results
+    assert results is not None
+    return results
+
+
+def test_they_are_due_when_the_wave_has_ended_and_requested_once() -> None:
+    wave = make_planned_wave()
+    assert not find_waves_to_compare().exists()
+    end(wave)
+    assert WorkKind.PLAN in {due.kind for due in find_due_work()}
+    for _ in range(2):
+        request_planned_comparisons(wave.pk)
+    stored = Comparison.objects.order_by("pk")
+    assert [(one.questions, one.planned) for one in stored] == [("q1,q2", True), ("q3,q1", True)]
+    assert not find_waves_to_compare().exists()
+
+
+def test_a_wave_without_plans_is_never_due() -> None:
+    end(make_planned_wave(pairs=()))
+    assert not find_waves_to_compare().exists()
+
+
+def test_below_the_display_minimum_nothing_is_requested() -> None:
+    end(make_planned_wave(people=60, display_minimum=100))
+    assert not find_waves_to_compare().exists()
+
+
+def test_a_new_method_computes_them_again() -> None:
+    wave = end(make_planned_wave())
+    request_planned(wave_id=wave.pk)
+    Comparison.objects.update(method_version=1)
+    assert [one.pk for one in find_waves_to_compare()] == [wave.pk]
+
+
+def test_an_outdated_snapshot_is_left_alone() -> None:
+    wave = end(make_planned_wave())
+    Snapshot.objects.update(method_version=1)
+    request_planned(wave_id=wave.pk)
+    assert not Comparison.objects.exists()
+
+
+def test_one_that_someone_asked_for_first_counts_as_planned() -> None:
+    wave = end(make_planned_wave())
+    asked = ask(wave, KIND, "q1", "q2")
+    assert asked.planned
+    assert not ask(wave, KIND, "q2", "q1").planned
+    request_planned(wave_id=wave.pk)
+    assert Comparison.objects.filter(planned=True).count() == 2
+
+
+def test_planned_ones_are_kept_when_old_ones_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    wave = end(make_planned_wave())
+    request_planned(wave_id=wave.pk)
+    compute_all()
+    monkeypatch.setattr(jobs, "KEPT_PER_WAVE", 1)
+    for names in (("q2", "q1"), ("q1", "q3")):
+        compute(ask(wave, KIND, *names))
+    assert Comparison.objects.filter(planned=True).count() == 2
+    assert Comparison.objects.filter(planned=False).count() == 1
+
+
+def test_the_list_has_findings_and_p_values_adjusted_for_all_planned() -> None:
+    wave = end(make_planned_wave())
+    assert [one.state for one in list_planned(results_of(wave))] == ["later", "later"]
+    request_planned(wave_id=wave.pk)
+    first, second = list_planned(results_of(wave))
+    assert (first.state, first.adjusted_p, first.sentence) == ("waiting", None, "")
+    compute_all()
+    first, second = list_planned(results_of(wave))
+    assert (first.title, second.title) == ("Q1 by Q2", "Q3 by Q1")
+    assert first.sentence.startswith("Yes to Q2: ")
+    assert first.p_value is not None
+    assert second.p_value is not None
+    assert [first.adjusted_p, second.adjusted_p] == adjust_for_multiplicity(
+        [first.p_value, second.p_value]
+    )
+    assert "adjusted for 2 planned comparisons" in first.p_text
+
+
+def test_one_that_failed_still_counts_in_the_adjustment() -> None:
+    wave = end(make_planned_wave())
+    request_planned(wave_id=wave.pk)
+    compute_all()
+    Comparison.objects.filter(questions="q3,q1").update(
+        state="failed", result=None, problem="Too few."
+    )
+    first, second = list_planned(results_of(wave))
+    assert first.p_value is not None
+    assert first.adjusted_p == pytest.approx(2 * first.p_value)
+    assert (second.problem, second.adjusted_p) == ("Too few.", None)
+
+
+def test_while_the_survey_is_open_nothing_of_them_is_listed() -> None:
+    wave = make_planned_wave()
+    compute(ask(wave, KIND, "q1", "q2"))
+    listed = list_planned(results_of(wave))
+    assert {(one.comparison, one.sentence, one.state) for one in listed} == {(None, "", "later")}
+
+
+def page_of(wave: Wave, comparison: Comparison) -> str:
+    address = reverse("aggregator:comparison", args=[wave.survey.slug, comparison.pk])
+    return text_of(sign_in(wave.survey.owner).get(address))
+
+
+def plain(sentence: str) -> str:
+    return sentence.replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.usefixtures("static_files")
+def test_a_planned_result_can_be_taken_at_face_value_once_the_survey_ended_as_fixed() -> None:
+    wave = make_planned_wave(cap=400)
+    early = page_of(wave, compute(ask(wave, KIND, "q1", "q2")))
+    assert plain(PLANNED_STILL_OPEN) in early
+    end(wave, Wave.Ending.CAP)
+    request_planned(wave_id=wave.pk)
+    compute_all()
+    words = page_of(wave, Comparison.objects.filter(questions="q1,q2").latest("pk"))
+    assert f"Planned before opening {plain(PLANNED)} {AT_CAP}" in words
+    assert "It is one of 2 planned comparisons." in words
+    assert "Adjusted for the 2 planned comparisons (Holm)" in words
+    tried = page_of(wave, compute(ask(wave, KIND, "q2", "q1")))
+    assert f"Exploratory {plain(TRIED)}" in tried
+    assert "Adjusted for" not in tried
+
+
+@pytest.mark.usefixtures("static_files")
+def test_a_plan_does_not_help_if_the_end_was_not_fixed() -> None:
+    wave = end(make_planned_wave())
+    words = page_of(wave, compute(ask(wave, KIND, "q1", "q2")))
+    assert plain(PLANNED_WITHOUT_END) in words
+
+
+@pytest.mark.usefixtures("static_files")
+def test_the_compare_page_lists_planned_ones_first_and_others_as_exploratory() -> None:
+    wave = end(make_planned_wave())
+    page = reverse("aggregator:compare", args=[wave.survey.slug])
+    client = sign_in(wave.survey.owner)
+    assert "Q1 by Q2 Computed when the survey has ended" in text_of(client.get(page))
+    request_planned(wave_id=wave.pk)
+    compute_all()
+    compute(ask(wave, KIND, "q2", "q3"))
+    words = text_of(client.get(page))
+    planned, tried = words.index("Planned before opening"), words.index("Exploratory comparisons")
+    assert planned < words.index("Yes to Q2: ") < tried < words.index("Q2 by Q3")
