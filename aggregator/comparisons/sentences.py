@@ -27,8 +27,8 @@ NEXT_TIME = (
 # The survey ended as fixed, but this was not planned.
 TRIED = (
     "Exploratory: this was not planned before the survey opened. The 95 % interval and the p-value "
-    "are approximately valid by themselves, but if you try many comparisons, some will look "
-    "significant by chance."
+    "are approximately valid for a single comparison. If you try many, some will look significant "
+    "by chance."
 )
 PLANNED = (
     "Planned before the survey opened, and the survey ended as fixed. You can take the 95 % "

@@ -147,8 +147,8 @@ def test_compare_offers_no_group_and_refuses_one(wave: Wave) -> None:
     for choice in (
         {"kind": "table", "outcome": "q1", "group": "q3.0"},
         {"kind": "table", "outcome": "q3.1", "group": "q1"},
-        {"kind": "regression", "outcome": "q1", "predictors": ["q2", "q3.2"]},
-        {"kind": "regression", "outcome": "q3.0", "predictors": ["q3.2"]},
+        {"kind": "regression", "outcome": "q1", "predictor_1": "q2", "predictor_2": "q3.2"},
+        {"kind": "regression", "outcome": "q3.0", "predictor_1": "q3.2"},
     ):
         response = client.post(address, choice)
         assert response.status_code == 422
