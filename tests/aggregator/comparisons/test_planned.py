@@ -54,13 +54,13 @@ def make_planned_wave(
         said = (first, draw.random() < (0.9 if first else 0.1), draw.random() < 0.5)
         rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
     send_many(wave, rows)
-    process(wave, rendered=False)
+    process(wave)
     return wave
 
 
 def end(wave: Wave, ending: Wave.Ending = Wave.Ending.OWNER) -> Wave:
     close_wave(wave_id=wave.pk, ending=ending)
-    process(wave, rendered=False)
+    process(wave)
     wave.refresh_from_db()
     return wave
 
