@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from django.test import Client
+from django.urls import reverse
 from playwright.sync_api import Browser
 
 from aggregator.models import RawReport, SpentId
+from surveys.manifest.manifest import Publication
 from surveys.models import Survey, Wave
 from tests.support.browser.every_type import Do, choose, type_in
 from tests.support.browser.four_surveys import make_mine
@@ -88,6 +91,23 @@ def is_in_the_history(visit: Recording) -> bool:
     return any("/s/" in entry["url"] for entry in visit.history)
 
 
+def _read_public_page(visit: Recording) -> tuple[int, str]:
+    """Return what anyone gets at the address of the results while the survey is open."""
+    slug = visit.sent[0].url.split("/s/")[1].split("/")[0]
+    response = Client().get(reverse("aggregator:public_results", args=[slug]))
+    return response.status_code, response.content.decode()
+
+
+def publishes_nothing(visit: Recording) -> bool:
+    return _read_public_page(visit)[0] == 404
+
+
+def publishes_estimates_after_the_close(visit: Recording) -> bool:
+    """tests/aggregator/views/test_public_results.py shows what stands there then."""
+    status, page = _read_public_page(visit)
+    return status == 200 and "after the survey has closed" in page and 'class="block"' not in page
+
+
 def sends_only_a_code(visit: Recording) -> bool:
     return visit.body.keys() == {"format", "id", "manifest", "symbols"}
 
@@ -110,6 +130,11 @@ SHOWS: Mapping[str, Callable[[Recording], bool]] = {
     "That time can hint at your answers: some lead to more questions.": (
         asks_more_after_some_answers
     ),
+    "The results: the researchers decide who sees them.": publishes_nothing,
+    (
+        "The results: once the survey has closed, anyone can see estimates for everyone together, "
+        "but no codes and no groups."
+    ): publishes_estimates_after_the_close,
     "What someone sees over your shoulder.": has_answers_on_the_screen,
     "What spyware on this device sees.": has_answers_on_the_screen,
 }
@@ -140,7 +165,13 @@ def assert_nothing_else_shows(visit: Recording) -> None:
 
 
 def make_roads() -> Wave:
-    survey: Survey = make_survey(title="Drinking", questions=ROADS, shared_devices=True, drawn=2)
+    survey: Survey = make_survey(
+        title="Drinking",
+        questions=ROADS,
+        shared_devices=True,
+        drawn=2,
+        publication=Publication.EXACT,
+    )
     return open_survey(survey=survey)
 
 
