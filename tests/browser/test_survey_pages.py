@@ -91,7 +91,7 @@ def test_every_tab_and_every_page_below_it_has_the_same_head(
     pages += [(path, name, "true") for path, name in SUB_PAGES[state]]
     for path, name, current in pages:
         page.goto(f"{live.url}/surveys/{survey.slug}/{path}")
-        nav = page.get_by_role("navigation", name="This survey")
+        nav = page.get_by_role("navigation", name="Survey")
         expect(nav.locator("a")).to_have_text([text for _, text, _ in TABS])
         expect(nav.locator("[aria-current]")).to_have_text(words[name])
         expect(nav.locator("[aria-current]")).to_have_attribute("aria-current", current)

@@ -57,6 +57,7 @@ def test_nothing_that_the_owner_can_fetch_changes_between_two_looks() -> None:
     changed = {name for name in before if after[name] != before[name]}
     assert changed >= {
         *("aggregator:results", "aggregator:estimates_csv", "aggregator:home"),
+        *("surveys:edit", "surveys:questions", "surveys:settings", "aggregator:data"),  # the head
         *("aggregator:coin_results", "aggregator:coin_estimates_csv", "aggregator:mode_comparison"),
     }
     close(wave)
