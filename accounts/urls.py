@@ -4,7 +4,7 @@ from allauth.account import views
 from django.urls import path, re_path
 from django.views.decorators.http import require_http_methods
 
-from accounts.views import ChangePasswordView, NewPasswordView, ResetDoneView
+from accounts.views import ChangePasswordView, NewPasswordView, ResetDoneView, ResetView
 
 # allauth's views treat PUT as POST; pages need only these methods.
 page = require_http_methods(["GET", "HEAD", "POST"])
@@ -15,7 +15,7 @@ urlpatterns = [
     path("inactive/", page(views.account_inactive), name="account_inactive"),
     path("reauthenticate/", page(views.reauthenticate), name="account_reauthenticate"),
     path("password/change/", page(ChangePasswordView.as_view()), name="account_change_password"),
-    path("password/reset/", page(views.password_reset), name="account_reset_password"),
+    path("password/reset/", page(ResetView.as_view()), name="account_reset_password"),
     path("password/reset/done/", page(ResetDoneView.as_view()), name="account_reset_password_done"),
     re_path(
         r"^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",

@@ -8,14 +8,15 @@ from allauth.account.views import (
     PasswordChangeView,
     PasswordResetDoneView,
     PasswordResetFromKeyView,
+    PasswordResetView,
 )
-from django.conf import settings
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
 from accounts.known_browsers import remember_browser
+from accounts.mail.delivery import describe_delivery
 from accounts.networks import is_loopback, network_of_request
 
 
@@ -36,19 +37,25 @@ class NewPasswordView(PasswordResetFromKeyView):  # type: ignore[misc]
         return response
 
 
+class ResetView(PasswordResetView):  # type: ignore[misc]
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        return context | describe_mail(self.request)
+
+
 class ResetDoneView(PasswordResetDoneView):  # type: ignore[misc]
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        return context | {"mail_place": find_unsent_mail(self.request)}
+        return context | describe_mail(self.request)
 
 
-def find_unsent_mail(request: HttpRequest) -> str:
-    """Return where mails are if this installation sends none; only for people at this computer."""
-    if not is_loopback(network_of_request(request)):
-        return ""
-    if settings.EMAIL_BACKEND.endswith("filebased.EmailBackend"):
-        return str(getattr(settings, "EMAIL_FILE_PATH", ""))
-    if settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
-        log = settings.VAR_DIR / "log" / "worker.log"  # of scripts/run
-        return str(log) if log.exists() else "the log of the workers"
-    return ""
+def describe_mail(request: HttpRequest) -> dict[str, Any]:
+    """Return whether mails are sent; where else they are, only people at this computer learn."""
+    delivery = describe_delivery()
+    is_here = is_loopback(network_of_request(request))
+    place = delivery.place if is_here and not delivery.is_sent else ""
+    return {
+        "mails_are_sent": delivery.is_sent,
+        "mails_are_lost": not delivery.is_sent and not delivery.place,
+        "mail_place": place,
+    }

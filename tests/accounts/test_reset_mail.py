@@ -300,6 +300,10 @@ def test_the_page_says_where_a_mail_is_that_nobody_sends(
     settings.BEHIND_PROXY = behind_proxy
     page = client.get(DONE, REMOTE_ADDR=address).text
     assert re.findall(r"<code>([^<]+)</code>", page) == ([place] if place else [])
+    # Nobody is told to wait for a mail that is never sent, wherever they are.
+    for text in (page, client.get(RESET, REMOTE_ADDR=address).text):
+        assert ("This installation sends no e-mail" in text) == (backend != "smtp")
+        assert ("Check your e-mail" in text or "will send you" in text) == (backend == "smtp")
 
 
 def test_the_page_names_the_log_of_the_stack_that_runs_here(

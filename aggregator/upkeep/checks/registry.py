@@ -20,6 +20,7 @@ from aggregator.upkeep.checks.postgresql import check_postgresql
 from aggregator.upkeep.checks.redis_servers import check_redis
 from aggregator.upkeep.checks.settings import (
     check_contradictions,
+    check_mail,
     check_privacy_settings,
     check_public_address,
     check_security_contact,
@@ -35,6 +36,7 @@ SETTINGS = "settings"
 def register_checks() -> None:
     checks.register(check_contradictions, SETTINGS)
     checks.register(check_privacy_settings, PRIVACY, deploy=True)
+    checks.register(check_mail, SETTINGS, deploy=True)
     checks.register(check_public_address, SETTINGS, deploy=True)
     checks.register(check_security_contact, checks.Tags.security, deploy=True)
     checks.register(check_servers, PRIVACY, deploy=True)

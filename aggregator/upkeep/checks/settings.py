@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage
 from django.http.request import split_domain_port, validate_host
 
+from accounts.mail.delivery import describe_delivery
 from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 from surveys.authoring.reach import find_local_host
@@ -111,6 +112,28 @@ def check_public_address(**_kwargs: Any) -> list[CheckMessage]:
             + (", which nobody elsewhere can open." if local else ", which was guessed.")
         ),
         remedy="export MURMUR_PUBLIC_URL=https://the.name.that.people.type",
+    )
+
+
+def check_mail(**_kwargs: Any) -> list[CheckMessage]:
+    """Whether people who forgot their password get a mail; a laptop needs none, so only warn."""
+    delivery = describe_delivery()
+    sender = settings.DEFAULT_FROM_EMAIL
+    is_local = sender.rstrip(">").endswith("@localhost")
+    unset = judge(
+        messages.MAIL,
+        "EMAIL_URL is not set",
+        good=delivery.is_sent or None,
+        meaning="no mail is sent, so nobody can choose a new password without the operator."
+        + (f" Links are written to {delivery.place}." if delivery.place else ""),
+        remedy="export EMAIL_URL=smtp+tls://USER:PASSWORD@SERVER:587; manage.py check_mail --to …",
+    )
+    return unset or judge(
+        messages.MAIL,
+        f"DEFAULT_FROM_EMAIL = {sender}",
+        good=None if is_local else True,
+        meaning="most mail servers refuse mails from this sender.",
+        remedy="export DEFAULT_FROM_EMAIL=murmur@your.domain; manage.py check_mail --to …",
     )
 
 

@@ -1,0 +1,43 @@
+"""Whether this installation sends mails, and where they are if it does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+
+BACKENDS = "django.core.mail.backends."
+# The logs of scripts/run; elsewhere, the operator knows where a worker's output goes.
+WORKER_LOG = ("log", "worker.log")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """What happens to a mail."""
+
+    is_sent: bool
+    place: str  # the server, or where mails are that are not sent
+
+
+def describe_delivery() -> Delivery:
+    kind = settings.EMAIL_BACKEND.removeprefix(BACKENDS).removesuffix(".EmailBackend")
+    if kind == "console":
+        log = settings.VAR_DIR.joinpath(*WORKER_LOG)
+        return Delivery(is_sent=False, place=str(log) if log.exists() else "the log of the workers")
+    if kind == "filebased":
+        return Delivery(is_sent=False, place=str(getattr(settings, "EMAIL_FILE_PATH", "")))
+    if kind == "dummy":
+        return Delivery(is_sent=False, place="")
+    if kind == "smtp":
+        return Delivery(is_sent=True, place=_describe_server())
+    return Delivery(is_sent=True, place=settings.EMAIL_BACKEND)
+
+
+def _describe_server() -> str:
+    security = "without encryption"
+    if settings.EMAIL_USE_SSL:
+        security = "with TLS"
+    elif settings.EMAIL_USE_TLS:
+        security = "with STARTTLS"
+    user = "with a password" if settings.EMAIL_HOST_USER else "without a password"
+    return f"{settings.EMAIL_HOST}, port {settings.EMAIL_PORT or 25}, {security}, {user}"

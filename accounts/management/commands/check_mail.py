@@ -1,0 +1,52 @@
+"""`manage.py check_mail`: send one test mail, and say what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.validators import validate_email
+
+from accounts.mail.delivery import describe_delivery
+from accounts.mail.trial import send_test_mail
+
+
+class Command(BaseCommand):
+    help = (
+        "Send one test mail, and say what happened. Run it in the environment of a worker, because "
+        "workers send Murmur's mails. The exit code is 1 if no mail was sent."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--to", required=True, metavar="ADDRESS", help="who gets the test mail")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        address = options["to"].strip()
+        try:
+            validate_email(address)
+        except ValidationError:
+            raise CommandError(f"{address!r} is not an e-mail address.") from None
+        delivery = describe_delivery()
+        if not delivery.is_sent:
+            raise CommandError(describe_unsent(delivery.place))
+        self.stdout.write(f"Server: {delivery.place}")
+        self.stdout.write(f"Sender: {settings.DEFAULT_FROM_EMAIL} (DEFAULT_FROM_EMAIL)")
+        self.stdout.write(f"Links in mails begin with {settings.PUBLIC_URL} (MURMUR_PUBLIC_URL)")
+        failure = send_test_mail(address)
+        if failure:
+            raise CommandError(f"The mail was not sent. {failure}")
+        self.stdout.write(
+            f"The server accepted a mail to {address}. If it does not arrive within minutes, look "
+            "among unwanted mails and in the log of the mail server."
+        )
+
+
+def describe_unsent(place: str) -> str:
+    kept = f"It writes them to {place}" if place else "It drops them"
+    return (
+        f"No mail was sent, because this installation sends none. {kept}. To send mails, set "
+        "EMAIL_URL=smtp+tls://USER:PASSWORD@SERVER:587 and DEFAULT_FROM_EMAIL for the workers and "
+        "the web processes, restart them, and run this command again."
+    )
