@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aggregator.results.display import View
 from aggregator.study_report.content import Heading, Paragraph, Section, Tone, Words
-from aggregator.study_report.sections.methods import find_version
+from aggregator.study_report.sections.methods import VERSION
 from aggregator.study_report.sections.summary import count_reports, describe_dates
 from surveys.formatting import whole
 
@@ -24,7 +24,7 @@ def write_citation(view: View) -> Section:
     )
     software = (
         f"Murmur contributors ({year}). Murmur: surveys on sensitive questions under local "
-        f"differential privacy (version {find_version()}) [Software]. Apache License 2.0."
+        f"differential privacy (version {VERSION}) [Software]. Apache License 2.0."
     )
     return Section(
         anchor=CITATION,

@@ -6,11 +6,7 @@ proportions, as far as Murmur can know it; the rest is listed for the authors to
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
-from functools import cache
-
-from django.conf import settings
 
 from aggregator.results.display import Results
 from aggregator.results.sentences import EXACT
@@ -25,6 +21,8 @@ from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey, Wave
 
 METHODS = "methods"
+# As in pyproject.toml, which servers need not have.
+VERSION = "0.1.0"
 RATE = "The response rate is the number of reports divided by the number of people invited."
 TO_ADD = (
     "who could take part, and how people were invited",
@@ -53,13 +51,6 @@ KINDS = {
 }
 
 
-@cache
-def find_version() -> str:
-    """Return the version of Murmur, from the only file that states it."""
-    content = (settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8")
-    return str(tomllib.loads(content)["project"]["version"])
-
-
 def write_methods(survey: Survey, wave: Wave, results: Results | None) -> Section:
     manifest = wave.description
     rate = [RATE] if survey.people_invited else []
@@ -86,7 +77,7 @@ def write_methods(survey: Survey, wave: Wave, results: Results | None) -> Sectio
 
 def _name_software(wave: Wave) -> str:
     return (
-        f"Estimates were computed with Murmur {find_version()} (methods {METHOD_VERSION}). The "
+        f"Estimates were computed with Murmur {VERSION} (methods {METHOD_VERSION}). The "
         f"survey’s frozen description has the SHA-256 {wave.manifest_hash_hex}."
     )
 
