@@ -8,6 +8,7 @@ from aggregator.results.blocks import list_blocks
 from aggregator.results.display import View
 from aggregator.study_report.content import Section, StudyReport, list_texts
 from aggregator.study_report.sections.citation import write_citation
+from aggregator.study_report.sections.comparisons import write_comparisons
 from aggregator.study_report.sections.findings import explain_nothing, write_findings
 from aggregator.study_report.sections.limits import write_limits
 from aggregator.study_report.sections.methods import write_methods
@@ -29,6 +30,7 @@ def write_report(view: View) -> StudyReport:
         sections += [
             write_participants(blocks),
             write_findings(results, blocks),
+            *write_comparisons(results),
         ]
     else:
         sections.append(explain_nothing(view))

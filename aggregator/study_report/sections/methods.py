@@ -24,6 +24,11 @@ METHODS = "methods"
 # As in pyproject.toml, which servers need not have.
 VERSION = "0.1.0"
 RATE = "The response rate is the number of reports divided by the number of people invited."
+COMPARISONS = (
+    "Planned comparisons are differences between true shares, estimated from the joint likelihood "
+    f"of both questions, with profile-likelihood intervals ({source.VENZON}); their p-values are "
+    f"adjusted by Holm’s method ({source.HOLM})."
+)
 TO_ADD = (
     "who could take part, and how people were invited",
     "who approved the study, who paid for it, and whether it was registered",
@@ -144,6 +149,8 @@ def _describe_estimates(results: Results) -> Iterator[str]:
     )
     shown = [estimate for question in results.questions for estimate in question.shown]
     used = {estimate.method for estimate in shown if estimate.is_shown}
+    if results.manifest.planned_comparisons:
+        yield COMPARISONS
     kinds = [text for method, text in KINDS.items() if method in used]
     if kinds:
         yield f"The intervals have level 95 % and are {'; '.join(kinds)}. {_say_why(results)}"

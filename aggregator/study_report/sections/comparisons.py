@@ -1,0 +1,165 @@
+"""The planned comparisons with their results, and what the researchers tried beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aggregator.comparisons.planned import PlannedResult, list_planned
+from aggregator.comparisons.result import (
+    ComparisonResult,
+    PairsResult,
+    RegressionResult,
+    TwoQuestionsResult,
+)
+from aggregator.comparisons.sentences import (
+    IMPOSSIBLE,
+    describe_standing,
+    describe_title,
+    write_p_value,
+)
+from aggregator.comparisons.stored import UnreadableResult, read_result
+from aggregator.comparisons.words.pair_sentences import summarize_pairs, write_pairs
+from aggregator.comparisons.words.regression_sentences import write_terms
+from aggregator.comparisons.words.table_sentences import describe_difference
+from aggregator.models import Comparison
+from aggregator.results.display import Results
+from aggregator.results.snapshots import METHOD_VERSION
+from aggregator.study_report.content import (
+    Heading,
+    Listing,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    Table,
+    Words,
+)
+from surveys.comparing.indicators import find_indicators, list_indicators
+from surveys.formatting import join_list, whole
+from surveys.manifest.manifest import Manifest
+
+PLANNED, EXPLORATORY = "planned-comparisons", "exploratory-comparisons"
+LATER = "The planned comparisons are computed once the survey has closed. They are:"
+NOT_YET = "It is being computed. Come back in a minute."
+TRIED = (
+    "Nobody had planned these comparisons before the survey opened. Of many comparisons, some "
+    "stand out by chance, so these are a reason to look again in another study."
+)
+MOST_LISTED = 30
+_KINDS = (Comparison.Kind.TABLE, Comparison.Kind.REGRESSION, Comparison.Kind.PAIRS)
+
+
+def write_comparisons(results: Results) -> Iterator[Section]:
+    """Write what was planned; after the close, also what was tried."""
+    planned = list_planned(results)
+    if planned:
+        yield Section(
+            anchor=PLANNED,
+            heading="Planned comparisons",
+            parts=tuple(_write_planned(results, planned)),
+        )
+    if results.is_final:
+        yield from _write_tried(results)
+
+
+def _write_planned(results: Results, planned: tuple[PlannedResult, ...]) -> Iterator[Part]:
+    if not results.is_final:
+        yield Paragraph(text=LATER)
+        yield Listing(items=tuple(one.title for one in planned))
+        return
+    yield Paragraph(
+        text=describe_standing(results.wave, fixed_end=results.fixed_end, planned=len(planned))
+    )
+    for one in planned:
+        yield Heading(words=Words(text=one.title))
+        said = one.problem or f"{one.sentence} {_write_sentence(one.p_text)}".strip() or NOT_YET
+        yield Paragraph(text=said)
+
+
+def _write_sentence(text: str) -> str:
+    return f"{text}." if text else ""
+
+
+def _write_tried(results: Results) -> Iterator[Section]:
+    rows = list(results.wave.comparisons.filter(planned=False).order_by("pk"))
+    tried = {(row.kind, row.questions) for row in rows if row.kind in _KINDS}
+    broken = {row.questions for row in rows if row.kind == Comparison.Kind.BREAKDOWN}
+    if not tried and not broken:
+        return
+    newest = [
+        row
+        for row in rows
+        if row.through_batch == results.snapshot.through_batch
+        and row.method_version == METHOD_VERSION
+        and row.state == Comparison.State.DONE
+        and row.kind in _KINDS
+    ]
+    parts: list[Part] = [Paragraph(text=TRIED)]
+    if tried:
+        parts.append(Paragraph(text=_count_tried(len(tried), shown=len(newest[:MOST_LISTED]))))
+    if broken:
+        parts.append(Paragraph(text=_describe_broken(results.manifest, broken)))
+    for row in newest[:MOST_LISTED]:
+        parts += _write_row(results, row)
+    yield Section(anchor=EXPLORATORY, heading="Exploratory comparisons", parts=tuple(parts))
+
+
+def _count_tried(tried: int, *, shown: int) -> str:
+    comparisons = "comparison was" if tried == 1 else "comparisons were"
+    text = f"{whole(tried)} {comparisons} tried, also while the survey was open."
+    return text if shown == tried else f"{text} {whole(shown)} of them are listed here."
+
+
+def _describe_broken(manifest: Manifest, names: set[str]) -> str:
+    numbers = [f"Q{one.number}" for one in manifest.questions if one.name in names]
+    return f"All results were also broken down by the groups of {join_list(numbers)}."
+
+
+def _write_row(results: Results, row: Comparison) -> Iterator[Part]:
+    manifest = results.manifest
+    try:
+        known = [indicator.name for indicator in list_indicators(manifest)]
+        result = read_result(row.kind, row.result, indicators=known)
+    except UnreadableResult:
+        return  # the page of the comparison has it computed again
+    assert isinstance(result, ComparisonResult)
+    yield Heading(words=Words(text=describe_title(manifest, row)))
+    if _is_impossible(results, row, result):
+        yield Paragraph(text=IMPOSSIBLE)
+    else:
+        yield _write_result(manifest, row, result)
+
+
+def _is_impossible(results: Results, row: Comparison, result: ComparisonResult) -> bool:
+    alarmed = {question.question.name for question in results.alarms}
+    involved = {name.partition(".")[0] for name in row.names} or alarmed
+    return result.contradiction.applies(fixed_end=results.fixed_end) or bool(alarmed & involved)
+
+
+def _write_result(manifest: Manifest, row: Comparison, result: ComparisonResult) -> Part:
+    if isinstance(result, RegressionResult):
+        return _write_terms(result, manifest)
+    if isinstance(result, PairsResult):
+        return Paragraph(text=summarize_pairs(write_pairs(result, manifest)))
+    assert isinstance(result, TwoQuestionsResult)
+    outcome, group = find_indicators(manifest, row.names)
+    p_value = write_p_value(result.test.p_value)
+    p_value = p_value if p_value.startswith("<") else f"= {p_value}"
+    return Paragraph(text=f"{describe_difference(result, outcome, group)} p {p_value}.")
+
+
+def _write_terms(result: RegressionResult, manifest: Manifest) -> Table:
+    return Table(
+        caption="Logistic regression of the true answers; p adjusted for all predictors (Holm)",
+        header=("Predictor", "Odds ratio", "95 % interval", "p"),
+        rows=tuple(
+            Row(
+                cells=tuple(
+                    Words(text=text)
+                    for text in (line.name, line.odds_ratio, line.interval, line.adjusted)
+                )
+            )
+            for line in write_terms(result, manifest)
+        ),
+        widths=(1,),
+    )

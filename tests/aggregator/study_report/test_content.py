@@ -1,0 +1,278 @@
+"""What the report says: every figure is that of the results, and limits follow from the figures."""
+
+from __future__ import annotations
+
+import random
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from aggregator.comparisons.planned import list_planned, request_planned
+from aggregator.comparisons.sentences import PLANNED_STILL_OPEN, PLANNED_WITHOUT_END
+from aggregator.models import Comparison
+from aggregator.results.blocks import list_blocks
+from aggregator.results.display import Results, find_view
+from aggregator.study_report.content import Heading, StudyReport, Table, list_texts
+from aggregator.study_report.sections.comparisons import EXPLORATORY, LATER, PLANNED, TRIED
+from aggregator.study_report.sections.findings import RESULTS
+from aggregator.study_report.sections.limits import HONESTY, LIMITS, ONE_REPORT, SELF_SELECTION
+from aggregator.study_report.sections.methods import METHODS, VERSION
+from aggregator.study_report.sections.participants import NOT_SHOWN, NOT_YET, PARTICIPANTS
+from aggregator.study_report.sections.protection import PROTECTION, name_questions
+from aggregator.study_report.sections.references import REFERENCES, SOURCES
+from aggregator.study_report.writing import write_report
+from surveys.authoring.services import add_question, close_wave, plan_comparison
+from surveys.formatting import epsilon
+from surveys.manifest.manifest import Manifest
+from surveys.models import Survey, Wave
+from tests.support.comparisons import ask, compute
+from tests.support.factories import make_launched_survey, make_survey, open_survey
+from tests.support.fielding import field, process, send_codes, send_people
+from tests.support.waves import send_many
+
+DOCUMENTS = Path(settings.BASE_DIR) / "docs"
+
+
+def results_of(survey: Survey) -> Results:
+    results = find_view(survey).results
+    assert results is not None
+    return results
+
+
+def section(report: StudyReport, anchor: str) -> str:
+    found = report.find_section(anchor)
+    kept = StudyReport(
+        title="", tag="en", direction="ltr", marks=(), facts=report.facts, sections=(found,)
+    )
+    return "\n".join(list_texts(kept))
+
+
+def tables(report: StudyReport, anchor: str) -> list[Table]:
+    return [part for part in report.find_section(anchor).parts if isinstance(part, Table)]
+
+
+@pytest.mark.slow
+def test_every_figure_is_that_of_the_results(study: Survey) -> None:
+    blocks = [one for one in list_blocks(results_of(study)) if not one.is_declared]
+    report = write_report(find_view(study))
+    parts = report.find_section(RESULTS).parts
+    headings = [(one.number, one.words.text) for one in parts if isinstance(one, Heading)]
+    assert headings == [(f"Q{block.number}", block.text) for block in blocks]
+    for block, table in zip(blocks, tables(report, RESULTS), strict=True):
+        shown = [tuple(words.text for words in row.cells) for row in table.rows]
+        assert [(value, ends) for _, value, ends in shown] == [
+            (row.number + row.mark, row.range) if row.is_shown else (row.text, "–")
+            for row in block.rows
+        ]
+        assert block.asked_text in table.caption
+
+
+@pytest.mark.slow
+def test_table_1_has_the_number_share_and_interval_of_each_declared_group(study: Survey) -> None:
+    (declared,) = results_of(study).declared
+    (table,) = tables(write_report(find_view(study)), PARTICIPANTS)
+    heading, *rows = table.rows
+    assert heading.is_heading
+    assert heading.cells[0].text == "Q8 Where do you work?"
+    for row, group in zip(rows, declared.groups, strict=True):
+        text, count, share, _ends = (words.text for words in row.cells)
+        assert (text, count) == (group.text, f"{group.count:,}")
+        assert group.share is not None
+        assert share == f"{100 * group.share:.0f}\N{NO-BREAK SPACE}%"
+
+
+@pytest.mark.django_db
+def test_small_groups_are_not_shown_and_no_group_is_before_the_end() -> None:
+    survey = make_survey(display_minimum=50)
+    add_question(survey=survey, text="Where?", type="declared", options=["A", "B", "C"])
+    wave = open_survey(survey=survey)
+    send_many(wave, [bytes((0, 0, place)) for place in (0,) * 200 + (1,) * 60 + (2,) * 5])
+    process(wave)
+    assert NOT_YET in section(write_report(find_view(survey)), PARTICIPANTS)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave)
+    (table,) = tables(write_report(find_view(survey)), PARTICIPANTS)
+    counts = {row.cells[0].text: row.cells[1].text for row in table.rows[1:]}
+    assert counts == {"A": "200", "B": NOT_SHOWN, "C": NOT_SHOWN}
+
+
+@pytest.mark.slow
+def test_protection_has_the_epsilon_of_every_question_and_the_hash(study: Survey) -> None:
+    manifest: Manifest = results_of(study).manifest
+    report = write_report(find_view(study))
+    (table,) = tables(report, PROTECTION)
+    told = {row.cells[0].text: row.cells[3].text for row in table.rows}
+    for question in manifest.questions:
+        if question.is_protected:
+            (names,) = (names for names in told if re.search(rf"Q{question.number}\b", names))
+            assert told[names] == epsilon(question.epsilon)
+    words = section(report, PROTECTION)
+    assert f"ε = {epsilon(manifest.drawn_epsilon)} at most" in words
+    assert results_of(study).wave.manifest_hash_hex in words
+    assert "Answers to Q8 were sent as they are." in words
+
+
+def test_numbers_of_questions_are_joined_to_spans() -> None:
+    questions = [type("Asked", (), {"number": number})() for number in (3, 1, 2, 5, 8, 7)]
+    assert name_questions(questions) == "Q1–Q3, Q5, Q7–Q8"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("ending", "cap", "said"),
+    [
+        (Wave.Ending.OWNER, None, "closed the survey without a fixed end"),
+        (Wave.Ending.OWNER, 500, "closed the survey before the end that had been fixed"),
+        (Wave.Ending.CAP, 160, "ended at a number of reports"),
+    ],
+)
+def test_limits_tell_how_the_survey_ended(ending: Wave.Ending, cap: int | None, said: str) -> None:
+    survey = field(make_launched_survey(cap=cap), yes=[60, 80], total=160, ending=ending)
+    words = section(write_report(find_view(survey)), LIMITS)
+    assert said in words
+    for always in (SELF_SELECTION, ONE_REPORT, HONESTY):
+        assert always in words
+
+
+@pytest.mark.django_db
+def test_limits_name_what_the_design_cannot_explain_and_what_is_not_shown() -> None:
+    survey = field(make_launched_survey(), yes=[0, 100], total=200, ending=Wave.Ending.OWNER)
+    results = results_of(survey)
+    words = section(write_report(find_view(survey)), LIMITS)
+    assert results.alarms
+    assert "The codes of Q1 probably did not all come from the survey’s page." in words
+    hidden = [row for block in list_blocks(results) for row in block.rows if not row.is_shown]
+    assert f"{len(hidden)} are not shown" in words
+    assert "200 reports carry as much information as about" in words
+
+
+@pytest.mark.django_db
+def test_the_methods_have_the_parameters_the_reason_for_the_intervals_and_the_rules() -> None:
+    ended = field(make_launched_survey(cap=160), yes=[60, 80], total=160, ending=Wave.Ending.CAP)
+    words = section(write_report(find_view(ended)), METHODS)
+    assert "k = 2, t = 0.7500, ε = 1.10 in Q1–Q2" in words
+    assert "likelihood-ratio intervals (Wilks 1938)" in words
+    assert "was fixed before it opened" in words
+    assert "in batches of at least 10" in words
+    assert f"Murmur {VERSION}" in words
+    watched = field(make_launched_survey(), yes=[240, 320], total=600)
+    words = section(write_report(find_view(watched)), METHODS)
+    assert "confidence sequences" in words
+    assert "hold at every look" in words
+    assert "Wilks" not in words
+
+
+@pytest.mark.slow
+def test_every_source_that_is_cited_is_listed_and_no_other(report: StudyReport) -> None:
+    listed = section(report, REFERENCES)
+    cited = "\n".join(
+        section(report, one.anchor) for one in report.sections if one.anchor != REFERENCES
+    )
+    for key, source in SOURCES.items():
+        assert (source in listed) == (key in cited), key
+
+
+def test_the_methods_pages_list_every_source() -> None:
+    known = " ".join((DOCUMENTS / "methods" / "sources.md").read_text(encoding="utf-8").split())
+    for source in SOURCES.values():
+        assert source in known
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
+    assert project["version"] == VERSION
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+def plan_and_field(*, pairs: tuple[tuple[str, str], ...]) -> Wave:
+    survey = make_survey(questions=["First?", "Second?", "Third?"])
+    for pair in pairs:
+        plan_comparison(survey=survey, pair=pair)
+    wave = open_survey(survey=survey)
+    draw = random.Random(11)
+    rows = []
+    for _ in range(400):
+        first = draw.random() < 0.5
+        said = (first, draw.random() < (0.9 if first else 0.1), draw.random() < 0.5)
+        rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
+    send_many(wave, rows)
+    process(wave)
+    return wave
+
+
+def close(wave: Wave) -> Wave:
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave)
+    wave.refresh_from_db()
+    return wave
+
+
+@pytest.mark.django_db
+def test_planned_comparisons_come_with_their_results_after_the_close() -> None:
+    wave = plan_and_field(pairs=(("q2", "q1"), ("q3", "q1")))
+    words = section(write_report(find_view(wave.survey)), PLANNED)
+    assert LATER in words
+    assert PLANNED_STILL_OPEN not in words
+    assert "Q2 by Q1" in words
+    request_planned(wave_id=close(wave).pk)
+    for comparison in wave.comparisons.all():
+        compute(comparison)
+    report = write_report(find_view(wave.survey))
+    words = section(report, PLANNED)
+    assert PLANNED_WITHOUT_END in words
+    for planned in list_planned(results_of(wave.survey)):
+        assert planned.title in words
+        assert f"{planned.sentence} {planned.p_text}." in words
+        assert "adjusted for 2 planned comparisons" in planned.p_text
+    assert EXPLORATORY not in [one.anchor for one in report.sections]
+
+
+@pytest.mark.django_db
+def test_what_was_tried_is_counted_and_marked_as_exploratory() -> None:
+    wave = close(plan_and_field(pairs=()))
+    assert EXPLORATORY not in [one.anchor for one in write_report(find_view(wave.survey)).sections]
+    compute(ask(wave, Comparison.Kind.TABLE, "q2", "q1"))
+    compute(ask(wave, Comparison.Kind.REGRESSION, "q2", "q1", "q3"))
+    compute(ask(wave, Comparison.Kind.PAIRS))
+    ask(wave, Comparison.Kind.TABLE, "q3", "q1")  # waits
+    report = write_report(find_view(wave.survey))
+    words = section(report, EXPLORATORY)
+    assert TRIED in words
+    assert "4 comparisons were tried, also while the survey was open. 3 of them are listed" in words
+    assert "Q2 by Q1" in words
+    assert "Q2 explained by Q1 and Q3" in words
+    assert "All pairs of questions" in words
+    (terms,) = tables(report, EXPLORATORY)
+    assert [row.cells[0].text for row in terms.rows[1:]] == ["Yes to Q1", "Yes to Q3"]
+    assert PLANNED not in [one.anchor for one in report.sections]
+
+
+@pytest.mark.django_db
+def test_a_random_subset_is_told_with_the_reports_of_each_question() -> None:
+    survey = make_survey(questions=[f"Question {number}?" for number in range(4)], drawn=2)
+    wave = open_survey(survey=survey)
+    send_people(wave, people=400)
+    close(wave)
+    report = write_report(find_view(survey))
+    assert "asked 2 of 4 blocks" in section(report, LIMITS)
+    captions = [table.caption for table in tables(report, RESULTS)]
+    totals = [question.total for question in results_of(survey).questions]
+    for caption, total in zip(captions, totals, strict=True):
+        assert f"drawn for {total:,} reports" in caption
+
+
+@pytest.mark.django_db
+def test_an_open_survey_has_an_interim_report_of_its_newest_look() -> None:
+    wave = make_launched_survey()
+    send_codes(wave, yes=[60, 80], total=160)
+    process(wave)
+    sealed = results_of(wave.survey).snapshot.total
+    send_codes(wave, yes=[5, 5], total=10)
+    report = write_report(find_view(wave.survey))
+    assert f"Sealed reports\n{sealed:,}" in section(report, RESULTS)
+    assert report.day is None
