@@ -55,6 +55,7 @@ urlpatterns = [
     ),
     path("surveys/<slug:slug>/data", data.data, name="data"),
     path("surveys/<slug:slug>/report", study_report.report, name="report"),
+    path("surveys/<slug:slug>/chart", files.choose_chart, name="choose_chart"),
     path("surveys/<slug:slug>/files/<str:name>", files.file, name="file"),
     path(
         "surveys/<slug:slug>/files/coins/<str:name>",

@@ -61,7 +61,7 @@ def own(status: int) -> Statuses:
 
 PUBLIC = Row(get=everyone(200), other=everyone(405))
 RESULTS = Row(get=own(200), other=own(405), survey="launched")
-FILES = replace(RESULTS, get=own(404))  # of an unknown kind
+FILES = replace(RESULTS, get=own(202))  # a worker makes them
 ROWS = replace(RESULTS, get=own(409))  # they exist once the survey has closed
 PUBLISHED = replace(PUBLIC, get=everyone(404), survey="launched")  # it publishes nothing
 RESPOND = Row(get=everyone(200), other=everyone(405), survey="launched")
@@ -147,6 +147,7 @@ TABLE: dict[str, Row] = {
     "aggregator:coin_reports_csv": ROWS,
     "aggregator:coin_codebook_csv": RESULTS,
     "aggregator:coin_estimates_csv": RESULTS,
+    "aggregator:choose_chart": replace(RESULTS, get=own(404)),  # without a choice
     "aggregator:file": FILES,
     "aggregator:coin_file": FILES,
     "aggregator:mode_comparison": RESULTS,
@@ -233,6 +234,8 @@ def address(route: Route, survey: Survey) -> str:
         values["name"] = "intervals"
     if route.name == "aggregator:methods_paragraph":
         values["anchor"] = "standard-error"
+    if route.name in ("aggregator:file", "aggregator:coin_file"):
+        values["name"] = "chart.180mm.svg"
     if route.name == "aggregator:problem":
         values["slug"] = "wave-closed"
     return reverse(route.name, kwargs={name: values[name] for name in route.parameters})

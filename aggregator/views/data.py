@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from aggregator.charts.questions import list_menu
 from aggregator.comparisons.sentences import describe_title
 from aggregator.comparisons.standing import is_of_survey
 from aggregator.models import Comparison
@@ -37,6 +38,7 @@ def data(request: HttpRequest, survey: Survey) -> HttpResponse:
         "survey": survey,
         "wave": view.wave,
         "view": view,
+        "chosen_chart": request.GET.get("chart", ""),
         "modes": [_describe_mode(each) for each in views],
         "comparisons": _list_comparisons(view.wave) if view.wave else [],
         "api": [reverse(f"aggregator:{page}", args=[survey.slug]) for page in _API_PAGES],
@@ -58,4 +60,5 @@ def _describe_mode(view: View) -> dict[str, object]:
         "standing": view.standing.value,
         "addresses": find_addresses(view),
         "is_of_coins": view.wave is not None and view.wave.mode == Mode.MANUAL,
+        "charts": list_menu(view.results) if view.results else [],
     }

@@ -6,10 +6,11 @@ from datetime import timedelta
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from aggregator.charts.names import write_name
 from aggregator.exports.csv_format import name_wave
 from aggregator.exports.worker_files import find_content_type, find_recipe
 from aggregator.models import Rendering, Upkeep
@@ -63,6 +64,23 @@ def file(
         status = UNAVAILABLE.status if given_up else NOT_ALLOWED
         return _refuse(request, view, rendering.problem, status=status, can_retry=given_up)
     return _wait(request, view, rendering)
+
+
+@for_owner
+@require_safe
+def choose_chart(request: HttpRequest, survey: Survey) -> HttpResponseBase:
+    """Lead from the form that chooses a chart to its file."""
+    chosen = request.GET
+    name = write_name(
+        stem=chosen.get("chart", ""),
+        width=chosen.get("width", ""),
+        axis=chosen.get("axis", ""),
+        file_format=chosen.get("format", ""),
+    )
+    if name is None:
+        raise Http404("There is no such chart.")
+    page = "aggregator:coin_file" if chosen.get("mode") == Mode.MANUAL else "aggregator:file"
+    return redirect(page, slug=survey.slug, name=name)
 
 
 def _send(rendering: Rendering) -> HttpResponse:

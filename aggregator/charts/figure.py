@@ -1,0 +1,172 @@
+"""What a chart shows: rows with a dot and an interval, in sections that share an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+Tick = tuple[float, str]
+# The axes of shares end at one of these, in the unit of a share, with a tick at every step.
+_TOPS = (
+    (0.05, 0.01), (0.1, 0.02), (0.15, 0.05), (0.2, 0.05), (0.25, 0.05), (0.3, 0.1),
+    (0.4, 0.1), (0.5, 0.1), (0.6, 0.2), (0.8, 0.2), (1.0, 0.2),
+)  # fmt: skip
+_STEPS = (0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
+MOST_TICKS = 7
+# Intervals of ratios that reach further end in an arrow.
+LEAST_RATIO, GREATEST_RATIO = 0.01, 100.0
+_FINE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+_COARSE = (0.01, 0.1, 1.0, 10.0, 100.0)
+
+
+class Measure(StrEnum):
+    """What an axis measures, and so how wide an interval is."""
+
+    SHARE = "share"
+    DIFFERENCE = "difference"
+    RATIO = "ratio"
+    CORRELATION = "correlation"
+    MEAN = "mean"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    measure: Measure
+    least: float
+    greatest: float
+    ticks: tuple[Tick, ...]
+    title: str
+    reference: float | None = None  # where there is no difference
+
+    def place(self, value: float) -> float:
+        """Return where a value is, from 0 to 1; what lies beyond an end is at the end."""
+        low, high, at = self.least, self.greatest, value
+        if self.measure is Measure.RATIO:
+            low, high, at = math.log(low), math.log(high), math.log(max(value, 1e-12))
+        return min(max((at - low) / (high - low), 0.0), 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One figure; without a value, it is a dashed line and a text that says why."""
+
+    label: str
+    text: str  # "45 % (39–51)"
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    is_cautious: bool = False  # its dot is open
+    truth: float | None = None
+    axis: Axis | None = None  # of a mean, whose unit is its own
+    ends: tuple[str, str] = ("", "")  # what the ends of its own axis mean
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """Rows below a heading, such as the options of a question."""
+
+    heading: str
+    rows: tuple[Row, ...]
+    note: str = ""
+    parts: tuple[str, ...] = ()  # names of the questions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    axis: Axis
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    title: str  # for screen readers; a picture has its title in the paper
+    panels: tuple[Panel, ...]
+    footnotes: tuple[str, ...]
+    warning: str = ""  # a rehearsal must say so in the picture
+
+    @property
+    def description(self) -> str:
+        """Say in words what the picture shows."""
+        sentences = [self.warning] if self.warning else []
+        for panel in self.panels:
+            for section in panel.sections:
+                figures = "; ".join(f"{row.label}: {row.text}" for row in section.rows)
+                sentences.append(" ".join(filter(None, (section.heading, section.note, figures))))
+        return "\n".join((*sentences, *self.footnotes))
+
+
+# --- axes -----------------------------------------------------------------------------------------
+
+
+def make_share_axis(highs: Sequence[float] = ()) -> Axis:
+    """Make an axis from 0 to 100 %, or to just above the greatest of some values."""
+    greatest = max(highs, default=1.0)
+    top, step = next(((top, step) for top, step in _TOPS if greatest <= top + 1e-9), _TOPS[-1])
+    return Axis(
+        measure=Measure.SHARE,
+        least=0.0,
+        greatest=top,
+        ticks=tuple(
+            (place * step, f"{100 * place * step:.0f}") for place in range(round(top / step) + 1)
+        ),
+        title="Share (%)",
+    )
+
+
+def make_difference_axis(values: Sequence[float]) -> Axis:
+    """Make an axis of percentage points around 0."""
+    return _make_centred(
+        values, measure=Measure.DIFFERENCE, title="Difference (percentage points)", factor=100
+    )
+
+
+def make_correlation_axis(values: Sequence[float]) -> Axis:
+    return _make_centred(values, measure=Measure.CORRELATION, title="Correlation", factor=1)
+
+
+def _make_centred(values: Sequence[float], *, measure: Measure, title: str, factor: int) -> Axis:
+    low, high = min((*values, 0.0)), max((*values, 0.0))
+    step = next((step for step in _STEPS if (high - low) / step <= MOST_TICKS - 2), _STEPS[-1])
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    last = max(last, first + 1)
+    digits = 0 if factor == 100 else (2 if step in (0.02, 0.05, 0.25) else 1)
+    return Axis(
+        measure=measure,
+        least=first * step,
+        greatest=last * step,
+        ticks=tuple(
+            (place * step, _sign(place * step * factor, digits)) for place in range(first, last + 1)
+        ),
+        title=title,
+        reference=0.0,
+    )
+
+
+def _sign(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def make_ratio_axis(values: Sequence[float]) -> Axis:
+    """Make a logarithmic axis of odds ratios, which always shows 1 and both neighbours of it."""
+    low = max(min((*values, 0.5)), LEAST_RATIO)
+    high = min(max((*values, 2.0)), GREATEST_RATIO)
+    least = max(one for one in _FINE if one <= low)
+    greatest = min(one for one in _FINE if one >= high)
+    marks = [one for one in _FINE if least <= one <= greatest]
+    if len(marks) > MOST_TICKS:
+        marks = [one for one in _COARSE if least <= one <= greatest]
+    return Axis(
+        measure=Measure.RATIO,
+        least=least,
+        greatest=greatest,
+        ticks=tuple((one, f"{one:g}") for one in marks),
+        title="Odds ratio (logarithmic axis)",
+        reference=1.0,
+    )
+
+
+def make_mean_axis(scale: tuple[float, float]) -> Axis:
+    """Make the axis of one mean, from the least to the greatest possible value."""
+    return Axis(measure=Measure.MEAN, least=scale[0], greatest=scale[1], ticks=(), title="")

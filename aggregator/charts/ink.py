@@ -1,0 +1,51 @@
+"""How dark and heavy a figure is drawn: the more is known, the more ink.
+
+A wide interval is a long line. If all lines were alike, what is known least would be the heaviest
+mark of a chart. So a line is thinner and paler the longer it is, and its dot smaller.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from aggregator.charts.figure import Axis, Measure, Row
+
+# Widths of intervals, as parts of all possible values.
+PRECISE, VAGUE = 0.05, 0.5
+DARK, PALE = (0x33, 0x14, 0x3D), (0x86, 0x7A, 0x8C)
+LINE_TIMES_WIDTH = 0.1  # so that lines have the same area whatever their length
+THIN, THICK = 0.6, 2.0
+SMALL_DOT, LARGE_DOT = 1.5, 2.7
+# An interval of odds ratios from 1 to 10 says as little as one of 30 points of a share.
+_RATIO_UNIT = math.log(10) / 0.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ink:
+    color: str
+    line: float  # width in points
+    dot: float  # radius in points
+
+
+def find_ink(row: Row, axis: Axis) -> Ink:
+    width = _find_width(row, axis)
+    known = min(max((VAGUE - width) / (VAGUE - PRECISE), 0.0), 1.0)
+    shades = (round(pale + (dark - pale) * known) for pale, dark in zip(PALE, DARK, strict=True))
+    return Ink(
+        color="#" + "".join(f"{shade:02x}" for shade in shades),
+        line=min(max(LINE_TIMES_WIDTH / max(width, 1e-6), THIN), THICK),
+        dot=SMALL_DOT + (LARGE_DOT - SMALL_DOT) * known,
+    )
+
+
+def _find_width(row: Row, axis: Axis) -> float:
+    """Return the width of the interval as a part of all possible values."""
+    if row.low is None or row.high is None:
+        return VAGUE
+    if axis.measure is Measure.RATIO:
+        low, high = (math.log(max(end, 1e-12)) for end in (row.low, row.high))
+        return (high - low) / _RATIO_UNIT
+    if axis.measure is Measure.MEAN:
+        return (row.high - row.low) / (axis.greatest - axis.least)
+    return row.high - row.low

@@ -1,0 +1,57 @@
+"""Names of chart files: what they show, their width, their axis and their format.
+
+`chart.180mm.svg` shows all questions, `chart-part2.85mm.max.pdf` the second part of a long survey,
+`chart-q3.85mm.png` one question, and `comparison-17.180mm.svg` a comparison.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from aggregator.charts.formats import FORMATS
+from aggregator.charts.layout import SHEETS
+
+_NAME = re.compile(
+    r"(?P<stem>[a-z0-9-]{1,40})\.(?P<width>[0-9]{2,3})mm(?P<max>\.max)?\.(?P<format>[a-z]{3})"
+)
+
+
+AXIS_MAX = "max"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChartName:
+    stem: str  # "chart-q3"
+    width: int  # in millimetres
+    ends_at_data: bool  # the axis ends at the greatest value instead of 100 %
+    file_format: str
+
+    @property
+    def kind(self) -> str:
+        return self.stem.partition("-")[0]
+
+    @property
+    def subject(self) -> str:
+        """What follows the kind, such as q3, part2 or 17; empty for all questions."""
+        return self.stem.partition("-")[2]
+
+
+def read_name(name: str) -> ChartName | None:
+    """Read the name of a chart; None if no chart has such a name."""
+    found = _NAME.fullmatch(name)
+    if found is None or found["format"] not in FORMATS or int(found["width"]) not in SHEETS:
+        return None
+    return ChartName(
+        stem=found["stem"],
+        width=int(found["width"]),
+        ends_at_data=found["max"] is not None,
+        file_format=found["format"],
+    )
+
+
+def write_name(*, stem: str, width: str, axis: str, file_format: str) -> str | None:
+    """Write the name of the chart that somebody chose in a form; None if there is no such chart."""
+    end = ".max" if axis == AXIS_MAX else ""
+    name = f"{stem}.{width}mm{end}.{file_format}"
+    return name if axis in ("", AXIS_MAX) and read_name(name) is not None else None
