@@ -1,4 +1,7 @@
-"""codebook.csv: what every column and every code of reports.csv means, one row for each code."""
+"""codebook.csv: what every column and every code of reports.csv means, one row for each code.
+
+Its last rows explain the column `reliability` of estimates.csv.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,15 @@ from aggregator.exports.report_codes import (
 )
 from aggregator.results.display import Results
 from aggregator.results.estimands import estimands_of
+from aggregator.results.reliability import (
+    ENOUGH_PEOPLE,
+    FEWEST_PEOPLE,
+    NARROW,
+    RELATIVELY_WIDE,
+    WIDE,
+    WIDEST,
+    Reliability,
+)
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
@@ -48,6 +60,26 @@ ROWS: Mapping[RowKind, str] = {
 NOT_CHOSEN_OR_MISSING = (
     "{label}. People who did not answer the question have this code too; {gate} tells how many"
 )
+# The only column of estimates.csv whose values are codes with a rule behind them.
+RELIABILITY_COLUMN = "reliability"
+RELIABILITIES: Mapping[Reliability, str] = {
+    Reliability.PUBLISHABLE: (
+        f"Column of estimates.csv: precise enough to publish. As precise as at least "
+        f"{ENOUGH_PEOPLE:.0f} direct answers, with a 95 % interval at most {WIDE * 100:.0f} points "
+        f"wide and at most {RELATIVELY_WIDE} times the share (or at most {NARROW * 100:.0f} points "
+        "wide). For a mean, points are hundredths of its range, and the limit by the share does "
+        "not apply"
+    ),
+    Reliability.CAUTION: (
+        "Column of estimates.csv: with caution (†). Less precise than publishable, or the alarm "
+        "was raised for the question; the interval covers the true value as often as any other"
+    ),
+    Reliability.NOT_SHOWN: (
+        "Column of estimates.csv: not shown on pages and charts. Less precise than "
+        f"{FEWEST_PEOPLE:.0f} direct answers, a 95 % interval wider than {WIDEST * 100:.0f} "
+        "points, no estimate, or a contradiction"
+    ),
+}
 IN_BROWSER = (
     "randomized in the browser: it sent the true code with probability {keep:.6g} and otherwise "
     "{others}"
@@ -160,7 +192,10 @@ CODEBOOK_COLUMNS: Mapping[str, Callable[[CodebookRow], Cell]] = {
 
 
 def stream_codebook(results: Results) -> Iterator[bytes]:
-    """Write one row for every code of every column of reports.csv, in the same order."""
+    """Write one row for every code of every column of reports.csv, in the same order.
+
+    The last rows explain the classes of reliability in estimates.csv.
+    """
     yield write_row(CODEBOOK_COLUMNS)
     origin = results.wave.survey.origin
     kinds = RowKind if has_part_rows(results.manifest) else [RowKind.WHOLE]
@@ -171,6 +206,14 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
         yield write_row(cells.get(name) for name in CODEBOOK_COLUMNS)
     for row in list_rows(results.manifest):
         yield write_row(read(row) for read in CODEBOOK_COLUMNS.values())
+    for reliability, meaning in RELIABILITIES.items():
+        cells = {
+            "column": RELIABILITY_COLUMN,
+            "code": reliability.value,
+            "kind": RELIABILITY_COLUMN,
+            "meaning": meaning,
+        }
+        yield write_row(cells.get(name) for name in CODEBOOK_COLUMNS)
 
 
 def list_rows(manifest: Manifest) -> Iterator[CodebookRow]:

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from aggregator.exports.codebook import CODEBOOK_COLUMNS
+from aggregator.exports.codebook import CODEBOOK_COLUMNS, RELIABILITY_COLUMN
+from aggregator.exports.estimates import ESTIMATE_COLUMNS
 from aggregator.models import RawReport
+from aggregator.results.reliability import Reliability
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers
 from surveys.authoring.services import add_question, close_wave
@@ -31,6 +33,12 @@ def read_file(survey: Survey, kind: str, *, folder: str = "results") -> list[dic
     assert response.status_code == 200
     text = b"".join(response.streaming_content).decode()
     return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def read_codebook(survey: Survey, *, folder: str = "results") -> list[dict[str, str]]:
+    """Return what the codebook says about reports.csv."""
+    rows = read_file(survey, "codebook", folder=folder)
+    return [row for row in rows if row["kind"] != RELIABILITY_COLUMN]
 
 
 def send(wave: Wave, rows: list[bytes]) -> Survey:
@@ -59,7 +67,7 @@ def study() -> Survey:
 
 @pytest.mark.slow
 def test_every_column_and_every_code_of_the_reports_is_explained(study: Survey) -> None:
-    reports, codebook = read_file(study, "reports"), read_file(study, "codebook")
+    reports, codebook = read_file(study, "reports"), read_codebook(study)
     assert list(codebook[0]) == list(CODEBOOK_COLUMNS)
     assert [(row["column"], row["code"]) for row in codebook[:3]] == [
         ("data", "survey"), ("row", "whole"), ("row", "part"),
@@ -81,7 +89,7 @@ def test_every_column_and_every_code_of_the_reports_is_explained(study: Survey) 
 @pytest.mark.slow
 def test_the_counts_of_the_estimates_follow_from_the_reports(study: Survey) -> None:
     """The codebook leads from a row of estimates.csv to the reports behind it."""
-    reports, codebook = read_file(study, "reports"), read_file(study, "codebook")
+    reports, codebook = read_file(study, "reports"), read_codebook(study)
     estimates = {(row["question"], row["estimand"]): row for row in read_file(study, "estimates")}
     linked = [row for row in codebook if row["estimand"]]
     assert len(linked) == 22
@@ -127,9 +135,18 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
 
 def test_the_wording_of_authors_is_no_formula() -> None:
     wave = make_launched_survey(questions=["=1+1", "Two?"])
-    codebook = read_file(send(wave, [b"\1\0"] * 20), "codebook")
+    codebook = read_codebook(send(wave, [b"\1\0"] * 20))
     assert [row["question_text"] for row in codebook] == ["", "", *["'=1+1"] * 2, *["Two?"] * 2]
     assert [row["code"] for row in codebook] == ["survey", "whole", *["1", "0"] * 2]
+
+
+def test_the_last_rows_explain_the_classes_of_reliability() -> None:
+    survey = send(make_launched_survey(), [b"\1\0"] * 20)
+    rows = read_file(survey, "codebook")[-len(Reliability) :]
+    assert [row["code"] for row in rows] == [each.value for each in Reliability]
+    assert {row["column"] for row in rows} == {"reliability"} <= set(ESTIMATE_COLUMNS)
+    assert "at least 30 direct answers" in rows[0]["meaning"]
+    assert "wider than 50 points" in rows[2]["meaning"]
 
 
 def test_codes_from_coins_have_their_own_codebook() -> None:
@@ -140,7 +157,7 @@ def test_codes_from_coins_have_their_own_codebook() -> None:
     send_codes(wave, yes=[10, 12], total=20)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
-    _, _, *codebook = read_file(survey, "codebook", folder="results/coins")
+    _, _, *codebook = read_codebook(survey, folder="results/coins")
     assert [(row["column"], row["code"]) for row in codebook] == [
         ("q1_randomized", "1"), ("q1_randomized", "0"),
         ("q2_randomized", "1"), ("q2_randomized", "0"),
@@ -187,7 +204,7 @@ def test_an_old_wave_is_exported_with_the_new_codes() -> None:
     assert Counter(row["q2_randomized"] for row in reports) == dict.fromkeys(
         ["-99", "-98", "-97", "-96", "-95", "-997", "-998"], 20
     )
-    kinds = {row["code"]: row["kind"] for row in read_file(survey, "codebook")[4:]}
+    kinds = {row["code"]: row["kind"] for row in read_codebook(survey)[4:]}
     assert kinds == {
         **dict.fromkeys(["-99", "-98", "-97", "-96", "-95"], "answer"),
         "-997": "declined",
