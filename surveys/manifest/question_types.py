@@ -21,8 +21,8 @@ class QuestionType(TextChoices):
     SEVERAL = "several", "Select several"
     NUMBER = "number", "Number in a range"
     FOLLOW_UP = "follow_up", "Yes or no, with a follow-up after Yes"
-    DECLARED = "declared", "Not scrambled: a group, sent as it is"
-    INFORMATION = "information", "Text to read, nothing to answer"
+    DECLARED = "declared", "Background group (sent unprotected)"
+    INFORMATION = "information", "Information text"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Prefetch, QuerySet
+from django.db.models import Count, Prefetch, Q, QuerySet
 
 from accounts.models import User
 from aggregator.results.overview.next_steps import NextStep, plan_draft
 from aggregator.results.overview.progress import find_step, with_progress
 from surveys.authoring.state import SurveyState, describe_state
-from surveys.models import Survey, Wave
+from surveys.models import Question, Survey, Wave
+
+# Texts to read are no questions.
+ANSWERED = ~Q(questions__type=Question.Type.INFORMATION)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +56,7 @@ def find_surveys(*, owner: User) -> QuerySet[Survey, Any]:
     waves = with_progress(Wave.objects.electronic()).defer("manifest")
     return (
         Survey.objects.owned_by(owner)
-        .annotate(question_count=Count("questions"))
+        .annotate(question_count=Count("questions", filter=ANSWERED))
         .prefetch_related(Prefetch("waves", waves, to_attr="newest_waves"))
         .order_by("-created_at", "-pk")
     )

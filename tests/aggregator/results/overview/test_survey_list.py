@@ -12,6 +12,8 @@ from django.utils import timezone
 
 from aggregator.problems import ALL_PROBLEMS
 from aggregator.views.home import PAGE_SIZE
+from surveys.authoring.services import add_question
+from surveys.models import Question
 from tests.support.factories import make_launched_survey, make_survey, make_user
 from tests.support.fielding import field, sign_in
 from tests.support.reading import text_of
@@ -106,3 +108,9 @@ def test_each_survey_in_the_list_leads_to_its_next_step() -> None:
     ):
         before = page.split(f'aria-label="{step}: {survey.title}"')[0]
         assert reverse(route, args=[survey.slug]) in before[-500:], survey.title
+
+
+def test_texts_to_read_are_not_counted_as_questions() -> None:
+    survey = make_survey(title="With a text")
+    add_question(survey=survey, text="Please read this.", type=Question.Type.INFORMATION)
+    assert "2 questions" in text_of(sign_in(survey.owner).get("/"))
