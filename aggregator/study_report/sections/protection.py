@@ -18,7 +18,7 @@ from aggregator.study_report.content import (
 from surveys.formatting import epsilon, guess, join_list, odds_factor, whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
-from surveys.manifest.strength import Strength
+from surveys.manifest.strength import PRACTICALLY_CERTAIN_FROM, Strength
 from surveys.models import Wave
 
 PROTECTION = "protection"
@@ -49,9 +49,8 @@ def write_protection(wave: Wave, manifest: Manifest) -> Section:
         Listing(items=tuple(_list_unprotected(manifest))),
         Facts(rows=(Fact(name="Manifest, SHA-256", value=Words(text=wave.manifest_hash_hex)),)),
         Paragraph(
-            text="The manifest is the frozen description of this survey, with its questions and "
-            "the strength of their scrambling. Its hash was shown to respondents before they "
-            "answered. Nobody can change the manifest without changing the hash."
+            text="The manifest is the frozen description of this survey. Respondents were shown "
+            "its hash before they answered, and nobody can change it without changing the hash."
         ),
     ]
     return Section(anchor=PROTECTION, heading="How answers were protected", parts=tuple(parts))
@@ -110,9 +109,11 @@ def _describe_meaning(manifest: Manifest, questions: list[ManifestQuestion]) -> 
     )
     total = manifest.drawn_epsilon
     if total > one + 1e-9:
+        certain = ": practically certain" if total >= PRACTICALLY_CERTAIN_FROM else ""
         yield (
             f"All codes of one person together have ε = {epsilon(total)} at most. If all answers "
-            f"of a person are related, a guess is right at most {guess(total)} times in 100."
+            f"of a person are related, a guess is right at most {guess(total)} times in "
+            f"100{certain}."
         )
 
 
