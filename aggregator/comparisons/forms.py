@@ -13,7 +13,7 @@ from aggregator.comparisons.choice import PREDICTORS, check_choice, find_through
 from aggregator.models import Comparison, Snapshot
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
 from surveys.comparing.indicators import Indicator, list_indicators
-from surveys.comparing.menus import AnswerMenu
+from surveys.comparing.menus import GROUP_HELP, OUTCOME_HELP, AnswerMenu
 from surveys.manifest.manifest import Manifest
 
 Kind = Comparison.Kind
@@ -78,8 +78,8 @@ class ComparisonForm(forms.Form):
 class TwoQuestionsForm(ComparisonForm):
     kind = Kind.TABLE
 
-    outcome = AnswerMenu(help_text="What should be compared?")
-    group = AnswerMenu(label="Groups", help_text="People who gave this answer, and all others.")
+    outcome = AnswerMenu(help_text=OUTCOME_HELP)
+    group = AnswerMenu(label="Groups", help_text=GROUP_HELP)
 
     def read_names(self) -> list[str]:
         return [name for field in (OUTCOME, GROUP) if (name := self.cleaned_data[field])]

@@ -12,7 +12,7 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
 from aggregator.comparisons.jobs import compute_again, request_comparison
 from aggregator.comparisons.result import TwoQuestionsResult
-from aggregator.comparisons.sentences import IMPOSSIBLE, describe_pair, write_p_value
+from aggregator.comparisons.sentences import IMPOSSIBLE, describe_pair, write_p, write_p_value
 from aggregator.comparisons.stored import UnreadableResult, read_result
 from aggregator.comparisons.words.table_sentences import describe_difference
 from aggregator.models import Comparison, Snapshot
@@ -117,7 +117,11 @@ def write_p_values(p_value: float | None, *, adjusted: float | None, family: int
     if p_value is None:
         return ""
     text = write_p_value(p_value)
-    text = f"p {text}" if text.startswith("<") else f"p = {text}"
+    text = (
+        f"p\N{NO-BREAK SPACE}{text}"
+        if text.startswith("<")
+        else f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{text}"
+    )
     if adjusted is None or family < 2:
         return text
     return f"{text} ({write_p_value(adjusted)} adjusted for {family} planned comparisons)"
@@ -169,9 +173,7 @@ def describe_adjusted(adjusted: float | None, *, planned: int) -> str:
     """Write the adjusted p-value in a sentence; empty if there is nothing to adjust for."""
     if adjusted is None or planned < 2:
         return ""
-    text = write_p_value(adjusted)
-    text = text if text.startswith("<") else f"= {text}"
-    return f"Adjusted for the {planned} planned comparisons (Holm): p {text}."
+    return f"Adjusted for the {planned} planned comparisons (Holm): {write_p(adjusted)}."
 
 
 def _describe(results: Results, names: tuple[str, str], row: Comparison | None) -> PlannedResult:

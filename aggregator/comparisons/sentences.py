@@ -31,20 +31,23 @@ TRIED = (
     "by chance."
 )
 PLANNED = (
-    "Planned before the survey opened, and the survey ended as fixed. You can take the 95 % "
-    "interval and the p-value at face value; they are large-sample approximations."
+    "Planned before opening, and the survey ended as fixed. You can take the 95 % interval and the "
+    "p-value at face value. They are large-sample approximations."
 )
 PLANNED_STILL_OPEN = (
-    "Planned before the survey opened, but the survey has not ended. Wait for the end: these "
+    "Planned before opening, but the survey has not ended. Wait for the end: these "
     "intervals and p-values are not guaranteed if you look more than once."
 )
 PLANNED_WITHOUT_END = (
-    "Planned before the survey opened, but the survey did not end as fixed. The interval and the "
+    "Planned before opening, but the survey did not end as fixed. The interval and the "
     "p-value are not guaranteed if someone looked at results before deciding when to stop."
 )
 PLANNED_BEFORE_THE_END = (
-    "Planned before the survey opened, but computed before it ended. Compute it again with all "
-    "reports."
+    "Planned before opening, but computed before it ended. Compute it again with all reports."
+)
+AS_A_WHOLE = (
+    "The survey ended as fixed, so you can take a comparison that was planned before opening at "
+    "face value. All others are exploratory: if you try many, some will look significant by chance."
 )
 AT_CAP = "This assumes that nobody who saw results added reports."
 A_PLACE_TO_START = (
@@ -85,6 +88,13 @@ def describe_standing(wave: Wave, *, fixed_end: bool, planned: int = 0) -> str:
     if planned > 1:
         said.append(f"It is one of {planned} planned comparisons.")
     return " ".join(said)
+
+
+def describe_all(wave: Wave, *, fixed_end: bool) -> str:
+    """Say what comparisons of a survey may be used for, before one is chosen."""
+    if not fixed_end:
+        return _describe_exploratory(wave)
+    return f"{AS_A_WHOLE} {AT_CAP}" if ended_at_cap(wave) else AS_A_WHOLE
 
 
 def _describe_planned_too_soon(wave: Wave) -> str:
@@ -132,6 +142,13 @@ def write_p_value(p: float) -> str:
     if p < 0.01:
         return f"{p:.4f}"
     return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def write_p(p: float) -> str:
+    """p = 0.012, on one line."""
+    text = write_p_value(p)
+    phrase = text if text.startswith("<") else f"= {text}"
+    return f"p {phrase}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def write_number(value: float | None, digits: int = 2) -> str:

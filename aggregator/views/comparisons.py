@@ -24,6 +24,7 @@ from aggregator.comparisons.result import (
 )
 from aggregator.comparisons.sentences import (
     A_PLACE_TO_START,
+    describe_all,
     describe_impossible,
     describe_standing,
     describe_title,
@@ -134,7 +135,7 @@ def _describe_forms(
         "pairs_wait": manifest.drawn is not None and not results.snapshot.final,
         "groups_come_later": not results.is_final
         and any(question.is_declared for question in manifest.questions),
-        "standing": describe_standing(wave, fixed_end=results.fixed_end),
+        "standing": describe_all(wave, fixed_end=results.fixed_end),
         "planned": planned,
         "has_groups": results.is_final and bool(results.declared),
         "alarm": describe_alarm(results),

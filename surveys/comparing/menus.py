@@ -13,6 +13,8 @@ from surveys.comparing.indicators import Indicator, shorten
 
 # A menu is as wide as its longest line.
 QUESTION_LENGTH = 70
+OUTCOME_HELP = "What should be compared?"
+GROUP_HELP = "People who gave this answer, and all others."
 NOTHING_CHOSEN = "Choose an answer"
 
 

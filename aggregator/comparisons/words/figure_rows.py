@@ -23,7 +23,7 @@ from surveys.manifest.manifest import Manifest
 # An axis of differences or odds ratios ends at the first of these that holds all estimates; longer
 # whiskers are cut there.
 ENDS_OF_DIFFERENCES = (0.1, 0.2, 0.5, 1.0)
-ENDS_OF_RATIOS = (2.0, 5.0, 10.0, 100.0, 1000.0)
+ENDS_OF_RATIOS = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ def list_group_rows(
     axis = _axis_of_groups(result, outcome)
     groups = [
         _row(
-            label=label,
+            label=capitalize(label),
             detail=size,
             text=write_figure(result, figure),
             axis=axis,
@@ -133,6 +133,10 @@ def list_ratio_rows(result: RegressionResult, manifest: Manifest) -> list[Figure
 def _write_ratio(term: Term) -> str:
     ends = write_range(write_number(term.odds_ratio_low), write_number(term.odds_ratio_high))
     return f"{write_number(term.odds_ratio)} ({ends})"
+
+
+def capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _choose_end(reach: float, ends: tuple[float, ...]) -> float:

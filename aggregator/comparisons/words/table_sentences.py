@@ -11,7 +11,7 @@ from aggregator.comparisons.sentences import (
     EstimateLine,
     write_ends,
     write_number,
-    write_p_value,
+    write_p,
     write_range,
 )
 from privacy.associations.significance import SignificanceTest
@@ -50,11 +50,11 @@ def describe_difference(result: TwoQuestionsResult, outcome: Indicator, group: I
             f"gave one of the answers to {group.label}."
         )
     first, second = name_groups(group)
-    other = write_figure(result, result.share_second)
-    what = f"{write_figure(result, result.share_first)} {outcome.said_text}"
+    figures = [write_figure(result, one) for one in (result.share_first, result.share_second)]
+    finding = f"{first}: {figures[0]} {outcome.said_text}; {second}: {figures[1]}."
     if outcome.is_number:
-        what = f"mean of {outcome.label} {write_figure(result, result.share_first)}"
-    finding = f"{first}: {what}; {second}: {other}. Difference {write_difference(result)}."
+        finding = f"Mean of {outcome.label}: {first} {figures[0]}; {second} {figures[1]}."
+    finding = f"{finding} Difference {write_difference(result)}."
     return f"{finding} {MAY_BE_ZERO}" if _may_be_zero(result.difference) else finding
 
 
@@ -127,9 +127,7 @@ def describe_test(test: SignificanceTest) -> str:
     if test.method == NO_VARIATION:
         return NOTHING_TO_TEST
     verdict = RELATED if test.p_value <= SIGNIFICANT else MAY_BE_INDEPENDENT
-    p_value = write_p_value(test.p_value)
-    phrase = p_value if p_value.startswith("<") else f"= {p_value}"
-    return f"{verdict} (p {phrase}, {TESTS[test.method]})."
+    return f"{verdict} ({write_p(test.p_value)}, {TESTS[test.method]})."
 
 
 def describe_disagreement(result: TwoQuestionsResult) -> str:

@@ -8,7 +8,7 @@ from django import forms
 
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable, check_two_questions
 from surveys.comparing.indicators import list_indicators
-from surveys.comparing.menus import AnswerMenu
+from surveys.comparing.menus import GROUP_HELP, OUTCOME_HELP, AnswerMenu
 from surveys.manifest.manifest import Manifest
 from surveys.planned_comparisons import MAX_PLANNED
 
@@ -17,8 +17,8 @@ TOO_MANY_PLANNED = f"You can plan {MAX_PLANNED} comparisons at most. Remove one 
 
 
 class PlannedForm(forms.Form):
-    outcome = AnswerMenu(label="Outcome")
-    group = AnswerMenu(label="Groups")
+    outcome = AnswerMenu(help_text=OUTCOME_HELP)
+    group = AnswerMenu(label="Groups", help_text=GROUP_HELP)
 
     def __init__(self, data: Any = None, *, manifest: Manifest) -> None:
         super().__init__(data, auto_id="planned_%s")

@@ -20,6 +20,7 @@ from aggregator.comparisons.choice import (
 from aggregator.comparisons.forms import CHOOSE_KIND
 from aggregator.comparisons.sentences import (
     A_PLACE_TO_START,
+    AS_A_WHOLE,
     AT_CAP,
     EXPLORATORY,
     IMPOSSIBLE,
@@ -321,8 +322,8 @@ def test_a_page_that_waits_for_a_deleted_comparison_is_reloaded() -> None:
     [
         (None, Wave.Ending.OWNER, NEXT_TIME),
         (900, Wave.Ending.OWNER, NEXT_TIME),
-        (600, Wave.Ending.CAP, f"{TRIED} {AT_CAP}"),
-        (600, Wave.Ending.DATE, TRIED),
+        (600, Wave.Ending.CAP, f"{AS_A_WHOLE} {AT_CAP}"),
+        (600, Wave.Ending.DATE, AS_A_WHOLE),
     ],
 )
 def test_the_label_says_what_would_make_the_figures_valid(
