@@ -116,12 +116,7 @@ class PlannedResult:
 def write_p_values(p_value: float | None, *, adjusted: float | None, family: int) -> str:
     if p_value is None:
         return ""
-    text = write_p_value(p_value)
-    text = (
-        f"p\N{NO-BREAK SPACE}{text}"
-        if text.startswith("<")
-        else f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{text}"
-    )
+    text = write_p(p_value)
     if adjusted is None or family < 2:
         return text
     return f"{text} ({write_p_value(adjusted)} adjusted for {family} planned comparisons)"

@@ -8,6 +8,7 @@ from functools import partial
 
 from django.http import HttpResponse
 
+from aggregator.comparisons.planned import find_adjusted_p
 from aggregator.comparisons.result import (
     Cell,
     ComparisonResult,
@@ -32,6 +33,7 @@ HEAD = (
     "through_batch",
     "method_version",
     "standing",
+    "planned",  # yes if the manifest names it
     "design",
     "ks",
     "thresholds",
@@ -93,8 +95,25 @@ def _rows(
 ) -> Iterator[bytes]:
     head = tuple(_head(comparison, standing, result))
     yield write_row((*HEAD, *QUANTITY_COLUMNS))
-    for quantity in list_quantities(comparison.names, result):
+    quantities = [*list_quantities(comparison.names, result), *_list_adjusted(comparison)]
+    for quantity in quantities:
         yield write_row((*head, *(getattr(quantity, name) for name in QUANTITY_COLUMNS)))
+
+
+def _list_adjusted(comparison: Comparison) -> Iterator[Quantity]:
+    """The p-value of a planned comparison, adjusted for all that were planned."""
+    adjusted = find_adjusted_p(comparison) if comparison.planned else None
+    if adjusted is not None:
+        outcome, group = comparison.names
+        yield Quantity(
+            section="test",
+            row="independence",
+            first=outcome,
+            second=group,
+            quantity="adjusted_p_value",
+            value=adjusted,
+            method=HOLM,
+        )
 
 
 def _head(
@@ -105,6 +124,7 @@ def _head(
     gates = [one.gate for one in chosen]
     yield from (wave.survey.slug, wave.survey.origin.value, wave.number, wave.manifest_hash_hex)
     yield from (comparison.through_batch, comparison.method_version, _name_standing(standing))
+    yield "yes" if comparison.planned else "no"
     yield DESIGN
     yield ";".join(str(one.symbol.k) for one in chosen)
     yield ";".join(AS_IT_IS if one.is_known else str(one.symbol.threshold) for one in chosen)

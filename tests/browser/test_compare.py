@@ -36,13 +36,13 @@ def survey(live: LiveApplication) -> Survey:
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_two_questions_are_compared_from_the_results_page(
+def test_two_questions_are_compared_by_menus(
     chromium: Browser, live: LiveApplication, survey: Survey, size: dict[str, int]
 ) -> None:
     context = make_context(chromium, live, survey, viewport=size)
     reader = Reader(context.new_page(), live)
-    page = reader.open(survey)
-    page.locator("#compare").click()
+    page = reader.page
+    page.goto(f"{live.url}/surveys/{survey.slug}/compare")
     form = page.get_by_role("form", name="Two questions")
     form.get_by_label("Outcome").select_option("q2")
     form.get_by_label("Groups").select_option("q1")
@@ -50,7 +50,7 @@ def test_two_questions_are_compared_from_the_results_page(
     expect(page.locator("#progress")).to_be_visible()
     worker = compute_soon()
     # The page updates without a reload.
-    expect(page.locator("#difference-title")).to_be_visible(timeout=30_000)
+    expect(page.locator("#result-title")).to_be_visible(timeout=30_000)
     worker.join()
     expect(page.locator("#update")).to_have_text("The comparison is ready.")
     assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
@@ -71,15 +71,16 @@ def test_regression_and_pairs_fit_a_phone(
     page = reader.page
     page.goto(f"{live.url}/surveys/{survey.slug}/compare")
     if kind == "regression":
-        form = page.get_by_role("form", name="Outcome and predictors")
+        form = page.get_by_role("form", name="Regression")
         form.get_by_label("Outcome").select_option("q1")
-        form.get_by_label("Q2").check()
-        form.get_by_label("Q3").check()
+        form.get_by_label("Predictor 1").select_option("q2")
+        form.get_by_text("More predictors").click()
+        form.get_by_label("Predictor 7").select_option("q3")
     else:
         form = page.get_by_role("form", name="All pairs")
     form.get_by_role("button").click()
     worker = compute_soon()
-    heading = "#terms-title" if kind == "regression" else "#pairs-title"
+    heading = "#result-title" if kind == "regression" else "#pairs-title"
     expect(page.locator(f"#comparison {heading}")).to_be_visible(timeout=30_000)
     worker.join()
     assert page.evaluate("document.documentElement.scrollWidth") == size["width"]

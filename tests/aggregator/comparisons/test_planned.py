@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import random
 from typing import Any
 
@@ -215,3 +217,24 @@ def test_the_compare_page_lists_planned_ones_first_and_others_as_exploratory() -
     words = text_of(client.get(page))
     planned, tried = words.index("Planned before opening"), words.index("Exploratory comparisons")
     assert planned < words.index("Yes to Q2: ") < tried < words.index("Q2 by Q3")
+
+
+def test_the_file_of_a_planned_comparison_says_so_and_has_the_adjusted_p_value() -> None:
+    wave = end(make_planned_wave())
+    request_planned(wave_id=wave.pk)
+    compute_all()
+    [first, _] = list_planned(results_of(wave))
+    assert first.comparison is not None
+    client = sign_in(wave.survey.owner)
+
+    def read(comparison: Comparison) -> list[dict[str, str]]:
+        address = reverse("aggregator:comparison_csv", args=[wave.survey.slug, comparison.pk])
+        return list(csv.DictReader(io.StringIO(client.get(address).content.decode(), newline="")))
+
+    rows = read(first.comparison)
+    assert {row["planned"] for row in rows} == {"yes"}
+    [adjusted] = [row for row in rows if row["quantity"] == "adjusted_p_value"]
+    assert (float(adjusted["value"]), adjusted["method"]) == (first.adjusted_p, "holm")
+    others = read(compute(ask(wave, KIND, "q2", "q1")))
+    assert {row["planned"] for row in others} == {"no"}
+    assert "adjusted_p_value" not in {row["quantity"] for row in others}
