@@ -223,6 +223,7 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, object]:
         "standing": _describe_use(comparison, standing),
         "impossible": describe_impossible(standing),
         "is_exploratory": not (standing.fixed_end and standing.planned),
+        "chart_stem": f"comparison-{comparison.pk}",
         "hidden": _list_hidden(comparison),
         "is_newest": standing.is_newest,
         "batches": comparison.through_batch,
