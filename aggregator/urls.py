@@ -65,6 +65,12 @@ urlpatterns = [
     ),
     path("surveys/<slug:slug>/delete-with-data", deleting.delete, name="delete"),
     path("s/<slug:slug>/results", public_results.public_results, name="public_results"),
+    path(
+        "s/<slug:slug>/results/coins",
+        public_results.public_results,
+        {"mode": Mode.MANUAL},
+        name="public_coin_results",
+    ),
     path("s/<slug:slug>/coins", coin_form.coins, name="coins"),
     path("s/<slug:slug>/coins/sent", coin_form.sent, name="coins_sent"),
     path("s/<slug:slug>/paper", coin_form.paper, name="paper"),

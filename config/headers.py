@@ -71,15 +71,15 @@ _SAME_ORIGIN = {"Referrer-Policy": "same-origin"}
 _SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": None})
 
 TABLE = (
+    # What search engines keep could not be switched off.
+    Policy(
+        paths=("/s/*/results", "/s/*/results/coins"),
+        csp={**_FORM, "form-action": "'none'"},
+        extra={"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"},
+    ),
     # Without a referrer, browsers send no origin with a form, not even to the same site.
     Policy(
         paths=("/s/*/coins", "/s/*/paper", "/s/*/send", "/s/*/sent"), csp=_FORM, extra=_SAME_ORIGIN
-    ),
-    # What search engines keep could not be switched off.
-    Policy(
-        paths=("/s/*/results",),
-        csp={**_FORM, "form-action": "'none'"},
-        extra={"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"},
     ),
     Policy(paths=("/s/", "/m/", "/r/"), extra=EXTRA),
     Policy(paths=("/static/", "/api/", "/.well-known/"), csp=_NOTHING),

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 SAMPLES = {
     "slug": "nosuchsurvey", "pk": 1, "digest": "0" * 64, "version": "0" * 16, "name": "x.js",
     "anchor": "x", "uidb36": "1", "key": "set-password", "direction": "up", "code": "fr",
-    "language": "en",
+    "language": "en", "question": "q1",
 }  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def test_errors_have_the_headers_too(method: str, path: str, status: int) -> Non
     assert_headers_of_the_table(response, httpx.URL(path).path)
 
 
-@pytest.mark.parametrize("page", ["", "/fr", "/coins", "/send", "/results"])
+@pytest.mark.parametrize("page", ["", "/fr", "/coins", "/send", "/results", "/results/coins"])
 def test_a_deleted_survey_has_the_headers_and_is_not_cached(page: str) -> None:
     DeletedWave.objects.create(manifest_hash=bytes(32), slug="deleted")
     response = request("GET", f"/s/deleted{page}")
@@ -205,13 +205,14 @@ def test_a_form_without_javascript_gets_no_scripts_and_may_send_its_origin() -> 
 
 
 def test_public_results_get_no_scripts_and_no_form_and_stay_out_of_search_engines() -> None:
-    headers = headers_for("/s/abcdefghijkm/results")
-    assert headers["Content-Security-Policy"] == (
-        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
-        "form-action 'none'; frame-ancestors 'none'"
-    )
-    assert headers["Referrer-Policy"] == "no-referrer"
-    assert headers["X-Robots-Tag"] == "noindex"
+    for page in ("results", "results/coins"):
+        headers = headers_for(f"/s/abcdefghijkm/{page}")
+        assert headers["Content-Security-Policy"] == (
+            "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
+            "form-action 'none'; frame-ancestors 'none'"
+        )
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["X-Robots-Tag"] == "noindex"
 
 
 def test_no_policy_allows_inline_or_foreign_code() -> None:

@@ -116,6 +116,7 @@ TABLE: dict[str, Row] = {
     "surveys:check": RESPOND,
     "surveys:single_page": RESPOND,
     "aggregator:public_results": PUBLISHED,
+    "aggregator:public_coin_results": PUBLISHED,
     "aggregator:coins": Row(
         get=everyone(200), post=everyone(415), other=everyone(405), survey="launched"
     ),

@@ -59,12 +59,8 @@ def test_anyone_reads_the_estimates_of_a_closed_survey() -> None:
 def test_it_shows_the_figures_of_the_owners_page() -> None:
     survey = field(publish(), yes=[600, 300], total=1000)
     own = sign_in(survey.owner).get(reverse("aggregator:results", args=[survey.slug]))
-    figures = [
-        row.text
-        for part in Client().get(address(survey)).context["parts"]
-        for block in part.blocks
-        for row in block.rows
-    ]
+    blocks = Client().get(address(survey)).context["blocks"]
+    figures = [row.text for block in blocks for row in block.rows]
     assert len(figures) == 2
     for figure in figures:
         assert figure.partition(" ")[0] in own.content.decode()
@@ -153,18 +149,32 @@ def test_questions_that_are_not_scrambled_are_left_out_and_named() -> None:
     assert WARDS[0] in own.content.decode()
 
 
-def test_coins_have_a_separate_part_once_they_are_counted() -> None:
+def test_coins_have_a_separate_page_once_they_are_counted() -> None:
     wave = publish(coins=True)
     coins = Wave.objects.manual().get()
     send_codes(wave, yes=[60, 30], total=100)
     send_codes(coins, yes=[20, 10], total=40)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
-    assert "with two coins" not in visit(wave.survey)
-    process(coins)
+    path = reverse("aggregator:public_coin_results", args=[wave.survey.slug])
     page = visit(wave.survey)
     assert "100 reports" in page
-    assert "40 reports with two coins" in page
+    assert path in page
+    assert "being counted" in Client().get(path).content.decode()
+    process(coins)
+    response = Client().get(path)
+    assert "40 reports" in response.content.decode()
+    assert address(wave.survey) in response.content.decode()
+    assert visit(wave.survey) == page
+    switch_public_results(survey=wave.survey, off=True)
+    assert Client().get(path).status_code == 410
+
+
+def test_a_survey_without_coins_has_no_page_of_them() -> None:
+    survey = field(publish(), yes=[60, 30], total=100)
+    path = reverse("aggregator:public_coin_results", args=[survey.slug])
+    assert path not in visit(survey)
+    assert Client().get(path).status_code == 404
 
 
 def test_invented_answers_are_marked() -> None:
@@ -191,4 +201,13 @@ def test_the_page_needs_no_session_and_runs_no_script() -> None:
 def test_the_words_of_the_survey_name_their_language() -> None:
     wave = publish(language="ar", title="على الطريق")
     survey = field(wave, yes=[60, 30], total=100)
-    assert 'lang="ar" dir="rtl"' in visit(survey)
+    assert '<bdi lang="ar">على الطريق</bdi>' in visit(survey)
+
+
+def test_a_survey_that_people_may_have_to_leave_at_once_is_not_named_in_the_title() -> None:
+    named, hidden = (
+        field(publish(title="Violence", quick_exit=chosen), yes=[60, 30], total=100)
+        for chosen in (False, True)
+    )
+    assert "Violence" in visit(named).partition("</title>")[0]
+    assert "Violence" not in visit(hidden).partition("</title>")[0]
