@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 Tick = tuple[float, str]
 # The axes of shares end at one of these, in the unit of a share, with a tick at every step.
@@ -13,7 +12,6 @@ _TOPS = (
     (0.05, 0.01), (0.1, 0.02), (0.15, 0.05), (0.2, 0.05), (0.25, 0.05), (0.3, 0.1),
     (0.4, 0.1), (0.5, 0.1), (0.6, 0.2), (0.8, 0.2), (1.0, 0.2),
 )  # fmt: skip
-_STEPS = (0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
 MOST_TICKS = 7
 # Intervals of ratios that reach further end in an arrow.
 LEAST_RATIO, GREATEST_RATIO = 0.01, 100.0
@@ -21,21 +19,12 @@ _FINE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0
 _COARSE = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 
-class Measure(StrEnum):
-    """What an axis measures, and so how wide an interval is."""
-
-    SHARE = "share"
-    DIFFERENCE = "difference"
-    RATIO = "ratio"
-    CORRELATION = "correlation"
-    MEAN = "mean"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    measure: Measure
     least: float
     greatest: float
+    full: float = 1.0  # how far apart two values can be
+    is_ratio: bool = False  # then it is logarithmic
     ticks: tuple[Tick, ...]
     title: str
     reference: float | None = None  # where there is no difference
@@ -43,7 +32,7 @@ class Axis:
     def place(self, value: float) -> float:
         """Return where a value is, from 0 to 1; what lies beyond an end is at the end."""
         low, high, at = self.least, self.greatest, value
-        if self.measure is Measure.RATIO:
+        if self.is_ratio:
             low, high, at = math.log(low), math.log(high), math.log(max(value, 1e-12))
         return min(max((at - low) / (high - low), 0.0), 1.0)
 
@@ -61,6 +50,8 @@ class Row:
     truth: float | None = None
     axis: Axis | None = None  # of a mean, whose unit is its own
     ends: tuple[str, str] = ("", "")  # what the ends of its own axis mean
+    is_caption: bool = False  # only a label, above the rows that it names
+    is_indented: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +61,6 @@ class Section:
     heading: str
     rows: tuple[Row, ...]
     note: str = ""
-    parts: tuple[str, ...] = ()  # names of the questions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +95,6 @@ def make_share_axis(highs: Sequence[float] = ()) -> Axis:
     greatest = max(highs, default=1.0)
     top, step = next(((top, step) for top, step in _TOPS if greatest <= top + 1e-9), _TOPS[-1])
     return Axis(
-        measure=Measure.SHARE,
         least=0.0,
         greatest=top,
         ticks=tuple(
@@ -115,37 +104,36 @@ def make_share_axis(highs: Sequence[float] = ()) -> Axis:
     )
 
 
-def make_difference_axis(values: Sequence[float]) -> Axis:
-    """Make an axis of percentage points around 0."""
-    return _make_centred(
-        values, measure=Measure.DIFFERENCE, title="Difference (percentage points)", factor=100
-    )
+def make_difference_axis(
+    values: Sequence[float], *, title: str, full: float = 1.0, factor: int = 1
+) -> Axis:
+    """Make an axis around 0; `factor` is 100 where fractions are written as points.
 
-
-def make_correlation_axis(values: Sequence[float]) -> Axis:
-    return _make_centred(values, measure=Measure.CORRELATION, title="Correlation", factor=1)
-
-
-def _make_centred(values: Sequence[float], *, measure: Measure, title: str, factor: int) -> Axis:
+    `full` is how far apart two values can be.
+    """
     low, high = min((*values, 0.0)), max((*values, 0.0))
-    step = next((step for step in _STEPS if (high - low) / step <= MOST_TICKS - 2), _STEPS[-1])
+    step = _find_step((high - low) * factor) / factor
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     last = max(last, first + 1)
-    digits = 0 if factor == 100 else (2 if step in (0.02, 0.05, 0.25) else 1)
+    digits = max(0, -math.floor(math.log10(step * factor) + 1e-9))
     return Axis(
-        measure=measure,
         least=first * step,
         greatest=last * step,
+        full=full,
         ticks=tuple(
-            (place * step, _sign(place * step * factor, digits)) for place in range(first, last + 1)
+            (place * step, f"{place * step * factor:.{digits}f}".replace("-", "−"))
+            for place in range(first, last + 1)
         ),
         title=title,
         reference=0.0,
     )
 
 
-def _sign(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}".replace("-", "−")
+def _find_step(length: float) -> float:
+    """Find a round step: 1, 2 or 5 times a power of ten."""
+    wanted = max(length, 1e-6) / (MOST_TICKS - 2)
+    power = 10.0 ** math.floor(math.log10(wanted))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= wanted - 1e-12)
 
 
 def make_ratio_axis(values: Sequence[float]) -> Axis:
@@ -158,9 +146,9 @@ def make_ratio_axis(values: Sequence[float]) -> Axis:
     if len(marks) > MOST_TICKS:
         marks = [one for one in _COARSE if least <= one <= greatest]
     return Axis(
-        measure=Measure.RATIO,
         least=least,
         greatest=greatest,
+        is_ratio=True,
         ticks=tuple((one, f"{one:g}") for one in marks),
         title="Odds ratio (logarithmic axis)",
         reference=1.0,
@@ -169,4 +157,5 @@ def make_ratio_axis(values: Sequence[float]) -> Axis:
 
 def make_mean_axis(scale: tuple[float, float]) -> Axis:
     """Make the axis of one mean, from the least to the greatest possible value."""
-    return Axis(measure=Measure.MEAN, least=scale[0], greatest=scale[1], ticks=(), title="")
+    least, greatest = scale
+    return Axis(least=least, greatest=greatest, full=greatest - least, ticks=(), title="")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from aggregator.charts.figure import Axis, Measure, Row
+from aggregator.charts.figure import Axis, Row
 
 # Widths of intervals, as parts of all possible values.
 PRECISE, VAGUE = 0.05, 0.5
@@ -43,9 +43,7 @@ def _find_width(row: Row, axis: Axis) -> float:
     """Return the width of the interval as a part of all possible values."""
     if row.low is None or row.high is None:
         return VAGUE
-    if axis.measure is Measure.RATIO:
+    if axis.is_ratio:
         low, high = (math.log(max(end, 1e-12)) for end in (row.low, row.high))
         return (high - low) / _RATIO_UNIT
-    if axis.measure is Measure.MEAN:
-        return (row.high - row.low) / (axis.greatest - axis.least)
-    return row.high - row.low
+    return (row.high - row.low) / axis.full

@@ -15,8 +15,9 @@ from aggregator.charts.text_widths import wrap
 MARGIN = 3.0
 LINE = 1.2  # height of a line, by the size of its letters
 ROW_GAP = 3.5
+INDENT = 8.0  # of a row below a caption
 SECTION_GAP = 8.0
-PANEL_GAP = 12.0
+PANEL_GAP = 6.0
 AXIS_HEIGHT = 24.0  # with its numbers and its title
 END_HEIGHT = 3.0  # between an own axis and what its ends mean
 
@@ -64,6 +65,7 @@ class PlacedRow:
     top: float
     height: float
     label: list[str]
+    label_left: float
     text: list[str]
     ends: tuple[list[str], list[str]]
     ends_height: float
@@ -143,7 +145,9 @@ def _place_panel(panel: Panel, sheet: Sheet, top: float) -> PlacedPanel:
     return PlacedPanel(
         axis=panel.axis,
         sections=sections,
-        has_axis=any(row.axis is None for one in panel.sections for row in one.rows),
+        has_axis=any(
+            row.axis is None and not row.is_caption for one in panel.sections for row in one.rows
+        ),
         bottom=top - SECTION_GAP + 2,
     )
 
@@ -164,7 +168,9 @@ def _place_section(section: Section, axis: Axis, sheet: Sheet, top: float) -> Pl
 
 
 def _place_row(row: Row, axis: Axis, sheet: Sheet, top: float) -> PlacedRow:
-    label = wrap(row.label, width=sheet.label_width, size=sheet.text)
+    indent = INDENT if row.is_indented else 0.0
+    label_width = sheet.full_width if row.is_caption else sheet.label_width - indent
+    label = wrap(row.label, width=label_width, size=sheet.text)
     text = wrap(row.text, width=sheet.number_width, size=sheet.text)
     half = (sheet.plot[1] - sheet.plot[0]) / 2 - 2
     low, high = (wrap(end, width=half, size=sheet.small) for end in row.ends)
@@ -177,6 +183,7 @@ def _place_row(row: Row, axis: Axis, sheet: Sheet, top: float) -> PlacedRow:
         top=top,
         height=height + ends_height,
         label=label,
+        label_left=MARGIN + indent,
         text=text,
         ends=(low, high),
         ends_height=ends_height,

@@ -17,6 +17,7 @@ _NAME = re.compile(
 )
 
 
+_PART = re.compile("(?:part([2-9]|[1-9][0-9]))?")
 AXIS_MAX = "max"
 
 
@@ -36,6 +37,16 @@ class ChartName:
         """What follows the kind, such as q3, part2 or 17; empty for all questions."""
         return self.stem.partition("-")[2]
 
+    @property
+    def number(self) -> str:
+        """The number of a comparison."""
+        return self.subject.partition("-")[0]
+
+    @property
+    def part(self) -> str:
+        """The question or part of a break down; empty for the whole comparison."""
+        return self.subject.partition("-")[2]
+
 
 def read_name(name: str) -> ChartName | None:
     """Read the name of a chart; None if no chart has such a name."""
@@ -48,6 +59,12 @@ def read_name(name: str) -> ChartName | None:
         ends_at_data=found["max"] is not None,
         file_format=found["format"],
     )
+
+
+def read_part(text: str) -> int | None:
+    """Read the number of a part: 1 if the text is empty, 2 from "part2"; None if it is neither."""
+    found = _PART.fullmatch(text)
+    return (int(found[1]) if found[1] else 1) if found else None
 
 
 def write_name(*, stem: str, width: str, axis: str, file_format: str) -> str | None:

@@ -33,20 +33,26 @@ TRUTH = "Upright orange lines: the known truth of the demo."
 CONTRADICTS = "The reports contradict this question’s design."
 
 
-def divide(blocks: Sequence[Block]) -> list[list[Block]]:
+def divide(sections: Sequence[Section]) -> list[list[Section]]:
     """Divide questions into parts that fit on a page each, in the order of the survey."""
     axis, narrow = make_share_axis(), min(SHEETS)
     room = PART_HEIGHT_MM * POINTS_PER_MM
-    parts: list[list[Block]] = []
+    parts: list[list[Section]] = []
     left = 0.0
-    for block in blocks:
-        height = measure_section(_make_section(block), axis, width_mm=narrow)
+    for section in sections:
+        height = measure_section(section, axis, width_mm=narrow)
         if not parts or height > left:
             parts.append([])
             left = room
-        parts[-1].append(block)
+        parts[-1].append(section)
         left -= height
     return parts
+
+
+def divide_blocks(blocks: Sequence[Block]) -> list[list[Block]]:
+    """Divide the questions of a survey into the parts of its chart."""
+    each = iter(blocks)
+    return [[next(each) for _ in part] for part in divide([_make_section(one) for one in blocks])]
 
 
 def make_figure(
@@ -126,7 +132,7 @@ def make_row(row: BlockRow, *, label: str = "") -> Row:
 def list_menu(results: Results) -> list[tuple[str, str]]:
     """List the charts that a survey has: the beginning of each file's name, and what it shows."""
     blocks = list_blocks(results)
-    parts = divide(blocks)
+    parts = divide_blocks(blocks)
     menu = []
     for place, part in enumerate(parts, start=1):
         stem = "chart" if place == 1 else f"chart-part{place}"

@@ -87,7 +87,7 @@ def _draw_panel(root: Element, panel: PlacedPanel, layout: Layout) -> None:
 
 def _draw_grid(root: Element, section: PlacedSection, axis: Axis, layout: Layout) -> None:
     """Draw thin lines behind the rows that share the axis; a mean has its own."""
-    shared = [row for row in section.rows if row.row.axis is None]
+    shared = [one for one in section.rows if one.row.axis is None and not one.row.is_caption]
     for row in shared:
         for value, _ in axis.ticks:
             is_reference = axis.reference is not None and abs(value - axis.reference) < 1e-9
@@ -129,10 +129,12 @@ def _draw_row(root: Element, placed: PlacedRow, layout: Layout) -> None:
     _write(
         root,
         placed.label,
-        x=MARGIN,
+        x=placed.label_left,
         top=placed.middle - lines * sheet.text * LINE / 2,
         size=sheet.text,
     )
+    if row.is_caption:
+        return
     _write(
         root,
         placed.text,

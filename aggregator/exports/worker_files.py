@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import PurePath
 
-from aggregator.charts.recipes import CHARTS
+from aggregator.charts.recipes import CHARTS, COMPARISON_CHARTS
 from aggregator.renderings.recipes import Recipe
 from aggregator.study_report.files.recipe import REPORT
 
@@ -16,7 +16,11 @@ CONTENT_TYPES: Mapping[str, str] = {
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 }
 # By the first word of the files' names, such as "chart" of chart-q3.85mm.svg.
-RECIPES: dict[str, Recipe] = {"chart": CHARTS, "report": REPORT}
+RECIPES: dict[str, Recipe] = {
+    "chart": CHARTS,
+    "comparison": COMPARISON_CHARTS,
+    "report": REPORT,
+}
 
 
 def find_recipe(name: str) -> Recipe | None:
