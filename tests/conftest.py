@@ -45,6 +45,19 @@ def forgetful_cache() -> Iterator[None]:
     cache.clear()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_wrong_anchors() -> Iterator[None]:
+    """Fail if a page links to a section of the methods that does not exist."""
+    from aggregator.templatetags import methods  # needs the settings
+
+    def fail(anchor: str) -> str:
+        raise AssertionError(f"the methods have no section {anchor!r}")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(methods, "address_of_contents", fail)
+        yield
+
+
 @pytest.fixture(scope="session")
 def static_files() -> None:
     """Put the collected static files in the tests' own folder."""
