@@ -78,6 +78,7 @@ def show_questions(
         "refusal": refusal,
         "items": _list_items(survey, manifest, questions),
         "planned": describe_planned(survey, manifest),
+        "total_epsilon": manifest.epsilon,
     }
     status = REFUSED if refusal else 200
     return render(request, "surveys/authoring/questions.html", context, status=status)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.text import Truncator
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
@@ -15,7 +14,6 @@ from django.views.decorators.http import require_safe
 from surveys.access import get_own_survey
 from surveys.authoring.qr_codes import draw_png, draw_svg
 from surveys.authoring.reach import find_local_host, public_link
-from surveys.authoring.state import describe_state
 from surveys.authoring.views.access import authoring
 from surveys.manifest.languages import translate_manifest
 from surveys.manifest.manifest import Manifest
@@ -65,7 +63,6 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
         link = _make_link(survey)
         context |= {
             "has_coins": bool(manifest.coin_questions),
-            "state": describe_state(wave=wave, now=timezone.now()),
             "link": link,
             "local_host": find_local_host(link.address),
             "links": [_make_link(survey, language) for language in languages]

@@ -108,6 +108,7 @@ def test_questions_are_added_in_order_with_their_strength(author: Client, owner:
     questions = author.get(at("questions", survey)).text
     assert "ε = 1.10" in questions  # ln 3 = 1.0986, rounded up
     assert "ε = 2.95" in questions  # ln 19 = 2.9444
+    assert "ε = 4.05" in questions
     page = author.get(at("edit", survey)).text
     assert "ε = 4.05" in page  # their sum, 4.0431, rounded up once
     # 19/20, and 57/58 = 98.3 of 100
