@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from aggregator.results.blocks import Block, BlockRow
+from aggregator.results.blocks import Block, BlockRow, RowKind
 from aggregator.results.display import Results, Standing, View
 from aggregator.results.sentences import (
     CONTRADICTION,
@@ -55,7 +55,7 @@ def _write_block(block: Block, *, reports: int) -> Iterator[Part]:
     yield Table(
         caption=_write_caption(block, reports=reports),
         header=("Answer", "Estimate", "95 % interval"),
-        rows=tuple(_write_row(block, row, axis=axis) for row in block.rows),
+        rows=tuple(_write_row(row, axis=axis) for row in block.rows),
         widths=(1,),
         notes=(block.note,) if block.note else (),
         axis=axis,
@@ -81,12 +81,14 @@ def _write_caption(block: Block, *, reports: int) -> str:
     return f"{whom} ({'; '.join(people)})"
 
 
-def _write_row(block: Block, row: BlockRow, *, axis: str) -> Row:
+def _write_row(row: BlockRow, *, axis: str) -> Row:
     label = f"{row.label} ({row.among})" if row.among else row.label
     if row.is_mean:
         label = f"{label}, from {row.ends[0]} to {row.ends[1]}"
     cells = (
-        Words(text=label, is_authors=block.question.described.has_options and not row.is_mean),
+        Words(
+            text=label, is_authors=row.kind is RowKind.SHARE and not row.key.endswith(" refused")
+        ),
         Words(text=(row.number + row.mark) if row.is_shown else row.text),
         Words(text=row.range or "–"),
     )

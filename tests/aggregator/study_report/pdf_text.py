@@ -11,8 +11,11 @@ _STREAM = re.compile(rb"^(.*?)stream\r?\n(.*)\r?\nendstream", re.DOTALL)
 _FONTS = re.compile(rb"/Font<<(.*?)>>")
 _NAMED = re.compile(rb"/(\w+) (\d+) 0 R")
 _CHARACTER = re.compile(rb"^<([0-9A-F]{4})> <([0-9A-F]+)>$", re.MULTILINE)
-# The choice of a font, or text to show: an array with strings.
-_SHOWN = re.compile(rb"/(\w+) [\d.]+ Tf|\[((?:\((?:\\.|[^\\()])*\)|[-\d.\s])*)\]TJ", re.DOTALL)
+# The choice of a font, or text to show: a string, or an array with strings.
+_SHOWN = re.compile(
+    rb"/(\w+) [\d.]+ Tf|(\((?:\\.|[^\\()])*\)) ?Tj|\[((?:\((?:\\.|[^\\()])*\)|[-\d.\s])*)\]TJ",
+    re.DOTALL,
+)
 _STRING = re.compile(rb"\(((?:\\.|[^\\()])*)\)", re.DOTALL)
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
@@ -26,8 +29,11 @@ def read_pages(pdf: bytes) -> list[str]:
 
 
 def squeeze(text: str) -> str:
-    """Leave out all spaces, which lines of different lengths have in different places."""
-    return "".join(text.split())
+    """Leave out all spaces, which lines of different lengths have in different places.
+
+    Spaces without width are left out too: long words can be broken at them.
+    """
+    return "".join(text.replace("\u200b", "").split())
 
 
 def _read_page(page: bytes, objects: dict[int, bytes]) -> Iterator[str]:
@@ -38,11 +44,13 @@ def _read_page(page: bytes, objects: dict[int, bytes]) -> Iterator[str]:
         for name, number in (_NAMED.findall(found[1]) if found else [])
     }
     characters: dict[int, str] = {}
-    for font, shown in _SHOWN.findall(_inflate(_follow(rb"/Contents (\d+) 0 R", page, objects))):
+    for font, string, array in _SHOWN.findall(
+        _inflate(_follow(rb"/Contents (\d+) 0 R", page, objects))
+    ):
         if font:
             characters = fonts[font]
             continue
-        codes = b"".join(_unescape(part) for part in _STRING.findall(shown))
+        codes = b"".join(_unescape(part) for part in _STRING.findall(string or array))
         pairs = (codes[place : place + 2] for place in range(0, len(codes), 2))
         yield "".join(characters.get(int.from_bytes(pair, "big"), "\ufffd") for pair in pairs)
 
