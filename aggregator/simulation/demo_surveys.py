@@ -15,7 +15,7 @@ from typing import Any
 
 from aggregator.simulation.respondents import Answers
 from surveys.authoring.services import add_question
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import Manifest, Publication
 from surveys.models import Question, Survey
 
 # (affair, unhappy, religious, children) → number of women. Unhappy: marriage rated 3 or less
@@ -120,7 +120,11 @@ REDBOOK = Demo(
     note="These figures were published in 1978, so for once the estimates can be checked.",
     add_questions=_add_redbook_questions,
     people=_redbook_people,
-    settings={"organization": ORGANIZATION, "cap": sum(REDBOOK_COUNTS.values())},
+    settings={
+        "organization": ORGANIZATION,
+        "cap": sum(REDBOOK_COUNTS.values()),
+        "publication": Publication.EXACT,
+    },
 )
 
 
