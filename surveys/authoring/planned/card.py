@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from surveys.authoring.planned.form import PlannedForm
 from surveys.comparing.choice import NotComparable, check_two_questions
-from surveys.comparing.indicators import list_indicators
+from surveys.comparing.indicators import Indicator, list_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey
 from surveys.planned_comparisons import MAX_PLANNED
@@ -50,8 +50,14 @@ def describe_planned(
     return PlannedCard(
         lines=lines,
         form=None if is_full and form is None else form or PlannedForm(manifest=manifest),
-        can_compare=len({one.symbol.name for one in indicators.values()}) > 1,
+        can_compare=_can_compare(list(indicators.values())),
     )
+
+
+def _can_compare(indicators: Sequence[Indicator]) -> bool:
+    """Whether there are two questions, one of which can form groups."""
+    has_groups = not all(indicator.is_number for indicator in indicators)
+    return has_groups and len({indicator.symbol.name for indicator in indicators}) > 1
 
 
 def describe_pair(manifest: Manifest, pair: tuple[str, str]) -> str:

@@ -241,3 +241,24 @@ def test_the_questions_of_an_open_survey_list_what_was_planned() -> None:
     open_survey(survey=survey)
     page = sign_in(survey.owner).get(reverse("surveys:questions", args=[survey.slug]))
     assert "Planned comparisons Q1 by Q2 (South)" in text_of(page)
+
+
+@pytest.mark.usefixtures("static_files")
+def test_words_of_questions_and_answers_are_escaped_in_menus() -> None:
+    survey = make_survey(questions=['A "quoted" <b>?'])
+    add_question(survey=survey, text="X?", type=QuestionType.CHOICE, options=["<i>1</i>", "&"])
+    html = (
+        sign_in(survey.owner).get(reverse("surveys:planned", args=[survey.slug])).content.decode()
+    )
+    assert '<optgroup label="Q1 A &quot;quoted&quot; &lt;b&gt;?">' in html
+    assert "Q2 · &lt;i&gt;1&lt;/i&gt;" in html
+
+
+@pytest.mark.parametrize("questions", [0, 1])
+def test_two_questions_are_needed_to_plan(questions: int) -> None:
+    survey = make_survey(questions=["Tired?"][:questions])
+    add_question(survey=survey, text="Hours?", type=QuestionType.NUMBER, minimum=0, maximum=9)
+    if not questions:
+        add_question(survey=survey, text="Days?", type=QuestionType.NUMBER, minimum=0, maximum=9)
+    card = describe_planned(survey, describe(survey=survey, wave_number=1))
+    assert card.can_compare == bool(questions)
