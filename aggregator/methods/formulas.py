@@ -19,6 +19,7 @@ REPAIRS = tuple(
         # A function's name has a thin space on both sides, but none before a parenthesis.
         (rf"(</(?:m[in]|mfrac|mover|msqrt|msu[bp]|msubsup)>)(?={NAME})", rf"\1{THIN}"),
         (rf"({NAME})(?!{OPENING})", rf"\1{THIN}"),
+        (r"(&#x00028;</mo>)<mo>(max|min)</mo>", r'\1<mo lspace="0" rspace="0">\2</mo>'),
         (rf"<mo>(max|min)</mo>(?={OPENING})", r'<mo lspace="0.167em" rspace="0">\1</mo>'),
         (r"<mo>(max|min)</mo>", r'<mo lspace="0.167em" rspace="0.167em">\1</mo>'),
         (r"<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">&#x0002F;</mo>'),
