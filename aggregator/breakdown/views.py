@@ -139,7 +139,7 @@ def _describe(
         "result": result,
         "groups": [(names[group.code], group.n) for group in result.groups],
         "hides_some": any(group.n is None for group in result.groups),
-        "intervals": " ".join(describe_intervals(results)),
+        "intervals": describe_intervals(results),
         "caution": CAUTION if any(block.has_caution for block in page.object_list) else "",
         "page": page,
         "differences": sum(len(block.differences) for block in blocks),

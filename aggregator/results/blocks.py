@@ -6,7 +6,7 @@ they show; `sentences.py` has the words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -19,8 +19,10 @@ from aggregator.results.sentences import (
     CAUTION_MARK,
     EMPTY,
     EXACT,
-    GROUPS,
     TOO_FEW,
+    Details,
+    describe_details,
+    describe_group,
     digits_for,
     name_estimand,
     summarize,
@@ -30,6 +32,9 @@ from aggregator.results.sentences import (
 from surveys.formatting import percent, points, whole
 from surveys.manifest.questions import ManifestQuestion
 
+# A block of more rows, or with a longer question, may break across printed pages.
+MOST_ROWS_ON_PAPER = 20
+LONGEST_ON_PAPER = 600
 NOT_SHOWN = "not shown"
 COUNTED_LATER = "Sent unscrambled. Counted after the survey has closed."
 COUNTED_NOW = (
@@ -115,8 +120,7 @@ class Block:
     note: str = ""  # why there are no rows, or what they are
     contradiction: bool = False
     alarm: bool = False
-    uses_own_codes: bool = False  # its rule reads too many codes to be counted with it
-    fixed_end: bool = False
+    details: Details | None = None  # how sure its figures are, if that was wanted
 
     @property
     def name(self) -> str:
@@ -132,6 +136,16 @@ class Block:
         return self.question.text
 
     @property
+    def caption(self) -> str:
+        """What its rows are, or describe; empty for scrambled answers of everyone."""
+        return self.note or self.among[:1].upper() + self.among[1:]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it may not fit on one printed page."""
+        return len(self.rows) > MOST_ROWS_ON_PAPER or len(self.text) > LONGEST_ON_PAPER
+
+    @property
     def title_id(self) -> str:
         return f"{self.name}-title"
 
@@ -145,10 +159,12 @@ class Block:
         return self.rows if self.asked is None else (*self.rows, self.asked)
 
 
-def list_blocks(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[Block]:
+def list_blocks(
+    results: Results, *, truth: Mapping[str, float] = EMPTY, with_details: bool = False
+) -> list[Block]:
     """List a block for each question that people answer, in the order of the survey.
 
-    `truth` is known for a demo and a rehearsal only; its keys are `Estimand.key`.
+    `truth` is known for a demo only; its keys are `Estimand.key`.
     """
     protected = {result.question.name: result for result in results.questions}
     declared = {result.question.name: result for result in results.declared}
@@ -157,8 +173,17 @@ def list_blocks(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list
     def build(question: ManifestQuestion) -> Block:
         if question.is_declared:
             return _build_declared(question, declared.get(question.name))
-        block = _build_block(protected[question.name], results=results, truth=truth)
-        return replace(block, uses_own_codes=question.name in too_large)
+        result = protected[question.name]
+        block = _build_block(result, results=results, truth=truth)
+        if not with_details or not result.estimates:
+            return block
+        details = describe_details(
+            result,
+            truth={row.key: row.truth_text for row in block.figures},
+            fixed_end=results.fixed_end,
+            uses_own_codes=question.name in too_large,
+        )
+        return replace(block, details=details)
 
     return [build(question) for question in results.manifest.questions if question.is_answered]
 
@@ -200,26 +225,20 @@ def row_of_share(
 
 def _build_block(result: QuestionResult, *, results: Results, truth: Mapping[str, float]) -> Block:
     shown = [estimate for estimate in result.shown if not estimate.estimand.is_asked]
-    among = _find_usual_group(shown)
+    among = shown[0].estimand.of if shown else Among.EVERYONE
     asked = next((one for one in result.estimates if one.estimand.is_asked), None)
     return Block(
         question=result.question,
         total=result.total,
         is_declared=False,
         rows=tuple(row_of_estimate(estimate, usual=among, truth=truth) for estimate in shown),
-        among=GROUPS[among],
+        among=describe_group(shown[0].estimand) if shown else "",
         asked=None if asked is None else row_of_estimate(asked, usual=among, truth=truth),
         asked_text=_write_asked(asked) if asked and shown else "",
         note="" if shown else _explain_nothing(result, results),
         contradiction=result.contradiction,
         alarm=result.alarm,
-        fixed_end=results.fixed_end,
     )
-
-
-def _find_usual_group(estimates: Iterable[Estimate]) -> Among:
-    """Return the group that the first figures describe, so that only others name theirs."""
-    return next((estimate.estimand.of for estimate in estimates), Among.EVERYONE)
 
 
 def row_of_estimate(
@@ -233,7 +252,7 @@ def row_of_estimate(
         key=estimand.key,
         kind=_find_kind(estimate),
         label=name_estimand(estimand),
-        among="" if estimand.of is usual else GROUPS[estimand.of] or "of everyone",
+        among="" if estimand.of is usual else describe_group(estimand) or "of everyone asked",
         value=estimate.displayed if shown else None,
         low=estimate.low if shown else None,
         high=estimate.high if shown else None,

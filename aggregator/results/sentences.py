@@ -5,19 +5,20 @@ Pages, charts and API use the same words. Shares are clipped to 0–100 % here a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from types import MappingProxyType
 
 from aggregator.results.display import Results
 from aggregator.results.estimands import Among, Estimand
 from aggregator.results.estimate import FAKE_SHARE, Estimate, Interval, QuestionResult
-from aggregator.results.people import People, find_effective_size, find_people
+from aggregator.results.people import find_effective_size, find_people
 from aggregator.results.reliability import Reliability
 from aggregator.results.snapshots import ended_as_frozen, ended_at_cap
 from privacy.mechanism.fake_reports import Band
-from surveys.formatting import join_list, percent, points, whole
+from surveys.formatting import join_list, moment, percent, points, whole
+from surveys.manifest.manifest import Manifest
 
 CONTRADICTION = (
     "The codes contradict the design: no share between 0 and 100 % would plausibly produce them."
@@ -28,10 +29,10 @@ CONTRADICTION_CAUSES = (
     "a warning, not as a finding."
 )
 _GUARANTEED = (
-    "This interval is the guaranteed kind: with so few reports, a shorter one would miss the truth "
+    "With so few reports, this interval is the guaranteed kind: a shorter one would miss the truth "
     "too often."
 )
-_COUNTED = "This share is counted: the answers that decide who is asked are not scrambled."
+_COUNTED = "How many were asked is counted: the answers that decide it are not scrambled."
 EXACT = "exact"
 COUNTED = "counted"
 # Valid at every look, or at every number of reports.
@@ -56,6 +57,11 @@ GROUPS = {
 }
 TOO_FEW_ANSWERS = "Too few answers to say."
 TOO_FEW = "too few answers"
+NOTHING = "–"
+OWN_CODES = (
+    "Its rule depends on too many answers to use them here, so these figures come from this "
+    "question’s reports alone."
+)
 CAUTION_MARK = "†"
 WITH_CAUTION = "Use with caution"
 CAUTION = f"{CAUTION_MARK} {WITH_CAUTION}: few people, or a wide interval."
@@ -72,26 +78,32 @@ AT_CAP = (
     "of reports that was fixed before it opened."
 )
 _WIDE = "These are the wider intervals, which hold at every look"
-CLOSED_EARLY = f"{_WIDE}, because the survey was closed before the end that had been fixed."
+CLOSED_EARLY = f"{_WIDE}, because the survey was closed before its fixed end"
 CLOSED_WITHOUT_END = f"{_WIDE}, because no end was fixed before the survey opened."
 STILL_COUNTING = f"{_WIDE}, until the last reports are counted."
-INNER_INTERVALS = (
-    "The thin outer line is the 95 % interval; the thicker ones inside are 80 % and 50 % intervals "
-    "of the same kind, as guides."
-)
 SMALLEST_SAMPLE_SHOWN = 10
 EMPTY: Mapping[str, float] = MappingProxyType({})
 
 
-def describe_intervals(results: Results) -> list[str]:
-    """Say why all intervals of a survey are valid; once, below or in the chart."""
+def describe_intervals(results: Results) -> str:
+    """Say why all intervals of a survey are valid; once, above or below the figures."""
     if results.fixed_end:
-        return [AT_CAP if ended_at_cap(results.wave) else FIXED_END, INNER_INTERVALS]
+        return AT_CAP if ended_at_cap(results.wave) else FIXED_END
     if results.wave.is_open:
-        return [WATCHED]
+        return WATCHED
     if ended_as_frozen(results.wave):
-        return [STILL_COUNTING]
-    return [CLOSED_EARLY if results.manifest.has_fixed_end else CLOSED_WITHOUT_END]
+        return STILL_COUNTING
+    if not results.manifest.has_fixed_end:
+        return CLOSED_WITHOUT_END
+    end, count = _describe_end(results.manifest), whole(results.snapshot.total)
+    return f"{CLOSED_EARLY}: {end}. It was closed at {count} reports."
+
+
+def _describe_end(manifest: Manifest) -> str:
+    """Write 1,000 people, or 31 March 2027, 18:00 UTC."""
+    people = f"{whole(manifest.cap)} people" if manifest.cap else ""
+    date = moment(manifest.closes) if manifest.closes else ""
+    return " or ".join(end for end in (people, date) if end)
 
 
 def describe_caution(estimates: Iterable[Estimate]) -> str:
@@ -195,9 +207,11 @@ def describe_estimate(estimate: Estimate) -> str:
     return f"{write_displayed(estimate)} ({percent(estimate.intervals.main.level)}: {ends})."
 
 
-def describe_group(estimate: Estimate) -> str:
+def describe_group(estimand: Estimand) -> str:
     """Name the group, such as "of those who were asked and answered"; empty for everyone."""
-    return GROUPS[estimate.estimand.of]
+    if estimand.of is Among.ANSWERED and estimand.question.rule is None:
+        return "of those who answered"
+    return GROUPS[estimand.of]
 
 
 def name_estimand(estimand: Estimand) -> str:
@@ -218,163 +232,150 @@ def write_interval(estimate: Estimate, interval: Interval | Band) -> str:
     return _write_ends(estimate, interval.low, interval.high, digits_for(estimate))
 
 
-def describe_fakes(estimate: Estimate) -> str:
-    """Suppose 2 % of the reports were invented: the interval would be 13 to 28 %."""
-    band = estimate.fake_band
-    if band is None or not estimate.is_shown:
-        return ""
-    return (
-        f"Suppose {percent(FAKE_SHARE)} of the reports were invented, which nobody can know: "
-        f"whatever they say, the interval would be {write_interval(estimate, band)}."
-    )
-
-
 def describe_information(estimate: Estimate) -> str:
     """Compare the reports with direct answers that would be as precise."""
     if not estimate.is_shown or estimate.effective_sample_size is None:
         return ""
     if estimate.effective_sample_size < SMALLEST_SAMPLE_SHOWN:
         return ""  # near 0 and 1 a direct question is almost exact: no fair comparison
-    codes, direct = whole(estimate.total), whole(round(estimate.effective_sample_size))
-    return f"{codes} scrambled answers carry as much information as about {direct} direct ones."
+    direct = whole(round(estimate.effective_sample_size))
+    return f"As informative as about {direct} direct answers."
+
+
+def describe_people(result: QuestionResult, estimate: Estimate) -> str:
+    """Say about how many people a figure of only some describes; empty for everyone."""
+    people = find_people(result, estimate)
+    return f"{people.heading}: about {people.number} people." if people else ""
+
+
+# --- how sure the figures of a question are -------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class EstimateText:
-    """Everything that a page says about one estimate."""
+class Heading:
+    """The head of a column, and where the methods explain it."""
 
-    question: QuestionResult
-    estimate: Estimate
-    true_value: float | None
-    fixed_end: bool  # whether the survey ended as it had been fixed
-    is_first: bool  # of its question
-    says_method: bool  # its kind of interval differs from that of the next estimate
-
-    @property
-    def name(self) -> str:
-        return name_estimand(self.estimate.estimand)
-
-    @cached_property
-    def people(self) -> People | None:
-        return find_people(self.question, self.estimate)
-
-    @property
-    def group(self) -> str:
-        return describe_group(self.estimate)
-
-    @property
-    def is_left_out(self) -> bool:
-        """Whether too little is known to show a value; a contradiction has a warning instead."""
-        return not self.estimate.is_shown and not self.estimate.contradiction
-
-    @property
-    def head(self) -> str:
-        """The value alone, which pages set larger than the rest of its sentence; empty if none."""
-        return self.value.removesuffix(self.mark) if self.estimate.is_shown else ""
-
-    @property
-    def mark(self) -> str:
-        return _mark(self.estimate)
-
-    @property
-    def tail(self) -> str:
-        if self.people and self.is_left_out:
-            return self.people.too_few
-        return describe_estimate(self.estimate).removeprefix(self.head + self.mark)
-
-    @property
-    def information(self) -> str:
-        return describe_information(self.estimate)
-
-    @property
-    def fakes(self) -> str:
-        return describe_fakes(self.estimate)
-
-    @property
-    def method(self) -> str:
-        """What is said of this kind of interval alone; empty if it is one as most."""
-        if self.estimate.method == EXACT:
-            return _COUNTED
-        is_guaranteed = self.fixed_end and self.estimate.method in _ALWAYS_VALID
-        return _GUARANTEED if is_guaranteed else ""
-
-    @property
-    def method_anchor(self) -> str:
-        return ANCHORS[self.estimate.method]
-
-    @property
-    def value(self) -> str:
-        return write_displayed(self.estimate)
-
-    @property
-    def truth(self) -> str:
-        if self.true_value is None:
-            return ""
-        digits = 2 if self.estimate.is_mean else 1
-        return write_value(self.estimate, self.true_value, digits, unit=self.estimate.unit)
-
-    @property
-    def standard_error(self) -> str:
-        error = self.estimate.standard_error
-        if error is None or not self.estimate.is_shown:
-            return "–"
-        if self.estimate.is_mean:
-            return f"{error:,.2f} {self.estimate.unit}".rstrip()
-        return f"{points(error, 1)} points"
-
-    @property
-    def interval(self) -> str:
-        return self._write_interval(self.estimate.intervals.main)
-
-    @property
-    def inner_intervals(self) -> tuple[str, ...]:
-        return tuple(map(self._write_interval, self.estimate.intervals.inner))
-
-    @property
-    def simultaneous_interval(self) -> str:
-        return self._write_interval(self.estimate.intervals.simultaneous)
-
-    @property
-    def effective_sample_size(self) -> str:
-        size = find_effective_size(self.estimate)
-        return "–" if size is None else whole(round(size))
-
-    def _write_interval(self, interval: Interval) -> str:
-        if not self.estimate.is_shown:
-            return "–"
-        return COUNTED if interval.method == EXACT else write_interval(self.estimate, interval)
+    text: str
+    anchor: str = ""
 
 
-def write_texts(results: Results, *, truth: Mapping[str, float] = EMPTY) -> list[EstimateText]:
-    """Put every estimate that pages show into words.
+@dataclass(frozen=True, kw_only=True)
+class Details:
+    """How sure the figures of one question are: a table, and what else there is to say."""
 
-    `truth` is known for a demo only; its keys are `Estimand.key`.
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]  # the name of each figure, and its cells
+    sentences: tuple[str, ...]
+    anchors: tuple[str, ...]  # where the methods explain the intervals of these figures
+
+
+_Column = tuple[Heading, Callable[[Estimate], str]]
+
+
+def describe_details(
+    result: QuestionResult, *, truth: Mapping[str, str], fixed_end: bool, uses_own_codes: bool
+) -> Details:
+    """Say how sure the figures of a question are.
+
+    `truth` are the true values in words, by `Estimand.key`. A column in which every cell is empty
+    is left out.
     """
-    return [
-        EstimateText(
-            question=question,
-            estimate=estimate,
-            true_value=truth.get(estimate.estimand.key),
-            fixed_end=results.fixed_end,
-            is_first=place == 0,
-            says_method=_says_method(question, place),
-        )
-        for question in results.questions
-        for place, estimate in enumerate(question.shown)
+    columns = [
+        (heading, [write(estimate) for estimate in result.shown])
+        for heading, write in _list_columns(truth)
     ]
+    columns = [(heading, cells) for heading, cells in columns if set(cells) != {NOTHING}]
+    shown = [estimate for estimate in result.shown if estimate.is_shown]
+    sentences = dict.fromkeys(_list_sentences(result, shown, fixed_end=fixed_end))
+    if uses_own_codes:
+        sentences[OWN_CODES] = None
+    return Details(
+        headings=tuple(heading for heading, _ in columns),
+        rows=tuple(
+            (
+                f"{name_estimand(estimate.estimand)} {describe_group(estimate.estimand)}".rstrip(),
+                tuple(cells[place] for _, cells in columns),
+            )
+            for place, estimate in enumerate(result.shown)
+        ),
+        sentences=tuple(sentences),
+        anchors=tuple(dict.fromkeys(ANCHORS[estimate.method] for estimate in shown)),
+    )
 
 
-def gather_left_out(texts: Iterable[EstimateText]) -> dict[str, list[str]]:
-    """Name the estimates of a question that are not shown, under the sentence that says why."""
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        if text.is_left_out:
-            found.setdefault(text.tail, []).append(text.name)
-    return found
+def _list_columns(truth: Mapping[str, str]) -> tuple[_Column, ...]:
+    return (
+        (Heading(text="Known truth"), lambda one: truth.get(one.estimand.key) or NOTHING),
+        (Heading(text="Codes", anchor="estimating-a-share"), lambda one: whole(one.count)),
+        (
+            Heading(text="Raw share", anchor="estimating-a-share"),
+            lambda one: percent(one.raw_share, 1),
+        ),
+        (Heading(text="Unclipped", anchor="displayed-share"), _write_unclipped),
+        (Heading(text="Standard error", anchor="standard-error"), _write_error),
+        (Heading(text="Effective sample size", anchor="effective-sample-size"), _write_size),
+        (Heading(text="80 % interval", anchor="inner-intervals"), partial(_write_inner, level=0.8)),
+        (Heading(text="50 % interval", anchor="inner-intervals"), partial(_write_inner, level=0.5)),
+        (
+            Heading(text="95 % for all figures at once", anchor="simultaneous-intervals"),
+            lambda one: _write_another(one, one.intervals.simultaneous),
+        ),
+        (
+            Heading(
+                text=f"If up to {percent(FAKE_SHARE)} of reports were fake",
+                anchor="invented-reports",
+            ),
+            lambda one: _write_another(one, one.fake_band),
+        ),
+    )
 
 
-def _says_method(question: QuestionResult, place: int) -> bool:
-    """Whether the next interval that is shown is of another kind, or there is none."""
-    estimate, *after = question.shown[place:]
-    other = next((one for one in after if one.is_shown), None)
-    return estimate.is_shown and (other is None or other.method != estimate.method)
+def _write_unclipped(estimate: Estimate) -> str:
+    """Write the estimate if it is not the one that is displayed."""
+    value = estimate.value
+    if not estimate.is_shown or value is None or value == estimate.displayed:
+        return NOTHING
+    return write_value(estimate, value, digits_for(estimate), unit=estimate.unit)
+
+
+def _write_error(estimate: Estimate) -> str:
+    error = estimate.standard_error
+    if error is None or not estimate.is_shown or estimate.method == EXACT:
+        return NOTHING
+    if estimate.is_mean:
+        return f"{error:,.2f} {estimate.unit}".rstrip()
+    return f"{points(error, 1)} points"
+
+
+def _write_size(estimate: Estimate) -> str:
+    size = find_effective_size(estimate)
+    return NOTHING if size is None else whole(round(size))
+
+
+def _write_inner(estimate: Estimate, *, level: float) -> str:
+    inner = (one for one in estimate.intervals.inner if one.level == level)
+    return _write_another(estimate, next(inner, None))
+
+
+def _write_another(estimate: Estimate, interval: Interval | Band | None) -> str:
+    """Write one more interval as precisely as the main one; none if that is not shown."""
+    if interval is None or not estimate.is_shown or estimate.method == EXACT:
+        return NOTHING
+    digits = digits_for(estimate)
+    low = _write_bare(estimate, interval.low, digits)
+    return f"{low}–{write_value(estimate, interval.high, digits)}"
+
+
+def _list_sentences(
+    result: QuestionResult, shown: Sequence[Estimate], *, fixed_end: bool
+) -> Iterator[str]:
+    yield f"{whole(result.total)} reports."
+    for estimate in shown:
+        if len(shown) == 1 and (information := describe_information(estimate)):
+            yield information
+        if people := describe_people(result, estimate):
+            yield people
+        if estimate.method == EXACT:
+            yield _COUNTED
+        elif fixed_end and estimate.method in _ALWAYS_VALID:
+            yield _GUARANTEED

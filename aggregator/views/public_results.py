@@ -76,14 +76,18 @@ def _explain(view: View) -> str:
 
 def _describe(survey: Survey, results: Results) -> dict[str, Any]:
     truth = known_truth(survey)
-    blocks = [block for block in list_blocks(results, truth=truth) if not block.is_declared]
+    blocks = [
+        block
+        for block in list_blocks(results, truth=truth, with_details=True)
+        if not block.is_declared
+    ]
     with override("en"):
         label = describe_protection(results.manifest)
     return {
         "results": results,
         "blocks": blocks,
         "left_out": _name_left_out(results),
-        "validity": describe_intervals(results)[0],
+        "validity": describe_intervals(results),
         "caution": describe_caution(one for result in results.questions for one in result.shown),
         "alarm": describe_alarm(results),
         "burst": "" if truth else describe_burst(results),

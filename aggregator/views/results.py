@@ -1,30 +1,25 @@
-"""A survey's results page, the panel inside it that follows new looks."""
+"""A survey's results page, and the panel inside it that follows new looks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from aggregator.batches.joint_tables import find_too_large
-from aggregator.results.display import DeclaredResult, Results, View
-from aggregator.results.estimate import QuestionResult
+from aggregator.results.blocks import list_blocks
+from aggregator.results.display import Results, View
 from aggregator.results.sentences import (
-    CONTRADICTION,
-    CONTRADICTION_CAUSES,
-    WITH_CAUTION,
-    EstimateText,
     describe_alarm,
     describe_burst,
     describe_caution,
     describe_intervals,
-    gather_left_out,
-    write_texts,
 )
 from aggregator.simulation.truth import describe_truth, known_truth
 from aggregator.views.mode_addresses import find_addresses, view_of
@@ -35,84 +30,73 @@ from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
 
-
-class _Listed(NamedTuple):
-    """A question of the page: scrambled, with what is said of its estimates, or declared."""
-
-    question: QuestionResult | None = None
-    texts: Sequence[EstimateText] = ()
-    left_out: Mapping[str, Sequence[str]] = MappingProxyType({})
-    declared: DeclaredResult | None = None
-    uses_own_codes: bool = False  # its rule reads too many codes to be counted with it
-
-
 STOP_POLLING = 286  # htmx: swap in this response and stop polling
+# Blocks change only at looks, and rendering them takes most of the time of a page with many
+# questions. So each process keeps those that it rendered last.
+_MOST_RENDERED = 32
+_rendered: OrderedDict[Hashable, SafeString] = OrderedDict()
 
 
 def _context(view: View) -> dict[str, Any]:
     survey, wave, found = view.survey, view.wave, view.results
-    is_of_coins = wave is not None and wave.mode == Mode.MANUAL
-    browsers = survey.wave if is_of_coins else wave
-    texts = write_texts(found, truth=known_truth(survey)) if found else []
-    return {
+    truth = known_truth(survey)
+    context = {
         "view": view,
         "survey": survey,
         "wave": wave,
         "addresses": find_addresses(view),
-        "is_of_coins": is_of_coins,
-        "cap": browsers.cap if browsers else None,  # also ends the coin wave
+        "is_of_coins": wave is not None and wave.mode == Mode.MANUAL,
         "manifest": view.manifest,
         "standing": view.standing.value,
         "state": describe_state(wave=wave, now=timezone.now()),
-        "texts": texts,
-        "questions": _list_questions(found, texts) if found else [],
-        "epsilons": _list_epsilons(view.manifest) if view.manifest else [],
-        "chart_note": " ".join(describe_intervals(found)) if found else "",
-        "caution": describe_caution(text.estimate for text in texts),
-        "with_caution": WITH_CAUTION,
-        "alarm": describe_alarm(found) if found else "",
+    }
+    if found is None:
+        return context | {"epsilons": list_epsilons(view.manifest) if view.manifest else []}
+    return context | {
+        "blocks": _render_blocks(found, truth=truth),
+        "validity": describe_intervals(found),
+        "caution": describe_caution(one for result in found.questions for one in result.shown),
+        "alarm": describe_alarm(found),
         # The reports of a demo come from a program.
-        "burst": describe_burst(found) if found and not known_truth(survey) else "",
-        "contradiction": (CONTRADICTION, CONTRADICTION_CAUSES),
+        "burst": "" if truth else describe_burst(found),
         "known_truth": describe_truth(survey),
     }
 
 
-def _list_questions(results: Results, texts: list[EstimateText]) -> list[_Listed]:
-    """List every question in the order of the survey: scrambled with its sentences, or declared.
-
-    Questions that too few were asked are included, without sentences.
-    """
-    too_large = find_too_large(results.manifest)
-    listed: dict[int, _Listed] = {
-        question.number: _list_estimates(
-            question, [text for text in texts if text.question is question], too_large
-        )
-        for question in results.questions
-    }
-    listed |= {
-        question.number: _Listed(declared=DeclaredResult(question=question, total=0, groups=()))
-        for question in results.manifest.questions
-        if question.is_declared
-    }
-    listed |= {
-        declared.question.number: _Listed(declared=declared) for declared in results.declared
-    }
-    return [listed[number] for number in sorted(listed)]
+def _render_blocks(results: Results, *, truth: Mapping[str, float]) -> SafeString:
+    """Render the blocks of these results, or return them as they were rendered before."""
+    key = _describe_content(results, has_truth=bool(truth))
+    found = _rendered.get(key)
+    if found is None:
+        context = {
+            "blocks": list_blocks(results, truth=truth, with_details=True),
+            "wave": results.wave,
+            "manifest": results.manifest,
+            "epsilons": list_epsilons(results.manifest),
+        }
+        found = render_to_string("aggregator/results/_blocks.html", context)
+        _rendered[key] = found
+        while len(_rendered) > _MOST_RENDERED:
+            _rendered.popitem(last=False)
+    return found
 
 
-def _list_estimates(
-    question: QuestionResult, texts: list[EstimateText], too_large: Collection[str]
-) -> _Listed:
-    return _Listed(
-        question=question,
-        texts=[text for text in texts if not text.is_left_out],
-        left_out=gather_left_out(texts),
-        uses_own_codes=question.question.name in too_large,
+def _describe_content(results: Results, *, has_truth: bool) -> Hashable:
+    """Everything that decides what the blocks show; the manifest's hash stands for all words."""
+    snapshot = results.snapshot
+    return (
+        results.wave.manifest_hash_hex,
+        results.fixed_end,
+        has_truth,
+        snapshot.pk,
+        snapshot.method_version,
+        snapshot.final,
+        tuple(snapshot.looks),
+        str(snapshot.counts),
     )
 
 
-def _list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:
+def list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:
     """List each question's number, its own ε, and ε with others that tell about it, or 0."""
     told = {parent for question in manifest.questions for parent in manifest.parents_of(question)}
     told |= {one.name for one in manifest.questions if manifest.list_same_fact(one)}

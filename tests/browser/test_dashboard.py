@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from aggregator.results.sentences import TOO_FEW_ANSWERS
+from aggregator.results.sentences import TOO_FEW
 from surveys.authoring.services import add_question, close_wave
 from surveys.models import Survey, Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE
@@ -35,7 +35,7 @@ def reader(chromium: Browser, live: LiveApplication, survey: Survey) -> Iterator
 
 def words_of(page: Page) -> str:
     """Wait for the figures; return the panel's text."""
-    expect(page.locator("article.finding").first).to_be_visible()
+    expect(page.locator("article.block").first).to_be_visible()
     return page.locator("#panel").inner_text()
 
 
@@ -78,26 +78,38 @@ def test_a_figure_that_says_nothing_fits_on_a_phone(
 ) -> None:
     context = make_context(chromium, live, behind_a_rule, viewport=PHONE)
     page = Reader(context.new_page(), live).open(behind_a_rule)
-    expect(page.locator(".finding", has_text=TOO_FEW_ANSWERS).first).to_be_visible()
+    row = page.locator(".block-row", has_text=TOO_FEW).first
+    expect(row).to_be_visible()
+    expect(row.locator(".unknown")).to_have_count(1)
+    expect(row.locator(".dot")).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
-    # The same facts with the numbers of a large survey.
-    facts = page.locator(".facts-row dd.number")
-    assert facts.count() > 0
-    facts.evaluate_all("all => all.forEach((dd) => dd.textContent = '≈ 12,803 (11,709–13,894)')")
+    # The same rows with the numbers of a large survey.
+    page.locator(".row-text").evaluate_all(
+        "all => all.forEach((text) => text.textContent = '12,803.5 hours† (11,709.1–13,894.2)')"
+    )
+    page.locator("details").evaluate_all("all => all.forEach((one) => one.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     context.close()
 
 
-def test_the_95_percent_interval_is_visible_in_the_table_of_a_desk(
+def test_every_row_of_a_block_has_the_same_axis(
     chromium: Browser, live: LiveApplication, behind_a_rule: Survey
 ) -> None:
+    """Also under a question of 1,000 characters and beside an option of 300."""
     context = make_context(chromium, live, behind_a_rule)
     page = Reader(context.new_page(), live).open(behind_a_rule)
-    right = page.locator(".table-wrap").evaluate("wrap => wrap.getBoundingClientRect().right")
-    header = page.locator(".table-estimates thead th", has_text="95 % interval")
-    box = header.bounding_box()
-    assert box is not None
-    assert box["x"] + box["width"] <= right
+    page.locator(".block-question").first.evaluate("text => text.textContent = 'Why? '.repeat(200)")
+    page.locator(".block-label").first.evaluate("text => text.textContent = 'word '.repeat(60)")
+    boxes = [axis.bounding_box() for axis in page.locator(".axis").all()]
+    assert len({(round(box["x"]), round(box["width"])) for box in boxes if box}) == 1
+    scale = page.locator(".axis-scale").bounding_box()
+    assert scale is not None
+    assert boxes[0] is not None
+    assert (round(scale["x"]), round(scale["width"])) == (
+        round(boxes[0]["x"]),
+        round(boxes[0]["width"]),
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") == DESK["width"]
     context.close()
 
 
@@ -112,6 +124,8 @@ def test_axe_finds_nothing(chromium: Browser, live: LiveApplication) -> None:
     page = Reader(context.new_page(), live).open(survey)
     page.evaluate(AXE)
     assert page.evaluate(RUN_AXE) == []
+    page.locator("details").evaluate_all("all => all.forEach((one) => one.open = true)")
+    assert page.evaluate(RUN_AXE) == []
     context.close()
 
 
@@ -125,19 +139,23 @@ def test_a_look_reaches_the_open_page(chromium: Browser, live: LiveApplication) 
     # Chance decides which 10 of the 110 stay behind: 40 to 50 of the 100 sealed codes show Yes,
     # which are (S/n − .05)/.9 = 39 to 50 %.
     assert re.search(r"[345]\d\s%", words_of(page))
-    expect(page.locator("#panel")).to_contain_text("cover the same 100 sealed reports")
+    expect(page.locator("#survey-status")).to_contain_text("100 sealed reports")
 
     send_codes(wave, yes=[300, 100], total=400)
     with page.expect_response(lambda response: "/panel" in response.url) as polled:
         pass
     assert polled.value.status == 204  # waiting reports change nothing
-    expect(page.locator("#panel")).to_contain_text("cover the same 100 sealed reports")
+    expect(page.locator("#survey-status")).to_contain_text("100 sealed reports")
 
+    page.locator("#q2-summary").click()  # stays open, and keeps the focus
     process(wave)
-    expect(page.locator("#panel")).to_contain_text("cover the same 500 sealed reports")
+    expect(page.locator("#survey-status")).to_contain_text("500 sealed reports")
+    expect(page.locator("#q2-details")).to_have_attribute("open", "")
+    expect(page.locator("#q1-details")).not_to_have_attribute("open", "")
+    expect(page.locator("#q2-summary")).to_be_focused()
     expect(page.locator("#update")).to_contain_text("500 reports are counted")
     assert re.search(r"7\d\s%", words_of(page))  # from 340 to 350 of 500 codes
-    expect(page.locator("#next-look")).to_contain_text("when at least 56 new reports have come")
+    expect(page.locator("#next-look")).to_contain_text("after at least 56 new reports")
 
     send_codes(wave, yes=[20, 20], total=20)
     process(wave)
@@ -145,12 +163,12 @@ def test_a_look_reaches_the_open_page(chromium: Browser, live: LiveApplication) 
     with page.expect_response(lambda response: "/panel" in response.url) as polled:
         pass
     assert polled.value.status == 204  # nor does a batch without a look
-    expect(page.locator("#panel")).to_contain_text("cover the same 500 sealed reports")
+    expect(page.locator("#survey-status")).to_contain_text("500 sealed reports")
 
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
-    expect(page.locator("#state")).to_contain_text("Closed")
-    expect(page.locator("#panel")).to_contain_text("cover the same 530 sealed reports")
+    expect(page.locator("#survey-status")).to_contain_text("Closed")
+    expect(page.locator("#survey-status")).to_contain_text("530 sealed reports")
     assert page.locator("#panel").get_attribute("hx-get") is None  # and stops polling
     reader.assert_nothing_went_wrong()
     context.close()
@@ -169,25 +187,16 @@ def test_the_first_look_ends_the_wait(chromium: Browser, live: LiveApplication) 
     context.close()
 
 
-def test_files_can_be_downloaded(reader: Reader, survey: Survey) -> None:
-    page = reader.open(survey)
-    for kind, first in (
-        ("reports", b"data,row,q1_randomized,q2_randomized\r\n"),
-        ("estimates", b"survey,title,data,wave,"),
-    ):
-        with page.expect_download() as started:
-            page.locator(f"#download-{kind}").click()
-        assert started.value.path().read_bytes().startswith(first)
-
-
 def test_without_javascript_all_numbers_are_shown(
     chromium: Browser, live: LiveApplication, survey: Survey
 ) -> None:
     context = make_context(chromium, live, survey, java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{live.url}/surveys/{survey.slug}/results")
-    expect(page.locator(".table-estimates tbody tr")).to_have_count(2)
-    expect(page.locator("article.finding")).to_have_count(2)
+    expect(page.locator("article.block")).to_have_count(2)
+    expect(page.locator(".block-row .dot")).to_have_count(2)
+    page.locator("#q1-summary").press("Enter")
+    expect(page.locator("#q1-details td").first).to_be_visible()
     context.close()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from surveys.authoring.services import close_wave
 from surveys.models import Survey, Wave
@@ -26,7 +26,7 @@ OPTIONS = [
     "A patient, or somebody who visited a patient",
 ]
 # Boxes that follow each other; none may lie over another.
-BOXES = ".findings > .card, .findings article.card, aside, .panel > .card, h1"
+BOXES = ".panel > *, .block, .block > *, h1"
 OVERLAPS = """(selector) => {
     const boxes = [...document.querySelectorAll(selector)].filter((box) => box.offsetHeight);
     const inside = (one, other) => one.contains(other) || other.contains(one);
@@ -106,14 +106,12 @@ def test_a_long_survey_prints_completely_and_on_few_pages(
     assert height / PAPERS[paper][1] <= pages <= height / PAPERS[paper][1] * 1.25 + 1
     check_sheet(page, paper)
     assert page.evaluate(STUCK % (PAPERS[paper][1] * PIXELS_PER_MM * 0.7)) == []
-    rows = page.locator(".table-estimates tr")
-    heights = [row["height"] for row in map(Locator.bounding_box, rows.all()) if row]
-    assert max(heights) < 30 * PIXELS_PER_MM
-    # Every question has its heading, and every number of the table is on the paper.
-    expect(page.locator("article.finding h3:visible")).to_have_count(10)
-    cells = page.locator(".table-estimates :is(td, tbody th)")
-    assert cells.count() > 200
-    assert page.locator(".table-estimates :is(td, tbody th):visible").count() == cells.count()
+    # Every question has its heading, every row its numbers, and what is closed leaves no trace.
+    expect(page.locator("article.block h3:visible")).to_have_count(10)
+    rows = page.locator(".block-row")
+    assert rows.count() > 30
+    assert page.locator(".block-row .row-text:visible").count() == rows.count()
+    expect(page.locator("summary:visible")).to_have_count(0)
     page.context.close()
 
 
@@ -134,7 +132,7 @@ def check_sheet(page: Page, paper: str) -> None:
     assert page.evaluate(OVERLAPS, BOXES) == []
     assert page.evaluate(CUT_OFF) == []
     colour = "element => getComputedStyle(element).backgroundColor"
-    for box in ("html", "body", ".card"):
+    for box in ("html", "body", ".blocks, .empty"):
         white = ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
         assert page.locator(box).first.evaluate(colour) in white
     for navigation in (".site-header", ".site-footer", ".back-link", ".button-row"):

@@ -32,7 +32,7 @@ ALL_SHARES = "0–100 %"
 
 def write_findings(results: Results, blocks: Iterable[Block]) -> Section:
     scrambled = [block for block in blocks if not block.is_declared]
-    parts: list[Part] = [Paragraph(text=describe_intervals(results)[0])]
+    parts: list[Part] = [Paragraph(text=describe_intervals(results))]
     alarm = describe_alarm(results)
     if alarm:
         parts.append(Paragraph(text=alarm, tone=Tone.NOTICE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,12 +14,11 @@ from aggregator.results.people import find_effective_size, find_people
 from aggregator.results.reliability import Reliability
 from aggregator.results.sentences import (
     TOO_FEW_ANSWERS,
-    EstimateText,
+    Details,
     describe_caution,
+    describe_details,
     describe_estimate,
-    describe_fakes,
     describe_information,
-    gather_left_out,
     name_estimand,
     summarize,
 )
@@ -93,17 +93,6 @@ def find(found: QuestionResult, name: str) -> Estimate:
     return next(one for one in found.estimates if one.estimand.name == name)
 
 
-def write(found: QuestionResult, name: str) -> EstimateText:
-    return EstimateText(
-        question=found,
-        estimate=find(found, name),
-        true_value=None,
-        fixed_end=True,
-        is_first=True,
-        says_method=True,
-    )
-
-
 RULE: Rule = {"name": "q1", "is": [1]}
 
 
@@ -153,34 +142,78 @@ def test_a_share_of_some_people_is_worth_so_many_direct_answers_of_them() -> Non
 def test_of_too_few_people_only_their_number_is_said() -> None:
     """No value, no interval, and no direct answers that they would be worth."""
     found = estimate(make_question(QuestionType.YES_NO, answers=2, rule=RULE), [0.006, 0.004, 0.99])
-    one, asked = find(found, "1"), find(found, "asked")
+    one = find(found, "1")
     assert one.reliability is Reliability.NOT_SHOWN
     assert find_effective_size(one) is None
     assert (summarize(one), describe_estimate(one)) == ("too few answers", TOO_FEW_ANSWERS)
-    text = write(found, "1")
-    high = round(TOTAL * asked.high)
-    assert (text.head, text.tail) == ("", f"Too few people were asked: about 100 (0–{high}).")
-    assert {text.value, text.interval, text.standard_error, text.simultaneous_interval} == {"–"}
+    details = read_details(found)
+    assert {
+        cell
+        for (name, _), cell in details.items()
+        if name == "Yes"
+        and cell not in (f"{one.count:,}", f"{100 * one.raw_share:.1f}\N{NO-BREAK SPACE}%")
+    } == {"–"}
+    assert details["Yes", "Codes"] == f"{one.count:,}"
 
 
-def test_estimates_that_are_left_out_for_one_reason_are_named_together() -> None:
-    found = estimate(
-        make_question(QuestionType.CHOICE, answers=3, rule=RULE), [0.005, 0.003, 0.002, 0.99]
+FAKE = "If up to 2\N{NO-BREAK SPACE}% of reports were fake"
+HEADINGS = {
+    "Codes",
+    "Raw share",
+    "Standard error",
+    "Effective sample size",
+    "80 % interval",
+    "50 % interval",
+    "95 % for all figures at once",
+    FAKE,
+}
+
+
+def describe_all(found: QuestionResult) -> Details:
+    return describe_details(found, truth={}, fixed_end=True, uses_own_codes=False)
+
+
+def read_details(found: QuestionResult) -> dict[tuple[str, str], str]:
+    """The cells of the table by the first word of their row, and their column."""
+    details = describe_all(found)
+    return {
+        (name.split(" ")[0], heading.text): cell
+        for name, cells in details.rows
+        for heading, cell in zip(details.headings, cells, strict=True)
+    }
+
+
+def test_the_details_have_everything_that_a_row_leaves_out() -> None:
+    found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
+    details, one = read_details(found), find(found, "1")
+    assert {heading for _, heading in details} == HEADINGS
+    assert details["Yes", "Codes"] == f"{one.count:,}"
+    assert details["Yes", "Raw share"] == "35.0\N{NO-BREAK SPACE}%"
+    assert one.standard_error is not None
+    assert details["Yes", "Standard error"] == f"{100 * one.standard_error:.1f} points"
+    assert details["Yes", "80 % interval"].endswith("\N{NO-BREAK SPACE}%")
+    # With 2 % invented reports, a share of 20 % could be 4 points lower or higher.
+    low, high = re.findall(r"[\d.]+", details["Yes", FAKE])
+    assert float(low) < 100 * one.low < 100 * one.high < float(high)
+    size = round(one.effective_sample_size or 0)
+    assert describe_all(found).sentences == (
+        "10,000 reports.",
+        f"As informative as about {size:,} direct answers.",
     )
-    texts = [write(found, one.estimand.name) for one in found.shown]
-    assert [text.is_left_out for text in texts] == [True, True, True, False]
-    [(sentence, names)] = gather_left_out(texts).items()
-    assert names == ["1", "2", "3"]
-    assert sentence.startswith("Too few people were asked: about ")
+
+
+def test_an_estimate_outside_what_is_possible_is_in_the_details_only() -> None:
+    found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
+    below = replace(find(found, "1"), value=-0.02)
+    outside = replace(found, estimates=(below,))
+    assert read_details(outside)["Yes", "Unclipped"] == "−2\N{NO-BREAK SPACE}%"
 
 
 def test_where_the_people_cannot_be_counted_there_are_too_few_answers() -> None:
     found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
     vague = replace(find(found, "1"), standard_error=0.2)
     assert vague.reliability is Reliability.NOT_SHOWN
-    text = replace(write(found, "1"), estimate=vague)
-    assert (text.head, text.tail) == ("", TOO_FEW_ANSWERS)
-    assert (describe_fakes(vague), describe_information(vague)) == ("", "")
+    assert (summarize(vague), describe_information(vague)) == ("too few answers", "")
 
 
 def test_an_estimate_that_needs_caution_has_a_mark() -> None:
@@ -188,12 +221,7 @@ def test_an_estimate_that_needs_caution_has_a_mark() -> None:
     good = find(found, "1")
     vague = replace(good, standard_error=0.09)
     assert vague.reliability is Reliability.CAUTION
-    text = write(found, "1")
-    assert (text.head, text.value) == ("20\N{NO-BREAK SPACE}%",) * 2
     assert summarize(vague) == summarize(good).replace("%", "%†", 1)
-    marked = replace(text, estimate=vague)
-    assert (marked.head, marked.mark, marked.value) == (text.head, "†", text.value + "†")
-    assert marked.tail == text.tail
     assert describe_caution([good]) == ""
     assert describe_caution([good, vague]).startswith("† ")
 
@@ -223,9 +251,11 @@ def test_only_a_wider_interval_than_those_of_others_is_explained_by_itself(
     one = find(found, "1")
     main = replace(one.intervals.main, method=method)
     of_kind = replace(one, intervals=replace(one.intervals, main=main))
-    text = replace(write(found, "1"), estimate=of_kind)
-    assert ("guaranteed" in text.method) == said_at_fixed_end
-    assert replace(text, fixed_end=False).method == ""
+    changed = replace(found, estimates=(of_kind,))
+    for fixed_end in (True, False):
+        details = describe_details(changed, truth={}, fixed_end=fixed_end, uses_own_codes=False)
+        is_said = "guaranteed" in " ".join(details.sentences)
+        assert is_said == (fixed_end and said_at_fixed_end)
 
 
 def test_a_counted_share_has_no_interval() -> None:
@@ -237,8 +267,8 @@ def test_a_counted_share_has_no_interval() -> None:
         standard_error=0.0,
         intervals=Intervals(main=counted, inner=(), simultaneous=counted),
     )
-    text = replace(write(found, "1"), estimate=exact)
-    assert (text.head, text.mark, text.tail) == ("20.0\N{NO-BREAK SPACE}%", "", " (counted).")
     assert summarize(exact) == "20.0\N{NO-BREAK SPACE}% (counted)"
-    assert text.interval == text.simultaneous_interval == "counted"
-    assert "not scrambled" in text.method
+    counted_only = replace(found, estimates=(exact,))
+    assert "not scrambled" in describe_all(counted_only).sentences[-1]
+    headings = {heading for _, heading in read_details(counted_only)}
+    assert headings <= {"Codes", "Raw share", "Effective sample size"}

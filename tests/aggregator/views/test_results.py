@@ -17,9 +17,9 @@ from aggregator.results.sentences import (
     CLOSED_EARLY,
     CLOSED_WITHOUT_END,
     FIXED_END,
-    TOO_FEW_ANSWERS,
     WATCHED,
 )
+from aggregator.results.sentences import TOO_FEW as TOO_FEW_ANSWERS
 from aggregator.simulation.demo_surveys import REDBOOK
 from surveys.authoring.services import add_question, close_wave
 from surveys.models import Question, Survey, Wave
@@ -34,7 +34,7 @@ from tests.support.fielding import field, process, send_codes, send_people, sign
 from tests.support.reading import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-TOO_FEW = "Too few responses to show."
+TOO_FEW = "Too few responses to show"
 
 
 def read(survey: Survey, name: str = "results", **options: Any) -> Any:
@@ -46,10 +46,10 @@ def test_every_estimate_comes_with_its_interval_and_effective_sample_size() -> N
     survey = field(make_launched_survey(), yes=[490, 700], total=1400)
     words = text_of(read(survey))
     # 2 · 490/1400 − ½ = 20 %, and .2 · .8 / Var gives the number of direct answers: 246.
-    assert re.search(r"20 % \(95 %: \d+ to \d+ %\)\. ", words)
-    assert "1,400 scrambled answers carry as much information as about 246 direct ones." in words
-    assert "Raw share of Yes codes 35.0 %" in words
-    assert words.count("How this interval is computed") == 2
+    assert re.search(r"Yes 20 % \(\d+–\d+\) ", words)
+    assert "1,400 reports. As informative as about 246 direct answers." in words
+    assert "Yes 490 35.0 % " in words
+    assert words.count("How the interval is computed") == 2
 
 
 @pytest.mark.slow
@@ -74,6 +74,8 @@ def test_closing_by_hand_keeps_the_wide_interval_and_says_why(cap: int | None, r
     survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.OWNER)
     words = text_of(read(survey))
     assert words.count(reason) == 1
+    told = "before its fixed end: 1,000 people. It was closed at 200 reports."
+    assert (told in words) == bool(cap)
     assert sum(other in words for other in (AT_CAP, FIXED_END, WATCHED)) == 0
 
 
@@ -95,7 +97,7 @@ def test_an_open_survey_says_that_its_intervals_are_valid_while_you_watch() -> N
     process(wave)
     words = text_of(read(wave.survey))
     assert words.count(WATCHED) == 1
-    # What holds at every look has no inner intervals in the table.
+    # What holds at every look has no inner intervals.
     for level in ("50 %", "80 %"):
         assert f"{level} interval" not in words
 
@@ -111,24 +113,23 @@ def test_nothing_is_said_about_a_value_that_is_not_shown() -> None:
 def test_a_value_that_is_written_as_100_percent_is_not_called_above_it() -> None:
     survey = field(make_launched_survey(), yes=[3751, 1250], total=5000)
     words = text_of(read(survey))
-    assert "100 % (95 %:" in words
-    assert "100.0 %. Chance" not in words
+    assert re.search(r"Yes 100(\.0)? % \(", words)
 
 
-def test_headline_and_table_round_alike() -> None:
+def test_a_figure_is_rounded_alike_everywhere() -> None:
     # 2 · .4824 − ½ = 46.48 %
     survey = field(make_launched_survey(), yes=[2412, 100], total=5000)
-    page = read(survey).content.decode()
-    assert "46\N{NO-BREAK SPACE}%</strong>" in page
-    assert page.count("46\N{NO-BREAK SPACE}%") >= 2  # headline and table
-    assert "46.5\N{NO-BREAK SPACE}%" not in page
+    words = text_of(read(survey))
+    assert "Yes 46 % (" in words
+    assert "46.5 %" not in words
 
 
 def test_an_estimate_outside_0_to_100_is_clipped_on_the_page() -> None:
     survey = field(make_launched_survey(), yes=[240, 500], total=1000)
     words = text_of(read(survey))
-    assert "0 % † (95 %: 0 to" in words
-    assert "−2" not in words
+    assert re.search(r"Yes 0 % ?† ?\(0–\d+\)", words)
+    assert "Unclipped" in words
+    assert "−2 %" in words  # in the details
 
 
 def test_an_estimate_that_needs_caution_has_a_mark_that_is_explained() -> None:
@@ -146,17 +147,19 @@ def test_what_too_few_reports_say_has_no_value_no_interval_and_no_method() -> No
     response = read(survey)
     words = text_of(response)
     assert words.count(TOO_FEW_ANSWERS) == 2
-    assert words.count("From 100 reports. Raw shares are in the table below.") == 2
-    assert "How this interval is computed" not in words
-    assert "Suppose 2 %" not in words
-    assert 'class="share"' not in response.content.decode()
+    assert words.count("100 reports. Answer") == 2
+    assert "interval is computed" not in words
+    assert "fake" not in words
+    page = response.content.decode()
+    assert 'class="dot"' not in page
+    assert page.count('class="unknown"') == 2
 
 
 @pytest.mark.slow
 def test_codes_that_contradict_the_design_are_reported_as_such() -> None:
     survey = field(make_launched_survey(), yes=[1000, 500], total=1000)
     words = text_of(read(survey))
-    assert "The codes contradict the design" in words
+    assert "The reports contradict the design of this question." in words
     assert "150.0" not in words  # the estimate is in files only
 
 
@@ -165,6 +168,7 @@ def test_below_the_display_minimum_nothing_is_shown(name: str) -> None:
     survey = field(make_launched_survey(display_minimum=1000), yes=[613, 471], total=987)
     response = read(survey, name)
     words = re.sub("[0-9a-f]{64}", "the manifest's hash", text_of(response))
+    words = words.replace("987 sealed reports", "")  # the head
     assert TOO_FEW in words
     for figure in ("Raw share", "stimate", "987", "613", "471", "Download"):
         assert figure not in words, figure
@@ -204,7 +208,7 @@ def test_an_open_survey_without_a_batch_polls() -> None:
     words = text_of(read(wave.survey))
     assert "Listening" in words
     assert "in batches of at least 10, so that nobody stands out." in words
-    assert "Results come first once 20 reports have come" in words
+    assert "The first appears after 20 reports, or when the survey closes." in words
     assert "7" not in words.replace(wave.manifest_hash_hex, "")
 
 
@@ -212,7 +216,7 @@ def test_a_survey_that_closed_below_the_display_minimum_promises_nothing() -> No
     survey = field(make_launched_survey(display_minimum=1000), yes=[8, 9], total=20)
     words = text_of(read(survey))
     assert "closed with fewer than the 1,000 sealed reports that results need" in words
-    assert "Results appear from" not in words
+    assert "Results appear after" not in words
 
 
 def test_a_survey_that_closed_empty_says_so() -> None:
@@ -253,8 +257,10 @@ def test_only_the_demo_shows_the_true_values() -> None:
     Survey.objects.filter(pk=survey.pk).update(demo=True, title=REDBOOK.title)
     words = text_of(read(Survey.objects.get(pk=survey.pk)))
     assert "These figures were published in 1978" in words
-    for share in ("32.2 %", "22.6 %", "48.4 %", "62.1 %"):
-        assert f"Known truth {share}" in words
+    # Rounded like the estimates beside them.
+    for share in ("32 %", "23 %", "48 %", "62 %"):
+        assert re.search(rf"Known truth .*Yes {share} ", words)
+    assert words.count("Known truth") == 4
 
 
 # --- the panel ----------------------------------------------------------------------------------
@@ -327,9 +333,9 @@ def test_the_number_of_queries_does_not_grow_with_the_questions(
     )
     survey = field(wave, yes=[90] * questions, total=200)
     client = sign_in(survey.owner)
-    # Session, user, survey, wave, snapshot.
+    # Session, user, survey, wave, snapshot, and the head.
     for name in ("results", "results_panel"):
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(7):
             client.get(reverse(f"aggregator:{name}", args=[survey.slug]))
 
 

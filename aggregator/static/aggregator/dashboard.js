@@ -1,0 +1,12 @@
+// Keeps open what was open on a results page when htmx puts a new panel in place.
+
+/** @type {string[]} */
+let open = [];
+
+document.addEventListener("htmx:beforeSwap", () => {
+  open = [...document.querySelectorAll("#panel details[open]")].map(({ id }) => id);
+});
+
+document.addEventListener("htmx:afterSwap", () => {
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+});
