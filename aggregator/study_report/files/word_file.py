@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 _NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)
 _COLOUR = "4B3B7A"
 _FONT = "Calibri"
+# Millimetres, on A4.
+_PAGE = (210, 297)
+_MARGINS = (22, 20)
+_TEXT_WIDTH = _PAGE[0] - 2 * _MARGINS[0]
+_FIGURE_WIDTH = 25
 # XML has no place for these.
 _IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -104,9 +109,9 @@ class _Writer:
             for theme in ("asciiTheme", "hAnsiTheme", "eastAsiaTheme", "cstheme"):
                 fonts.attrib.pop(qn(f"w:{theme}"), None)
         page = self._document.sections[0]
-        page.page_width, page.page_height = Mm(210), Mm(297)
-        page.left_margin = page.right_margin = Mm(22)
-        page.top_margin = page.bottom_margin = Mm(20)
+        page.page_width, page.page_height = map(Mm, _PAGE)
+        page.left_margin = page.right_margin = Mm(_MARGINS[0])
+        page.top_margin = page.bottom_margin = Mm(_MARGINS[1])
 
     def _write_part(self, part: Part) -> None:
         if isinstance(part, Heading):
@@ -133,12 +138,16 @@ class _Writer:
             self._say(paragraph, fact.value)
 
     def _write_table(self, part: Table) -> None:
+        from docx.shared import Mm
+
         for text in (part.caption, *part.notes):
             caption = self._document.add_paragraph(_clean(text), style="Caption")
             caption.paragraph_format.keep_with_next = True
         table = self._document.add_table(rows=1, cols=len(part.header))
         table.style = "Light List Accent 4"
         self._describe_table(table, part)
+        for column, width in zip(table.columns, _list_widths(part), strict=True):
+            column.width = Mm(width)
         self._fill(table.rows[0], [Words(text=name) for name in part.header], part)
         _repeat_as_header(table.rows[0])
         for row in part.rows:
@@ -183,6 +192,14 @@ class _Writer:
         run._r.get_or_add_rPr().append(language)
         if is_rtl:
             run.font.rtl = True
+
+
+def _list_widths(part: Table) -> list[float]:
+    """List the widths of the columns in millimetres; those with words share what figures leave."""
+    figures = len(part.header) - len(part.widths)
+    rest = _TEXT_WIDTH - _FIGURE_WIDTH * figures
+    words = [rest * width / sum(part.widths) for width in part.widths]
+    return [*words, *[_FIGURE_WIDTH] * figures]
 
 
 def _clean(text: str) -> str:
