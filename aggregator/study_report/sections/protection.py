@@ -39,9 +39,12 @@ def write_protection(wave: Wave, manifest: Manifest) -> Section:
         )
     ]
     if scrambled:
+        # Once each: what all codes say about an answer takes a while to find.
+        strengths = [(question, _find_strength(manifest, question)) for question in scrambled]
+        one = max(strength.statement_epsilon for _, strength in strengths)
         parts += [
-            _write_table(manifest, scrambled),
-            *(Paragraph(text=text) for text in _describe_meaning(manifest, scrambled)),
+            _write_table(strengths),
+            *(Paragraph(text=text) for text in _describe_meaning(one, manifest.drawn_epsilon)),
         ]
     parts += [
         Paragraph(text=_describe_crowd(wave)),
@@ -56,11 +59,10 @@ def write_protection(wave: Wave, manifest: Manifest) -> Section:
     return Section(anchor=PROTECTION, heading="How answers were protected", parts=tuple(parts))
 
 
-def _write_table(manifest: Manifest, questions: list[ManifestQuestion]) -> Table:
+def _write_table(strengths: list[tuple[ManifestQuestion, Strength]]) -> Table:
     """Write one row for all questions that are scrambled alike."""
     alike: dict[tuple[str, str, str, str], list[ManifestQuestion]] = {}
-    for question in questions:
-        strength = _find_strength(manifest, question)
+    for question, strength in strengths:
         row = (
             strength.sentence,
             strength.word,
@@ -99,15 +101,14 @@ def name_questions(questions: list[ManifestQuestion]) -> str:
     return ", ".join(f"Q{first}" if first == last else f"Q{first}–Q{last}" for first, last in spans)
 
 
-def _describe_meaning(manifest: Manifest, questions: list[ManifestQuestion]) -> Iterator[str]:
-    one = max(manifest.statement_epsilon(question) for question in questions)
+def _describe_meaning(one: float, total: float) -> Iterator[str]:
+    """Say what the codes about one answer tell at most, and all codes of a person (both in ε)."""
     yield (
         "What this means: a person’s codes change the odds of any guess about one answer by a "
         f"factor of {odds_factor(one)} at most, for anyone who reads them and whatever else they "
         "know. A guess between two equally likely answers is right 50 times in 100 without the "
         f"codes, and at most {guess(one)} times in 100 with them."
     )
-    total = manifest.drawn_epsilon
     if total > one + 1e-9:
         certain = ": practically certain" if total >= PRACTICALLY_CERTAIN_FROM else ""
         yield (
