@@ -530,6 +530,14 @@ def test_the_preview_leads_back_to_what_it_shows(author: Client, survey: Survey)
     assert "Back to the" not in author.get(at("respond", survey)).content.decode()
 
 
+def test_the_preview_leads_to_the_other_languages(author: Client, survey: Survey) -> None:
+    assert "?lang=" not in author.get(at("preview", survey)).text
+    survey.translations.create(language="fr", texts={})
+    assert 'href="?lang=fr" lang="fr">Français</a>' in author.get(at("preview", survey)).text
+    page = author.get(f"{at('preview', survey)}?lang=fr").text
+    assert 'href="?lang=en" lang="en">English</a>' in page
+
+
 def test_a_preview_without_questions_leads_back_too(author: Client, owner: User) -> None:
     empty = make_survey(owner=owner, questions=[])
     assert f'href="{at("edit", empty)}"' in author.get(at("preview", empty)).content.decode()

@@ -220,10 +220,10 @@ def test_the_statement_names_everything_that_depends_on_a_question() -> None:
     assert second is not None
     assert fourth is not None
     assert first.lines == (
-        "Q2 and Q4 depend on this question and reveal something about it too: together ε = 3.30.",
+        "Q2 and Q3 depend on this question and reveal something about it too: together ε = 3.30.",
     )
     assert second.lines == (
-        "Q4 depends on this question and reveals something about it too: together ε = 2.20.",
+        "Q3 depends on this question and reveals something about it too: together ε = 2.20.",
     )
     assert fourth.lines == ()
     assert find_question_cost(manifest, chain[2]) is None
