@@ -22,7 +22,7 @@ def make_pdf(report: StudyReport) -> bytes:
     from the font in Typst's package, all others from the fonts of the computer. If it has none
     for a character, the file says so and does not call itself accessible.
     """
-    import typst  # 30 MB that web processes do not need
+    import typst  # 25 MB that web processes do not need
 
     try:
         return _compile(report, standards=[_STANDARD], is_missing=False)

@@ -18,10 +18,11 @@ from aggregator.study_report.content import (
 from surveys.formatting import epsilon, guess, join_list, odds_factor, whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
-from surveys.manifest.strength import PRACTICALLY_CERTAIN_FROM, Strength
+from surveys.manifest.strength import HARDLY, PRACTICALLY_CERTAIN_FROM, Strength
 from surveys.models import Wave
 
 PROTECTION = "protection"
+HARDLY_PROTECTED = "hardly protected"
 EPSILON = (
     "ε is the privacy loss, rounded up: it limits how much the codes can change what somebody "
     "believes about an answer. Related codes are those of questions that reveal something about "
@@ -65,7 +66,7 @@ def _write_table(strengths: list[tuple[ManifestQuestion, Strength]]) -> Table:
     for question, strength in strengths:
         row = (
             strength.sentence,
-            strength.word,
+            HARDLY_PROTECTED if strength.word == HARDLY else strength.word,
             epsilon(question.epsilon),
             epsilon(strength.statement_epsilon),
         )

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from aggregator.results.display import Standing, View, find_view
 from aggregator.study_report.content import Fact, Facts, Words
 from surveys.formatting import day, percent, whole
+from surveys.manifest.manifest import Publication
 from surveys.manifest.modes import Mode
 from surveys.models import Wave
 
 REHEARSAL = "Rehearsal: all reports are invented. No person sent them."
-DEMO = "Demo: a program sent these reports, with answers from published data."
+DEMO = "Demo: a program sent these reports. Nobody was asked for this survey."
 INTERIM = (
     "Interim report: the survey is still open, so every figure can still change. Intervals are the "
     "wider ones, which hold at every look."
@@ -64,6 +65,8 @@ def _list_facts(view: View) -> Iterator[Fact]:
     if declared:
         kinds.append(f"{whole(declared)} sent as answered")
     yield _name("Questions", ", ".join(kinds))
+    if manifest.publication == Publication.EXACT:
+        yield _name("Anyone may see", Publication.EXACT.label)
 
 
 def _name(name: str, text: str) -> Fact:

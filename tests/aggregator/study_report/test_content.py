@@ -26,7 +26,7 @@ from aggregator.study_report.sections.references import REFERENCES, SOURCES
 from aggregator.study_report.writing import write_report
 from surveys.authoring.services import add_question, close_wave, plan_comparison
 from surveys.formatting import epsilon
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import Manifest, Publication
 from surveys.models import Survey, Wave
 from tests.support.comparisons import ask, compute
 from tests.support.factories import make_launched_survey, make_survey, open_survey
@@ -276,3 +276,11 @@ def test_an_open_survey_has_an_interim_report_of_its_newest_look() -> None:
     report = write_report(find_view(wave.survey))
     assert f"Sealed reports\n{sealed:,}" in section(report, RESULTS)
     assert report.day is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("publication", Publication)
+def test_the_report_says_what_anyone_may_see(publication: Publication) -> None:
+    wave = make_launched_survey(publication=publication)
+    words = section(write_report(find_view(wave.survey)), RESULTS)
+    assert ("Anyone may see" in words) == (publication is Publication.EXACT)
