@@ -72,8 +72,14 @@ def write_group_size(result: TwoQuestionsResult, group: Indicator) -> tuple[str,
         first, second = (sum(row[place] for row in result.counts) for place in (YES, NO))
         return f"n = {whole(first)}", f"n = {whole(second)}"
     shares = (sum(row[place] for row in result.joint_shares) for place in (YES, NO))
-    first, second = (round(result.n * share) for share in shares)
-    return f"about {whole(first)} people", f"about {whole(second)} people"
+    first, second = (whole(round_roughly(result.n * share)) for share in shares)
+    return f"about {first} people", f"about {second} people"
+
+
+def round_roughly(number: float) -> int:
+    """Keep two digits, so that an estimated number does not look counted."""
+    whole_number = round(number)
+    return round(whole_number, min(0, 2 - len(str(whole_number))))
 
 
 def write_figure(result: TwoQuestionsResult, figure: AssociationEstimate) -> str:

@@ -1,0 +1,253 @@
+"""Figures of comparisons as rows: their axes, their ends, the sizes of groups, the sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, log
+
+import pytest
+
+from aggregator.comparisons.result import RegressionResult, Term, TwoQuestionsResult
+from aggregator.comparisons.sentences import write_range
+from aggregator.comparisons.words.figure_rows import Axis, list_group_rows, list_ratio_rows
+from aggregator.comparisons.words.table_sentences import (
+    MAY_BE_ZERO,
+    describe_difference,
+    round_roughly,
+)
+from privacy.associations.contradictions import Contradiction
+from privacy.associations.significance import SignificanceTest
+from privacy.associations.two_questions import AssociationEstimate
+from surveys.authoring.drafts import describe
+from surveys.authoring.services import add_question
+from surveys.comparing.indicators import Indicator, list_indicators
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import QuestionType
+from tests.support.factories import make_survey
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def manifest() -> Manifest:
+    """Every kind of answer: Q1 yes/no, Q2 ward, Q3 choice, Q4 several, Q5 scale, Q6 number."""
+    survey = make_survey(questions=["Tired?"])
+    types = QuestionType
+    wards = ["Nursing staff", "Physicians"]
+    add_question(survey=survey, text="Ward?", type=types.DECLARED, options=wards, refusal=True)
+    add_question(survey=survey, text="Who?", type=types.CHOICE, options=["Nobody", "A" * 200])
+    add_question(survey=survey, text="What?", type=types.SEVERAL, options=["Sleep", "Food"])
+    add_question(survey=survey, text="How often?", type=types.SCALE, minimum=1, maximum=5)
+    add_question(survey=survey, text="Hours?", type=types.NUMBER, minimum=10, maximum=30, unit="h")
+    add_question(survey=survey, text="Ever?", type=types.FOLLOW_UP, follow_up="This year?")
+    return describe(survey=survey, wave_number=1)
+
+
+def find(manifest: Manifest, name: str) -> Indicator:
+    return next(one for one in list_indicators(manifest) if one.name == name)
+
+
+def figure(estimate: float | None, low: float, high: float) -> AssociationEstimate:
+    return AssociationEstimate(
+        raw=estimate, standard_error=0.1, estimate=estimate, low=low, high=high, level=0.95
+    )
+
+
+def make_result(
+    *,
+    first: AssociationEstimate,
+    second: AssociationEstimate,
+    difference: AssociationEstimate,
+    outcome_range: tuple[int, int] | None = None,
+) -> TwoQuestionsResult:
+    """A table with 1,150 reports of Yes to the group and 850 of No."""
+    nothing = figure(0.0, -1.0, 1.0)
+    table = ((0.3, 0.4), (0.1, 0.2))
+    return TwoQuestionsResult(
+        n=2000,
+        contradiction=Contradiction(after_fixed_end=False, while_watched=False),
+        outcome_range=outcome_range,
+        counts=((800, 1000), (50, 150)),
+        shares=table,
+        standard_errors=table,
+        joint_shares=((0.31, 0.52), (0.06, 0.11)),
+        share_first=first,
+        share_second=second,
+        difference=difference,
+        odds_ratio=nothing,
+        log_odds_ratio=nothing,
+        phi=nothing,
+        test=SignificanceTest(method="pearson", statistic=1.0, degrees_of_freedom=1, p_value=0.03),
+    )
+
+
+STAFF = make_result(
+    first=figure(0.15, 0.08, 0.21),
+    second=figure(0.04, 0.0, 0.12),
+    difference=figure(0.1, 0.01, 0.2),
+)
+
+
+def test_a_difference_is_told_with_both_groups_and_their_intervals(manifest: Manifest) -> None:
+    outcome, group = find(manifest, "q1"), find(manifest, "q2.0")
+    said = describe_difference(STAFF, outcome, group).replace("\N{NO-BREAK SPACE}", " ")
+    assert said == (
+        "Nursing staff: 15 % (8–21) said Yes to Q1; other groups (or declined): 4 % (0–12). "
+        "Difference 10 points (1–20)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "yes", "no", "said"),
+    [
+        ("q1", "Yes to Q1", "No to Q1", "said Yes to Q1"),
+        ("q3.0", "“Nobody” (Q3)", "other answers to Q3", "chose “Nobody” (Q3)"),
+        ("q4.1", "“Sleep” (Q4)", "not “Sleep” (Q4)", "chose “Sleep” (Q4)"),
+        ("q5.2", "“3 or more” (Q5)", "lower answers to Q5", "chose “3 or more” (Q5)"),
+        (
+            "q7.follow_up",
+            "Yes to the follow-up of Q7",
+            "No to the follow-up of Q7",
+            "said Yes to the follow-up of Q7",
+        ),
+        (
+            "q2.1",
+            "“Physicians” (Q2)",
+            "other groups of Q2 (or declined)",
+            "are in “Physicians” (Q2)",
+        ),
+    ],
+)
+def test_answers_are_named_as_people_say_them(
+    manifest: Manifest, name: str, yes: str, no: str, said: str
+) -> None:
+    indicator = find(manifest, name)
+    assert (indicator.yes_text, indicator.no_text, indicator.said_text) == (yes, no, said)
+
+
+def test_a_long_answer_is_cut_in_sentences_and_menus(manifest: Manifest) -> None:
+    indicator = find(manifest, "q3.1")
+    assert indicator.choice_text == f"Q3 · {'A' * 59}…"
+    assert len(indicator.label) < 70
+
+
+def test_sizes_of_declared_groups_are_counted_and_others_estimated(manifest: Manifest) -> None:
+    rows = list_group_rows(STAFF, find(manifest, "q1"), find(manifest, "q2.0"))
+    assert [row.detail for row in rows] == ["n = 1,150", "n = 850", ""]
+    rows = list_group_rows(STAFF, find(manifest, "q2.0"), find(manifest, "q1"))
+    # 63 % of 2,000 said Yes, 37 % No.
+    assert [row.detail for row in rows] == ["about 1,300 people", "about 740 people", ""]
+    assert [row.label for row in rows] == ["Yes to Q1", "No to Q1", "Difference"]
+
+
+@pytest.mark.parametrize(
+    ("number", "written"), [(0.2, 0), (9.6, 10), (63.4, 63), (639, 640), (2108, 2100)]
+)
+def test_estimated_sizes_have_two_digits(number: float, written: int) -> None:
+    assert round_roughly(number) == written
+
+
+def test_shares_and_their_difference_have_axes_of_their_own(manifest: Manifest) -> None:
+    first, second, difference = list_group_rows(STAFF, find(manifest, "q1"), find(manifest, "q2.0"))
+    assert (first.start, first.dot, first.end, first.reference) == (
+        "8.00%",
+        "15.00%",
+        "21.00%",
+        "",
+    )
+    assert second.axis == first.axis
+    # From -20 to 20 points; 0 is in the middle, and 10 three quarters along.
+    assert (difference.axis.low, difference.axis.high) == (-0.2, 0.2)
+    assert (difference.reference, difference.dot) == ("50.00%", "75.00%")
+
+
+def test_the_mean_of_a_number_is_on_the_range_of_its_question(manifest: Manifest) -> None:
+    result = make_result(
+        first=figure(0.5, 0.4, 0.6),
+        second=figure(0.4, 0.3, 0.5),
+        difference=figure(0.1, -0.05, 0.25),
+        outcome_range=(10, 30),
+    )
+    outcome, group = find(manifest, "q6"), find(manifest, "q1")
+    first, _, difference = list_group_rows(result, outcome, group)
+    assert (first.text, first.axis.ends, first.dot) == (
+        "20.0 (18.0–22.0)",
+        ("10 h", "30 h"),
+        "50.00%",
+    )
+    assert difference.text == "2.0 (\N{MINUS SIGN}1.0 to 5.0)"
+    assert describe_difference(result, outcome, group) == (
+        "Mean of Q6: Yes to Q1 20.0 (18.0–22.0); No to Q1 18.0 (16.0–20.0). "
+        f"Difference 2.0 (\N{MINUS SIGN}1.0 to 5.0). {MAY_BE_ZERO}"
+    )
+
+
+def test_a_group_that_may_be_empty_has_no_dot(manifest: Manifest) -> None:
+    unknown = figure(None, 0.0, 1.0)
+    result = make_result(
+        first=unknown, second=figure(0.4, 0.3, 0.5), difference=figure(None, -1.0, 1.0)
+    )
+    rows = list_group_rows(result, find(manifest, "q1"), find(manifest, "q3.0"))
+    assert [bool(row.dot) for row in rows] == [False, True, False]
+    assert rows[0].text == "unknown"
+    assert "not enough data" in describe_difference(
+        result, find(manifest, "q1"), find(manifest, "q3.0")
+    )
+
+
+def make_term(name: str, coefficient: float, low: float, high: float) -> Term:
+    return Term(
+        name=name,
+        coefficient=coefficient,
+        standard_error=0.1,
+        low=low,
+        high=high,
+        odds_ratio=2.0,
+        odds_ratio_low=1.5,
+        odds_ratio_high=inf if high == inf else 3.0,
+        statistic=1.0,
+        p_value=0.01,
+        adjusted_p_value=0.02,
+    )
+
+
+def test_odds_ratios_are_on_a_logarithmic_axis_around_one(manifest: Manifest) -> None:
+    result = RegressionResult(
+        n=100,
+        contradiction=Contradiction(after_fixed_end=False, while_watched=False),
+        cells=8,
+        log_likelihood=-1.0,
+        level=0.95,
+        terms=(
+            replace(make_term("intercept", 9.0, 8.0, 10.0), adjusted_p_value=None),
+            make_term("q1=1", log(2), log(1.5), log(3)),
+            make_term("q3.0=1", log(2), -inf, inf),
+        ),
+    )
+    first, second = list_ratio_rows(result, manifest)  # the base odds are not among them
+    assert (first.label, first.text, first.axis.ends) == (
+        "Yes to Q1",
+        "2.00 (1.50–3.00)",
+        ("1/5", "5"),
+    )
+    assert first.reference == "50.00%"
+    assert float(first.dot[:-1]) == pytest.approx(50 + 50 * log(2) / log(5), abs=0.01)
+    assert (second.start, second.end) == ("0.00%", "100.00%")
+    assert second.text == "2.00 (1.50 to no upper limit)"
+
+
+def test_whiskers_that_leave_the_axis_are_cut() -> None:
+    axis = Axis(low=-1, high=1, ends=("", ""), reference=0)
+    assert [axis.place(value) for value in (-5, 0, 5)] == ["0.00%", "50.00%", "100.00%"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "written"),
+    [
+        ("8", "21", "8–21"),
+        ("\N{MINUS SIGN}8", "21", "\N{MINUS SIGN}8 to 21"),
+        ("1", "no upper limit", "1 to no upper limit"),
+    ],
+)
+def test_a_dash_joins_only_plain_numbers(low: str, high: str, written: str) -> None:
+    assert write_range(low, high) == written
