@@ -8,6 +8,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from aggregator.charts.comparisons import list_breakdown_menu
 from aggregator.comparisons.breakdown.blocks import BrokenBlock, list_broken_blocks, name_groups
 from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.comparisons.jobs import find_comparison, request_comparison
@@ -126,6 +127,7 @@ def _context(
     }
     if standing.breakdown is not None:
         context |= _describe(request, results, declared, standing.breakdown)
+        context["charts"] = list_breakdown_menu(comparison, standing)
     return context
 
 

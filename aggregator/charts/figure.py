@@ -140,19 +140,24 @@ def make_ratio_axis(values: Sequence[float]) -> Axis:
     """Make a logarithmic axis of odds ratios, which always shows 1 and both neighbours of it."""
     low = max(min((*values, 0.5)), LEAST_RATIO)
     high = min(max((*values, 2.0)), GREATEST_RATIO)
-    least = max(one for one in _FINE if one <= low)
-    greatest = min(one for one in _FINE if one >= high)
-    marks = [one for one in _FINE if least <= one <= greatest]
+    marks = _list_marks(_FINE, low, high)
     if len(marks) > MOST_TICKS:
-        marks = [one for one in _COARSE if least <= one <= greatest]
+        marks = _list_marks(_COARSE, low, high)
     return Axis(
-        least=least,
-        greatest=greatest,
+        least=marks[0],
+        greatest=marks[-1],
         is_ratio=True,
         ticks=tuple((one, f"{one:g}") for one in marks),
         title="Odds ratio (logarithmic axis)",
         reference=1.0,
     )
+
+
+def _list_marks(marks: Sequence[float], low: float, high: float) -> list[float]:
+    """List the marks from the last one below to the first one above an interval."""
+    least = max(one for one in marks if one <= low)
+    greatest = min(one for one in marks if one >= high)
+    return [one for one in marks if least <= one <= greatest]
 
 
 def make_mean_axis(scale: tuple[float, float]) -> Axis:

@@ -28,5 +28,7 @@ def render(layout: Layout, *, file_format: str) -> bytes:
         return pdf
     if layout.height / POINTS_PER_MM > TALLEST_PNG_MM:
         raise NotRenderable(TOO_TALL)
-    png: bytes = vl_convert.svg_to_png(draw_svg(layout, in_millimetres=False), scale=1, ppi=PNG_DPI)
+    png: bytes = vl_convert.svg_to_png(
+        draw_svg(layout, in_millimetres=False, dots_per_inch=PNG_DPI), scale=1, ppi=PNG_DPI
+    )
     return png

@@ -13,10 +13,10 @@ from aggregator.charts.figure import Axis, Row
 
 # Widths of intervals, as parts of all possible values.
 PRECISE, VAGUE = 0.05, 0.5
-DARK, PALE = (0x33, 0x14, 0x3D), (0x86, 0x7A, 0x8C)
-LINE_TIMES_WIDTH = 0.1  # so that lines have the same area whatever their length
-THIN, THICK = 0.6, 2.0
-SMALL_DOT, LARGE_DOT = 1.5, 2.7
+DARK, PALE = (0x33, 0x14, 0x3D), (0x97, 0x8B, 0x9C)
+LINE_TIMES_WIDTH = 0.12  # so that lines have the same area whatever their length
+THIN, THICK = 0.4, 2.4
+SMALL_DOT, LARGE_DOT = 1.3, 2.8
 # An interval of odds ratios from 1 to 10 says as little as one of 30 points of a share.
 _RATIO_UNIT = math.log(10) / 0.3
 

@@ -23,7 +23,7 @@ from aggregator.results.sentences import CAUTION
 from aggregator.results.snapshots import ended_at_cap
 from surveys.formatting import whole
 
-PART_HEIGHT_MM = 215  # without the axis and the notes below it
+PART_HEIGHT_MM = 205  # without the axis and the notes below it
 REHEARSAL = "Rehearsal: invented answers. No person sent these reports."
 FIXED_END = "95 % intervals; the end was fixed before opening"
 AT_CAP = "95 % intervals; the number of reports was fixed before opening"
@@ -35,12 +35,12 @@ CONTRADICTS = "The reports contradict this question’s design."
 
 def divide(sections: Sequence[Section]) -> list[list[Section]]:
     """Divide questions into parts that fit on a page each, in the order of the survey."""
-    axis, narrow = make_share_axis(), min(SHEETS)
+    axis = make_share_axis()
     room = PART_HEIGHT_MM * POINTS_PER_MM
     parts: list[list[Section]] = []
     left = 0.0
     for section in sections:
-        height = measure_section(section, axis, width_mm=narrow)
+        height = max(measure_section(section, axis, width_mm=width) for width in SHEETS)
         if not parts or height > left:
             parts.append([])
             left = room

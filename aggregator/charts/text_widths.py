@@ -66,7 +66,7 @@ def wrap(text: str, *, width: float, size: float, bold: bool = False) -> list[st
 
 def _list_words(text: str, *, width: float, size: float, bold: bool) -> Iterator[str]:
     """Yield the words of a text, and those that are wider than a line in parts."""
-    for word in re.split(r"[ \t\r\n]+", text.strip()):
+    for word in re.split(r"[ \t\r\n]+", text.strip(" \t\r\n")):
         rest = word
         while measure(rest, size=size, bold=bold) > width and len(rest) > 1:
             end = len(rest) - 1
