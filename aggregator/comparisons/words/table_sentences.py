@@ -72,8 +72,8 @@ def write_group_size(result: TwoQuestionsResult, group: Indicator) -> tuple[str,
         first, second = (sum(row[place] for row in result.counts) for place in (YES, NO))
         return f"n = {whole(first)}", f"n = {whole(second)}"
     shares = (sum(row[place] for row in result.joint_shares) for place in (YES, NO))
-    first, second = (whole(round_roughly(result.n * share)) for share in shares)
-    return f"about {first} people", f"about {second} people"
+    about, others = (whole(round_roughly(result.n * share)) for share in shares)
+    return f"about {about} people", f"about {others} people"
 
 
 def round_roughly(number: float) -> int:
