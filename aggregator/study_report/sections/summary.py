@@ -11,7 +11,7 @@ from surveys.manifest.manifest import Publication
 from surveys.manifest.modes import Mode
 from surveys.models import Wave
 
-REHEARSAL = "Rehearsal: all reports are invented. No person sent them."
+REHEARSAL = "Rehearsal: invented answers. No person sent these reports."
 DEMO = "Demo: a program sent these reports. Nobody was asked for this survey."
 INTERIM = (
     "Interim report: the survey is still open, so every figure can still change. Intervals are the "

@@ -59,7 +59,7 @@ def test_every_page_of_results_says_so_at_the_top(rehearsal: Survey) -> None:
     one = list_comparison_names(rehearsal)
     for name, names in (
         ("results", {}), ("coin_results", {}), ("mode_comparison", {}), ("compare", {}),
-        ("comparison", one),
+        ("comparison", one), ("report", {}),
     ):  # fmt: skip
         page = get(rehearsal, name, **names).content.decode()
         assert page.count(NOTICE) == 1, name
