@@ -34,6 +34,7 @@ from tests.aggregator.study_report.pdf_text import read_pages, squeeze
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import field, sign_in
 
+pytestmark = pytest.mark.slow
 MARKUP = '#panic("x") $a^2$ _b_ *c* =1+1 <script>alert(1)</script> @y \\ [z] `r` // "q" ~ {{ n }}'
 ARABIC, CHINESE = "مسح عن العمل", "关于工作的调查"
 
@@ -84,7 +85,6 @@ def test_the_word_file_says_everything_that_the_report_says(report: StudyReport)
     assert find_missing(report, read_word_file(open_word_file(make_word_file(report)))) == []
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("static_files")
 def test_the_page_says_everything_that_the_report_says(study: Survey) -> None:
     assert find_missing(write_report(find_view(study)), read_page(study)) == []
@@ -95,7 +95,6 @@ def test_the_same_report_gives_the_same_bytes(report: StudyReport) -> None:
     assert make_word_file(report) == make_word_file(report)
 
 
-@pytest.mark.slow
 def test_a_changed_number_of_people_asks_for_other_files(study: Survey) -> None:
     before = identify(write_report(find_view(study)))
     assert identify(write_report(find_view(study))) == before
@@ -162,7 +161,6 @@ def test_a_character_that_no_font_has_is_told_in_the_pdf(report: StudyReport) ->
     assert b"pdfuaid" not in pdf
 
 
-@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_longest_survey_fits_into_all_files() -> None:
     survey = make_survey(questions=(), title="W" * 200, drawn=5)
@@ -190,6 +188,5 @@ def run(code: Sequence[str]) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
 def test_web_processes_load_neither_typst_nor_python_docx() -> None:
     assert run(["import config.urls", "print({'typst', 'docx'} & set(sys.modules))"]) == "set()\n"
