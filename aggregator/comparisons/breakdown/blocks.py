@@ -15,7 +15,7 @@ from aggregator.results.blocks import (
     row_of_share,
 )
 from aggregator.results.estimands import Among, Estimand, estimands_of
-from aggregator.results.sentences import GROUPS, digits_for, name_estimand
+from aggregator.results.sentences import GROUPS, name_estimand
 from surveys.formatting import points
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
@@ -134,13 +134,11 @@ def _list_differences(
     for estimand in estimands:
         for group in list_compared(result):
             found = result.differences_by_key.get((estimand.question.name, estimand.name, group))
-            estimate = result.estimates_by_key.get((estimand.question.name, estimand.name, group))
-            if found is not None and estimate is not None:
-                digits = digits_for(estimate.as_estimate(estimand))
+            if found is not None:
                 yield DifferenceLine(
                     answer=name_estimand(estimand),
                     group=names[group],
-                    text=write_difference(found, estimand, digits),
+                    text=write_difference(found, estimand),
                     note=MAY_BE_ZERO if found.may_be_zero else "",
                     found=found,
                 )
@@ -153,8 +151,10 @@ def list_compared(result: BreakdownResult) -> list[int]:
     return shown[:1] if is_pair else shown
 
 
-def write_difference(found: GroupDifference, estimand: Estimand, digits: int) -> str:
+def write_difference(found: GroupDifference, estimand: Estimand) -> str:
     """Write +10 points (1 to 20), or −0.4 days (−0.9 to 0.1)."""
+    width = found.high - found.low
+    digits = (2 if width < 0.3 else 1) if estimand.is_mean else int(width < 0.03)
 
     def write(value: float) -> str:
         text = f"{value:,.{digits}f}" if estimand.is_mean else points(value, digits)
