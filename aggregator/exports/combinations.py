@@ -18,6 +18,7 @@ from aggregator.exports.packed_rows import Packing, as_keys
 from surveys.manifest.manifest import Manifest
 
 _Members = NDArray[np.bool_]
+_Labels = NDArray[np.int16]
 
 
 def combined_columns(manifest: Manifest) -> list[int]:
@@ -65,21 +66,23 @@ def find_combinations(
     keys, people = np.unique(as_keys(packed), return_counts=True)
     rows = keys.view(np.uint8).reshape(-1, packed.shape[1])
     del packed
-    everybody = _Crowd(packing, rows)
+    everybody = _Crowds(packing, rows)
     blocks = [
-        replace(everybody, place=block, code=1) if layout.mask_count else everybody
+        replace(everybody, block=block) if layout.mask_count else everybody
         for block in range(manifest.block_count)
     ]
     declared = [symbol.question for symbol in manifest.symbols if symbol.threshold is None]
     rare = people < minimum
-    groups: list[_Crowd] = []
+    groups: list[_Crowds] = []
     for place, name in enumerate(declared, start=layout.mask_count):
         codes = packing.unpack(rows, place)
         rare |= np.isin(codes, sorted(hidden_codes[name]))
-        groups += [replace(everybody, place=place, code=int(code)) for code in np.unique(codes)]
+        groups.append(replace(everybody, place=place))
+        if layout.mask_count:  # a break down counts each block by groups
+            groups += [replace(block, place=place) for block in blocks]
     crowds = [everybody, *blocks, *groups]
     rare = hide_more(people, rare, crowds=[crowd.find for crowd in crowds], minimum=minimum)
-    parts = [int(people[rare & crowd.find()].sum()) for crowd in blocks]
+    parts = [int(people[rare & (block.find() >= 0)].sum()) for block in blocks]
     return Combinations(
         packing=packing,
         whole=keys[~rare],
@@ -89,27 +92,32 @@ def find_combinations(
 
 
 @dataclass(frozen=True, eq=False)
-class _Crowd:
-    """The combinations of everybody, of those who were asked a block, or of a declared group."""
+class _Crowds:
+    """The combinations of everybody or of one block, by the groups of a declared question or not.
+
+    `find` returns the crowd of each combination, counted from 0; -1 for combinations in none.
+    """
 
     packing: Packing
     rows: NDArray[np.uint8]  # packed combinations
-    place: int | None = None
-    code: int = 0
+    block: int | None = None
+    place: int | None = None  # of the declared question
 
-    def find(self) -> _Members:
+    def find(self) -> _Labels:
         # Computed each time: storing them for many combinations and blocks would take much memory.
-        if self.place is None:
-            return np.ones(len(self.rows), dtype=np.bool_)
-        members: _Members = self.packing.unpack(self.rows, self.place) == self.code
-        return members
+        labels = np.zeros(len(self.rows), dtype=np.int16)
+        if self.place is not None:
+            labels += self.packing.unpack(self.rows, self.place)
+        if self.block is not None:
+            labels[self.packing.unpack(self.rows, self.block) == 0] = -1
+        return labels
 
 
 def hide_more(
     people: NDArray[np.int64],
     hidden: _Members,
     *,
-    crowds: Sequence[Callable[[], _Members]],
+    crowds: Sequence[Callable[[], _Labels]],
     minimum: int,
 ) -> _Members:
     """Hide more combinations until enough people are hidden in every crowd where some are.
@@ -123,9 +131,12 @@ def hide_more(
     while True:
         rest = np.zeros_like(hidden)
         for find in crowds:
-            members = find()
-            if 0 < people[members & hidden].sum() < minimum:
-                rest |= members & ~hidden
+            labels = find()
+            chosen = hidden & (labels >= 0)
+            sums = np.bincount(labels[chosen], weights=people[chosen], minlength=1)
+            is_small = np.zeros(max(int(labels.max()) + 1, len(sums)), dtype=np.bool_)
+            is_small[: len(sums)] = (sums > 0) & (sums < minimum)
+            rest |= (labels >= 0) & ~hidden & is_small[labels]
         [found] = np.nonzero(rest[order])
         if not found.size:
             return hidden

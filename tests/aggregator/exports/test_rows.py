@@ -18,6 +18,7 @@ from aggregator.models import Batch
 from aggregator.results.display import Results, find_view
 from aggregator.simulation.demo_surveys import STUDY
 from surveys.authoring.services import add_question, close_wave
+from surveys.manifest.manifest import NOT_DRAWN
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, process, send_codes, send_people
@@ -98,8 +99,31 @@ def assert_nobody_stands_out(results: Results) -> list[Row]:
             among = sum(count for one, count in everybody.items() if one[place] == code)
             assert some == 0 or some >= minimum or some == among
     assert hidden.total() == 0 or hidden.total() >= minimum
+    assert_groups_of_blocks_hide_many(columns, everybody, hidden, minimum=minimum)
     assert_parts_hold_one_block_each(rows, columns, hidden, minimum=minimum)
     return rows
+
+
+def assert_groups_of_blocks_hide_many(
+    columns: list[ReportColumn],
+    everybody: Counter[tuple[str, ...]],
+    hidden: Counter[tuple[str, ...]],
+    *,
+    minimum: int,
+) -> None:
+    """A break down counts each block by groups: less the whole rows, that must be many people."""
+    declared = [place for place, one in enumerate(columns) if one.question.is_declared]
+    blocks = {one.symbol.block: place for place, one in enumerate(columns)}
+    for place in declared:
+        for code in {one[place] for one in everybody}:
+            for block in (asked for number, asked in blocks.items() if number is not None):
+                some, among = (
+                    sum(
+                        n for one, n in crowd.items() if (one[place], one[block]) == (code, "False")
+                    )
+                    for crowd in (hidden, everybody)
+                )
+                assert some == 0 or some >= minimum or some == among
 
 
 def assert_parts_hold_one_block_each(
@@ -157,6 +181,23 @@ def test_nobody_is_alone_in_random_subsets_of_8_among_16_questions() -> None:
     assert len(alone) > 280
     rows = assert_nobody_stands_out(results)
     assert Counter(row["row"] for row in rows) == {"part": 8 * 320}
+    assert_counts_are_the_snapshots(results, rows)
+
+
+def test_each_group_of_each_block_hides_many_people_or_nobody() -> None:
+    """Three of a group drew other blocks than all others, among many hidden people elsewhere."""
+    survey = make_survey(questions=("Ill?", "Late?", "Sad?"), display_minimum=20, drawn=2)
+    add_groups(survey, 1, ["Kitchen", "Ward"])
+    wave = open_survey(survey=survey)
+    drawn = {(0, 1): (60, 60), (0, 2): (3, 60), (1, 2): (60, 18)}
+    for (one, other), people in drawn.items():
+        for group in (0, 1):
+            for number in range(people[group]):
+                codes = [NOT_DRAWN] * 3
+                codes[one] = codes[other] = number % 2
+                send(wave, bytes([*codes, group]))
+    results = close(wave)
+    rows = assert_nobody_stands_out(results)
     assert_counts_are_the_snapshots(results, rows)
 
 
