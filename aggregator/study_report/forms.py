@@ -20,8 +20,8 @@ class PeopleInvitedForm(forms.Form):
     people_invited = forms.IntegerField(
         label="People invited",
         help_text="How many people got the invitation. The report then shows the response rate: "
-        "reports ÷ people invited. AAPOR calls this Response Rate 1 if everybody invited could "
-        "take part. Leave it empty if nobody counted.",
+        "reports ÷ people invited. AAPOR calls this Response Rate 1 if everyone invited could "
+        "take part. Leave it empty if you do not know.",
         required=False,
         min_value=1,
         max_value=MOST_PEOPLE,

@@ -1,4 +1,4 @@
-"""The planned comparisons with their results, and what the researchers tried beside them."""
+"""The planned comparisons with their results, and those that the researchers tried later."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ PLANNED, EXPLORATORY = "planned-comparisons", "exploratory-comparisons"
 LATER = "The planned comparisons are computed once the survey has closed. They are:"
 NOT_YET = "It is being computed. Come back in a minute."
 TRIED = (
-    "Nobody had planned these comparisons before the survey opened. Of many comparisons, some "
-    "stand out by chance, so these are a reason to look again in another study."
+    "These comparisons were not planned before the survey opened. Of many comparisons, some stand "
+    "out by chance. Test in another study what you find here."
 )
 MOST_LISTED = 30
 _KINDS = (Comparison.Kind.TABLE, Comparison.Kind.REGRESSION, Comparison.Kind.PAIRS)

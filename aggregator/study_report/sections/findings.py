@@ -63,7 +63,7 @@ def _write_block(block: Block, *, reports: int) -> Iterator[Part]:
 
 
 def _find_axis(block: Block) -> str:
-    """Return what heads the axis of all whiskers; a mean beside shares has none."""
+    """Return what heads the axis of all whiskers; a mean in a table of shares has none."""
     shown = [row for row in block.rows if row.is_shown]
     if any(not row.is_mean for row in shown):
         return ALL_SHARES
@@ -115,7 +115,7 @@ def explain_nothing(view: View) -> Section:
     text = {
         Standing.WAITING: "There are no results yet. They come with the first look at the reports.",
         Standing.RECOMPUTING: "Murmur was upgraded and is computing the results again.",
-        Standing.EMPTY: "The survey closed before anybody sent a report.",
+        Standing.EMPTY: "The survey closed without a single report.",
         Standing.DISCARDED: (
             f"The survey closed with fewer than {whole(wave.minimum_batch)} reports. So few people "
             "cannot hide among each other, so their reports were deleted."

@@ -18,8 +18,8 @@ SELF_SELECTION = (
     "say how those who took part differ from others."
 )
 ONE_REPORT = (
-    "Nothing checks that a person sent only one report, or that a person sent it: the server "
-    "stores nothing that would identify anybody."
+    "Nothing checks that each report comes from a person, or that each person sent only one: the "
+    "server stores nothing that identifies people."
 )
 HONESTY = "Scrambling makes honesty safe. It does not make people honest, or attentive."
 ONE_BY_ONE = (

@@ -90,7 +90,7 @@ def _name_software(wave: Wave) -> str:
 def _describe_design(wave: Wave, manifest: Manifest) -> Iterator[str]:
     dates = describe_dates(wave).replace(", still open", "")
     when = dates.replace("From", "since") if wave.closed_at is None else f"in the field {dates}"
-    yield f"The data come from an anonymous online survey, {when}."
+    yield f"The data come from an online survey, {when}."
     if manifest.drawn is not None:
         yield (
             f"Each respondent’s browser drew {manifest.drawn} of {manifest.block_count} blocks of "

@@ -18,7 +18,7 @@ NOT_YET = "Groups are counted once the survey has closed and all its reports are
 NOT_SHOWN = "not shown"
 COUNTED = (
     "Respondents sent these answers as they are, so the numbers are exact for those who took part. "
-    "The intervals are for the people whom they stand for, if those who took part were drawn at "
+    "The intervals apply to the people they represent, if those who took part were drawn at "
     "random. Groups that are too small are not shown, nor others from which they could be found."
 )
 

@@ -24,7 +24,7 @@ from surveys.models import Wave
 PROTECTION = "protection"
 HARDLY_PROTECTED = "hardly protected"
 EPSILON = (
-    "ε is the privacy loss, rounded up: it limits how much the codes can change what somebody "
+    "ε is the privacy loss, rounded up. It limits how much the codes can change what anyone "
     "believes about an answer. Related codes are those of questions that reveal something about "
     "the same answer."
 )

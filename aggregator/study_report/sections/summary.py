@@ -12,7 +12,7 @@ from surveys.manifest.modes import Mode
 from surveys.models import Wave
 
 REHEARSAL = "Rehearsal: invented answers. No person sent these reports."
-DEMO = "Demo: a program sent these reports. Nobody was asked for this survey."
+DEMO = "Demo: a program sent these reports. No person answered this survey."
 INTERIM = (
     "Interim report: the survey is still open, so every figure can still change. Intervals are the "
     "wider ones, which hold at every look."

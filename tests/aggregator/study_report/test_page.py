@@ -77,7 +77,7 @@ def test_an_empty_survey_has_a_report_without_results() -> None:
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     words = read(wave.survey)
     assert "Sealed reports 0" in words
-    assert "closed before anybody sent a report" in words
+    assert "closed without a single report" in words
 
 
 def test_a_tiny_survey_has_a_report_without_results() -> None:
