@@ -8,10 +8,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from aggregator.methods.document import list_names
-from surveys.models import Survey
+from surveys.models import Survey, Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
+from tests.support.comparisons import make_answered_wave
 from tests.support.waves import make_wave
 
 SECTION = ".method-section"
@@ -101,6 +102,30 @@ def test_links_that_arrive_later_open_too(reader: Reader) -> None:
     late.click()
     expect(page.get_by_role("region", name="Coverage")).to_be_focused()
     reader.assert_nothing_went_wrong()
+
+
+def test_a_section_opens_in_the_disclosure_of_a_question(
+    chromium: Browser, live: LiveApplication
+) -> None:
+    wave = make_answered_wave(people=300, cap=300, ending=Wave.Ending.CAP)
+    for size in (DESK, PHONE):
+        context = make_context(chromium, live, wave.survey, viewport=size)
+        reader = Reader(context.new_page(), live)
+        page = reader.open(wave.survey)
+        disclosure = page.locator("details.block-details").first
+        disclosure.locator("summary").click()
+        links = disclosure.locator("a.method")
+        links.first.click()
+        expect(disclosure.locator(SECTION)).to_have_count(1)
+        # Below the table, not in one of its cells.
+        disclosure.locator("th a.method").first.click()
+        expect(disclosure.locator(SECTION)).to_have_count(2)
+        expect(page.locator(f"table {SECTION}")).to_have_count(0)
+        start, width = width_of(page)
+        assert start == width
+        assert find_barriers(page) == []
+        reader.assert_nothing_went_wrong()
+        context.close()
 
 
 def test_a_section_that_cannot_be_loaded_is_left_to_its_chapter(reader: Reader) -> None:
