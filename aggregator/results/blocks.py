@@ -36,6 +36,9 @@ from surveys.manifest.questions import ManifestQuestion
 MOST_ROWS_ON_PAPER = 20
 LONGEST_ON_PAPER = 600
 NOT_SHOWN = "not shown"
+CONTRADICTING = (
+    "The reports contradict the design of this question. Treat its figures as a warning."
+)
 COUNTED_LATER = "Sent unscrambled. Counted after the survey has closed."
 COUNTED_NOW = (
     "Sent unscrambled: exact for those who took part. Intervals are about everyone they stand for."
@@ -118,6 +121,7 @@ class Block:
     asked: BlockRow | None = None  # the share of people who were asked, where a rule applies
     asked_text: str = ""  # "asked ≈ 95 (0–245)"
     note: str = ""  # why there are no rows, or what they are
+    warning: str = ""  # why its figures may not be used
     contradiction: bool = False
     alarm: bool = False
     details: Details | None = None  # how sure its figures are, if that was wanted
@@ -236,6 +240,7 @@ def _build_block(result: QuestionResult, *, results: Results, truth: Mapping[str
         asked=None if asked is None else row_of_estimate(asked, usual=among, truth=truth),
         asked_text=_write_asked(asked) if asked and shown else "",
         note="" if shown else _explain_nothing(result, results),
+        warning=CONTRADICTING if result.contradiction else "",
         contradiction=result.contradiction,
         alarm=result.alarm,
     )

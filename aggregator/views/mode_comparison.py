@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from aggregator.comparisons.sentences import EstimateLine, describe_standing
+from aggregator.comparisons.sentences import describe_standing
 from aggregator.exports.modes import respond_with_mode_comparison
 from aggregator.problems import TOO_FEW_RESPONSES
+from aggregator.results.blocks import (
+    Block,
+    BlockRow,
+    RowKind,
+    row_of_estimate,
+    row_of_share,
+)
 from aggregator.results.display import Results, View
 from aggregator.results.estimate import QuestionResult
 from aggregator.results.modes import ModeComparison, compare_modes
-from aggregator.results.sentences import (
-    describe_caution,
-    summarize,
-    write_displayed,
-    write_interval,
-)
+from aggregator.results.sentences import describe_caution
 from aggregator.views.mode_addresses import find_addresses, view_of
+from privacy.associations.known_groups import GroupDifference
 from surveys.access import for_owner
-from surveys.formatting import percent, points, whole
+from surveys.formatting import points, whole
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
 LEAST_HETEROGENEITY = 0.05
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """One question as the page shows it."""
-
-    name: str
-    number: int
-    text: str
-    rows: list[EstimateLine]
-    warning: str
-
-    @property
-    def title_id(self) -> str:
-        return f"{self.name}-title"
 
 
 @for_owner
@@ -58,7 +46,7 @@ def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
         "wave": wave,
         "addresses": find_addresses(coins),
         "missing": _list_missing(browser, coins),
-        "lines": [_write_line(question, pooled=pooled) for question in found],
+        "blocks": [_build_block(question, pooled=pooled) for question in found],
         "pooled": pooled,
         "caution": describe_caution(
             result.shown[0] for pair in found for result in (pair.browser, pair.coins)
@@ -112,55 +100,60 @@ def _list_missing(browser: View, coins: View) -> list[str]:
     return [name for name, results in found.items() if results is None]
 
 
-def _write_line(found: ModeComparison, *, pooled: bool) -> Line:
-    both, difference = found.pooled, found.difference
+def _build_block(found: ModeComparison, *, pooled: bool) -> Block:
+    """Show both shares, their difference and, if wanted, one share for all on one block."""
+    both = found.pooled
     warning = ""
     if found.alarms:
         warning = (
-            "Do not use this line: reports that did not come from the survey’s page are the likely "
-            f"cause of the codes of {' and of '.join(found.alarms)}."
+            "Do not use this question: reports that did not come from the survey’s page are the "
+            f"likely cause of the codes of {' and of '.join(found.alarms)}."
         )
     elif pooled and both.heterogeneity.p_value < LEAST_HETEROGENEITY:
         warning = (
             "The two differ by more than chance, so one share describes neither. Do not pool them "
             "here."
         )
+    key = found.browser.question.name
     rows = [
-        _write_side("In the browser", found.browser),
-        _write_side("Two coins", found.coins),
-        EstimateLine(
-            name="Coins less browser",
-            anchor="declared-groups",
-            value=f"{points(difference.difference)} points",
-            interval=f"{points(difference.low)} to {points(difference.high)} points",
-        ),
+        _build_side("In the browser", found.browser),
+        _build_side("Two coins", found.coins),
+        _build_difference(found.difference, key=key),
     ]
     if pooled:
         rows.append(
-            EstimateLine(
-                name="Pooled",
-                anchor="strata-and-modes",
-                value=percent(both.share),
-                interval=_write_ends(both.low, both.high),
+            row_of_share(
+                key=f"{key} pooled", label="Pooled", value=both.share, low=both.low, high=both.high
             )
         )
-    asked = found.browser.question
-    return Line(
-        name=asked.name, number=found.browser.number, text=asked.text, rows=rows, warning=warning
+    return Block(
+        question=found.browser.question,
+        total=found.browser.total,
+        is_declared=False,
+        rows=tuple(rows),
+        warning=warning,
     )
 
 
-def _write_side(name: str, result: QuestionResult) -> EstimateLine:
+def _build_side(name: str, result: QuestionResult) -> BlockRow:
     (share,) = result.shown
-    return EstimateLine(
-        name=f"{name}, {whole(result.total)} people",
-        anchor="estimating-a-share",
-        value=write_displayed(share),
-        interval=(
-            write_interval(share, share.intervals.main) if share.is_shown else summarize(share)
-        ),
+    row = row_of_estimate(share, usual=share.estimand.of)
+    return replace(row, label=name, among=f"{whole(result.total)} people")
+
+
+def _build_difference(found: GroupDifference, *, key: str) -> BlockRow:
+    number = f"{points(found.difference)} points"
+    ends = f"{points(found.low)} to {points(found.high)}"
+    return BlockRow(
+        key=f"{key} difference",
+        kind=RowKind.MEAN,  # on an axis of its own
+        label="Coins less browser",
+        value=found.difference,
+        low=found.low,
+        high=found.high,
+        scale=(-1.0, 1.0),
+        ends=("\N{MINUS SIGN}100", "100"),
+        number=number,
+        range=ends,
+        text=f"{number} ({ends})",
     )
-
-
-def _write_ends(low: float, high: float) -> str:
-    return f"{points(low)} to {percent(high)}"

@@ -9,6 +9,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
@@ -73,12 +74,20 @@ def _render_blocks(results: Results, *, truth: Mapping[str, float]) -> SafeStrin
             "wave": results.wave,
             "manifest": results.manifest,
             "epsilons": list_epsilons(results.manifest),
+            "charts_url": _find_charts_page(results),
         }
         found = render_to_string("aggregator/results/_blocks.html", context)
         _rendered[key] = found
         while len(_rendered) > _MOST_RENDERED:
             _rendered.popitem(last=False)
     return found
+
+
+def _find_charts_page(results: Results) -> str:
+    """Return the page that makes charts to download; reports of coins have none."""
+    if results.wave.mode == Mode.MANUAL:
+        return ""
+    return reverse("aggregator:data", args=[results.manifest.survey])
 
 
 def _describe_content(results: Results, *, has_truth: bool) -> Hashable:
