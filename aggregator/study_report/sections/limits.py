@@ -63,10 +63,9 @@ def _describe_reports(results: Results, blocks: list[Block]) -> Iterator[str]:
     marked = sum(bool(row.mark) for row in figures)
     hidden = sum(not row.is_shown for row in figures)
     if marked or hidden:
-        yield (
-            f"Of {whole(len(figures))} estimates, {whole(marked)} need caution (†) and "
-            f"{whole(hidden)} are not shown, because too few answers stand behind them."
-        )
+        counted = [(marked, "need caution (†)"), (hidden, "are too uncertain to be shown")]
+        told = join_list([f"{whole(count)} {what}" for count, what in counted if count])
+        yield f"Of {whole(len(figures))} estimates, {told}."
     if results.alarms:
         names = join_list([f"Q{question.number}" for question in results.alarms])
         yield (

@@ -35,8 +35,7 @@ def write_protection(wave: Wave, manifest: Manifest) -> Section:
     parts: list[Part] = [
         Paragraph(
             text="Each browser scrambled every answer before sending it, unless this section says "
-            "otherwise. The server received the scrambled codes and never an answer. So no single "
-            "report shows what its sender answered."
+            "otherwise. The server received the scrambled codes and never an answer."
         )
     ]
     if scrambled:
