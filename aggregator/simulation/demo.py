@@ -20,7 +20,7 @@ from aggregator.intake.wire import encode_report
 from aggregator.simulation.demo_surveys import DEMOS, OPEN, Demo
 from aggregator.simulation.respondents import Answers, Envelope, seal
 from privacy.mechanism.drawing import secure_uint32
-from surveys.authoring.services import create_survey, launch_survey
+from surveys.authoring.services import create_survey, launch_survey, plan_comparison
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey, Wave
 
@@ -51,6 +51,8 @@ def field_demo(demo: Demo, *, owner: User) -> Wave:
             **demo.settings,
         )
         demo.add_questions(survey)
+        for pair in demo.planned:
+            plan_comparison(survey=survey, pair=pair)
     return survey.wave or launch_survey(survey=survey)
 
 

@@ -52,6 +52,8 @@ class Demo:
     add_questions: Callable[[Survey], None]
     people: Callable[[], Sequence[Answers]]  # none: real people answer, and it stays open
     settings: dict[str, Any]
+    # The comparisons that it plans: outcome and group.
+    planned: tuple[tuple[str, str], ...] = ()
 
     def people_of(self, manifest: Manifest) -> list[Answers]:
         """Its people, with the names that a manifest gives its questions: old ones count texts."""
@@ -125,6 +127,7 @@ REDBOOK = Demo(
         "cap": sum(REDBOOK_COUNTS.values()),
         "publication": Publication.EXACT,
     },
+    planned=(("q1", "q2"), ("q1", "q3")),
 )
 
 

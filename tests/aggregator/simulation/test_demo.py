@@ -108,6 +108,10 @@ def test_each_demo_is_launched_once_with_its_cap_frozen(owner: User) -> None:
     assert Survey.objects.count() == len(DEMOS)
 
 
+def test_the_survey_of_1974_plans_comparisons_whose_answers_are_known(owner: User) -> None:
+    assert field_demo(REDBOOK, owner=owner).description.planned_comparisons == REDBOOK.planned
+
+
 def test_a_demo_without_its_envelopes_is_not_drawn_again(owner: User, tmp_path: Path) -> None:
     wave = field_demo(REDBOOK, owner=owner)
     send(wave, b"\0\0\0\0")
