@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from aggregator.breakdown.views import MOST_ROWS_ON_A_PAGE
 from aggregator.comparisons.breakdown.blocks import MAY_BE_ZERO
 from aggregator.comparisons.jobs import GAVE_UP, MAX_ATTEMPTS, run_comparison
 from aggregator.models import Comparison
@@ -212,3 +213,49 @@ def test_compare_lists_no_break_downs_and_its_pages_do_not_show_them() -> None:
     compare = f"/surveys/{wave.survey.slug}/compare"
     assert f"/compare/{found.pk}/result" not in client.get(compare).content.decode()
     assert client.get(f"{compare}/{found.pk}/result").status_code == 404
+
+
+def test_many_groups_and_questions_are_divided_over_pages() -> None:
+    survey = make_survey(
+        questions=[f"Question {number}?" for number in range(40)],
+        flips=40,
+        display_minimum=MINIMUM,
+    )
+    options = [f"Ward {number}" for number in range(64)]
+    add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=options)
+    wave = open_survey(survey=survey)
+    field_people(wave, people=64 * 90)
+    break_down(wave, "q41")
+    client, seen = sign_in(wave.survey.owner), []
+    for number in (1, 2, 3):
+        page = client.get(address_of(wave, "q41"), {"page": number}).content.decode()
+        found = re.findall(r'<article class="block broken"\s+id="(q\d+)"', page)
+        assert page.count('class="block-row"') == len(found) * 64 <= MOST_ROWS_ON_A_PAGE
+        seen += found
+    assert seen == [f"q{number}" for number in range(1, 41)]
+    assert client.get(address_of(wave, "q41"), {"page": "no number"}).status_code == 200
+
+
+def test_a_rehearsal_is_marked_and_broken_down_like_a_survey() -> None:
+    wave = make_closed_wave()
+    Survey.objects.filter(pk=wave.survey.pk).update(rehearsal=True)
+    break_down(wave)
+    page = sign_in(wave.survey.owner).get(address_of(wave)).content.decode()
+    assert 'id="rehearsal"' in page
+    assert 'id="q2"' in page
+
+
+def test_a_break_down_counts_the_browsers_reports_and_no_coins() -> None:
+    survey = make_survey(questions=["Ill?"], display_minimum=MINIMUM, coins=True)
+    add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=["A", "B"])
+    open_survey(survey=survey)
+    coins = Wave.objects.get(survey=survey, mode=Wave.Mode.MANUAL)
+    browsers = Wave.objects.get(survey=survey, mode=Wave.Mode.ELECTRONIC)
+    send_rows(coins, [bytes([number % 2]) for number in range(300)])
+    send_rows(browsers, [bytes([number % 2, number % 2]) for number in range(200)])
+    finish(browsers)
+    process(coins)
+    assert break_down(browsers, "q2").n == 200
+    words = words_of(sign_in(survey.owner).get(address_of(browsers, "q2")))
+    assert "A 100" in words
+    assert "300 sealed" not in words
