@@ -30,7 +30,7 @@ from aggregator.results.sentences import (
     write_value,
 )
 from surveys.formatting import percent, points, whole
-from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 
 # A block of more rows, or with a longer question, may break across printed pages.
 MOST_ROWS_ON_PAPER = 20
@@ -84,6 +84,11 @@ class BlockRow:
     @property
     def is_mean(self) -> bool:
         return self.kind is RowKind.MEAN
+
+    @property
+    def is_in_survey_language(self) -> bool:
+        """Whether its label is; Murmur's own words for all other rows are English."""
+        return self.kind in (RowKind.SHARE, RowKind.GROUP) and self.label != REFUSED_TEXT
 
     @property
     def dot(self) -> str:

@@ -11,10 +11,8 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
-from aggregator.results.blocks import list_blocks
 from aggregator.results.display import Results, Standing, View, find_view
 from aggregator.results.sentences import (
     describe_alarm,
@@ -23,11 +21,11 @@ from aggregator.results.sentences import (
     describe_intervals,
 )
 from aggregator.simulation.truth import describe_truth, known_truth
+from aggregator.views.results import render_blocks
 from surveys.formatting import join_list
-from surveys.manifest.languages import direction, language_tag
+from surveys.manifest.languages import language_tag
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
-from surveys.respondent.label.label import describe_protection
 from surveys.respondent.views.compressed import HTML, answer
 from surveys.respondent.views.deleted import GONE, unless_deleted
 
@@ -51,7 +49,6 @@ def public_results(request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC
         "is_of_coins": mode == Mode.MANUAL,
         "has_coins": bool(manifest.coin_questions),
         "lang": language_tag(manifest.language),
-        "dir": direction(manifest.language),
     }
     if survey.public_results_off:
         return _render(request, "public_off.html", context, status=GONE)
@@ -76,23 +73,15 @@ def _explain(view: View) -> str:
 
 def _describe(survey: Survey, results: Results) -> dict[str, Any]:
     truth = known_truth(survey)
-    blocks = [
-        block
-        for block in list_blocks(results, truth=truth, with_details=True)
-        if not block.is_declared
-    ]
-    with override("en"):
-        label = describe_protection(results.manifest)
     return {
         "results": results,
-        "blocks": blocks,
+        "blocks": render_blocks(results, truth=truth, is_public=True),
         "left_out": _name_left_out(results),
         "validity": describe_intervals(results),
         "caution": describe_caution(one for result in results.questions for one in result.shown),
         "alarm": describe_alarm(results),
         "burst": "" if truth else describe_burst(results),
         "known_truth": describe_truth(survey),
-        "label": label,
     }
 
 

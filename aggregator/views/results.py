@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
 from aggregator.results.blocks import list_blocks
@@ -26,10 +27,12 @@ from aggregator.simulation.truth import describe_truth, known_truth
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.authoring.state import describe_state
+from surveys.manifest.languages import language_tag
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
+from surveys.respondent.label.label import describe_protection
 
 STOP_POLLING = 286  # htmx: swap in this response and stop polling
 # Blocks change only at looks, and rendering them takes most of the time of a page with many
@@ -54,7 +57,7 @@ def _context(view: View) -> dict[str, Any]:
     if found is None:
         return context | {"epsilons": list_epsilons(view.manifest) if view.manifest else []}
     return context | {
-        "blocks": _render_blocks(found, truth=truth),
+        "blocks": render_blocks(found, truth=truth),
         "validity": describe_intervals(found),
         "caution": describe_caution(one for result in found.questions for one in result.shown),
         "alarm": describe_alarm(found),
@@ -64,17 +67,27 @@ def _context(view: View) -> dict[str, Any]:
     }
 
 
-def _render_blocks(results: Results, *, truth: Mapping[str, float]) -> SafeString:
-    """Render the blocks of these results, or return them as they were rendered before."""
-    key = _describe_content(results, has_truth=bool(truth))
+def render_blocks(
+    results: Results, *, truth: Mapping[str, float], is_public: bool = False
+) -> SafeString:
+    """Render the blocks of these results, or return them as they were rendered before.
+
+    Anyone may read the public ones: they leave out what is not scrambled.
+    """
+    key = (is_public, _describe_content(results, has_truth=bool(truth)))
     found = _rendered.get(key)
     if found is None:
+        blocks = list_blocks(results, truth=truth, with_details=True)
+        with override("en"):
+            label = describe_protection(results.manifest)
         context = {
-            "blocks": list_blocks(results, truth=truth, with_details=True),
+            "blocks": [one for one in blocks if not (is_public and one.is_declared)],
             "wave": results.wave,
             "manifest": results.manifest,
             "epsilons": list_epsilons(results.manifest),
-            "charts_url": _find_charts_page(results),
+            "charts_url": "" if is_public else _find_charts_page(results),
+            "label": label,
+            "lang": language_tag(results.manifest.language),
         }
         found = render_to_string("aggregator/results/_blocks.html", context)
         _rendered[key] = found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from aggregator.results.blocks import Block, BlockRow, RowKind
+from aggregator.results.blocks import Block, BlockRow
 from aggregator.results.display import Results, Standing, View
 from aggregator.results.sentences import (
     CONTRADICTION,
@@ -86,9 +86,7 @@ def _write_row(row: BlockRow, *, axis: str) -> Row:
     if row.is_mean:
         label = f"{label}, from {row.ends[0]} to {row.ends[1]}"
     cells = (
-        Words(
-            text=label, is_authors=row.kind is RowKind.SHARE and not row.key.endswith(" refused")
-        ),
+        Words(text=label, is_authors=row.is_in_survey_language),
         Words(text=(row.number + row.mark) if row.is_shown else row.text),
         Words(text=row.range or "–"),
     )
