@@ -15,7 +15,7 @@ from aggregator.exports.estimates import stream_estimates
 from aggregator.exports.reports import stream_reports
 from aggregator.problems import SURVEY_NOT_COUNTED, TOO_FEW_RESPONSES
 from aggregator.results.display import Results, View
-from aggregator.views.mode_addresses import find_addresses, view_of
+from aggregator.views.mode_addresses import view_of
 from surveys.access import for_owner
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
@@ -64,11 +64,6 @@ def _download(
 
 def explain(request: HttpRequest, view: View, *, status: int) -> HttpResponse:
     """Say on a page why there is no file."""
-    context = {
-        "view": view,
-        "survey": view.survey,
-        "wave": view.wave,
-        "addresses": find_addresses(view),
-    }
+    context = {"view": view, "survey": view.survey, "wave": view.wave}
     template = "aggregator/results/nothing_to_export.html"
     return render(request, template, context, status=status)

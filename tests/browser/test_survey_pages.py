@@ -35,7 +35,13 @@ SUB_PAGES = {
         ("languages", "settings"),
         ("launch", "overview"),  # refused, and says why
     ],
-    "closed": [("delete-with-data", "overview"), ("report", "data"), ("breakdown", "compare")],
+    "closed": [
+        ("results/coins", "results"),
+        ("results/both", "results"),
+        ("delete-with-data", "overview"),
+        ("report", "data"),
+        ("breakdown", "compare"),
+    ],
 }
 
 
@@ -45,16 +51,19 @@ def find_path(page: str) -> str:
 
 
 def make(state: str) -> Survey:
-    survey = make_survey(title="Trouble at work in the hospitals of the county", questions=())
+    survey = make_survey(
+        title="Trouble at work in the hospitals of the county", questions=(), coins=True
+    )
     first = ask(survey, "Have you ever worked while ill?", type="yes_no")
     rule = {"name": f"{first.pk}", "is": [1]}
     ask(survey, "Who asked you to?", type="choice", options=["A nurse", "A physician"], rule=rule)
     if state != "draft":
-        wave = open_survey(survey=survey)
-        send_people(wave, people=60)
-        if state == "closed":
-            close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-        process(wave)
+        open_survey(survey=survey)
+        for number, wave in enumerate(survey.waves.all()):
+            send_people(wave, people=60, seed=number)
+            if state == "closed" and wave.mode == Wave.Mode.ELECTRONIC:
+                close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+            process(wave)
     return survey
 
 
@@ -92,7 +101,7 @@ def test_every_tab_and_every_page_below_it_has_the_same_head(
     page: Page, live: LiveApplication, survey: Survey, state: str
 ) -> None:
     words = {name: text for name, text, _ in TABS}
-    pages = [(find_path(page), name, "page") for name, _, page in TABS if name != "results"]
+    pages = [(find_path(page), name, "page") for name, _, page in TABS]
     pages += [(path, name, "true") for path, name in SUB_PAGES[state]]
     for path, name, current in pages:
         page.goto(f"{live.url}/surveys/{survey.slug}/{path}")
