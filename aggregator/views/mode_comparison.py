@@ -69,7 +69,6 @@ def mode_comparison_csv(request: HttpRequest, survey: Survey) -> HttpResponse:
             "view": missing,
             "survey": survey,
             "wave": missing.wave,
-            "addresses": find_addresses(missing),
         }
         status = TOO_FEW_RESPONSES.status
         return render(request, "aggregator/results/nothing_to_export.html", context, status=status)
