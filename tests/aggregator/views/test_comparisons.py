@@ -224,7 +224,7 @@ def test_a_survey_that_closed_empty_promises_no_comparisons() -> None:
     wave = make_launched_survey()
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     words = text_of(sign_in(wave.survey.owner).get(address(wave.survey)))
-    assert "The survey closed before anybody sent a report." in words
+    assert "The survey closed before anyone sent a report." in words
     assert "appear once" not in words
 
 
