@@ -210,9 +210,3 @@ def test_an_old_wave_is_exported_with_the_new_codes() -> None:
         "-997": "declined",
         "-998": "not_asked",
     }
-
-
-def test_the_codebook_is_offered_beside_the_reports() -> None:
-    survey = send(make_launched_survey(), [b"\1\0"] * 20)
-    page = sign_in(survey.owner).get(f"/surveys/{survey.slug}/results").content.decode()
-    assert f'href="/surveys/{survey.slug}/results/codebook.csv"' in page
