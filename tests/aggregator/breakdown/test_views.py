@@ -229,7 +229,7 @@ def test_many_groups_and_questions_are_divided_over_pages() -> None:
     client, seen = sign_in(wave.survey.owner), []
     for number in (1, 2, 3):
         page = client.get(address_of(wave, "q41"), {"page": number}).content.decode()
-        found = re.findall(r'<article class="block broken"\s+id="(q\d+)"', page)
+        found = re.findall(r'<article class="block block-long broken"\s+id="(q\d+)"', page)
         assert page.count('class="block-row"') == len(found) * 64 <= MOST_ROWS_ON_A_PAGE
         seen += found
     assert seen == [f"q{number}" for number in range(1, 41)]
