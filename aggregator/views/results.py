@@ -86,6 +86,7 @@ def render_blocks(
             "manifest": results.manifest,
             "epsilons": list_epsilons(results.manifest),
             "charts_url": "" if is_public else _find_charts_page(results),
+            "breakdown_slug": "" if is_public else results.wave.survey.slug,
             "label": label,
             "lang": language_tag(results.manifest.language),
         }

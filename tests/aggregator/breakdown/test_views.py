@@ -259,3 +259,11 @@ def test_a_break_down_counts_the_browsers_reports_and_no_coins() -> None:
     words = words_of(sign_in(survey.owner).get(address_of(browsers, "q2")))
     assert "A 100" in words
     assert "300 sealed" not in words
+
+
+def test_a_declared_question_on_the_results_page_leads_to_its_break_down() -> None:
+    wave = make_closed_wave()
+    page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/results").content.decode()
+    assert page.count(f'href="{address_of(wave)}"') == 1
+    block = page.split('id="q1"')[1].split("</article>")[0]
+    assert f'href="{address_of(wave)}"' in block
