@@ -110,7 +110,7 @@ class Layout:
 def place(figure: Figure, *, width_mm: int) -> Layout:
     sheet = SHEETS[width_mm]
     warning = _wrap_full(figure.warning, sheet, bold=True)
-    top = MARGIN + len(warning) * sheet.text * LINE
+    top = MARGIN + (len(warning) * sheet.text * LINE + SECTION_GAP if warning else 0)
     panels = []
     for panel in figure.panels:
         placed = _place_panel(panel, sheet, top)

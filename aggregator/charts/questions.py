@@ -29,7 +29,7 @@ FIXED_END = "95 % intervals; the end was fixed before opening"
 AT_CAP = "95 % intervals; the number of reports was fixed before opening"
 EVERY_LOOK = "95 % intervals, which hold at every look"
 DASHED = "Dashed lines: too little is known to show a value."
-TRUTH = "Upright orange lines: the known truth of the demo."
+TRUTH = "Upright lines: the known truth of the demo."
 CONTRADICTS = "The reports contradict this question’s design."
 
 

@@ -64,7 +64,9 @@ def draw_svg(layout: Layout, *, in_millimetres: bool = True, dots_per_inch: int 
     )
     SubElement(root, "title", {"id": "title"}).text = _clean(layout.figure.title)
     SubElement(root, "desc", {"id": "description"}).text = _clean(layout.figure.description)
-    SubElement(root, "rect", {"width": f"{width:.3f}", "height": f"{height:.3f}", "fill": WHITE})
+    # Wider than the picture, so that no edge is half transparent.
+    paper = {"x": "-9", "y": "-9", "width": f"{width + 18:.3f}", "height": f"{height + 18:.3f}"}
+    SubElement(root, "rect", {**paper, "fill": WHITE})
     sheet = layout.sheet
     _write(root, layout.warning, x=MARGIN, top=MARGIN, size=sheet.text, bold=True)
     for panel in layout.panels:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from aggregator.charts import formats
 from aggregator.charts.questions import DASHED, EVERY_LOOK, FIXED_END, REHEARSAL, list_menu
 from aggregator.renderings.recipes import NotRenderable
 from aggregator.results.display import find_view
@@ -102,7 +103,9 @@ def test_it_is_white_and_black_without_a_title_and_has_an_accessible_name(survey
     root = read_svg(survey, "chart.180mm.svg")
     rect = root.find(f"{SVG}rect")
     assert rect is not None
-    assert (rect.get("fill"), rect.get("width")) == ("#ffffff", "510.236")
+    assert rect.get("fill") == "#ffffff"
+    assert float(rect.attrib["x"]) < 0
+    assert float(rect.attrib["width"]) > 510.236
     assert not any("Two questions" in text for text in list_texts(root))
     title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
     assert title is not None
@@ -258,6 +261,20 @@ def test_a_long_survey_makes_parts_that_fit_on_a_page() -> None:
 @pytest.mark.parametrize("name", ["chart-q9.85mm.svg", "chart-part2.85mm.svg", "chart-x.85mm.svg"])
 def test_a_question_or_part_that_does_not_exist_has_no_chart(survey: Survey, name: str) -> None:
     assert not exists(survey, name)
+
+
+def test_a_letter_that_no_font_has_is_not_drawn_as_a_box(monkeypatch: pytest.MonkeyPatch) -> None:
+    survey = field(make_launched_survey(questions=["晚?"]), yes=[80], total=200)
+    # Whatever fonts this machine has.
+    draw = formats._draw_letter
+    monkeypatch.setattr(
+        formats, "_draw_letter", lambda one: draw(formats._NEVER if one == "晚" else one)
+    )
+    for ending in ("pdf", "png"):
+        with pytest.raises(NotRenderable, match="no font with the letter “晚”"):
+            make_file(survey, f"chart.180mm.{ending}")
+    assert "晚?" in list_texts(read_svg(survey, "chart.180mm.svg"))
+    assert draw("é") != draw(formats._NEVER)
 
 
 def test_text_is_escaped_and_drawn_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
