@@ -149,7 +149,11 @@ def assert_the_dashboard_shows_it(world: World) -> None:
     (slug,) = world.query("SELECT slug FROM surveys_survey")[0]
     with world.signed_in() as client:
         page = client.get(f"/surveys/{slug}/results")
+        address = f"/surveys/{slug}/files/chart.180mm.pdf"
+        assert client.get(address).status_code == 202
+        world.wait_for(lambda _: client.get(address).status_code == 200)
+        assert client.get(address).content.startswith(b"%PDF")
     assert page.status_code == 200
     assert "6,366" in page.text
     for label, known in YES.items():
-        assert re.search(rf"{known / PEOPLE * 100:.1f}\s*%", page.text), label
+        assert re.search(rf"{known / PEOPLE * 100:.0f}\s*%", page.text), label
