@@ -21,9 +21,9 @@ from aggregator.renderings.recipes import NotRenderable
 from aggregator.results.display import find_view
 from surveys.authoring.services import add_question, close_wave
 from surveys.models import Question, Survey, Wave
-from tests.support.charts import exists, list_marks, list_texts, make_file, read_svg
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, send_people
+from tests.support.files.charts import exists, list_marks, list_texts, make_file, read_svg
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 Kind = Comparison.Kind

@@ -18,7 +18,9 @@ from aggregator.simulation.demo import field_demo
 from aggregator.simulation.demo_surveys import REDBOOK
 from surveys.authoring.services import add_question
 from surveys.models import Question, Survey, Wave
-from tests.support.charts import (
+from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
+from tests.support.fielding import field, process, send_codes, send_people
+from tests.support.files.charts import (
     SVG,
     exists,
     list_marks,
@@ -27,8 +29,6 @@ from tests.support.charts import (
     read_png_size,
     read_svg,
 )
-from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
-from tests.support.fielding import field, process, send_codes, send_people
 
 pytestmark = pytest.mark.django_db
 LONG = "A long option about what people did on the way home after the party, " * 4 + "or not at all"

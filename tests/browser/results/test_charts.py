@@ -16,9 +16,9 @@ from tests.support.browser.accessibility import AXE, RUN_AXE
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
 from tests.support.browser.three_surveys import make_study
-from tests.support.charts import make_file
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, process, send_people
+from tests.support.files.charts import make_file
 
 LONG = "A long option about what people did on the way home after the party, " * 4 + "or not at all"
 # Boxes of texts that touch or cover another one, or that reach beyond the picture.
