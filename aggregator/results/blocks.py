@@ -19,10 +19,13 @@ from aggregator.results.sentences import (
     CAUTION_MARK,
     EMPTY,
     EXACT,
+    NOTHING,
     TOO_FEW,
     Details,
+    Heading,
     describe_details,
     describe_group,
+    describe_reports,
     digits_for,
     name_estimand,
     summarize,
@@ -181,7 +184,8 @@ def list_blocks(
 
     def build(question: ManifestQuestion) -> Block:
         if question.is_declared:
-            return _build_declared(question, declared.get(question.name))
+            block = _build_declared(question, declared.get(question.name))
+            return replace(block, details=_count_groups(block)) if with_details else block
         result = protected[question.name]
         block = _build_block(result, results=results, truth=truth)
         if not with_details or not result.estimates:
@@ -328,6 +332,20 @@ def _build_declared(question: ManifestQuestion, found: DeclaredResult | None) ->
         is_declared=True,
         rows=tuple(_list_groups(found)),
         note=f"{COUNTED_NOW} {HIDDEN}" if found.hidden else COUNTED_NOW,
+    )
+
+
+def _count_groups(block: Block) -> Details | None:
+    if not block.rows:
+        return None
+    counts = [(row.label, row.group.count if row.group else None) for row in block.rows]
+    return Details(
+        headings=(Heading(text="Reports", anchor="declared-groups"),),
+        rows=tuple(
+            (label, (NOTHING if count is None else whole(count),)) for label, count in counts
+        ),
+        sentences=(describe_reports(block.total),),
+        anchors=("declared-groups",),
     )
 
 

@@ -366,10 +366,15 @@ def _write_another(estimate: Estimate, interval: Interval | Band | None) -> str:
     return f"{low}–{write_value(estimate, interval.high, digits)}"
 
 
+def describe_reports(total: int) -> str:
+    """Say in how many reports a question was asked."""
+    return f"{whole(total)} reports."
+
+
 def _list_sentences(
     result: QuestionResult, shown: Sequence[Estimate], *, fixed_end: bool
 ) -> Iterator[str]:
-    yield f"{whole(result.total)} reports."
+    yield describe_reports(result.total)
     for estimate in shown:
         if len(shown) == 1 and (information := describe_information(estimate)):
             yield information

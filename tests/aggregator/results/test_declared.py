@@ -104,8 +104,10 @@ def test_groups_have_their_share_and_keep_their_place_among_the_questions(wave: 
     survey = send(wave, {0: 120, 1: 150, 2: 130})
     response = sign_in(survey.owner).get(f"/surveys/{survey.slug}/results")
     words = text_of(response)
-    for group in ("Kitchen 120 (30 %)", "Ward 150 (38 %)", "Office 130 (32 %)"):
-        assert group in words
+    for name, share, count in (("Kitchen", 30, 120), ("Ward", 38, 150), ("Office", 32, 130)):
+        assert re.search(rf"{name} {share} % \(\d+–\d+\)", words)
+        assert f"{name} {count} " in words  # behind "How sure is this?"
+    assert "400 reports." in words
     page = response.content.decode()
     assert page.index('id="q1"') < page.index('id="q2"')
 
@@ -124,7 +126,7 @@ def test_a_small_group_is_hidden_with_the_next_one_everywhere(wave: Wave) -> Non
     client = sign_in(survey.owner)
     page = client.get(f"/surveys/{survey.slug}/results").content.decode()
     assert page.count("not shown") == 3  # twice, and in the sentence that explains it
-    assert "This question was not scrambled" in page
+    assert "Sent unscrambled: exact for those who took part." in page
     answer = client.get(f"/api/surveys/{survey.slug}/results").json()
     assert [group["n"] for group in answer["declared"][0]["groups"]] == [None, 150, None]
     # Only comparisons divide the scrambled question by groups.
