@@ -16,7 +16,7 @@ from aggregator.models import Rendering, Upkeep
 from aggregator.renderings.jobs import GAVE_UP, MAX_ATTEMPTS, run_rendering
 from aggregator.renderings.recipes import NotRenderable, Recipe
 from aggregator.results.display import Results
-from surveys.models import Survey
+from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_user
 from tests.support.fielding import field, sign_in
 from tests.support.reading import text_of
@@ -142,3 +142,55 @@ def test_only_the_owner_gets_it(survey: Survey) -> None:
     assert sign_in(make_user()).get(address).status_code == 404
     assert Client().get(address).status_code == 302
     assert not Rendering.objects.exists()
+
+
+# --- the form that chooses a chart ----------------------------------------------------------------
+
+CHOICE = {"chart": "chart-q1", "width": "85", "axis": "max", "format": "pdf"}
+
+
+def choose(survey: Survey, **choice: str) -> Any:
+    address = reverse("aggregator:choose_chart", args=[survey.slug])
+    return sign_in(survey.owner).get(address, query_params={**CHOICE, **choice})
+
+
+def test_a_choice_leads_to_the_file_of_its_mode(survey: Survey) -> None:
+    name = "chart-q1.85mm.max.pdf"
+    assert choose(survey)["Location"] == reverse("aggregator:file", args=[survey.slug, name])
+    of_coins = choose(survey, mode="manual")
+    assert of_coins["Location"] == reverse("aggregator:coin_file", args=[survey.slug, name])
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [{"chart": ""}, {"width": "1"}, {"axis": "all"}, {"format": "gif"}, {"chart": "../chart"}],
+)
+def test_a_choice_that_the_form_does_not_offer_is_not_found(
+    survey: Survey, choice: dict[str, str]
+) -> None:
+    assert choose(survey, **choice).status_code == 404
+
+
+def test_the_data_page_offers_the_charts_that_exist(survey: Survey) -> None:
+    address = reverse("aggregator:data", args=[survey.slug])
+    page = sign_in(survey.owner).get(address, query_params={"chart": "chart-q2"}).content.decode()
+    assert re.findall(r'<option value="(chart[^"]*)"( selected)?>', page) == [
+        ("chart", ""),
+        ("chart-q1", ""),
+        ("chart-q2", " selected"),
+    ]
+
+
+@pytest.mark.slow
+def test_the_charts_of_coins_are_files_of_their_own() -> None:
+    wave = make_launched_survey(coins=True)
+    manual = wave.survey.waves.get(mode=Wave.Mode.MANUAL)
+    survey = field(manual, yes=[80, 100], total=200)
+    address = reverse("aggregator:coin_file", args=[survey.slug, "chart.180mm.svg"])
+    client = sign_in(survey.owner)
+    assert client.get(address).status_code == 202
+    work()
+    done = client.get(address)
+    assert (done.status_code, done["Content-Type"]) == (200, "image/svg+xml")
+    assert "_w1_coins_" in done["Content-Disposition"]
+    assert get(survey, "chart.180mm.svg").status_code == 409  # nobody answered in the browser
