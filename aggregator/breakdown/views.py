@@ -9,7 +9,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from aggregator.charts.comparisons import list_breakdown_menu
-from aggregator.comparisons.breakdown.blocks import BrokenBlock, list_broken_blocks, name_groups
+from aggregator.comparisons.breakdown.blocks import (
+    build_block,
+    count_answers,
+    count_differences,
+    list_others,
+    name_groups,
+)
 from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.comparisons.jobs import find_comparison, request_comparison
 from aggregator.comparisons.standing import find_standing
@@ -134,20 +140,25 @@ def _context(
 def _describe(
     request: HttpRequest, results: Results, declared: ManifestQuestion, result: BreakdownResult
 ) -> dict[str, object]:
-    blocks = list_broken_blocks(results.manifest, declared, result)
+    page = _paginate(list_others(results.manifest, declared), result).get_page(
+        request.GET.get("page")
+    )
+    blocks = [build_block(question, declared, result) for question in page]
     names = name_groups(declared)
-    page = _paginate(blocks).get_page(request.GET.get("page"))
     return {
         "result": result,
         "groups": [(names[group.code], group.n) for group in result.groups],
         "hides_some": any(group.n is None for group in result.groups),
         "intervals": describe_intervals(results),
-        "caution": CAUTION if any(block.has_caution for block in page.object_list) else "",
+        "caution": CAUTION if any(block.has_caution for block in blocks) else "",
         "page": page,
-        "differences": sum(len(block.differences) for block in blocks),
+        "blocks": blocks,
+        "differences": count_differences(result),
     }
 
 
-def _paginate(blocks: list[BrokenBlock]) -> Paginator[BrokenBlock]:
-    most = max((block.row_count for block in blocks), default=1)
-    return Paginator(blocks, max(MOST_ROWS_ON_A_PAGE // max(most, 1), 1))
+def _paginate(
+    questions: list[ManifestQuestion], result: BreakdownResult
+) -> Paginator[ManifestQuestion]:
+    most = max(map(count_answers, questions), default=1) * len(result.shown)
+    return Paginator(questions, max(MOST_ROWS_ON_A_PAGE // max(most, 1), 1))

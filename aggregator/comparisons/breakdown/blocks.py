@@ -60,10 +60,6 @@ class BrokenBlock:
         return f"{self.question.name}-title"
 
     @property
-    def row_count(self) -> int:
-        return sum(len(answer.rows) for answer in self.answers)
-
-    @property
     def has_caution(self) -> bool:
         return any(row.mark for answer in self.answers for row in answer.rows)
 
@@ -71,14 +67,32 @@ class BrokenBlock:
 def list_broken_blocks(
     manifest: Manifest, declared: ManifestQuestion, result: BreakdownResult
 ) -> list[BrokenBlock]:
-    """List a block for each other question that people answer, in the order of the survey."""
-    return [
-        _cross(question, declared, result)
-        if question.is_declared
-        else _break_down(question, declared, result)
-        for question in manifest.questions
-        if question.is_answered and question.name != declared.name
-    ]
+    """Build a block for each other question that people answer, in the order of the survey."""
+    return [build_block(one, declared, result) for one in list_others(manifest, declared)]
+
+
+def list_others(manifest: Manifest, declared: ManifestQuestion) -> list[ManifestQuestion]:
+    """List the questions that a break down shows."""
+    return [one for one in manifest.questions if one.is_answered and one.name != declared.name]
+
+
+def build_block(
+    question: ManifestQuestion, declared: ManifestQuestion, result: BreakdownResult
+) -> BrokenBlock:
+    build = _cross if question.is_declared else _break_down
+    return build(question, declared, result)
+
+
+def count_answers(question: ManifestQuestion) -> int:
+    """Count the answers, or other figures, that have a row for each group."""
+    if question.is_declared:
+        return len(list_group_codes(question))
+    return sum(one.shown for one in estimands_of(question))
+
+
+def count_differences(result: BreakdownResult) -> int:
+    compared = set(list_compared(result))
+    return sum(one.group in compared for one in result.differences)
 
 
 def name_groups(declared: ManifestQuestion) -> dict[int, str]:
