@@ -39,12 +39,13 @@ from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 MOST_ROWS_ON_PAPER = 20
 LONGEST_ON_PAPER = 600
 NOT_SHOWN = "not shown"
+SEVERAL = "more than one answer possible"
 CONTRADICTING = (
     "The reports contradict the design of this question. Treat its figures as a warning."
 )
 COUNTED_LATER = "Sent unscrambled. Counted after the survey has closed."
 COUNTED_NOW = (
-    "Sent unscrambled: exact for those who took part. Intervals are about everyone they stand for."
+    "Sent unscrambled, so exact for those who took part. The intervals assume a random sample."
 )
 HIDDEN = "Small groups are not shown, nor groups that would give them away."
 
@@ -149,8 +150,10 @@ class Block:
 
     @property
     def caption(self) -> str:
-        """What its rows are, or describe; empty for scrambled answers of everyone."""
-        return self.note or self.among[:1].upper() + self.among[1:]
+        """What its rows are, or describe; empty for one scrambled answer of everyone."""
+        several = SEVERAL if self.question.has_items else ""
+        described = "; ".join(part for part in (self.among, several) if part)
+        return self.note or described[:1].upper() + described[1:]
 
     @property
     def is_long(self) -> bool:

@@ -78,6 +78,7 @@ def test_a_question_behind_a_rule_says_about_how_many_were_asked(moving: list[Bl
     assert things.asked_text.startswith(f"asked ≈ {about:,} (")
     assert all(row.kind is not RowKind.ASKED for row in things.rows)
     assert things.among == "of those who were asked and answered"
+    assert things.caption.endswith("; more than one answer possible")
     assert [row.among for row in things.rows] == ["", "", "", "of those who were asked"]
 
 

@@ -126,7 +126,7 @@ def test_a_small_group_is_hidden_with_the_next_one_everywhere(wave: Wave) -> Non
     client = sign_in(survey.owner)
     page = client.get(f"/surveys/{survey.slug}/results").content.decode()
     assert page.count("not shown") == 3  # twice, and in the sentence that explains it
-    assert "Sent unscrambled: exact for those who took part." in page
+    assert "Sent unscrambled, so exact for those who took part." in page
     answer = client.get(f"/api/surveys/{survey.slug}/results").json()
     assert [group["n"] for group in answer["declared"][0]["groups"]] == [None, 150, None]
     # Only comparisons divide the scrambled question by groups.
