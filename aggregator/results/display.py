@@ -140,9 +140,9 @@ class View:
 
     @property
     def first_look(self) -> int:
-        """How many reports must come before anything is shown: K of them always wait."""
+        """How many reports must come before results are shown: K of them always wait."""
         assert self.manifest is not None
-        return self.next_look + self.manifest.minimum_batch
+        return self.shown_from + self.manifest.minimum_batch
 
     @property
     def is_settled(self) -> bool:

@@ -28,9 +28,7 @@ CUT_OFF = """() => [...document.querySelectorAll("main :is(p, dd, dt, h1, h2, h3
 @pytest.fixture
 def survey(live: LiveApplication) -> Survey:
     survey = make_grouped_survey(groups=GROUPS, title="Working while ill")
-    add_question(
-        survey=survey, type=Question.Type.DECLARED, text="When?", options=["Day", "Night"]
-    )
+    add_question(survey=survey, type=Question.Type.DECLARED, text="When?", options=["Day", "Night"])
     wave = open_survey(survey=survey)
     field_people(wave, people=2000)
     break_down(wave)

@@ -37,11 +37,13 @@ def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
 
 
 def _describe_waiting(wave: Any) -> str:
+    """Count the reports of the next look; K reports always wait, so the first needs K more."""
     least = list_least(wave.description)[EVERYBODY]
-    next_look = reports_needed(seen=wave.counted, least=least)
-    return describe_waiting(
-        sealed=wave.counted, first_look=next_look + wave.minimum_batch, next_look=next_look
-    )
+    more = reports_needed(seen=wave.counted, least=least)
+    if wave.counted >= wave.display_minimum:
+        return describe_waiting(reports_needed=more, is_shown=True)
+    sealed = max(wave.display_minimum, wave.counted + more)
+    return describe_waiting(reports_needed=sealed + wave.minimum_batch, is_shown=False)
 
 
 def _plan_draft(survey: Survey, *, now: datetime) -> NextStep:

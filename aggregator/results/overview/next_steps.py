@@ -48,8 +48,8 @@ def plan_launched(*, is_open: bool, is_counted: bool, is_shown: bool) -> NextSte
     return READ_REPORT if is_shown else COPY
 
 
-def describe_waiting(*, sealed: int, first_look: int, next_look: int) -> str:
-    """Say when numbers come: `first_look` reports must come, or `next_look` more be sealed."""
-    if not sealed:
-        return f"The first numbers come after {whole(first_look)} reports."
-    return f"The numbers move after {whole(next_look)} more reports."
+def describe_waiting(*, reports_needed: int, is_shown: bool) -> str:
+    """Say after how many reports results appear, or after how many more they move."""
+    if is_shown:
+        return f"Results move after {whole(reports_needed)} more reports."
+    return f"Results appear after {whole(reports_needed)} reports."

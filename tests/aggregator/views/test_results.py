@@ -212,6 +212,12 @@ def test_an_open_survey_without_a_batch_polls() -> None:
     assert "7" not in words.replace(wave.manifest_hash_hex, "")
 
 
+def test_the_first_results_are_promised_for_the_display_minimum() -> None:
+    words = text_of(read(make_launched_survey(display_minimum=30).survey))
+    assert "The first appears after 40 reports" in words  # ten of them wait
+    assert "Results appear after 40 reports." in words  # the head says the same
+
+
 def test_a_survey_that_closed_below_the_display_minimum_promises_nothing() -> None:
     survey = field(make_launched_survey(display_minimum=1000), yes=[8, 9], total=20)
     words = text_of(read(survey))

@@ -66,12 +66,25 @@ def test_an_open_survey_is_shared_and_says_when_numbers_come() -> None:
     wave = make_launched_survey()
     head = head_of(wave.survey)
     assert (head.step.route, head.sealed) == ("surveys:share", 0)
-    assert "after 20 reports" in head.step.note  # K, and K that always wait
+    assert "Results appear after 20 reports" in head.step.note  # K, and K that always wait
     send(wave, 40)
     look(wave)
     head = head_of(wave.survey)
     assert head.sealed == 30  # the last ten wait
-    assert "after 10 more reports" in head.step.note
+    assert "Results move after 10 more reports" in head.step.note
+
+
+def test_below_the_display_minimum_no_numbers_are_promised() -> None:
+    wave = make_launched_survey(display_minimum=30)
+    assert "Results appear after 40 reports" in head_of(wave.survey).step.note
+    send(wave, 30)
+    look(wave)
+    head = head_of(wave.survey)
+    assert head.sealed == 20
+    assert "Results appear after 40 reports" in head.step.note
+    send(wave, 10)
+    look(wave)
+    assert "Results move" in head_of(wave.survey).step.note
 
 
 def test_reports_between_two_looks_change_nothing_in_the_head() -> None:
