@@ -75,7 +75,7 @@ def _write_caption(block: Block, *, reports: int) -> str:
     whom = f"Q{block.number}, {block.among}" if block.among else f"Q{block.number}"
     people = [block.asked_text] if block.asked_text else []
     if block.total != reports:
-        people.append(f"drawn for {whole(block.total)} reports")
+        people.append(f"asked in {whole(block.total)} reports")
     else:
         people.append(f"{whole(block.total)} reports")
     return f"{whom} ({'; '.join(people)})"

@@ -44,8 +44,8 @@ def _describe_end(wave: Wave) -> Iterator[str]:
         yield "The survey is still open. The figures are those of the newest look."
     elif ended_at_cap(wave):
         yield (
-            "The survey ended at a number of reports. Its intervals hold if nobody who saw results "
-            "added reports."
+            "The survey stopped at a number of reports that was fixed before it opened. Its "
+            "intervals hold if nobody who saw results added reports."
         )
     elif not ended_as_frozen(wave):
         early = (

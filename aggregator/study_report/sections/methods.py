@@ -159,11 +159,14 @@ def _describe_estimates(results: Results) -> Iterator[str]:
 def _say_why(results: Results) -> str:
     if results.fixed_end and ended_at_cap(results.wave):
         return (
-            "They are for one look: the number of reports at which the survey ended was fixed "
-            "before it opened."
+            "They are valid for a single analysis: the number of reports at which the survey ended "
+            "was fixed before it opened."
         )
     if results.fixed_end:
-        return "They are for one look: the end of the survey was fixed before it opened."
+        return (
+            "They are valid for a single analysis: the end of the survey was fixed before it "
+            "opened."
+        )
     if results.wave.is_open:
         return "They hold at every look, so results may be watched while the survey is open."
     return "They hold at every look, so the survey could be closed at any time."

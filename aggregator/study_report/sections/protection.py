@@ -25,8 +25,8 @@ PROTECTION = "protection"
 HARDLY_PROTECTED = "hardly protected"
 EPSILON = (
     "ε is the privacy loss, rounded up. It limits how much the codes can change what anyone "
-    "believes about an answer. Related codes are those of questions that reveal something about "
-    "the same answer."
+    "believes about an answer. Related questions reveal something about the same "
+    "answer."
 )
 
 
@@ -64,7 +64,7 @@ def _write_table(strengths: list[tuple[ManifestQuestion, Strength]]) -> Table:
     alike: dict[tuple[str, str, str, str], list[ManifestQuestion]] = {}
     for question, strength in strengths:
         row = (
-            strength.sentence,
+            _describe_scrambling(question, strength),
             HARDLY_PROTECTED if strength.word == HARDLY else strength.word,
             epsilon(question.epsilon),
             epsilon(strength.statement_epsilon),
@@ -72,7 +72,7 @@ def _write_table(strengths: list[tuple[ManifestQuestion, Strength]]) -> Table:
         alike.setdefault(row, []).append(question)
     return Table(
         caption="How each question was scrambled",
-        header=("Questions", "Scrambling", "Protection", "ε", "ε with all related codes"),
+        header=("Questions", "Scrambling", "Protection", "ε", "ε with related questions"),
         rows=tuple(
             Row(cells=tuple(Words(text=text) for text in (name_questions(same), *row)))
             for row, same in alike.items()
@@ -80,6 +80,12 @@ def _write_table(strengths: list[tuple[ManifestQuestion, Strength]]) -> Table:
         widths=(3, 6, 2),
         notes=(EPSILON,),
     )
+
+
+def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:
+    if not question.has_items:
+        return strength.sentence
+    return f"For each of {len(question.options)} options: {strength.sentence}"
 
 
 def _find_strength(manifest: Manifest, question: ManifestQuestion) -> Strength:

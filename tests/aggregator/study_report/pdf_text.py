@@ -12,11 +12,16 @@ _FONTS = re.compile(rb"/Font<<(.*?)>>")
 _NAMED = re.compile(rb"/(\w+) (\d+) 0 R")
 _CHARACTER = re.compile(rb"^<([0-9A-F]{4})> <([0-9A-F]+)>$", re.MULTILINE)
 # The choice of a font, or text to show: a string, or an array with strings.
+# Typst writes a string in hexadecimal digits if some byte of it is not ASCII.
+# Brackets that have partners need no backslash.
+_LITERAL = rb"\((?:\\.|[^\\()]|\((?:\\.|[^\\()])*\))*\)"
+_HEXADECIMAL = rb"<[0-9A-Fa-f]*>"
+_STRING = re.compile(rb"%s|%s" % (_LITERAL, _HEXADECIMAL), re.DOTALL)
 _SHOWN = re.compile(
-    rb"/(\w+) [\d.]+ Tf|(\((?:\\.|[^\\()])*\)) ?Tj|\[((?:\((?:\\.|[^\\()])*\)|[-\d.\s])*)\]TJ",
+    rb"/(\w+) [\d.]+ Tf|(%s|%s) ?Tj|\[((?:%s|%s|[-\d.\s])*)\] ?TJ"
+    % (_LITERAL, _HEXADECIMAL, _LITERAL, _HEXADECIMAL),
     re.DOTALL,
 )
-_STRING = re.compile(rb"\(((?:\\.|[^\\()])*)\)", re.DOTALL)
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 
@@ -75,8 +80,13 @@ def _read_characters(body: bytes) -> dict[int, str]:
 
 
 def _unescape(text: bytes) -> bytes:
+    """Return the bytes of a string, which still has its brackets."""
+    inside = text[1:-1]
+    if text.startswith(b"<"):
+        return bytes.fromhex(inside.decode())
+
     def replace(found: re.Match[bytes]) -> bytes:
         code = found[1]
         return bytes([int(code, 8)]) if code.isdigit() else _LETTERS.get(code, code)
 
-    return _ESCAPED.sub(replace, text)
+    return _ESCAPED.sub(replace, inside)

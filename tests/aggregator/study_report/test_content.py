@@ -126,7 +126,7 @@ def test_numbers_of_questions_are_joined_to_spans() -> None:
     [
         (Wave.Ending.OWNER, None, "closed the survey without a fixed end"),
         (Wave.Ending.OWNER, 500, "closed the survey before the end that had been fixed"),
-        (Wave.Ending.CAP, 160, "ended at a number of reports"),
+        (Wave.Ending.CAP, 160, "stopped at a number of reports"),
     ],
 )
 def test_limits_tell_how_the_survey_ended(ending: Wave.Ending, cap: int | None, said: str) -> None:
@@ -263,7 +263,7 @@ def test_a_random_subset_is_told_with_the_reports_of_each_question() -> None:
     captions = [table.caption for table in tables(report, RESULTS)]
     totals = [question.total for question in results_of(survey).questions]
     for caption, total in zip(captions, totals, strict=True):
-        assert f"drawn for {total:,} reports" in caption
+        assert f"asked in {total:,} reports" in caption
 
 
 @pytest.mark.django_db
