@@ -102,7 +102,7 @@ def show_comparison(page: Page, world: World, slug: str) -> None:
     form.locator('[name="outcome"]').select_option(value="q1")
     form.locator('[name="group"]').select_option(value="q2")
     form.get_by_role("button").click()
-    page.get_by_role("table").first.wait_for()
+    page.locator("#how-sure").wait_for()
 
 
 def sign_in(page: Page, world: World) -> None:
