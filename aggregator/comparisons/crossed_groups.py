@@ -60,7 +60,8 @@ def check_crossings(
     for axis, indicator in enumerate(known, start=masks):
         groups = people.sum(axis=tuple(set(range(people.ndim)) - {axis}))
         hidden = hide_small_groups(groups.tolist(), minimum=minimum)
-        if not hidden.isdisjoint(indicator.yes):
+        is_empty = not groups[list(indicator.yes)].any()
+        if is_empty or not hidden.isdisjoint(indicator.yes):
             raise TooFewToShow(HIDDEN_GROUP.format(label=indicator.label))
         crossed = merge_codes(crossed, axis, sorted(hidden))
     if crossed.ndim > 1 and ((crossed > 0) & (crossed < minimum)).any():

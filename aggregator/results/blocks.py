@@ -47,7 +47,7 @@ COUNTED_LATER = "Sent unscrambled. Counted after the survey has closed."
 COUNTED_NOW = (
     "Sent unscrambled, so exact for those who took part. The intervals assume a random sample."
 )
-HIDDEN = "Small groups are not shown, nor groups that would give them away."
+HIDDEN = "Small groups are not shown, nor groups that would reveal them by subtraction."
 
 
 class RowKind(StrEnum):

@@ -10,11 +10,16 @@ def hide_small_groups(
 ) -> frozenset[int]:
     """Return the codes of groups that are hidden because they, alone or together, are too small.
 
-    `already` are codes that are hidden for another reason.
-
-    One small group alone could be found by subtracting the others from the total, so the next
-    smallest is hidden with it until those hidden together reach the minimum.
+    `already` are codes that are hidden for another reason. One small group alone could be found by
+    subtracting the others from the total, so the next smallest is hidden with it until those hidden
+    together reach the minimum. If they have nobody together, the total tells that, and none of them
+    is hidden.
     """
+    hidden = _hide(counts, minimum=minimum, already=already)
+    return frozenset(hidden if any(counts[code] for code in hidden) else already)
+
+
+def _hide(counts: Sequence[int], *, minimum: int, already: Collection[int] = ()) -> list[int]:
     others = set(range(len(counts))) - set(already)
     order = sorted(others, key=lambda code: (counts[code], code))
     hidden = list(already)
@@ -23,7 +28,7 @@ def hide_small_groups(
         if counts[code] >= minimum and (together == 0 or together >= minimum):
             break
         hidden.append(code)
-    return frozenset(hidden)
+    return hidden
 
 
 def may_tell_classes(counts: Sequence[int], classes: Sequence[int], *, minimum: int) -> bool:
@@ -35,5 +40,5 @@ def may_tell_classes(counts: Sequence[int], classes: Sequence[int], *, minimum: 
     sizes: dict[int, int] = {}
     for count, own in zip(counts, classes, strict=True):
         sizes[own] = sizes.get(own, 0) + count
-    hidden = hide_small_groups(counts, minimum=minimum)
+    hidden = _hide(counts, minimum=minimum)
     return min(sizes.values()) >= minimum and len({classes[code] for code in hidden}) <= 1

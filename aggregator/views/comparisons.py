@@ -145,7 +145,10 @@ def _describe_forms(
 
 def _list_shown(results: Results) -> list[Indicator]:
     """List all indicators except groups that are too small to show, or not counted yet."""
-    hidden = {declared.question.name: declared.hidden for declared in results.declared}
+    hidden = {
+        declared.question.name: {group.code for group in declared.groups if not group.count}
+        for declared in results.declared
+    }
     return [
         indicator
         for indicator in list_indicators(results.manifest)

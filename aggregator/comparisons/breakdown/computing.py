@@ -88,11 +88,11 @@ def compute_breakdown(
         return {result.question.name: result for result in found}
 
     for code in groups:
-        if code in hidden.everywhere:
+        if code in hidden.everywhere or not people[code]:
             continue
         own, others = estimate([code]), estimate(everyone - {code})
         for name, result in own.items():
-            if code in hidden.of(manifest, result.question):
+            if code in hidden.of(manifest, result.question) or not result.total:
                 continue
             estimates.extend(_write_estimate(one, code) for one in result.shown)
             if others[name].total >= manifest.display_minimum:
@@ -176,9 +176,9 @@ def _cross(
             continue
         hidden, hidden_answers = found
         for group in list_group_codes(question):
-            if group in hidden:
-                continue
             people = tuple(crossing[group].tolist())
+            if group in hidden or not any(people):
+                continue
             ends = find_share_ends(people, fixed_end=fixed_end)
             for code in list_group_codes(other):
                 if code not in hidden_answers:

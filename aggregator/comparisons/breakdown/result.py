@@ -117,7 +117,8 @@ class BreakdownResult:
 
     @property
     def shown(self) -> tuple[GroupSize, ...]:
-        return tuple(group for group in self.groups if group.n is not None)
+        """The groups that have rows: those that are not hidden and have people."""
+        return tuple(group for group in self.groups if group.n)
 
     @cached_property
     def estimates_by_key(self) -> dict[tuple[str, str, int], GroupEstimate]:

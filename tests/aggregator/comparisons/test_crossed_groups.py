@@ -142,3 +142,12 @@ def test_a_crossing_that_an_earlier_version_computed_is_computed_again_and_refus
     stored.refresh_from_db()
     assert stored.state == Comparison.State.WAITING
     assert find_standing(compute(stored)).result is not None
+
+
+def test_a_group_of_nobody_is_counted_but_not_compared() -> None:
+    wave = make_wave()
+    close_with(wave, [[60, 70, 80], [0, 0, 0], [60, 70, 80]])
+    found = compute(ask(wave, Kind.TABLE, "q1", "q3.1"))
+    label = find_indicators(wave.description, ["q3.1"])[0].label
+    assert found.problem == HIDDEN_GROUP.format(label=label)
+    assert compute(ask(wave, Kind.TABLE, "q1", "q3.0")).result is not None
