@@ -34,8 +34,8 @@ TOO_FEW_PLAIN = (
     "no pairs to test. Compare two questions instead."
 )
 GROUPS_AFTER_CLOSE = (
-    "Declared groups are compared only once the survey has closed and all its reports are counted. "
-    "Until then, choose scrambled questions."
+    "Background groups are compared only once the survey has closed and all its reports are "
+    "counted. Until then, choose scrambled questions."
 )
 NOT_DECLARED = "Choose a declared question of this survey."
 NO_PREDICTOR = "Choose an outcome and at least one predictor."

@@ -23,13 +23,13 @@ HIDDEN_GROUP = (
     "is. Choose another group."
 )
 SMALL_CROSSING = (
-    "Crossed with one another, these declared questions have groups of fewer than {minimum:,} "
-    "people, where nobody could hide. Choose one of the declared questions at a time."
+    "Crossed with one another, these background questions have groups of fewer than {minimum:,} "
+    "people, where nobody could hide. Choose one of them at a time."
 )
 FEW_ASKED = (
     "In some of these groups, fewer than {minimum:,} people were asked all of these questions, or "
-    "were not asked all of them, so nobody could hide there. Choose a declared question with fewer "
-    "or larger groups, or compare without one."
+    "were not asked all of them, so nobody could hide there. Choose a background question with "
+    "fewer or larger groups, or compare without one."
 )
 
 

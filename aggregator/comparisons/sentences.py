@@ -7,6 +7,8 @@ from math import isinf
 
 from aggregator.comparisons.standing import ComparisonStanding
 from aggregator.models import Comparison
+from aggregator.results.display import Results
+from aggregator.results.sentences import describe_burst
 from aggregator.results.snapshots import ended_as_frozen, ended_at_cap
 from surveys.comparing.indicators import Indicator, find_indicators
 from surveys.formatting import join_list
@@ -18,8 +20,7 @@ EXPLORATORY = (
     "Comparisons have no interval that stays valid while you watch."
 )
 UNTIL_THE_END = (
-    "Once the survey ends on the schedule you fixed, you can take the planned comparisons at face "
-    "value."
+    "Once the survey stops at its planned end, you can take the planned comparisons at face value."
 )
 NEXT_TIME = (
     "In your next survey, fix the end and plan the comparisons that matter before you open it."
@@ -31,24 +32,30 @@ TRIED = (
     "by chance."
 )
 PLANNED = (
-    "Planned before opening, and the survey ended as fixed. You can take the 95 % interval and the "
-    "p-value at face value. They are large-sample approximations."
+    "Planned before opening, and the survey stopped at its planned end. You can take the 95 % "
+    "interval and the p-value at face value. They are large-sample approximations."
+)
+PLANNED_BUT_WARNED = (
+    "Planned before opening, and the survey stopped at its planned end. But the results page warns "
+    "about some of the reports. That warning holds here too."
 )
 PLANNED_STILL_OPEN = (
     "Planned before opening, but the survey has not ended. Wait for the end: these "
     "intervals and p-values are not guaranteed if you look more than once."
 )
 PLANNED_WITHOUT_END = (
-    "Planned before opening, but the survey did not end as fixed. The interval and the "
+    "Planned before opening, but the survey did not stop at its planned end. The interval and the "
     "p-value are not guaranteed if someone looked at results before deciding when to stop."
 )
 PLANNED_BEFORE_THE_END = (
     "Planned before opening, but computed before it ended. Compute it again with all reports."
 )
 AS_A_WHOLE = (
-    "The survey ended as fixed, so you can take a comparison that was planned before opening at "
-    "face value. All others are exploratory: if you try many, some will look significant by chance."
+    "The survey stopped at its planned end, so you can take a comparison that was planned before "
+    "opening at face value. All others are exploratory: if you try many, some will look "
+    "significant by chance."
 )
+WARNED = "The results page warns about some of the reports. That warning holds here too."
 AT_CAP = "This assumes that nobody who saw results added reports."
 A_PLACE_TO_START = (
     "Exploratory: use this page to decide where to look. The p-values are adjusted for the number "
@@ -74,14 +81,24 @@ class EstimateLine:
     note: str = ""
 
 
-def describe_standing(wave: Wave, *, fixed_end: bool, planned: int = 0) -> str:
+def is_warned_of(results: Results) -> bool:
+    """Whether the results page warns about the reports, so that nothing is valid as it stands."""
+    return bool(results.alarms) or (not results.wave.survey.demo and bool(describe_burst(results)))
+
+
+def describe_standing(
+    wave: Wave, *, fixed_end: bool, planned: int = 0, is_warned: bool = False
+) -> str:
     """Say what a result may be used for, and what would make it valid.
 
     `fixed_end` says whether the result counts all reports of a wave that ended as fixed, `planned`
-    how many comparisons were planned, if this is one of them.
+    how many comparisons were planned, if this is one of them, `is_warned` whether the results page
+    warns about the reports.
     """
     if not fixed_end:
         return _describe_planned_too_soon(wave) if planned else _describe_exploratory(wave)
+    if planned and is_warned:
+        return PLANNED_BUT_WARNED
     said = [PLANNED if planned else TRIED]
     if ended_at_cap(wave):
         said.append(AT_CAP)
@@ -90,10 +107,13 @@ def describe_standing(wave: Wave, *, fixed_end: bool, planned: int = 0) -> str:
     return " ".join(said)
 
 
-def describe_all(wave: Wave, *, fixed_end: bool) -> str:
+def describe_all(results: Results) -> str:
     """Say what comparisons of a survey may be used for, before one is chosen."""
-    if not fixed_end:
+    wave = results.wave
+    if not results.fixed_end:
         return _describe_exploratory(wave)
+    if is_warned_of(results):
+        return WARNED
     return f"{AS_A_WHOLE} {AT_CAP}" if ended_at_cap(wave) else AS_A_WHOLE
 
 

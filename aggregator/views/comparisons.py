@@ -28,6 +28,7 @@ from aggregator.comparisons.sentences import (
     describe_impossible,
     describe_standing,
     describe_title,
+    is_warned_of,
 )
 from aggregator.comparisons.standing import ComparisonStanding, find_standing, is_of_survey
 from aggregator.comparisons.words.figure_rows import list_group_rows, list_ratio_rows
@@ -41,6 +42,7 @@ from aggregator.comparisons.words.table_sentences import (
     describe_coverage,
     describe_difference,
     describe_disagreement,
+    describe_others,
     describe_test,
     write_cells,
     write_estimates,
@@ -135,7 +137,7 @@ def _describe_forms(
         "pairs_wait": manifest.drawn is not None and not results.snapshot.final,
         "groups_come_later": not results.is_final
         and any(question.is_declared for question in manifest.questions),
-        "standing": describe_all(wave, fixed_end=results.fixed_end),
+        "standing": describe_all(results),
         "planned": planned,
         "has_groups": results.is_final and bool(results.declared),
         "alarm": describe_alarm(results),
@@ -250,8 +252,12 @@ def _list_hidden(comparison: Comparison) -> list[tuple[str, str]]:
 def _describe_use(comparison: Comparison, standing: ComparisonStanding) -> str:
     if comparison.kind == Comparison.Kind.PAIRS:
         return A_PLACE_TO_START
+    results = find_view(comparison.wave.survey).results
     return describe_standing(
-        comparison.wave, fixed_end=standing.fixed_end, planned=standing.planned
+        comparison.wave,
+        fixed_end=standing.fixed_end,
+        planned=standing.planned,
+        is_warned=results is not None and is_warned_of(results),
     )
 
 
@@ -283,6 +289,7 @@ def _describe_result(
         "disagreement": describe_disagreement(result),
         "coverage": describe_coverage(outcome, group),
         "estimates": write_estimates(result, outcome, group),
+        "others": describe_others(group),
         "cells": write_cells(result, outcome, group),
         "outcome": outcome.label,
         "group": group.label,

@@ -114,8 +114,7 @@ class Indicator:
         if self.asked:
             return f"No to {self.asked}"
         if self.is_known:
-            declined = " (or declined)" if self.question.refusal else ""
-            return f"other groups of Q{self.number}{declined}"
+            return f"everyone else (Q{self.number})"
         if self.question.has_items:
             return f"not {self.quoted}"
         kind = "lower" if self.question.described.has_points else "other"

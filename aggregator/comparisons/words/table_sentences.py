@@ -28,6 +28,7 @@ TESTS = {
 NOTHING_TO_TEST = "Nothing can be tested: all scrambled answers to one question are the same."
 RELATED = "The two questions are related"
 MAY_BE_INDEPENDENT = "The two questions may be independent"
+EVERYONE_ELSE = "everyone else"
 MAY_BE_ZERO = "The difference may be zero."
 DISAGREE = (
     "The interval and the test are different approximations, and here they disagree. Treat the "
@@ -62,8 +63,15 @@ def name_groups(group: Indicator) -> tuple[str, str]:
     """Name the people who answered Yes to the group question, and the others."""
     if not group.is_known:
         return group.yes_text, group.no_text
-    declined = " (or declined)" if group.question.refusal else ""
-    return group.short_answer, f"other groups{declined}"
+    return group.short_answer, EVERYONE_ELSE
+
+
+def describe_others(group: Indicator) -> str:
+    """Say who everyone else is; empty if the groups have names of their own."""
+    if not group.is_known:
+        return ""
+    declined = ", or would not say" if group.question.refusal else ""
+    return f"Everyone else: people who gave another answer to Q{group.number}{declined}."
 
 
 def write_group_size(result: TwoQuestionsResult, group: Indicator) -> tuple[str, str]:
@@ -102,7 +110,9 @@ def write_difference(result: TwoQuestionsResult) -> str:
     if result.outcome_range is not None:
         return write_figure(result, difference)
     ends = write_range(points(difference.low), points(difference.high))
-    return f"{points(difference.estimate)} points ({ends})"
+    number = points(difference.estimate)
+    unit = "point" if number in ("1", "\N{MINUS SIGN}1") else "points"
+    return f"{number} {unit} ({ends})"
 
 
 def _may_be_zero(difference: AssociationEstimate) -> bool:

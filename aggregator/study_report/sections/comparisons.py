@@ -15,6 +15,7 @@ from aggregator.comparisons.sentences import (
     IMPOSSIBLE,
     describe_standing,
     describe_title,
+    is_warned_of,
     write_p_value,
 )
 from aggregator.comparisons.stored import UnreadableResult, read_result
@@ -68,7 +69,12 @@ def _write_planned(results: Results, planned: tuple[PlannedResult, ...]) -> Iter
         yield Listing(items=tuple(one.title for one in planned))
         return
     yield Paragraph(
-        text=describe_standing(results.wave, fixed_end=results.fixed_end, planned=len(planned))
+        text=describe_standing(
+            results.wave,
+            fixed_end=results.fixed_end,
+            planned=len(planned),
+            is_warned=is_warned_of(results),
+        )
     )
     for one in planned:
         yield Heading(words=Words(text=one.title))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from aggregator.comparisons import jobs
+from aggregator.comparisons import jobs, sentences
 from aggregator.comparisons.planned import (
     find_waves_to_compare,
     list_planned,
@@ -182,7 +182,11 @@ def plain(sentence: str) -> str:
 
 
 @pytest.mark.usefixtures("static_files")
-def test_a_planned_result_can_be_taken_at_face_value_once_the_survey_ended_as_fixed() -> None:
+def test_a_planned_result_can_be_taken_at_face_value_once_the_survey_ended_as_fixed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # In a test, all reports come within seconds of one another.
+    monkeypatch.setattr(sentences, "describe_burst", lambda results: "")
     wave = make_planned_wave(cap=400)
     early = page_of(wave, compute(ask(wave, KIND, "q1", "q2")))
     assert plain(PLANNED_STILL_OPEN) in early
@@ -196,6 +200,19 @@ def test_a_planned_result_can_be_taken_at_face_value_once_the_survey_ended_as_fi
     tried = page_of(wave, compute(ask(wave, KIND, "q2", "q1")))
     assert plain(TRIED) in tried
     assert "Adjusted for" not in tried
+
+
+@pytest.mark.usefixtures("static_files")
+def test_a_warning_of_the_results_page_holds_for_planned_comparisons_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sentences, "describe_burst", lambda results: "182 came in bursts.")
+    wave = end(make_planned_wave(cap=400), Wave.Ending.CAP)
+    words = page_of(wave, compute(ask(wave, KIND, "q1", "q2")))
+    assert plain(sentences.PLANNED_BUT_WARNED) in words
+    assert "face value" not in words
+    page = sign_in(wave.survey.owner).get(reverse("aggregator:compare", args=[wave.survey.slug]))
+    assert sentences.WARNED in text_of(page)
 
 
 @pytest.mark.usefixtures("static_files")

@@ -209,9 +209,9 @@ def test_the_page_says_that_the_groups_are_known(wave: Wave) -> None:
     comparison = compute(ask(wave, Kind.TABLE, "q2", "q1.0"))
     client = sign_in(survey.owner)
     page = text_of(client.get(f"/surveys/{survey.slug}/compare/{comparison.pk}/result"))
-    assert re.search(r"Kitchen: \d+ % \(.*?\) said Yes to Q2; other groups: \d+ %", page)
+    assert re.search(r"Kitchen: \d+ % \(.*?\) said Yes to Q2; everyone else: \d+ %", page)
     assert "Kitchen n = 120" in page
-    assert "other groups n = 280" in page
+    assert "Everyone else n = 280" in page
     assert "The groups are known" in page
     file = client.get(f"/surveys/{survey.slug}/compare/{comparison.pk}/result.csv").content.decode()
     rows = list(csv.DictReader(io.StringIO(file, newline="")))

@@ -14,6 +14,7 @@ from aggregator.comparisons.words.table_sentences import (
     MAY_BE_ZERO,
     describe_difference,
     round_roughly,
+    write_difference,
 )
 from privacy.associations.contradictions import Contradiction
 from privacy.associations.significance import SignificanceTest
@@ -92,9 +93,14 @@ def test_a_difference_is_told_with_both_groups_and_their_intervals(manifest: Man
     outcome, group = find(manifest, "q1"), find(manifest, "q2.0")
     said = describe_difference(STAFF, outcome, group).replace("\N{NO-BREAK SPACE}", " ")
     assert said == (
-        "Nursing staff: 15 % (8–21) said Yes to Q1; other groups (or declined): 4 % (0–12). "
+        "Nursing staff: 15 % (8–21) said Yes to Q1; everyone else: 4 % (0–12). "
         "Difference 10 points (1–20)."
     )
+
+
+def test_one_point_is_no_points() -> None:
+    one = replace(STAFF, difference=figure(-0.01, -0.02, 0.2))
+    assert write_difference(one) == "\N{MINUS SIGN}1 point (\N{MINUS SIGN}2 to 20)"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +119,7 @@ def test_a_difference_is_told_with_both_groups_and_their_intervals(manifest: Man
         (
             "q2.1",
             "“Physicians” (Q2)",
-            "other groups of Q2 (or declined)",
+            "everyone else (Q2)",
             "are in “Physicians” (Q2)",
         ),
     ],
