@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from aggregator.batches.sealing import seal_next_batch
+from aggregator.results.blocks import Block, list_blocks
 from aggregator.results.display import find_view
 from aggregator.results.sentences import (
     AT_CAP,
@@ -306,6 +307,26 @@ def test_a_panel_without_a_session_sends_the_whole_page_to_sign_in() -> None:
     response = Client().get(address, headers={"HX-Request": "true"})
     assert response["HX-Refresh"] == "true"
     assert b"<form" not in response.content
+
+
+def test_blocks_are_rendered_once_for_each_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered = []
+
+    def count(*given: Any, **named: Any) -> list[Block]:
+        rendered.append(given)
+        return list_blocks(*given, **named)
+
+    monkeypatch.setattr("aggregator.views.results.list_blocks", count)
+    wave = make_launched_survey(flips=5)  # so that 100 reports are enough to show a share
+    for looks, (yes, share) in enumerate([(50, r"[45]\d"), (1000, r"(9\d|100)")], start=1):
+        send_codes(wave, yes=[yes, yes], total=100 if looks == 1 else 1000)
+        process(wave)
+        pages = [text_of(read(wave.survey)) for _ in range(3)]
+        assert len(rendered) == looks
+        assert all(re.search(rf"Yes {share}(\.\d)? %", page) for page in pages)
+    other = field(make_launched_survey(), yes=[50, 50], total=100)
+    read(other)
+    assert len(rendered) == 3
 
 
 # --- access and cost ----------------------------------------------------------------------------
