@@ -174,9 +174,11 @@ def write_difference(found: GroupDifference, estimand: Estimand) -> str:
         text = f"{value:,.{digits}f}" if estimand.is_mean else points(value, digits)
         return text.replace("-", "\N{MINUS SIGN}")
 
-    unit = estimand.question.unit if estimand.is_mean else "points"
-    sign = "+" if found.difference > 0 else ""
-    number = f"{sign}{write(found.difference)} {unit}".rstrip()
+    number = write(found.difference)
+    points_or_point = "point" if number.lstrip("\N{MINUS SIGN}") == "1" else "points"
+    unit = estimand.question.unit if estimand.is_mean else points_or_point
+    sign = "+" if found.difference > 0 and number != "0" else ""
+    number = f"{sign}{number} {unit}".rstrip()
     return f"{number} ({write(found.low)} to {write(found.high)})"
 
 
