@@ -92,6 +92,8 @@ def _list_notes(results: Results, blocks: Sequence[Block], rows: Sequence[Row]) 
 def _describe_reports(results: Results, blocks: Sequence[Block]) -> str:
     """Say how many reports there are; if people were asked a part, how many per question."""
     total = results.snapshot.total
+    if blocks and all(block.is_declared for block in blocks):
+        return f"{whole(total)} reports, with answers sent as they are"
     asked = sorted({block.total for block in blocks if block.total})
     if not asked or asked == [total]:
         return f"{whole(total)} randomized reports"

@@ -38,6 +38,7 @@ TABLES_OF_SURVEYS = (
     "aggregator_rendering",
     "aggregator_comparison",
     SPENT_IDS,
+    "surveys_planned_comparison",
     "surveys_question",
     "surveys_asked_question",
     "surveys_translation",

@@ -89,7 +89,11 @@ def _write_sentence(text: str) -> str:
 def _write_tried(results: Results) -> Iterator[Section]:
     rows = list(results.wave.comparisons.filter(planned=False).order_by("pk"))
     tried = {(row.kind, row.questions) for row in rows if row.kind in _KINDS}
-    broken = {row.questions for row in rows if row.kind == Comparison.Kind.BREAKDOWN}
+    broken = {
+        row.questions
+        for row in rows
+        if row.kind == Comparison.Kind.BREAKDOWN and row.state == Comparison.State.DONE
+    }
     if not tried and not broken:
         return
     newest = [
@@ -112,7 +116,7 @@ def _write_tried(results: Results) -> Iterator[Section]:
 
 def _count_tried(tried: int, *, shown: int) -> str:
     comparisons = "comparison was" if tried == 1 else "comparisons were"
-    text = f"{whole(tried)} {comparisons} tried, also while the survey was open."
+    text = f"At least {whole(tried)} {comparisons} tried, also while the survey was open."
     return text if shown == tried else f"{text} {whole(shown)} of them are listed here."
 
 

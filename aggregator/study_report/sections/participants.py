@@ -52,7 +52,7 @@ def _list_rows(block: Block) -> Iterator[Row]:
     for row in block.rows:
         count = row.group.count if row.group else None
         cells = (
-            Words(text=row.label, is_authors=True),
+            Words(text=row.label, is_authors=row.is_in_survey_language),
             Words(text=NOT_SHOWN if count is None else whole(count)),
             Words(text=row.number or "–"),
             Words(text=row.range or "–"),

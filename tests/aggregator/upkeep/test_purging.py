@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -24,10 +25,10 @@ from aggregator.models import Batch, RawReport, SpentId, Upkeep
 from aggregator.upkeep import purging
 from aggregator.upkeep.checks.postgresql import RECOMMENDED_POSTGRESQL
 from aggregator.upkeep.deleting import delete_survey
-from aggregator.upkeep.purging import purge_is_due, purge_traces
+from aggregator.upkeep.purging import TABLES_OF_SURVEYS, purge_is_due, purge_traces
 from scripts.attacks.linker.server import ROLE, Server, django_on, migrate, running_server
 from surveys.authoring.services import close_wave
-from surveys.models import DeletedWave, Question, Wave
+from surveys.models import DeletedWave, Question, Survey, Wave
 from tests.support.factories import make_survey, open_survey
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -447,3 +448,16 @@ def test_purging_refuses_to_run_in_a_transaction(on_postgresql: Server) -> None:
     seal_some()
     with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
         purge_traces()
+
+
+def test_every_table_that_names_a_survey_is_rewritten_after_a_deletion() -> None:
+    named = {Survey, Wave, Question}
+    tables = {
+        model._meta.db_table
+        for model in apps.get_models()
+        if any(field.related_model in named for field in model._meta.get_fields() if field.concrete)
+    }
+    tables |= {model._meta.db_table for model in named}
+    assert "surveys_planned_comparison" in tables
+    # Waiting reports are rewritten at every purge.
+    assert tables - {RawReport._meta.db_table} <= set(TABLES_OF_SURVEYS)
