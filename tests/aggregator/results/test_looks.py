@@ -221,7 +221,7 @@ def test_fewer_new_reports_than_a_tenth_change_nothing_that_anybody_sees() -> No
     assert shown(wave) == (200, 200, 200)
     assert find_view(wave.survey).seen == before
     page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/results")
-    assert "when at least 23 new reports have come" in text_of(page)
+    assert "after at least 23 new reports" in text_of(page)
     seal(wave, 10)
     update_snapshot(wave_id=wave.pk)
     assert shown(wave) == (225, 225, 225)
@@ -254,7 +254,7 @@ def test_nothing_is_shown_before_a_tenth_of_the_people_expected_came() -> None:
     assert update_snapshot(wave_id=wave.pk) is None
     assert find_view(wave.survey).standing is Standing.WAITING
     page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/results")
-    assert "once 110 reports have come" in text_of(page)
+    assert "appears after 110 reports" in text_of(page)
     page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/compare")
     assert "Comparisons appear once the survey has 100 sealed reports." in text_of(page)
     assert shown(wave) == (0, 0, 0)
