@@ -22,8 +22,10 @@ from aggregator.comparisons.standing import find_standing
 from aggregator.exports.breakdown import respond_with_breakdown
 from aggregator.models import Comparison
 from aggregator.results.display import Results, View, find_view
-from aggregator.results.sentences import CAUTION, describe_alarm, describe_intervals
+from aggregator.results.sentences import CAUTION, describe_alarm, describe_burst, describe_intervals
+from aggregator.simulation.truth import describe_truth, known_truth
 from surveys.access import for_owner
+from surveys.manifest.languages import language_tag
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
 
@@ -123,13 +125,17 @@ def _request(results: Results, declared: ManifestQuestion) -> Comparison:
 def _context(
     request: HttpRequest, results: Results, declared: ManifestQuestion, comparison: Comparison
 ) -> dict[str, object]:
-    standing = find_standing(comparison)
+    standing, survey = find_standing(comparison), results.wave.survey
     context: dict[str, object] = {
-        "survey": results.wave.survey,
+        "survey": survey,
         "declared": declared,
         "others": [one for one in results.declared if one.question != declared],
         "comparison": comparison,
+        "lang": language_tag(results.manifest.language),
         "alarm": describe_alarm(results),
+        # The reports of a demo come from a program.
+        "burst": "" if known_truth(survey) else describe_burst(results),
+        "demo": describe_truth(survey),
     }
     if standing.breakdown is not None:
         context |= _describe(request, results, declared, standing.breakdown)

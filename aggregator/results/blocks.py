@@ -78,6 +78,7 @@ class BlockRow:
     mark: str = ""  # † if it must be used with caution
     truth: float | None = None
     truth_text: str = ""
+    is_labelled_by_group: bool = False  # as in a break down
     estimate: Estimate | None = None
     group: GroupResult | None = None
 
@@ -92,7 +93,8 @@ class BlockRow:
     @property
     def is_in_survey_language(self) -> bool:
         """Whether its label is; Murmur's own words for all other rows are English."""
-        return self.kind in (RowKind.SHARE, RowKind.GROUP) and self.label != REFUSED_TEXT
+        is_authors = self.is_labelled_by_group or self.kind in (RowKind.SHARE, RowKind.GROUP)
+        return is_authors and self.label != REFUSED_TEXT
 
     @property
     def dot(self) -> str:

@@ -124,7 +124,9 @@ def _describe_forms(
         forms[posted.kind.value] = posted
     recent = [
         one
-        for one in wave.comparisons.exclude(pk__in=listed).order_by("-pk")[:RECENT]
+        for one in wave.comparisons.exclude(pk__in=listed)
+        .exclude(kind=Comparison.Kind.BREAKDOWN)
+        .order_by("-pk")[:RECENT]
         if is_of_survey(one, manifest)
     ]
     return {

@@ -11,10 +11,12 @@ from aggregator.charts.questions import list_menu
 from aggregator.comparisons.sentences import describe_title
 from aggregator.comparisons.standing import is_of_survey
 from aggregator.models import Comparison
-from aggregator.results.display import View
+from aggregator.results.display import Results, View
+from aggregator.results.snapshots import METHOD_VERSION
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.manifest.modes import Mode
+from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey, Wave
 
 RECENT = 20
@@ -41,6 +43,7 @@ def data(request: HttpRequest, survey: Survey) -> HttpResponse:
         "chosen_chart": request.GET.get("chart", ""),
         "modes": [_describe_mode(each) for each in views],
         "comparisons": _list_comparisons(view.wave) if view.wave else [],
+        "breakdowns": _list_breakdowns(view.results) if view.results else [],
         "api": [reverse(f"aggregator:{page}", args=[survey.slug]) for page in _API_PAGES],
     }
     return render(request, "aggregator/data/data.html", context)
@@ -48,9 +51,21 @@ def data(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 def _list_comparisons(wave: Wave) -> list[tuple[Comparison, str]]:
     """List the finished comparisons, newest first, each with its title."""
-    done = wave.comparisons.filter(state=Comparison.State.DONE).order_by("-pk")[:RECENT]
+    done = wave.comparisons.filter(state=Comparison.State.DONE)
+    done = done.exclude(kind=Comparison.Kind.BREAKDOWN).order_by("-pk")[:RECENT]
     manifest = wave.description
     return [(one, describe_title(manifest, one)) for one in done if is_of_survey(one, manifest)]
+
+
+def _list_breakdowns(results: Results) -> list[ManifestQuestion]:
+    """List the questions by which the newest results are broken down."""
+    done = results.wave.comparisons.filter(
+        kind=Comparison.Kind.BREAKDOWN,
+        state=Comparison.State.DONE,
+        method_version=METHOD_VERSION,
+    )
+    names = set(done.values_list("questions", flat=True)) if results.is_final else set()
+    return [one for one in results.manifest.questions if one.name in names]
 
 
 def _describe_mode(view: View) -> dict[str, object]:

@@ -85,6 +85,7 @@ def test_paper_has_every_row_and_nothing_is_cut(
     page.goto(f"{live.url}/surveys/{survey.slug}/breakdown/q1")
     page.emulate_media(media="print")
     assert page.evaluate(CUT_OFF) == []
+    assert page.locator(".broken-differences li").first.is_visible()
     assert page.locator(".block-row:visible").count() == page.locator(".block-row").count() > 20
     tall = page.evaluate(
         """(most) => [...document.querySelectorAll("main *")]

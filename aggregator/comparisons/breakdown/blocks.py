@@ -44,6 +44,12 @@ class AnswerRows:
     rows: tuple[BlockRow, ...]
     estimand: Estimand | None = None  # None for an answer to another declared question
 
+    @property
+    def is_in_survey_language(self) -> bool:
+        """Whether its label is; "Mean" and the like are English."""
+        is_share = self.estimand is None or not (self.estimand.is_mean or self.estimand.is_asked)
+        return is_share and self.label != REFUSED_TEXT
+
 
 @dataclass(frozen=True, kw_only=True)
 class BrokenBlock:
@@ -132,7 +138,7 @@ def _build_row(
     if found is None:
         return _row_of_nothing(f"{estimand.key} {group}", name)
     row = row_of_estimate(found.as_estimate(estimand), usual=usual)
-    return replace(row, key=f"{row.key} {group}", label=name, among="")
+    return replace(row, key=f"{row.key} {group}", label=name, among="", is_labelled_by_group=True)
 
 
 def _row_of_nothing(key: str, label: str) -> BlockRow:

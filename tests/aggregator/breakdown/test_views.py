@@ -205,6 +205,40 @@ def test_of_two_groups_that_are_everybody_one_difference_says_it_all() -> None:
     assert "by chance" not in words
 
 
+def test_the_data_page_offers_the_file_of_a_break_down_that_was_made() -> None:
+    wave = make_closed_wave()
+    address = f"/surveys/{wave.survey.slug}/data"
+    client, file = sign_in(wave.survey.owner), f'href="{address_of(wave)}/breakdown.csv"'
+    assert file not in client.get(address).content.decode()
+    break_down(wave)
+    page = client.get(address).content.decode()
+    assert page.count(file) == 1
+    assert 'id="comparisons"' not in page
+
+
+def test_warnings_of_the_results_are_on_the_page_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    wave = make_closed_wave()
+    break_down(wave)
+    monkeypatch.setattr("aggregator.breakdown.views.describe_burst", lambda _: "A burst.")
+    monkeypatch.setattr("aggregator.breakdown.views.describe_alarm", lambda _: "An alarm.")
+    page = sign_in(wave.survey.owner).get(address_of(wave)).content.decode()
+    assert 'id="burst"' in page
+    assert 'id="alarm"' in page
+    assert 'id="demo"' not in page
+
+
+def test_words_of_the_author_have_the_language_of_the_survey() -> None:
+    survey = make_grouped_survey(language="de")
+    wave = field_people(open_survey(survey=survey), people=1200)
+    break_down(wave)
+    page = sign_in(wave.survey.owner).get(address_of(wave)).content.decode()
+    block = page.split('id="q3"')[1].split("</article>")[0]
+    for text in ("How often?", "Kitchen", "1 (Never)"):
+        assert re.search(rf'lang="de"[^>]*>{re.escape(text)}<', block), text
+    for text in ("Mean", "Were asked this question", "Prefer not to say"):
+        assert re.search(rf'<span (class="block-label" )?dir="auto">{text}<', block), text
+
+
 def test_compare_lists_no_break_downs_and_its_pages_do_not_show_them() -> None:
     wave = make_closed_wave()
     break_down(wave)
