@@ -116,11 +116,6 @@ class Snapshot(models.Model):
     def __str__(self) -> str:
         return f"snapshot through batch {self.through_batch}"
 
-    @property
-    def total_look(self) -> int:
-        """Return the batch of the last look at the number of reports."""
-        return self.find_look(0)
-
     def find_look(self, part: int) -> int:
         """Return the batch of the last look at a part of the survey."""
         return self.looks[part] if self.looks else self.through_batch

@@ -21,6 +21,7 @@ from aggregator.results.sentences import (
     EXACT,
     NOTHING,
     TOO_FEW,
+    DetailRow,
     Details,
     Heading,
     describe_details,
@@ -343,15 +344,23 @@ def _build_declared(question: ManifestQuestion, found: DeclaredResult | None) ->
 def _count_groups(block: Block) -> Details | None:
     if not block.rows:
         return None
-    counts = [(row.label, row.group.count if row.group else None) for row in block.rows]
     return Details(
         headings=(Heading(text="Reports", anchor="declared-groups"),),
         rows=tuple(
-            (label, (NOTHING if count is None else whole(count),)) for label, count in counts
+            DetailRow(
+                label=row.label,
+                is_in_survey_language=row.is_in_survey_language,
+                cells=(_write_count(row.group),),
+            )
+            for row in block.rows
         ),
         sentences=(describe_reports(block.total),),
         anchors=("declared-groups",),
     )
+
+
+def _write_count(group: GroupResult | None) -> str:
+    return NOTHING if group is None or group.count is None else whole(group.count)
 
 
 def _list_groups(found: DeclaredResult) -> Iterator[BlockRow]:

@@ -14,8 +14,8 @@ class People:
     """About how many people a share or mean of only some describes."""
 
     heading: str  # what they did
-    number: str  # "95 (0–245)"
-    too_few: str  # the sentence where they are too few to show the estimate
+    number: str  # "95 (0–245)", or "95" where they are counted
+    is_counted: bool
 
 
 def find_people(question: QuestionResult, estimate: Estimate) -> People | None:
@@ -27,15 +27,15 @@ def find_people(question: QuestionResult, estimate: Estimate) -> People | None:
     if of is Among.EVERYONE:
         return None
     if of is Among.YES and "yes" in everyone:
-        return _describe("Said Yes", "said Yes", everyone["yes"])
+        return _describe("Said Yes", everyone["yes"])
     if "asked" in everyone:
-        return _describe("Asked", "were asked", everyone["asked"])
+        return _describe("Asked", everyone["asked"])
     if "refused" in everyone:
-        return _describe("Answered", "answered", everyone["refused"], is_rest=True)
+        return _describe("Answered", everyone["refused"], is_rest=True)
     return None
 
 
-def _describe(heading: str, did: str, share: Estimate, *, is_rest: bool = False) -> People | None:
+def _describe(heading: str, share: Estimate, *, is_rest: bool = False) -> People | None:
     """Turn a share of everyone, or the rest of it, into a number of people."""
     if not share.is_shown or share.displayed is None:
         return None
@@ -43,8 +43,9 @@ def _describe(heading: str, did: str, share: Estimate, *, is_rest: bool = False)
     if is_rest:
         ends = (1 - share.displayed, 1 - share.high, 1 - share.low)
     value, low, high = (whole(round(share.total * end)) for end in ends)
-    number = f"{value} ({low}–{high})"
-    return People(heading=heading, number=number, too_few=f"Too few people {did}: about {number}.")
+    is_counted = share.low == share.high  # only what is not scrambled has no interval
+    number = value if is_counted else f"{value} ({low}–{high})"
+    return People(heading=heading, number=number, is_counted=is_counted)
 
 
 def find_effective_size(estimate: Estimate) -> float | None:

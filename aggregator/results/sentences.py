@@ -227,11 +227,6 @@ def name_estimand(estimand: Estimand) -> str:
     return estimand.text
 
 
-def write_interval(estimate: Estimate, interval: Interval | Band) -> str:
-    """Write an interval as precisely as the estimate, such as 15 to 25 %."""
-    return _write_ends(estimate, interval.low, interval.high, digits_for(estimate))
-
-
 def describe_information(estimate: Estimate) -> str:
     """Compare the reports with direct answers that would be as precise."""
     if not estimate.is_shown or estimate.effective_sample_size is None:
@@ -242,10 +237,17 @@ def describe_information(estimate: Estimate) -> str:
     return f"As informative as about {direct} direct answers."
 
 
+def is_in_survey_language(estimand: Estimand) -> bool:
+    """Whether its name is; Murmur's own words for means, refusals and those asked are English."""
+    return not estimand.is_mean and estimand.name not in ("refused", "asked")
+
+
 def describe_people(result: QuestionResult, estimate: Estimate) -> str:
     """Say about how many people a figure of only some describes; empty for everyone."""
     people = find_people(result, estimate)
-    return f"{people.heading}: about {people.number} people." if people else ""
+    if people is None:
+        return ""
+    return f"{people.heading}: {'' if people.is_counted else 'about '}{people.number} people."
 
 
 # --- how sure the figures of a question are -------------------------------------------------------
@@ -260,11 +262,19 @@ class Heading:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DetailRow:
+    label: str
+    among: str = ""
+    is_in_survey_language: bool
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Details:
     """How sure the figures of one question are: a table, and what else there is to say."""
 
     headings: tuple[Heading, ...]
-    rows: tuple[tuple[str, tuple[str, ...]], ...]  # the name of each figure, and its cells
+    rows: tuple[DetailRow, ...]
     sentences: tuple[str, ...]
     anchors: tuple[str, ...]  # where the methods explain the intervals of these figures
 
@@ -292,9 +302,11 @@ def describe_details(
     return Details(
         headings=tuple(heading for heading, _ in columns),
         rows=tuple(
-            (
-                f"{name_estimand(estimate.estimand)} {describe_group(estimate.estimand)}".rstrip(),
-                tuple(cells[place] for _, cells in columns),
+            DetailRow(
+                label=name_estimand(estimate.estimand),
+                among=describe_group(estimate.estimand),
+                is_in_survey_language=is_in_survey_language(estimate.estimand),
+                cells=tuple(cells[place] for _, cells in columns),
             )
             for place, estimate in enumerate(result.shown)
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
+from threading import Lock
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -36,9 +37,11 @@ from surveys.respondent.label.label import describe_protection
 
 STOP_POLLING = 286  # htmx: swap in this response and stop polling
 # Blocks change only at looks, and rendering them takes most of the time of a page with many
-# questions. So each process keeps those that it rendered last.
-_MOST_RENDERED = 32
+# questions. So each process keeps those that were read last, in all up to this many characters.
+_MOST_CHARACTERS = 8_000_000
+_MOST_CHARACTERS_OF_ONE = 1_000_000
 _rendered: OrderedDict[Hashable, SafeString] = OrderedDict()
+_lock = Lock()  # requests are answered by several threads
 
 
 def _context(view: View) -> dict[str, Any]:
@@ -75,26 +78,35 @@ def render_blocks(
     Anyone may read the public ones: they leave out what is not scrambled.
     """
     key = (is_public, _describe_content(results, has_truth=bool(truth)))
-    found = _rendered.get(key)
-    if found is None:
-        blocks = list_blocks(results, truth=truth, with_details=True)
-        with override("en"):
-            label = describe_protection(results.manifest)
-        context = {
-            "blocks": [one for one in blocks if not (is_public and one.is_declared)],
-            "wave": results.wave,
-            "manifest": results.manifest,
-            "epsilons": list_epsilons(results.manifest),
-            "charts_url": "" if is_public else _find_charts_page(results),
-            "breakdown_slug": "" if is_public else results.wave.survey.slug,
-            "label": label,
-            "lang": language_tag(results.manifest.language),
-        }
-        found = render_to_string("aggregator/results/_blocks.html", context)
-        _rendered[key] = found
-        while len(_rendered) > _MOST_RENDERED:
-            _rendered.popitem(last=False)
+    with _lock:
+        found = _rendered.get(key)
+        if found is not None:
+            _rendered.move_to_end(key)
+            return found
+    found = _render_anew(results, truth=truth, is_public=is_public)
+    if len(found) <= _MOST_CHARACTERS_OF_ONE:
+        with _lock:
+            _rendered[key] = found
+            while sum(map(len, _rendered.values())) > _MOST_CHARACTERS:
+                _rendered.popitem(last=False)
     return found
+
+
+def _render_anew(results: Results, *, truth: Mapping[str, float], is_public: bool) -> SafeString:
+    blocks = list_blocks(results, truth=truth, with_details=True)
+    with override("en"):
+        label = describe_protection(results.manifest)
+    context = {
+        "blocks": [one for one in blocks if not (is_public and one.is_declared)],
+        "wave": results.wave,
+        "manifest": results.manifest,
+        "epsilons": list_epsilons(results.manifest),
+        "charts_url": "" if is_public else _find_charts_page(results),
+        "breakdown_slug": "" if is_public else results.wave.survey.slug,
+        "label": label,
+        "lang": language_tag(results.manifest.language),
+    }
+    return render_to_string("aggregator/results/_blocks.html", context)
 
 
 def _find_charts_page(results: Results) -> str:

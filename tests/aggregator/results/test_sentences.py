@@ -19,6 +19,7 @@ from aggregator.results.sentences import (
     describe_details,
     describe_estimate,
     describe_information,
+    describe_people,
     name_estimand,
     summarize,
 )
@@ -174,12 +175,12 @@ def describe_all(found: QuestionResult) -> Details:
 
 
 def read_details(found: QuestionResult) -> dict[tuple[str, str], str]:
-    """The cells of the table by the first word of their row, and their column."""
+    """The cells of the table by the name of their row, and their column."""
     details = describe_all(found)
     return {
-        (name.split(" ")[0], heading.text): cell
-        for name, cells in details.rows
-        for heading, cell in zip(details.headings, cells, strict=True)
+        (row.label, heading.text): cell
+        for row in details.rows
+        for heading, cell in zip(details.headings, row.cells, strict=True)
     }
 
 
@@ -272,3 +273,19 @@ def test_a_counted_share_has_no_interval() -> None:
     assert "not scrambled" in describe_all(counted_only).sentences[-1]
     headings = {heading for _, heading in read_details(counted_only)}
     assert headings <= {"Codes", "Raw share", "Effective sample size"}
+
+
+def test_people_who_are_counted_are_not_about_so_many() -> None:
+    found = estimate(make_question(QuestionType.YES_NO, answers=2, rule=RULE), [0.03, 0.02, 0.95])
+    asked = find(found, "asked")
+    counted = Interval(low=0.05, high=0.05, level=0.95, method="exact")
+    exact = replace(
+        asked,
+        value=0.05,
+        standard_error=0.0,
+        intervals=Intervals(main=counted, inner=(), simultaneous=counted),
+    )
+    others = tuple(one for one in found.estimates if one is not asked)
+    known = replace(found, estimates=(*others, exact))
+    assert describe_people(known, find(found, "1")) == "Asked: 500 people."
+    assert describe_people(found, find(found, "1")).startswith("Asked: about 500 (")

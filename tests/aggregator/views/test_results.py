@@ -327,6 +327,11 @@ def test_blocks_are_rendered_once_for_each_look(monkeypatch: pytest.MonkeyPatch)
     other = field(make_launched_survey(), yes=[50, 50], total=100)
     read(other)
     assert len(rendered) == 3
+    monkeypatch.setattr("aggregator.views.results._MOST_CHARACTERS", 1)
+    another = field(make_launched_survey(), yes=[50, 50], total=100)
+    for survey in (another, another, other):  # there is no room for any
+        read(survey)
+    assert len(rendered) == 6
 
 
 # --- access and cost ----------------------------------------------------------------------------
