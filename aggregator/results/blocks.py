@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import compress
 
 from aggregator.batches.joint_tables import find_too_large
 from aggregator.results.display import DeclaredResult, GroupResult, Results
@@ -20,6 +21,7 @@ from aggregator.results.sentences import (
     EMPTY,
     EXACT,
     NOTHING,
+    OF_CODES,
     TOO_FEW,
     DetailRow,
     Details,
@@ -178,15 +180,21 @@ class Block:
 
 
 def list_blocks(
-    results: Results, *, truth: Mapping[str, float] = EMPTY, with_details: bool = False
+    results: Results,
+    *,
+    truth: Mapping[str, float] = EMPTY,
+    with_details: bool = False,
+    is_public: bool = False,
 ) -> list[Block]:
     """List a block for each question that people answer, in the order of the survey.
 
-    `truth` is known for a demo only; its keys are `Estimand.key`.
+    `truth` is known for a demo only; its keys are `Estimand.key`. Public blocks are those of
+    questions for everyone, without codes.
     """
+    manifest = results.manifest
     protected = {result.question.name: result for result in results.questions}
     declared = {result.question.name: result for result in results.declared}
-    too_large = find_too_large(results.manifest)
+    too_large = find_too_large(manifest)
 
     def build(question: ManifestQuestion) -> Block:
         if question.is_declared:
@@ -202,9 +210,20 @@ def list_blocks(
             fixed_end=results.fixed_end,
             uses_own_codes=question.name in too_large,
         )
-        return replace(block, details=details)
+        return replace(block, details=_without_codes(details) if is_public else details)
 
-    return [build(question) for question in results.manifest.questions if question.is_answered]
+    return [
+        build(question)
+        for question in manifest.questions
+        if question.is_answered and not (is_public and not manifest.is_for_everyone(question))
+    ]
+
+
+def _without_codes(details: Details) -> Details:
+    kept = [heading.text not in OF_CODES for heading in details.headings]
+    headings = tuple(compress(details.headings, kept))
+    rows = (replace(row, cells=tuple(compress(row.cells, kept))) for row in details.rows)
+    return replace(details, headings=headings, rows=tuple(rows) if headings else ())
 
 
 def row_of_share(

@@ -58,6 +58,7 @@ GROUPS = {
 TOO_FEW_ANSWERS = "Too few answers to say."
 TOO_FEW = "too few answers"
 NOTHING = "–"
+OF_CODES = ("Codes", "Raw share")  # the columns that count codes
 OWN_CODES = (
     "Its rule depends on too many answers to use them here, so these figures come from this "
     "question’s reports alone."

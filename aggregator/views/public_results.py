@@ -1,8 +1,9 @@
 """A survey's results for anyone: no account, session, cookie or script.
 
-It shows the same blocks as the owner's page, for everyone together: no groups, nothing of an open
-survey, and nothing before the last reports are counted. Until then, and if there is nothing to
-show, the page does not depend on how many reports have come.
+It shows the same blocks as the owner's page, for everyone together: no codes, no groups, and no
+question whose rule depends on an answer that was not scrambled; nothing of an open survey, and
+nothing before the last reports are counted. Until then, and if there is nothing to show, the page
+does not depend on how many reports have come.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from aggregator.simulation.truth import describe_truth, known_truth
 from aggregator.views.results import render_blocks
 from surveys.formatting import join_list
 from surveys.manifest.languages import language_tag
+from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
 from surveys.respondent.views.compressed import HTML, answer
@@ -76,22 +78,40 @@ def _describe(survey: Survey, results: Results) -> dict[str, Any]:
     return {
         "results": results,
         "blocks": render_blocks(results, truth=truth, is_public=True),
-        "left_out": _name_left_out(results),
+        "left_out": _name_left_out(results.manifest),
         "validity": describe_intervals(results),
-        "caution": describe_caution(one for result in results.questions for one in result.shown),
+        "caution": describe_caution(
+            one
+            for result in results.questions
+            if results.manifest.is_for_everyone(result.question)
+            for one in result.shown
+        ),
         "alarm": describe_alarm(results),
         "burst": "" if truth else describe_burst(results),
         "known_truth": describe_truth(survey),
     }
 
 
-def _name_left_out(results: Results) -> str:
-    declared = [one for one in results.manifest.questions if one.is_declared]
-    if not declared:
-        return ""
-    names = join_list([f"Q{question.number}" for question in declared])
-    verb, whose = ("is", "Its") if len(declared) == 1 else ("are", "Their")
-    return f"{names} {verb} left out. {whose} answers were not scrambled."
+def _name_left_out(manifest: Manifest) -> str:
+    """Say which questions are not published, and why; empty if all are."""
+    left_out = [
+        one for one in manifest.questions if one.is_answered and not manifest.is_for_everyone(one)
+    ]
+    declared = [f"Q{one.number}" for one in left_out if one.is_declared]
+    routed = [f"Q{one.number}" for one in left_out if not one.is_declared]
+    sentences = []
+    if declared:
+        whose = "its" if len(declared) == 1 else "their"
+        sentences.append(f"{_negate(declared)}, because {whose} answers were not scrambled.")
+    if routed:
+        sentences.append(
+            f"{_negate(routed)}, because who was asked depends on an answer that was not scrambled."
+        )
+    return " ".join(sentences)
+
+
+def _negate(names: list[str]) -> str:
+    return f"{join_list(names)} {'is' if len(names) == 1 else 'are'} not published"
 
 
 def _render(

@@ -75,7 +75,7 @@ def render_blocks(
 ) -> SafeString:
     """Render the blocks of these results, or return them as they were rendered before.
 
-    Anyone may read the public ones: they leave out what is not scrambled.
+    Anyone may read the public ones: they leave out codes, and what describes a known group.
     """
     key = (is_public, _describe_content(results, has_truth=bool(truth)))
     with _lock:
@@ -93,11 +93,11 @@ def render_blocks(
 
 
 def _render_anew(results: Results, *, truth: Mapping[str, float], is_public: bool) -> SafeString:
-    blocks = list_blocks(results, truth=truth, with_details=True)
+    blocks = list_blocks(results, truth=truth, with_details=True, is_public=is_public)
     with override("en"):
         label = describe_protection(results.manifest)
     context = {
-        "blocks": [one for one in blocks if not (is_public and one.is_declared)],
+        "blocks": blocks,
         "wave": results.wave,
         "manifest": results.manifest,
         "epsilons": list_epsilons(results.manifest),

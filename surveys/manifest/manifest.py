@@ -190,6 +190,14 @@ class Manifest:
             *({decider.name} | self.deciders_of(decider) for decider in named)
         )
 
+    def is_for_everyone(self, question: ManifestQuestion) -> bool:
+        """Whether its figures tell nothing about a group that is known, so anyone may see them.
+
+        A question that is asked by answers which are not scrambled describes exactly their group.
+        """
+        unscrambled = {one.name for one in self.questions if one.is_declared}
+        return unscrambled.isdisjoint({question.name} | self.deciders_of(question))
+
     @cached_property
     def facts(self) -> dict[str, str]:
         """For every question, the first one that asks for the same fact; often it is that one."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import secrets
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -20,12 +22,15 @@ from aggregator.upkeep.deleting import delete_survey
 from surveys.authoring.services import add_question, close_wave, switch_public_results
 from surveys.manifest.manifest import Publication
 from surveys.models import Question, Survey, Wave
+from tests.aggregator.routed import ROUTED, yes
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, process, send_codes, send_people, sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 EXACT = Publication.EXACT
 WARD, WARDS = "On which ward do you work?", ("Intensive care", "Surgery")
+ALONE, OFTEN = "Were you ever alone at night?", "Did this happen often?"
+PEOPLE = (137, 211, 252)  # on three wards
 
 
 def publish(**settings: object) -> Wave:
@@ -144,11 +149,86 @@ def test_questions_that_are_not_scrambled_are_left_out_and_named() -> None:
     process(wave)
     page = visit(survey)
     assert page.count('class="block"') == 2
-    assert "Q3 is left out" in page
+    assert "Q3 is not published, because its answers were not scrambled." in page
     for words in (WARD, *WARDS):
         assert words not in page
     own = sign_in(survey.owner).get(reverse("aggregator:results", args=[survey.slug]))
     assert WARDS[0] in own.content.decode()
+
+
+def ask_one_ward() -> Wave:
+    """Open a survey whose Q4 only one of three wards is asked, and Q5 those who say Yes to it."""
+    survey = make_survey(publication=EXACT)
+    wards = [*WARDS, "Children"]
+    ward = add_question(survey=survey, type=Question.Type.DECLARED, text=WARD, options=wards)
+    alone = add_question(survey=survey, text=ALONE, rule={"name": str(ward.pk), "is": [0]})
+    add_question(survey=survey, text=OFTEN, rule={"name": str(alone.pk), "is": [1]})
+    return open_survey(survey=survey)
+
+
+def test_a_question_that_only_a_declared_group_was_asked_is_left_out_and_named() -> None:
+    wave = ask_one_ward()
+    survey = wave.survey
+    groups = [ward for ward, people in enumerate(PEOPLE) for _ in range(people)]
+    RawReport.objects.bulk_create(
+        RawReport(
+            id=secrets.token_bytes(32),
+            wave=wave,
+            symbols=bytes([place % 2, place % 2, ward, place % 2, place % 2]),
+        )
+        for place, ward in enumerate(groups)
+    )
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave)
+    page = visit(survey)
+    assert re.findall(r'class="question-number">(Q\d)<', page) == ["Q1", "Q2"]
+    assert "Q3 is not published, because its answers were not scrambled." in page
+    assert (
+        "Q4 and Q5 are not published, because who was asked depends on an answer that was not "
+        "scrambled." in page
+    )
+    assert re.search(r"\b600\b", page)
+    for people in PEOPLE:
+        assert not re.search(rf"\b{people}\b", page)
+    for words in ('data-figure="asked"', *WARDS):
+        assert words not in page
+    own = sign_in(survey.owner).get(reverse("aggregator:results", args=[survey.slug]))
+    assert f"asked {PEOPLE[0]}" in own.content.decode()
+
+
+def test_only_a_question_for_everyone_may_be_published() -> None:
+    """The rules of q5 and q7 read the declared q4; here q8 does too, through q7, and q9."""
+    questions = [
+        replace(one, rule=yes("q7")) if one.name == "q8" else one for one in ROUTED.questions
+    ]
+    manifest = replace(ROUTED, questions=tuple(questions))
+    published = [one.name for one in questions if manifest.is_for_everyone(one)]
+    assert published == ["q1", "q2", "q3", "q6", "q10"]
+
+
+def test_one_question_of_a_declared_group_is_named_alone() -> None:
+    survey = make_survey(publication=EXACT)
+    ward = add_question(survey=survey, type=Question.Type.DECLARED, text=WARD, options=list(WARDS))
+    add_question(survey=survey, text=ALONE, rule={"name": str(ward.pk), "is": [1]})
+    wave = open_survey(survey=survey)
+    send_people(wave, people=200)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave)
+    assert (
+        "Q4 is not published, because who was asked depends on an answer that was not scrambled."
+        in visit(survey)
+    )
+
+
+def test_codes_are_not_published() -> None:
+    """The label says so: no number of codes, and no raw share, which tells that number."""
+    survey = field(publish(), yes=[613, 471], total=1000)
+    own = sign_in(survey.owner).get(reverse("aggregator:results", args=[survey.slug]))
+    page = visit(survey)
+    for shown, there in ((own.content.decode(), True), (page, False)):
+        for words in (">Codes<", ">Raw share<", '<td class="number">613</td>', "61.3"):
+            assert (words in shown) == there
+    assert ">Standard error<" in page
 
 
 def test_coins_have_a_separate_page_once_they_are_counted() -> None:
