@@ -68,7 +68,7 @@ def read_part(text: str) -> int | None:
 
 
 def write_name(*, stem: str, width: str, axis: str, file_format: str) -> str | None:
-    """Write the name of the chart that somebody chose in a form; None if there is no such chart."""
+    """Write the name of the chart chosen in a form; None if there is no such chart."""
     end = ".max" if axis == AXIS_MAX else ""
     name = f"{stem}.{width}mm{end}.{file_format}"
     return name if axis in ("", AXIS_MAX) and read_name(name) is not None else None
