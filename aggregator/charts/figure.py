@@ -49,7 +49,7 @@ class Row:
     is_cautious: bool = False  # its dot is open
     truth: float | None = None
     axis: Axis | None = None  # of a mean, whose unit is its own
-    ends: tuple[str, str] = ("", "")  # what the ends of its own axis mean
+    ends: tuple[str, str] = ("", "")  # labels at the two ends of the axis
     is_caption: bool = False  # only a label, above the rows that it names
     is_indented: bool = False
 

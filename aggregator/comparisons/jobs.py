@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from numpy.typing import NDArray
 
@@ -32,6 +32,7 @@ from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.crossed_groups import TooFewToShow, check_crossings, count_known
 from aggregator.comparisons.result import StoredResult
 from aggregator.comparisons.stored import read_result, write_result
+from aggregator.leases import is_due
 from aggregator.models import Batch, Comparison, Snapshot
 from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
@@ -182,17 +183,7 @@ def describe_divergence(names: Sequence[str], manifest: Manifest) -> str:
 
 def find_comparisons_to_run(*, now: datetime | None = None) -> QuerySet[Comparison]:
     """Find comparisons that are waiting and due, or whose worker let its lease expire."""
-    return Comparison.objects.filter(_due(now or timezone.now())).order_by("pk")
-
-
-def _due(now: datetime) -> Q:
-    free = (
-        Q(leased_until__isnull=True)
-        | Q(leased_until__lt=now)
-        # No lease is this long: the clock was set back since it began.
-        | Q(leased_until__gt=now + 2 * LEASE)
-    )
-    return free & Q(state__in=[Comparison.State.WAITING, Comparison.State.RUNNING])
+    return Comparison.objects.filter(is_due(now=now or timezone.now(), lease=LEASE)).order_by("pk")
 
 
 def run_comparison(*, comparison_id: int) -> bool:
@@ -200,7 +191,7 @@ def run_comparison(*, comparison_id: int) -> bool:
     now = timezone.now()
     claimed = (
         Comparison.objects.filter(pk=comparison_id)
-        .filter(_due(now))
+        .filter(is_due(now=now, lease=LEASE))
         .update(
             state=Comparison.State.RUNNING,
             leased_until=now + LEASE,

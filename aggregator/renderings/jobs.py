@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from aggregator.leases import is_due
 from aggregator.models import Rendering
 from aggregator.renderings.recipes import NotRenderable, Recipe
 from aggregator.results.display import Results, read_results
@@ -67,7 +68,7 @@ def was_given_up(rendering: Rendering) -> bool:
 
 def find_renderings_to_run(*, now: datetime | None = None) -> QuerySet[Rendering]:
     """Find files that are waiting and due, or whose worker let its lease expire."""
-    return Rendering.objects.filter(_due(now or timezone.now())).order_by("pk")
+    return Rendering.objects.filter(is_due(now=now or timezone.now(), lease=LEASE)).order_by("pk")
 
 
 def run_rendering(*, rendering_id: int, find_recipe: Callable[[str], Recipe | None]) -> bool:
@@ -75,7 +76,7 @@ def run_rendering(*, rendering_id: int, find_recipe: Callable[[str], Recipe | No
     now = timezone.now()
     claimed = (
         Rendering.objects.filter(pk=rendering_id)
-        .filter(_due(now))
+        .filter(is_due(now=now, lease=LEASE))
         .update(
             state=Rendering.State.RUNNING,
             leased_until=now + LEASE,
@@ -138,16 +139,6 @@ def _is_current(rendering: Rendering, recipe: Recipe, results: Results) -> bool:
 
 def _digest(inputs: str) -> str:
     return hashlib.sha256(f"{METHOD_VERSION}\n{inputs}".encode()).hexdigest()
-
-
-def _due(now: datetime) -> Q:
-    free = (
-        Q(leased_until__isnull=True)
-        | Q(leased_until__lt=now)
-        # No lease is this long: the clock was set back since it began.
-        | Q(leased_until__gt=now + 2 * LEASE)
-    )
-    return free & Q(state__in=[Rendering.State.WAITING, Rendering.State.RUNNING])
 
 
 def _mine(rendering: Rendering) -> QuerySet[Rendering]:

@@ -64,6 +64,7 @@ OWN_CODES = (
     "question’s reports alone."
 )
 CAUTION_MARK = "†"
+MAY_BE_ZERO = "The difference may be zero."
 WITH_CAUTION = "Use with caution"
 CAUTION = f"{CAUTION_MARK} {WITH_CAUTION}: few people, or a wide interval."
 WATCHED = (

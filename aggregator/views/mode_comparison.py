@@ -145,7 +145,7 @@ def _build_difference(found: GroupDifference, *, key: str) -> BlockRow:
     ends = f"{points(found.low)} to {points(found.high)}"
     return BlockRow(
         key=f"{key} difference",
-        kind=RowKind.MEAN,  # on an axis of its own
+        kind=RowKind.MEAN,  # with a separate axis
         label="Coins less browser",
         value=found.difference,
         low=found.low,

@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        # On SQLite the table is made anew on the way back too, and loses its trigger.
+        # Reversing this on SQLite rebuilds the table, which drops its trigger.
         migrations.RunPython(migrations.RunPython.noop, freeze_as_before),
         migrations.AddField(
             model_name='wave',

@@ -15,12 +15,11 @@ from aggregator.results.blocks import (
     row_of_share,
 )
 from aggregator.results.estimands import Among, Estimand, estimands_of
-from aggregator.results.sentences import GROUPS, name_estimand
+from aggregator.results.sentences import GROUPS, MAY_BE_ZERO, name_estimand
 from surveys.formatting import points
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 
-MAY_BE_ZERO = "The difference may be zero."
 SMALL_CROSSINGS = "Not shown: some groups would have too few people with the same answer."
 
 

@@ -14,6 +14,7 @@ from aggregator.comparisons.sentences import (
     write_p,
     write_range,
 )
+from aggregator.results.sentences import MAY_BE_ZERO
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
 from surveys.comparing.indicators import NO, NO_ANSWER, YES, Indicator
@@ -29,7 +30,6 @@ NOTHING_TO_TEST = "Nothing can be tested: all scrambled answers to one question 
 RELATED = "The two questions are related"
 MAY_BE_INDEPENDENT = "The two questions may be independent"
 EVERYONE_ELSE = "everyone else"
-MAY_BE_ZERO = "The difference may be zero."
 DISAGREE = (
     "The interval and the test are different approximations, and here they disagree. Treat the "
     "question as open."

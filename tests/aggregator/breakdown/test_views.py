@@ -7,9 +7,9 @@ import re
 import pytest
 
 from aggregator.breakdown.views import MOST_ROWS_ON_A_PAGE
-from aggregator.comparisons.breakdown.blocks import MAY_BE_ZERO
 from aggregator.comparisons.jobs import GAVE_UP, MAX_ATTEMPTS, run_comparison
 from aggregator.models import Comparison
+from aggregator.results.sentences import MAY_BE_ZERO
 from aggregator.upkeep.deleting import delete_survey
 from surveys.authoring.services import add_question
 from surveys.models import Question, Survey, Wave

@@ -131,7 +131,7 @@ def test_questions_are_headings_and_options_are_rows_with_their_numbers() -> Non
     assert texts.index("Q1 Have you ever worked while ill?") < texts.index("Yes")
     assert "1 (Never)" in texts
     assert "5 (Very often)" in texts
-    # A mean has a scale of its own, whose ends are written below it.
+    # A mean has a separate scale, with its ends written below it.
     assert {"Mean", "0", "60"} <= set(texts)
     assert any(re.fullmatch(r"\d+\s% \(\d+–\d+\)( †)?", text) for text in texts)
     assert not any("…" in text for text in texts)

@@ -30,8 +30,9 @@ from aggregator.comparisons.sentences import (
     TRIED,
     UNTIL_THE_END,
 )
-from aggregator.comparisons.words.table_sentences import DISAGREE, MAY_BE_ZERO, RELATED, TESTS
+from aggregator.comparisons.words.table_sentences import DISAGREE, RELATED, TESTS
 from aggregator.models import Comparison
+from aggregator.results.sentences import MAY_BE_ZERO
 from surveys.authoring.services import close_wave
 from surveys.comparing.choice import DIFFERENT_QUESTIONS, TWO_QUESTIONS, UNKNOWN_QUESTION
 from surveys.models import Survey, Wave

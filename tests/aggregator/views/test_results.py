@@ -208,7 +208,7 @@ def test_an_open_survey_without_a_batch_polls() -> None:
     send_codes(wave, yes=[3, 3], total=7)
     words = text_of(read(wave.survey))
     assert "Listening" in words
-    assert "in batches of at least 10, so that nobody stands out." in words
+    assert "in batches of at least 10, so that no single person stands out." in words
     assert "The first appears after 20 reports, or when the survey closes." in words
     assert "7" not in words.replace(wave.manifest_hash_hex, "")
 

@@ -1,4 +1,4 @@
-"""Break downs: what each group is estimated from, and that it agrees with a survey of its own."""
+"""Break downs: each group is estimated as if only its members had been surveyed."""
 
 from __future__ import annotations
 

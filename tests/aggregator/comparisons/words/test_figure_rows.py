@@ -11,11 +11,11 @@ from aggregator.comparisons.result import RegressionResult, Term, TwoQuestionsRe
 from aggregator.comparisons.sentences import write_range
 from aggregator.comparisons.words.figure_rows import Axis, list_group_rows, list_ratio_rows
 from aggregator.comparisons.words.table_sentences import (
-    MAY_BE_ZERO,
     describe_difference,
     round_roughly,
     write_difference,
 )
+from aggregator.results.sentences import MAY_BE_ZERO
 from privacy.associations.contradictions import Contradiction
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
