@@ -5,7 +5,14 @@ from __future__ import annotations
 from django.db import models
 
 from surveys.manifest.languages import LANGUAGES
-from surveys.manifest.manifest import Publication
+from surveys.manifest.manifest import (
+    LEAST_RELEASE_EPSILON,
+    MOST_RELEASE_DELTA,
+    MOST_RELEASE_EPSILON,
+    USUAL_RELEASE_DELTA,
+    USUAL_RELEASE_EPSILON,
+    Publication,
+)
 
 MIN_BATCH_FLOOR = 10
 LOWEST_MINIMUM_AGE, HIGHEST_MINIMUM_AGE = 10, 120
@@ -47,6 +54,10 @@ class SurveySettings(models.Model):
     publication = models.CharField(
         max_length=16, choices=Publication.choices, default=Publication.NONE
     )
+    # The most that all releases of a protected survey together may reveal about one person: ε in
+    # hundredths, δ in 10⁻⁹.
+    release_epsilon_hundredths = models.PositiveSmallIntegerField(default=USUAL_RELEASE_EPSILON)
+    release_delta_nanos = models.PositiveSmallIntegerField(default=USUAL_RELEASE_DELTA)
     # How many blocks of questions each person is asked, drawn by the browser; None for all.
     drawn = models.PositiveSmallIntegerField(null=True, blank=True)
 
@@ -71,6 +82,8 @@ class SurveySettings(models.Model):
         "quick_exit",
         "coins",
         "publication",
+        "release_epsilon_hundredths",
+        "release_delta_nanos",
         "drawn",
     )
 
@@ -107,5 +120,15 @@ class SurveySettings(models.Model):
             models.CheckConstraint(
                 condition=~models.Q(help_name="") | models.Q(help_phone="", help_url=""),
                 name="surveys_survey_help_has_a_name",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    release_epsilon_hundredths__range=(LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON)
+                ),
+                name="surveys_survey_release_epsilon_in_range",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(release_delta_nanos__lte=MOST_RELEASE_DELTA),
+                name="surveys_survey_release_delta_in_range",
             ),
         ]

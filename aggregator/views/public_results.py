@@ -61,7 +61,7 @@ def public_results(request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC
 
 
 def _may_show(view: View) -> bool:
-    return view.manifest is not None and view.manifest.has_public_results
+    return view.manifest is not None and view.manifest.publishes_exact
 
 
 def _explain(view: View) -> str:

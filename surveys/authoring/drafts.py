@@ -64,6 +64,8 @@ def _choose_concentration(manifest: Manifest) -> int:
 def _describe_all(*, survey: Survey, wave_number: int, questions: Sequence[Question]) -> Manifest:
     with override(survey.language):
         described = describe_questions(questions)
+    publication = Publication(survey.publication)
+    is_protected = publication == Publication.PROTECTED
     manifest = Manifest(
         survey=survey.slug,
         wave=wave_number,
@@ -89,7 +91,9 @@ def _describe_all(*, survey: Survey, wave_number: int, questions: Sequence[Quest
         quick_exit=survey.quick_exit,
         coins=survey.coins,
         planned_comparisons=_name_plans(survey, name_questions(questions)),
-        publication=Publication(survey.publication),
+        publication=publication,
+        release_epsilon_hundredths=survey.release_epsilon_hundredths if is_protected else None,
+        release_delta_nanos=survey.release_delta_nanos if is_protected else None,
     )
     words = describe_words(survey=survey, manifest=manifest)
     return replace(manifest, translations={code: hash_words(words[code]) for code in words})

@@ -28,6 +28,9 @@ MOST_SYMBOLS = 3963
 # Below these, authors acknowledge at the launch that they know what it means.
 SMALLEST_USUAL_BATCH = 50
 LEAST_BATCHES_IN_CAP = 3
+# What a survey may let its readers learn: ε in hundredths and δ in 10⁻⁹, so that sums are exact.
+LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON, USUAL_RELEASE_EPSILON = 10, 300, 100
+MOST_RELEASE_DELTA = USUAL_RELEASE_DELTA = 1_000
 
 
 class Limit(StrEnum):
@@ -43,6 +46,7 @@ class Publication(TextChoices):
 
     NONE = "none", "Nothing"
     EXACT = "exact", "The results, after the survey has closed"
+    PROTECTED = "protected", "Protected figures, after the survey has closed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +83,9 @@ class Manifest:
     quick_exit: bool = False
     # None in manifests that are older than this key, which publish nothing.
     publication: Publication | None = None
+    # The most that all releases together may reveal about one person; only of protected surveys.
+    release_epsilon_hundredths: int | None = None
+    release_delta_nanos: int | None = None
     # Whether yes/no questions may also be answered with two coins, in a separate wave.
     coins: bool = False
     mode: Mode = Mode.ELECTRONIC
@@ -97,6 +104,20 @@ class Manifest:
             for number, question in zip(numbers, self.questions, strict=True)
         )
         object.__setattr__(self, "questions", tuple(numbered))
+        self._check_releases()
+
+    def _check_releases(self) -> None:
+        """Refuse a protected survey without both limits, limits without one, or beyond reason."""
+        limits = {
+            "release_epsilon_hundredths": (LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON),
+            "release_delta_nanos": (0, MOST_RELEASE_DELTA),
+        }
+        for name, (least, most) in limits.items():
+            value: int | None = getattr(self, name)
+            if (value is not None) != self.publishes_releases:
+                raise ValueError(f"{name} belongs to protected surveys, got {value!r}")
+            if value is not None and not (type(value) is int and least <= value <= most):
+                raise ValueError(f"{name} must lie in [{least}, {most}], got {value!r}")
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -129,8 +150,18 @@ class Manifest:
 
     @property
     def has_public_results(self) -> bool:
-        """Whether anyone may read the results after the close."""
+        """Whether anyone may read anything about the results after the close."""
+        return self.publishes_exact or self.publishes_releases
+
+    @property
+    def publishes_exact(self) -> bool:
+        """Whether anyone may read the estimates themselves after the close."""
         return self.publication == Publication.EXACT
+
+    @property
+    def publishes_releases(self) -> bool:
+        """Whether anyone may read releases, and nothing exact, after the close."""
+        return self.publication == Publication.PROTECTED
 
     @property
     def has_fixed_end(self) -> bool:

@@ -33,6 +33,8 @@ _OPTIONAL = (
     "closing_message",
     "quick_exit",
     "coins",
+    "release_epsilon_hundredths",
+    "release_delta_nanos",
     "planned_comparisons",
     "translations",
 )

@@ -65,8 +65,8 @@ def _list_facts(view: View) -> Iterator[Fact]:
     if declared:
         kinds.append(f"{whole(declared)} sent as answered")
     yield _name("Questions", ", ".join(kinds))
-    if manifest.publication == Publication.EXACT:
-        yield _name("Anyone may see", Publication.EXACT.label)
+    if manifest.has_public_results:
+        yield _name("Anyone may see", Publication(manifest.publication).label)
 
 
 def _name(name: str, text: str) -> Fact:

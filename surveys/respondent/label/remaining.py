@@ -32,7 +32,7 @@ def describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _describe_publication(manifest: Manifest) -> str:
-    if manifest.has_public_results:
+    if manifest.publishes_exact:
         return _(
             "The results: once the survey has closed, anyone can see estimates for everyone "
             "together, but no codes and no groups."

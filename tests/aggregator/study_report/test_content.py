@@ -283,4 +283,5 @@ def test_an_open_survey_has_an_interim_report_of_its_newest_look() -> None:
 def test_the_report_says_what_anyone_may_see(publication: Publication) -> None:
     wave = make_launched_survey(publication=publication)
     words = section(write_report(find_view(wave.survey)), RESULTS)
-    assert ("Anyone may see" in words) == (publication is Publication.EXACT)
+    assert ("Anyone may see" in words) == (publication is not Publication.NONE)
+    assert (publication.label in words) == (publication is not Publication.NONE)

@@ -36,7 +36,7 @@ def test_the_settings_store_what_is_published(chosen: Publication) -> None:
     assert survey.publication == chosen
 
 
-@pytest.mark.parametrize("typed", ["", "everything", "protected"])
+@pytest.mark.parametrize("typed", ["", "everything", "Protected"])
 def test_no_other_kind_of_publication_can_be_chosen(typed: str) -> None:
     survey = make_survey()
     posted = {"title": "Roads", "language": "en", "minimum_batch": 10, "display_minimum": 10}
