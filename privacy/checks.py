@@ -8,6 +8,7 @@ Booleans are refused where a number is expected: they usually come from a mistak
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Literal
@@ -81,7 +82,7 @@ def check_number(name: str, value: float) -> float:
     return float(value)
 
 
-def check_positive(name: str, value: float) -> float:
+def check_positive(name: str, value: float | Fraction) -> float:
     """Refuse anything but a positive, finite number; an epsilon of 0 is refused."""
     if not _is_number(value) or not 0 < value < inf:
         raise ValueError(f"{name} must be positive and finite, got {value!r}")

@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from math import inf, nan
 from types import FrameType
 from typing import Any
@@ -27,6 +28,7 @@ from privacy.associations import (
 )
 from privacy.associations.known_predictors import regression
 from privacy.associations.tables import Variable
+from privacy.central import audit, selection, typical
 from privacy.mechanism import (
     accounting,
     attacks,
@@ -185,6 +187,18 @@ OF_ASKED: dict[str, Sequence[Any]] = {
 SPLIT: dict[str, Any] = {"share": 0.2, "people": 9, "questions": 2, "mechanism": COINS}
 OF_SPLIT: dict[str, Sequence[Any]] = {"share": SHARE, "people": NUMBER, "questions": NUMBER}
 EPSILONS = [[], *spoil([1.0, 1.0], POSITIVE)]
+EXACT: list[Any] = [*POSITIVE, 0.5]  # bad where only whole numbers and fractions are exact
+SCORES: dict[str, Any] = {"scores": [3, 1, Fraction(5, 7)], "rate": Fraction(1, 2)}
+OF_SCORES: dict[str, Sequence[Any]] = {
+    "scores": [*spoil([3, 1], [*ENDLESS, 0.5, True, None]), []],
+    "rate": POSITIVE,
+}
+POINTS: dict[str, Any] = {"counts": [3, 1, 2, 5, 4], "other_probability": Fraction(1, 7)}
+OF_POINTS: dict[str, Sequence[Any]] = {
+    "counts": [*spoil([3, 1, 2], COUNT), [3], []],
+    "other_probability": [*ENDLESS, -1, 0.1, Fraction(1, 5), Fraction(-1, 7), True, None],
+    "others": COUNT,
+}
 DISTRIBUTION = [*spoil([0.2, 0.8], SHARE), [0.2, 0.7], [1.0], [0.2, 0.3, 0.5], []]
 
 
@@ -519,6 +533,27 @@ ROWS: list[Row] = [
     }),
     (composition_with_delta.zcdp_composition, {"epsilons": [1.0], "delta": 0.1}, {
         "epsilons": EPSILONS, "delta": OPEN,
+    }),
+    (audit.audited_epsilon, {"hits": 60, "other_hits": 40, "runs": 100}, {
+        "hits": [*COUNT, 101], "other_hits": [*COUNT, 101], "runs": NUMBER,
+        "delta": OPEN_HIGH, "level": OPEN,
+    }),
+    (selection.selection_rate, {"epsilon": Fraction(1, 2)}, {
+        "epsilon": EXACT, "sensitivity": EXACT,
+    }),
+    (selection.permute_and_flip_probabilities, SCORES, OF_SCORES),
+    (selection.exponential_mechanism_probabilities, SCORES, OF_SCORES),
+    (selection.selection_bound,
+     {"sensitivity": 1, "epsilon": 1.0, "candidates": 5, "level": 0.95},
+     {"sensitivity": POSITIVE, "epsilon": POSITIVE, "candidates": NUMBER, "level": OPEN}),
+    (typical.typical_scores, POINTS, OF_POINTS),
+    (typical.typical_sensitivity, {"points": 5, "other_probability": Fraction(1, 7)}, {
+        "points": [*NUMBER, 1], "other_probability": OF_POINTS["other_probability"],
+    }),
+    (typical.scaled_scores, POINTS, {**OF_POINTS, "factor": NUMBER}),
+    (typical.scaled_sensitivity, {"points": 5, "other_probability": Fraction(1, 7)}, {
+        "points": [*NUMBER, 1], "other_probability": OF_POINTS["other_probability"],
+        "factor": NUMBER,
     }),
     (subsampling.subsampled_epsilon, {"epsilon": 1.0, "fraction": 0.5}, {
         "epsilon": POSITIVE, "fraction": OPEN_LOW,
