@@ -5,6 +5,7 @@ from django.urls import URLPattern, include, path
 from aggregator.breakdown import views as breakdown
 from aggregator.coins import coin_form, offline_code
 from aggregator.methods import views as methods
+from aggregator.publishing import public_page
 from aggregator.study_report import views as study_report
 from aggregator.views import (
     comparisons,
@@ -15,7 +16,6 @@ from aggregator.views import (
     health,
     home,
     mode_comparison,
-    public_results,
     results,
     security_txt,
 )
@@ -64,10 +64,10 @@ urlpatterns = [
         name="coin_file",
     ),
     path("surveys/<slug:slug>/delete-with-data", deleting.delete, name="delete"),
-    path("s/<slug:slug>/results", public_results.public_results, name="public_results"),
+    path("s/<slug:slug>/results", public_page.public_results, name="public_results"),
     path(
         "s/<slug:slug>/results/coins",
-        public_results.public_results,
+        public_page.public_results,
         {"mode": Mode.MANUAL},
         name="public_coin_results",
     ),

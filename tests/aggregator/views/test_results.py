@@ -316,7 +316,7 @@ def test_blocks_are_rendered_once_for_each_look(monkeypatch: pytest.MonkeyPatch)
         rendered.append(given)
         return list_blocks(*given, **named)
 
-    monkeypatch.setattr("aggregator.views.results.list_blocks", count)
+    monkeypatch.setattr("aggregator.results.rendered_blocks.list_blocks", count)
     wave = make_launched_survey(flips=5)  # so that 100 reports are enough to show a share
     for looks, (yes, share) in enumerate([(50, r"[45]\d"), (1000, r"(9\d|100)")], start=1):
         send_codes(wave, yes=[yes, yes], total=100 if looks == 1 else 1000)
@@ -327,7 +327,7 @@ def test_blocks_are_rendered_once_for_each_look(monkeypatch: pytest.MonkeyPatch)
     other = field(make_launched_survey(), yes=[50, 50], total=100)
     read(other)
     assert len(rendered) == 3
-    monkeypatch.setattr("aggregator.views.results._MOST_CHARACTERS", 1)
+    monkeypatch.setattr("aggregator.results.rendered_blocks._MOST_CHARACTERS", 1)
     another = field(make_launched_survey(), yes=[50, 50], total=100)
     for survey in (another, another, other):  # there is no room for any
         read(survey)

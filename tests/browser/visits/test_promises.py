@@ -103,7 +103,7 @@ def publishes_nothing(visit: Recording) -> bool:
 
 
 def publishes_estimates_after_the_close(visit: Recording) -> bool:
-    """tests/aggregator/views/test_public_results.py shows what stands there then."""
+    """tests/aggregator/publishing/test_public_page.py shows what stands there then."""
     status, page = _read_public_page(visit)
     return status == 200 and "after the survey has closed" in page and 'class="block"' not in page
 

@@ -15,6 +15,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from aggregator.results.display import Results, Standing, View, find_view
+from aggregator.results.rendered_blocks import render_blocks
 from aggregator.results.sentences import (
     describe_alarm,
     describe_burst,
@@ -22,7 +23,6 @@ from aggregator.results.sentences import (
     describe_intervals,
 )
 from aggregator.simulation.truth import describe_truth, known_truth
-from aggregator.views.results import render_blocks
 from surveys.formatting import join_list
 from surveys.manifest.languages import language_tag
 from surveys.manifest.manifest import Manifest

@@ -1,0 +1,104 @@
+"""The blocks of a results page as HTML, kept between requests."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from threading import Lock
+
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import override
+
+from aggregator.results.blocks import list_blocks
+from aggregator.results.display import Results
+from surveys.manifest.languages import language_tag
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.modes import Mode
+from surveys.manifest.questions import ManifestQuestion
+from surveys.respondent.label.label import describe_protection
+
+# Blocks change only at looks, and rendering them takes most of the time of a page with many
+# questions. So each process keeps those that were read last, in all up to this many characters.
+_MOST_CHARACTERS = 8_000_000
+_MOST_CHARACTERS_OF_ONE = 1_000_000
+_rendered: OrderedDict[Hashable, SafeString] = OrderedDict()
+_lock = Lock()  # requests are answered by several threads
+
+
+def render_blocks(
+    results: Results, *, truth: Mapping[str, float], is_public: bool = False
+) -> SafeString:
+    """Render the blocks of these results, or return them as they were rendered before.
+
+    Anyone may read the public ones: they leave out codes, and what describes a known group.
+    """
+    key = (is_public, _describe_content(results, has_truth=bool(truth)))
+    with _lock:
+        found = _rendered.get(key)
+        if found is not None:
+            _rendered.move_to_end(key)
+            return found
+    found = _render_anew(results, truth=truth, is_public=is_public)
+    if len(found) <= _MOST_CHARACTERS_OF_ONE:
+        with _lock:
+            _rendered[key] = found
+            while sum(map(len, _rendered.values())) > _MOST_CHARACTERS:
+                _rendered.popitem(last=False)
+    return found
+
+
+def _render_anew(results: Results, *, truth: Mapping[str, float], is_public: bool) -> SafeString:
+    blocks = list_blocks(results, truth=truth, with_details=True, is_public=is_public)
+    with override("en"):
+        label = describe_protection(results.manifest)
+    context = {
+        "blocks": blocks,
+        "wave": results.wave,
+        "manifest": results.manifest,
+        "epsilons": list_epsilons(results.manifest),
+        "charts_url": "" if is_public else _find_charts_page(results),
+        "breakdown_slug": "" if is_public else results.wave.survey.slug,
+        "label": label,
+        "lang": language_tag(results.manifest.language),
+    }
+    return render_to_string("aggregator/results/_blocks.html", context)
+
+
+def _find_charts_page(results: Results) -> str:
+    """Return the page that makes charts to download; reports of coins have none."""
+    if results.wave.mode == Mode.MANUAL:
+        return ""
+    return reverse("aggregator:data", args=[results.manifest.survey])
+
+
+def _describe_content(results: Results, *, has_truth: bool) -> Hashable:
+    """Everything that decides what the blocks show; the manifest's hash stands for all words."""
+    snapshot = results.snapshot
+    return (
+        results.wave.manifest_hash_hex,
+        results.fixed_end,
+        has_truth,
+        snapshot.pk,
+        snapshot.method_version,
+        snapshot.final,
+        tuple(snapshot.looks),
+        str(snapshot.counts),
+    )
+
+
+def list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:
+    """List each question's number, its own ε, and ε with others that tell about it, or 0."""
+    told = {parent for question in manifest.questions for parent in manifest.parents_of(question)}
+    told |= {one.name for one in manifest.questions if manifest.list_same_fact(one)}
+    return [
+        (
+            question.number,
+            question,
+            question.epsilon,
+            manifest.statement_epsilon(question) if question.name in told else 0.0,
+        )
+        for question in manifest.questions
+        if question.is_answered
+    ]
