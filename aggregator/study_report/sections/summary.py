@@ -65,7 +65,7 @@ def _list_facts(view: View) -> Iterator[Fact]:
     if declared:
         kinds.append(f"{whole(declared)} sent as answered")
     yield _name("Questions", ", ".join(kinds))
-    if manifest.has_public_results:
+    if manifest.publication is not None and manifest.has_public_results:
         yield _name("Anyone may see", Publication(manifest.publication).label)
 
 
