@@ -238,6 +238,100 @@ class Comparison(models.Model):
         return self.state in (self.State.DONE, self.State.FAILED)
 
 
+class ReleaseLedger(models.Model):
+    """What a wave may still publish; written with its first release, and never reduced.
+
+    ε is in whole hundredths and δ in billionths, so that sums are exact.
+    """
+
+    wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="release_ledger")
+    cap_hundredths = models.PositiveIntegerField()
+    spent_hundredths = models.PositiveIntegerField(default=0)
+    delta_cap_nanos = models.PositiveIntegerField()
+    delta_spent_nanos = models.PositiveIntegerField(default=0)
+    # Why the whole cap counts as spent; empty as long as it does not.
+    suspended = models.CharField(max_length=16, blank=True)
+
+    class Meta:
+        db_table = "aggregator_release_ledger"
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(spent_hundredths__lte=models.F("cap_hundredths")),
+                name="aggregator_release_ledger_within_cap",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(delta_spent_nanos__lte=models.F("delta_cap_nanos")),
+                name="aggregator_release_ledger_within_delta",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(suspended="")
+                | models.Q(spent_hundredths=models.F("cap_hundredths")),
+                name="aggregator_release_ledger_suspended_is_spent",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.spent_hundredths} of {self.cap_hundredths} hundredths"
+
+
+class Release(models.Model):
+    """A protected figure: reserved on the wave's ledger, then drawn once and kept as drawn."""
+
+    class Kind(models.TextChoices):
+        TABLE = "table", "Table"
+        LEADER = "leader", "Leader"
+        TYPICAL = "typical", "Typical answer"
+
+    class State(models.TextChoices):
+        RESERVED = "reserved", "Being drawn"
+        DRAWN = "drawn", "Drawn"
+        LOST = "lost", "Lost"  # interrupted while it was drawn; its loss stays on the ledger
+
+    class Mechanism(models.TextChoices):
+        LAPLACE = "laplace", "Discrete Laplace"
+        GAUSSIAN = "gaussian", "Discrete Gaussian"
+        PERMUTE_AND_FLIP = "permute-and-flip", "Permute-and-flip"
+
+    wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="releases")
+    # Random; names it in the file that counts draws (aggregator.releases.counters).
+    key = models.CharField(max_length=32, unique=True)
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    request: models.JSONField[dict[str, Any]] = models.JSONField()
+    request_hash = models.CharField(max_length=64)  # SHA-256 in hexadecimal digits
+    through_batch = models.PositiveIntegerField()
+    mechanism = models.CharField(max_length=16, choices=Mechanism.choices)
+    scale = models.CharField(max_length=80)  # an exact fraction, such as 2 or 89/5
+    epsilon_hundredths = models.PositiveIntegerField()
+    delta_nanos = models.PositiveIntegerField(default=0)
+    rho = models.FloatField(null=True)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.RESERVED)
+    # Sentences for the researcher: why it is not drawn yet, or why it is lost.
+    problem = models.TextField(blank=True)
+    result: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
+    library = models.CharField(max_length=40, blank=True)
+    # Days, never times. Readers see it from public_from on.
+    reserved_on = models.DateField(default=today)
+    public_from = models.DateField()
+
+    class Meta:
+        ordering = ["wave", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["wave", "request_hash", "through_batch"],
+                condition=~models.Q(state="lost"),
+                name="aggregator_release_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state="drawn", result__isnull=False)
+                | (~models.Q(state="drawn") & models.Q(result__isnull=True)),
+                name="aggregator_release_drawn_with_result",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}, {self.get_state_display()}"
+
+
 class DueWork(models.Model):
     """Due work and when it was first seen; deleted by the first sweep that finds it done.
 
@@ -245,7 +339,7 @@ class DueWork(models.Model):
     """
 
     kind = models.CharField(max_length=16)
-    subject = models.PositiveBigIntegerField()  # the number of a wave, comparison or rendering
+    subject = models.PositiveBigIntegerField()  # the number of a wave, or of a row of work
     # How far the work had come, such as the newest batch. A change means that other work is due.
     progress = models.PositiveBigIntegerField(default=0)
     since = models.DateTimeField(default=timezone.now)
