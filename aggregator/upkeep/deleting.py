@@ -8,11 +8,31 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from aggregator.models import Batch, Comparison, Discard, RawReport, Rendering, Snapshot, SpentId
+from aggregator.models import (
+    Batch,
+    Comparison,
+    Discard,
+    RawReport,
+    Release,
+    ReleaseLedger,
+    Rendering,
+    Snapshot,
+    SpentId,
+)
 from surveys.authoring.errors import NotClosed
 from surveys.models import DeletedWave, Survey, Wave
 
-_COLLECTED = (RawReport, SpentId, Batch, Discard, Snapshot, Rendering, Comparison)
+_COLLECTED = (
+    RawReport,
+    SpentId,
+    Batch,
+    Discard,
+    Snapshot,
+    Rendering,
+    Comparison,
+    Release,
+    ReleaseLedger,
+)
 
 
 @transaction.atomic(durable=True)

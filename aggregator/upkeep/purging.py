@@ -37,6 +37,8 @@ TABLES_OF_SURVEYS = (
     "aggregator_snapshot",
     "aggregator_rendering",
     "aggregator_comparison",
+    "aggregator_release",
+    "aggregator_release_ledger",
     SPENT_IDS,
     "surveys_planned_comparison",
     "surveys_question",

@@ -18,7 +18,15 @@ from aggregator.comparisons.jobs import request_comparison, run_comparison
 from aggregator.intake import waves as intake_waves
 from aggregator.intake.core import Reply, handle
 from aggregator.intake.wire import encode_report
-from aggregator.models import Comparison, Discard, RawReport, Rendering, SpentId
+from aggregator.models import (
+    Comparison,
+    Discard,
+    RawReport,
+    Release,
+    ReleaseLedger,
+    Rendering,
+    SpentId,
+)
 from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep.deleting import delete_survey
 from aggregator.upkeep.verification.run import Verification
@@ -43,6 +51,15 @@ def make_full_survey() -> Survey:
         update_snapshot(wave_id=each.pk)
         Rendering.objects.create(wave=each, through_batch=1, final=True, name="chart.180mm.svg")
         Discard.objects.create(wave=each, size=3)
+        ReleaseLedger.objects.create(wave=each, cap_hundredths=100, delta_cap_nanos=0)
+        Release.objects.create(
+            wave=each,
+            key=f"{each.pk:032x}",
+            request={},
+            through_batch=1,
+            epsilon_hundredths=50,
+            public_from=timezone.now().date(),
+        )
         run_comparison(
             comparison_id=request_comparison(
                 wave=each,
@@ -77,7 +94,7 @@ def test_every_row_of_the_survey_goes_and_one_for_each_manifest_stays() -> None:
     survey = make_full_survey()
     hashes = {bytes(wave.manifest_hash) for wave in survey.waves.all()}
     before = rows_about(Wave) | rows_about(Survey)
-    assert len(before) == 12
+    assert len(before) == 14
     assert all(before.values()), before
     delete_survey(survey=survey)
     after = rows_about(Wave) | rows_about(Survey)
