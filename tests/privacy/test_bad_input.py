@@ -28,6 +28,7 @@ from privacy.associations import (
 )
 from privacy.associations.known_predictors import regression
 from privacy.associations.tables import Variable
+from privacy.central import attacks as central_attacks
 from privacy.central import audit, leading, selection, typical
 from privacy.mechanism import (
     accounting,
@@ -299,6 +300,7 @@ OF_BETS: dict[str, Sequence[Any]] = {
 }
 REPORTS = {"reports": [0, 1, 1], "weights": [1, 1, 2], "mechanism": COINS}
 WEIGHTS = [[-1, 1, 1], [0, 0, 0], [nan, 1, 1], [inf, 1, 1], [1, 1], []]
+RECONSTRUCTED = {"bits": [1, 0, 0, 1], "groups": 8, "smallest": 1, "scale": 2.0}
 
 ROWS: list[Row] = [
     (RandomizedResponse, {"symbols": 2, "threshold": 3 * 2**30}, {
@@ -537,6 +539,28 @@ ROWS: list[Row] = [
     }),
     (composition_with_delta.zcdp_composition, {"epsilons": [1.0], "delta": 0.1}, {
         "epsilons": EPSILONS, "delta": OPEN,
+    }),
+    (central_attacks.success_bound, {"epsilon": 0.5, "delta": 1e-6}, {
+        "epsilon": [*ENDLESS, -1, True, None], "delta": SHARE,
+    }),
+    (central_attacks.differencing_success, {"scale": 2.0}, {
+        "scale": [*ENDLESS, -1, True, None], "noisy_figures": [*NUMBER, 3],
+    }),
+    (central_attacks.needle_log_ratio, {"published": [4, 0], "others": [3, 1], "scale": 2.0}, {
+        "published": [[4, 0.5], [4, nan], [4, True], 4, [4, 0, 1], []],
+        "others": [*spoil([3, 1], COUNT), [3], [3, 1, 0], 3, []],
+        "scale": [*ENDLESS, -1, True, None],
+    }),
+    (central_attacks.needle_success, {"symbols": 2, "scale": 2.0}, {
+        "symbols": [*NUMBER, 10**30], "scale": [*ENDLESS, -1, True, None],
+    }),
+    (central_attacks.reconstruct, RECONSTRUCTED, {
+        "bits": [*spoil([1, 0, 0, 1], [*COUNT, 2]), [], [1], [[1, 0]], [1] * 1001],
+        "groups": [*NUMBER, 10**30],
+        "smallest": [*NUMBER, 3],
+        "scale": [*ENDLESS, -1, True, None, 1e300],
+        "runs": [*NUMBER, 10**30],
+        "seed": [*ENDLESS, -1, 2.5, True, None],
     }),
     (audit.audited_epsilon, {"hits": 60, "other_hits": 40, "runs": 100}, {
         "hits": [*COUNT, 101], "other_hits": [*COUNT, 101], "runs": NUMBER,
