@@ -9,10 +9,27 @@ from datetime import UTC, date, datetime
 from privacy.mechanism.mechanisms import round_up_epsilon
 from surveys.manifest.strength import largest_guess_in_tenths
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 def epsilon(value: float) -> str:
     """Write ε in nats with two decimals, never below the true value."""
     return str(round_up_epsilon(value))
+
+
+def cap(hundredths: int) -> str:
+    """Write an ε that is stored in hundredths: 150 as 1.50."""
+    return f"{hundredths // 100}.{hundredths % 100:02}"
+
+
+def delta(nanos: int) -> str:
+    """Write a δ that is stored in 10⁻⁹: 1,000 as 10⁻⁶, 250 as 2.5 · 10⁻⁷, and 0 as 0."""
+    if nanos == 0:
+        return "0"
+    digits = str(nanos)
+    exponent = str(len(digits) - 1 - 9).translate(_RAISED)
+    leading = digits[0] + f".{digits[1:]}".rstrip("0").rstrip(".")
+    return f"10{exponent}" if leading == "1" else f"{leading} · 10{exponent}"
 
 
 def odds_factor(value: float) -> str:

@@ -10,13 +10,14 @@ from surveys.authoring.drafts import describe
 from surveys.authoring.planned.card import find_planned_problems
 from surveys.authoring.repeats import describe_elsewhere, describe_equal, describe_similar
 from surveys.authoring.translations import find_translation_problems
-from surveys.formatting import epsilon, whole
+from surveys.formatting import delta, epsilon, whole
 from surveys.manifest.manifest import (
     LEAST_BATCHES_IN_CAP,
     MOST_SYMBOLS,
     SMALLEST_USUAL_BATCH,
     Limit,
     Manifest,
+    largest_release_delta,
 )
 from surveys.manifest.questions import FIRST_RESERVED
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
@@ -33,6 +34,7 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
         *find_planned_problems(manifest),
         *_check_size(survey, manifest),
         *_check_dates(survey, now=now),
+        *_check_releases(survey, manifest),
         *find_translation_problems(survey=survey, manifest=manifest),
     ]
 
@@ -167,3 +169,28 @@ def _check_dates(survey: Survey, *, now: datetime) -> Iterator[str]:
         yield "The closing date has passed. Choose a later one or remove it."
     if opens is not None and closes is not None and closes <= opens:
         yield "The closing date must come after the opening date."
+
+
+def _check_releases(survey: Survey, manifest: Manifest) -> Iterator[str]:
+    """Whether protected figures hide who took part: the end must not depend on the number.
+
+    Rehearsals and demos are exempt, because their people are invented.
+    """
+    if not manifest.publishes_releases or survey.origin != Survey.Origin.SURVEY:
+        return
+    if survey.closes_at is None:
+        yield (
+            "A survey with protected figures needs a closing date: if you chose the moment later, "
+            "it could show how many people took part. Set a date in the settings."
+        )
+    if survey.cap is not None:
+        yield (
+            "A survey with protected figures cannot close after a number of people: the close "
+            "would publish how many took part. Remove the number in the settings."
+        )
+    people = manifest.people_expected
+    if people and (manifest.release_delta_nanos or 0) > largest_release_delta(people):
+        yield (
+            f"With {whole(people)} people expected, δ can be at most "
+            f"{delta(largest_release_delta(people))}. Lower it in the settings."
+        )

@@ -33,6 +33,11 @@ LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON, USUAL_RELEASE_EPSILON = 10, 300, 10
 MOST_RELEASE_DELTA = USUAL_RELEASE_DELTA = 1_000
 
 
+def largest_release_delta(people: int) -> int:
+    """Return the largest δ with this many people, in 10⁻⁹: one in ten times their number."""
+    return 10**9 // (10 * people)
+
+
 class Limit(StrEnum):
     """A limit that a survey may exceed if its author acknowledges it; stored in manifests."""
 

@@ -6,6 +6,8 @@ from surveys import formatting
 
 register = template.Library()
 register.filter(formatting.epsilon)
+register.filter(formatting.cap)
+register.filter(formatting.delta)
 register.filter(formatting.odds_factor)
 register.filter(formatting.whole)
 register.filter(formatting.moment)

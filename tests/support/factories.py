@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.hashers import make_password
+from django.utils import timezone
 
 from accounts.models import User
 from surveys.authoring.services import add_question, create_survey, launch_survey
-from surveys.manifest.manifest import Limit
+from surveys.manifest.manifest import Limit, Publication
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import fixed_options
 from surveys.models import Survey, Wave
@@ -48,6 +49,9 @@ def make_survey(
     cap: int | None = None,
     **settings: Any,
 ) -> Survey:
+    """Make a draft; one with protected figures needs a closing date, so it gets one."""
+    if settings.get("publication") == Publication.PROTECTED and closes_at is None:
+        closes_at = timezone.now() + timedelta(days=30)
     survey = create_survey(
         owner=owner or make_user(),
         title=title,

@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from surveys.authoring.forms.care import CareForm, declining_switch
 from surveys.authoring.forms.fields import BrowserMoment, PlainText, number_messages
+from surveys.authoring.forms.publication import PublicationForm
 from surveys.manifest.languages import LANGUAGES
-from surveys.manifest.manifest import LEAST_BATCHES_IN_CAP, SMALLEST_USUAL_BATCH, Publication
+from surveys.manifest.manifest import LEAST_BATCHES_IN_CAP, SMALLEST_USUAL_BATCH
 from surveys.models import MAX_QUESTIONS, Survey
 from surveys.survey_settings import MIN_BATCH_FLOOR
 
@@ -45,7 +46,7 @@ class CreateForm(SurveyTextForm):
     may_decline = declining_switch(initial=True)
 
 
-class SettingsForm(CareForm, SurveyTextForm):
+class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
     language = forms.ChoiceField(
         label="Language of the survey",
         choices=LANGUAGES,
@@ -77,14 +78,6 @@ class SettingsForm(CareForm, SurveyTextForm):
         "yes/no question. Their reports are counted separately, with separate results, at 25 flips "
         "of 100. Other types of questions, and questions with “prefer not to say” or with a rule, "
         "are not asked there.",
-    )
-    publication = forms.ChoiceField(
-        label="What may anyone see?",
-        choices=Publication.choices,
-        help_text="The results get a page with a public link. It shows the estimates and intervals "
-        "of your own page for everyone together: no codes, no groups, nothing before the close. "
-        "Respondents read what you choose. Opening the survey freezes it, but you can switch the "
-        "page off at any time.",
     )
     minimum_batch = forms.IntegerField(
         label="Minimum batch K",
@@ -150,7 +143,9 @@ class SettingsForm(CareForm, SurveyTextForm):
 
     @classmethod
     def from_survey(cls, survey: Survey, *, blocks: int | None = None) -> SettingsForm:
-        initial = {name: getattr(survey, name) for name in cls.base_fields}
+        limits = cls.read_limits(survey)
+        stored = {name: getattr(survey, name) for name in cls.base_fields if name not in limits}
+        initial = stored | limits
         return cls(initial=initial, blocks=blocks)
 
     def clean_drawn(self) -> int | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import re
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from surveys.authoring.errors import NotLaunchable
+from surveys.authoring.services import close_wave, launch_survey
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey
 from tests.support.factories import make_launched_survey, make_survey
@@ -15,6 +18,14 @@ from tests.support.fielding import sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 EXACT = Publication.EXACT
+POSTED = {
+    "title": "Roads",
+    "language": "en",
+    "minimum_batch": 10,
+    "display_minimum": 10,
+    "release_epsilon": "2.5",
+    "release_delta_nanos": "5",
+}
 
 
 def at(name: str, survey: Survey) -> str:
@@ -28,21 +39,36 @@ def read(client: Client, name: str, survey: Survey) -> str:
 @pytest.mark.parametrize("chosen", Publication)
 def test_the_settings_store_what_is_published(chosen: Publication) -> None:
     survey = make_survey()
-    posted = {"title": "Roads", "language": "en", "minimum_batch": 10, "display_minimum": 10}
     author = sign_in(survey.owner)
-    answer = author.post(at("settings", survey), {**posted, "publication": chosen.value})
+    answer = author.post(at("settings", survey), {**POSTED, "publication": chosen.value})
     assert answer.status_code == 302
     survey.refresh_from_db()
     assert survey.publication == chosen
+    is_protected = chosen is Publication.PROTECTED
+    assert survey.release_epsilon_hundredths == (250 if is_protected else 100)
+    assert survey.release_delta_nanos == (5 if is_protected else 1000)
+    page = read(author, "settings", survey)
+    [radio] = re.findall(r'<input[^>]*name="publication"[^>]*checked[^>]*>', page)
+    assert f'value="{chosen.value}"' in radio
+    assert f'name="release_epsilon" value="{"2.50" if is_protected else "1.00"}"' in page
+
+
+def test_a_limit_that_changed_in_a_second_window_is_told() -> None:
+    survey = make_survey(publication=Publication.PROTECTED)
+    author = sign_in(survey.owner)
+    page = author.get(at("settings", survey))
+    stamp = page.context["stamp"]
+    posted = {**POSTED, "publication": "protected", "stamp": stamp}
+    Survey.objects.filter(pk=survey.pk).update(release_epsilon_hundredths=70)
+    answer = author.post(at("settings", survey), posted)
+    assert answer.status_code == 422
+    assert "0.70" in answer.content.decode()
 
 
 @pytest.mark.parametrize("typed", ["", "everything", "Protected"])
 def test_no_other_kind_of_publication_can_be_chosen(typed: str) -> None:
     survey = make_survey()
-    posted = {"title": "Roads", "language": "en", "minimum_batch": 10, "display_minimum": 10}
-    answer = sign_in(survey.owner).post(
-        at("settings", survey), {**posted, "publication": typed, "title": "Roads"}
-    )
+    answer = sign_in(survey.owner).post(at("settings", survey), {**POSTED, "publication": typed})
     assert answer.status_code == 422
     survey.refresh_from_db()
     assert survey.publication == Publication.NONE
@@ -53,6 +79,66 @@ def test_the_page_that_opens_a_survey_says_what_is_published() -> None:
     exact, nothing = make_survey(publication=EXACT), make_survey()
     assert said in read(sign_in(exact.owner), "launch", exact)
     assert said not in read(sign_in(nothing.owner), "launch", nothing)
+
+
+def test_the_page_that_opens_a_protected_survey_says_what_its_figures_may_reveal() -> None:
+    survey = make_survey(
+        publication=Publication.PROTECTED, release_epsilon_hundredths=70, release_delta_nanos=250
+    )
+    author = sign_in(survey.owner)
+    page = read(author, "launch", survey)
+    assert "protected figures, after the close" in page
+    assert "ε = 0.70, δ = 2.5 · 10⁻⁷" in page
+    assert "cannot be opened yet" not in page
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"closes_at": None}, "needs a closing date"),
+        ({"cap": 500}, "cannot close after a number of people"),
+        ({"people_expected": 300_000}, "δ can be at most 3.33 · 10⁻⁷"),
+    ],
+)
+def test_a_protected_survey_opens_only_if_its_end_does_not_tell_how_many_came(
+    changed: dict[str, object], problem: str
+) -> None:
+    survey = make_survey(publication=Publication.PROTECTED)
+    Survey.objects.filter(pk=survey.pk).update(**changed)
+    author = sign_in(survey.owner)
+    page = read(author, "launch", survey)
+    assert "cannot be opened yet" in page
+    assert problem in page
+    survey.refresh_from_db()
+    with pytest.raises(NotLaunchable):
+        launch_survey(survey=survey)
+    Survey.objects.filter(pk=survey.pk).update(publication=EXACT)
+    assert problem not in read(author, "launch", survey)
+
+
+@pytest.mark.parametrize("invented", ["demo", "rehearsal"])
+def test_invented_people_need_no_closing_date(invented: str) -> None:
+    survey = make_survey(publication=Publication.PROTECTED, people_expected=300_000)
+    Survey.objects.filter(pk=survey.pk).update(closes_at=None, cap=300_000, **{invented: True})
+    survey.refresh_from_db()
+    assert launch_survey(survey=survey).description.publishes_releases
+
+
+@pytest.mark.parametrize("chosen", Publication)
+def test_closing_by_hand_says_what_the_moment_shows(chosen: Publication) -> None:
+    survey = make_launched_survey(publication=chosen).survey
+    page = read(sign_in(survey.owner), "close", survey)
+    assert ("the moment shows readers" in page) == (chosen is Publication.PROTECTED)
+
+
+@pytest.mark.parametrize("closes", [False, True], ids=["open", "closed"])
+def test_the_overview_leads_to_the_page_of_figures(closes: bool) -> None:
+    wave = make_launched_survey(publication=Publication.PROTECTED)
+    if closes:
+        close_wave(wave_id=wave.pk, ending=wave.Ending.OWNER)
+    page = read(sign_in(wave.survey.owner), "edit", wave.survey)
+    assert "the figures that you release" in page
+    assert ("once the survey has closed" in page) != closes
 
 
 def test_the_owner_switches_the_page_off_and_on_and_the_log_says_so(

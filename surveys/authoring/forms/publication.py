@@ -1,0 +1,114 @@
+"""What anyone may read of the results, and how much protected figures may reveal."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from surveys.authoring.forms.fields import WholeNumber, decimal_range
+from surveys.formatting import whole
+from surveys.manifest.manifest import (
+    LEAST_RELEASE_EPSILON,
+    MOST_RELEASE_DELTA,
+    MOST_RELEASE_EPSILON,
+    Publication,
+    largest_release_delta,
+)
+from surveys.survey_settings import SurveySettings
+
+# Said under each choice. The page shows the limits only under the last one.
+DETAILS = {
+    Publication.NONE: "You decide who sees them, and how.",
+    Publication.EXACT: (
+        "A page with a public link shows the estimates and intervals of your own page for everyone "
+        "together: no codes, no groups. It does not hide that a person took part."
+    ),
+    Publication.PROTECTED: (
+        "The page shows only figures with noise, which you choose after the close. They hide from "
+        "readers whether a person took part, and let them learn less about answers. Groups that "
+        "people declared can be shown too. The survey needs a closing date, and no number of "
+        "people may close it: that would publish how many took part."
+    ),
+}
+
+
+class Cap(forms.DecimalField):
+    """A number in a range, with one message for every error, and once for several of them."""
+
+    def run_validators(self, value: Any) -> None:
+        try:
+            super().run_validators(value)
+        except ValidationError as error:
+            raise error.error_list[0] from None
+
+
+class PublicationForm(forms.Form):
+    """The limits count only if the survey is protected: its page hides them otherwise."""
+
+    publication = forms.ChoiceField(
+        label="What may anyone see?", choices=Publication.choices, widget=forms.RadioSelect
+    )
+    release_epsilon = Cap(
+        label="Cap: the most that all figures together may reveal about taking part (ε)",
+        help_text="1.00 is usual. With 1.00, a reader’s guess whether a person took part is right "
+        "at most 74 times in 100, instead of 50. Readers can learn at most twice as much about an "
+        "answer, and never more than its scrambling lets through. A larger cap allows more "
+        "figures, or more precise ones.",
+        **decimal_range(
+            f"{LEAST_RELEASE_EPSILON / 100:.2f}",
+            f"{MOST_RELEASE_EPSILON / 100:.2f}",
+            what="the cap",
+        ),
+    )
+    release_delta_nanos = WholeNumber(
+        low=0,
+        high=MOST_RELEASE_DELTA,
+        label="δ, in billionths",
+        help_text=f"{whole(MOST_RELEASE_DELTA)} is usual: one in a million. It lets a table of "
+        "many questions use another kind of noise, which is smaller there. 0 rules that out. With "
+        "the people you expect, δ can be at most one in ten times their number.",
+    )
+
+    @property
+    def choices(self) -> list[tuple[Any, str]]:
+        """Each radio button with the sentence under it."""
+        return list(zip(self["publication"], DETAILS.values(), strict=True))
+
+    @staticmethod
+    def read_limits(survey: SurveySettings) -> dict[str, Any]:
+        """The limits of a survey as the form shows them."""
+        return {
+            "release_epsilon": (Decimal(survey.release_epsilon_hundredths) / 100).quantize(
+                Decimal("0.01")
+            ),
+            "release_delta_nanos": survey.release_delta_nanos,
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("publication") != Publication.PROTECTED:
+            # What the page does not show is no mistake of the author, and changes nothing.
+            for name in ("release_epsilon", "release_delta_nanos"):
+                self.errors.pop(name, None)
+                cleaned.pop(name, None)
+            return cleaned
+        if "release_epsilon" in cleaned:
+            epsilon: Decimal = cleaned.pop("release_epsilon")
+            cleaned["release_epsilon_hundredths"] = int(100 * epsilon)
+        if cleaned.get("cap") is not None:
+            self.add_error(
+                "cap",
+                "With protected figures, no number of people may close the survey: the close would "
+                "publish how many took part. Leave it empty and set a closing date.",
+            )
+        people, delta = cleaned.get("people_expected"), cleaned.get("release_delta_nanos")
+        if people and delta and delta > largest_release_delta(people):
+            self.add_error(
+                "release_delta_nanos",
+                f"With {whole(people)} people expected, δ can be at most "
+                f"{whole(largest_release_delta(people))} billionths.",
+            )
+        return cleaned
