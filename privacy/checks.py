@@ -84,9 +84,10 @@ def check_number(name: str, value: float) -> float:
 
 def check_positive(name: str, value: float | Fraction) -> float:
     """Refuse anything but a positive, finite number; an epsilon of 0 is refused."""
-    if not _is_number(value) or not 0 < value < inf:
+    # A fraction or a long integer may be too large or too small for a float.
+    if not _is_number(value) or not 0 < (number := _as_float(value)) < inf:
         raise ValueError(f"{name} must be positive and finite, got {value!r}")
-    return float(value)
+    return number
 
 
 def check_not_negative(name: str, value: float) -> float:
@@ -189,6 +190,13 @@ def check_integer(name: str, value: object) -> None:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _as_float(value: float | Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
 
 
 def _is_numeric(array: Numbers) -> bool:

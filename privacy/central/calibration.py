@@ -12,6 +12,7 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from privacy.central.composition import pure_rho, round_up_fraction
 from privacy.central.noise import (
+    MOST_VARIANCE,
     check_summed_variance,
     discrete_gaussian_variance,
     discrete_laplace_variance,
@@ -26,6 +27,7 @@ from privacy.checks import (
 )
 
 MOST_CELLS = 4096  # cells that one report may change
+LEAST_EPSILON = Fraction(1, 10**9)  # below, no release is of any use
 # A Gaussian's sigma is a multiple of 1 / 64: exact as a float, and wider by a hundredth at most.
 _STEP = Fraction(1, 64)
 # From this variance on, a sum of discrete Gaussians is one as well, to more digits than floats.
@@ -226,7 +228,8 @@ def choose_table_noise(
         Most symbols s of the table that one report can have, from 1 to 4096. Added or removed, a
         report changes one cell of each by one.
     epsilon : float or Fraction
-        In nats, positive and finite. A float is read as the decimal that it prints: .3 is 3 / 10.
+        In nats, at least 1e-9 and finite. A float is read as the decimal that it prints: .3 is
+        3 / 10.
     delta : float, optional
         In [0, 1); 0 allows Laplace noise only.
 
@@ -252,6 +255,8 @@ def choose_table_noise(
     check_positive("epsilon", epsilon)
     delta = check_share("delta", delta, ends="[)")
     exact = epsilon if isinstance(epsilon, Fraction) else Fraction(repr(float(epsilon)))
+    if exact < LEAST_EPSILON:
+        raise ValueError(f"epsilon must be at least 1e-9, got {epsilon!r}")
     loss = round_up_fraction("epsilon", exact)
     laplace = TableNoise(
         mechanism="laplace",
@@ -280,7 +285,7 @@ def _least_sigma(cells: int, *, epsilon: float, delta: float, at_most: float) ->
     """The least sigma on the grid that is private, or None if its variance is not below a limit."""
     start = analytic_gaussian_scale(epsilon=epsilon, delta=delta, sensitivity=sqrt(cells))
     sigma = max(floor(start / _STEP), 1) * _STEP
-    while discrete_gaussian_variance(variance=sigma**2) < at_most:
+    while discrete_gaussian_variance(variance=sigma**2) < min(at_most, MOST_VARIANCE):
         found = discrete_gaussian_delta(
             variance=sigma**2, squared_sensitivity=cells, epsilon=epsilon
         )

@@ -16,14 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from privacy.checks import (
+    MOST_REPORTS,
     Floats,
     check_level,
     check_not_negative,
     check_number,
-    check_numbers,
     check_positive,
     check_share,
+    check_together,
     check_whole,
+    check_whole_counts,
 )
 
 _SCALES = 10  # a release needs this many scales of its noise
@@ -190,8 +192,9 @@ def table_interval(
     >>> round(float(found.share), 9), round(float(found.low), 9), round(float(found.high), 9)
     (0.307577268, 0.247171858, 0.369428146)
     """
-    noisy = check_numbers("count", count)
-    n = check_numbers("people", people, at_least=1)
+    noisy = check_whole_counts("count", count, at_least=-MOST_REPORTS)
+    n = np.asarray(check_whole_counts("people", people, at_least=1), dtype=np.float64)
+    check_together(count=noisy, people=n)
     k = check_whole("codes", codes, at_least=2)
     c, d = _check_channel(other_probability, slope)
     v = check_not_negative("noise_variance", noise_variance)

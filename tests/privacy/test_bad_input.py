@@ -29,7 +29,17 @@ from privacy.associations import (
 from privacy.associations.known_predictors import regression
 from privacy.associations.tables import Variable
 from privacy.central import attacks as central_attacks
-from privacy.central import audit, leading, selection, typical
+from privacy.central import (
+    audit,
+    calibration,
+    composition,
+    leading,
+    noise,
+    reader,
+    selection,
+    table,
+    typical,
+)
 from privacy.mechanism import (
     accounting,
     attacks,
@@ -279,6 +289,28 @@ ATTENTION: dict[str, Any] = {
     "shared_people": 5,
 }
 SHUFFLED: dict[str, Any] = {"mechanism": COINS, "people": 10_000}
+NO_VARIANCE: list[Any] = [*POSITIVE, 2**42 + 1]
+DISTANCE: list[Any] = spoil([3, 4], [*ENDLESS, -1, 0.5, True, None])
+VALUES: list[Any] = spoil([3, -4], [*ENDLESS, 0.5, True, None])
+PROTECTED: dict[str, Any] = {
+    "count": [4, -1],
+    "people": 100,
+    "codes": 2,
+    "noise_variance": 8.0,
+    **CHANNEL,
+}
+SPREAD: dict[str, Any] = {
+    "share": 0.3,
+    "people": 100,
+    "mechanism_k": 2,
+    "noise_variance": 8.0,
+    **CHANNEL,
+}
+OF_PROTECTED: dict[str, Sequence[Any]] = {
+    "other_probability": [*ENDLESS, -0.5, 1.0, True, None],
+    "slope": [*ENDLESS, -0.5, 0.0, 0.76, True, None],
+    "noise_variance": [*ENDLESS, -1, True, None],
+}
 SCALE_OF: dict[str, Any] = {"counts": [5, 5, 5], "mechanism": THREE, "points": [1, 2]}
 OF_SCALE: dict[str, Sequence[Any]] = {
     "counts": counts([5, 5, 5]),
@@ -562,6 +594,73 @@ ROWS: list[Row] = [
         "runs": [*NUMBER, 10**30],
         "seed": [*ENDLESS, -1, 2.5, True, None],
     }),
+    (noise.discrete_laplace_probability, {"value": [3, -4], "scale": 2.0}, {
+        "value": VALUES, "scale": POSITIVE,
+    }),
+    (noise.discrete_laplace_tail, {"value": [3, 4], "scale": 2.0}, {
+        "value": DISTANCE, "scale": POSITIVE,
+    }),
+    (noise.discrete_laplace_variance, {"scale": 2.0}, {"scale": [*POSITIVE, 1e200]}),
+    (noise.discrete_laplace_bound, {"scale": 2.0}, {"scale": POSITIVE, "level": OPEN}),
+    (noise.simultaneous_bound, {"scale": 2.0, "cells": 9}, {
+        "scale": POSITIVE, "cells": NUMBER, "level": OPEN,
+    }),
+    (noise.discrete_gaussian_probability, {"value": [3, -4], "variance": 2.0}, {
+        "value": VALUES, "variance": POSITIVE,
+    }),
+    (noise.discrete_gaussian_tail, {"value": [3, 4], "variance": 2.0}, {
+        "value": DISTANCE, "variance": NO_VARIANCE,
+    }),
+    (noise.discrete_gaussian_variance, {"variance": 2.0}, {"variance": POSITIVE}),
+    (calibration.analytic_gaussian_scale, {"epsilon": 1.0, "delta": 1e-6}, {
+        "epsilon": POSITIVE, "delta": OPEN, "sensitivity": POSITIVE,
+    }),
+    (calibration.discrete_gaussian_delta,
+     {"variance": 9, "squared_sensitivity": 2, "epsilon": 1.0},
+     {"variance": NO_VARIANCE, "squared_sensitivity": [*NUMBER, 4097],
+      "epsilon": [*ENDLESS, -1, True, None]}),
+    (calibration.gaussian_rho, {"variance": 9, "squared_sensitivity": 2}, {
+        "variance": [*POSITIVE, 1e-320], "squared_sensitivity": NUMBER,
+    }),
+    (calibration.choose_table_noise, {"symbols": 9, "epsilon": 1.0, "delta": 1e-6}, {
+        "symbols": [*NUMBER, 4097], "epsilon": [*POSITIVE, 1e-300], "delta": OPEN_HIGH,
+    }),
+    (composition.pure_rho, {"epsilon": 1.0}, {"epsilon": [*POSITIVE, 1e200]}),
+    (composition.zcdp_epsilon, {"rho": 0.1, "delta": 1e-6}, {
+        "rho": [*ENDLESS, -1, True, None], "delta": OPEN,
+    }),
+    (composition.advanced_sum, {"epsilons": [1.0], "delta": 0.1}, {
+        "epsilons": EPSILONS, "delta": OPEN,
+    }),
+    (composition.parallel_epsilon, {"epsilons": [1.0]}, {"epsilons": EPSILONS}),
+    (composition.group_delta, {"epsilon": 0.5, "delta": 1e-6, "people": 3}, {
+        "epsilon": POSITIVE, "delta": SHARE, "people": NUMBER,
+    }),
+    (reader.reader_epsilon, {"mechanism": THREE, "epsilon": 0.5}, {
+        "epsilon": [*ENDLESS, -1, True, None],
+    }),
+    (reader.reader_epsilon_by_distance, {"distance": 0.5, "epsilon": 0.5}, {
+        "distance": SHARE, "epsilon": [*ENDLESS, -1, True, None],
+    }),
+    (reader.exact_count_delta, {"mechanism": COINS, "people": 9, "epsilon": 0.5}, {
+        "mechanism": [THREE], "people": NUMBER, "epsilon": [*ENDLESS, -1, True, None],
+    }),
+    (reader.exact_count_epsilon, {"mechanism": COINS, "people": 9, "delta": 0.1}, {
+        "mechanism": [THREE], "people": NUMBER, "delta": OPEN,
+    }),
+    (reader.strength_for_reader, {"people": 9, "epsilon": 0.5, "delta": 0.1}, {
+        "people": NUMBER, "epsilon": [*POSITIVE, 1e-12], "delta": OPEN,
+    }),
+    (table.table_standard_error, SPREAD, {
+        **OF_PROTECTED, "share": SHARE, "people": NUMBER, "mechanism_k": [*NUMBER, 1],
+    }),
+    (table.table_interval, PROTECTED, {
+        **OF_PROTECTED,
+        "count": [*spoil([4, -1], [*ENDLESS, 0.5, True, None]), [[1, 2], [3]]],
+        "people": [*NUMBER, [100, 100, 100], [100, 0]],
+        "codes": [*NUMBER, 1], "level": OPEN,
+    }),
+    (table.least_people, {"scale": 2.0}, {"scale": POSITIVE, "mechanism": ["staircase", None]}),
     (audit.audited_epsilon, {"hits": 60, "other_hits": 40, "runs": 100}, {
         "hits": [*COUNT, 101], "other_hits": [*COUNT, 101], "runs": NUMBER,
         "delta": OPEN_HIGH, "level": OPEN,
@@ -599,16 +698,16 @@ ROWS: list[Row] = [
 ELSEWHERE = {
     "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_design", "check_names",
     "check_concentration", "check_counts", "check_joint_channel",
-    "check_pair", "check_rank", "check_rows", "cumulative_epsilon",
+    "check_pair", "check_rank", "check_rows", "check_summed_variance", "cumulative_epsilon",
     "describe_separation", "difference_of_intervals", "draw_report", "group_epsilon",
     "group_rows",
     "maximize", "normal_quantile", "profile_interval",
     "reported_share", "rest_probability", "rotate_design", "round_up_epsilon",
-    "round_up_people", "round_up_sum", "search_ends", "simultaneous_level",
+    "round_up_fraction", "round_up_people", "round_up_sum", "search_ends", "simultaneous_level",
     "split_stake", "tail_significance",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
-    "binomial", "fake_weight", "find_by", "kronecker", "log_likelihood_of",
+    "binomial", "fake_weight", "find_by", "gaussian_terms", "kronecker", "log_likelihood_of",
     "one_report_ratio_spread", "secure_uint32", "smallest_number", "statement_epsilon",
 }  # fmt: skip
 
