@@ -15,7 +15,7 @@ import numpy as np
 
 from privacy.checks import Floats, check_level, check_positive, check_whole
 
-_NEVER = 745  # exp(-x) is 0 as a float from here on
+_NEVER = 746  # exp(-x) is 0 as a float from here on
 
 
 def selection_rate(

@@ -1,4 +1,4 @@
-"""Scores that choose the typical point of a scale: its median, from scrambled answers.
+"""Scores that choose the typical point of a scale, which divides the answers most evenly.
 
 All scores are fractions or whole numbers. For drawing, they are multiplied and rounded to whole
 numbers, because samplers of noise take nothing else.
@@ -20,7 +20,7 @@ _FACTOR = 1000
 def typical_scores(
     counts: Sequence[int], *, other_probability: int | Fraction, others: int = 0
 ) -> list[Fraction]:
-    """Score each point of a scale by how evenly the answers lie on both sides of it.
+    """Score each point of a scale by how evenly the true answers lie on both sides of it.
 
     Parameters
     ----------
@@ -47,8 +47,10 @@ def typical_scores(
     Each of the n reports shows a point that is not the truth with probability c, whether its truth
     is another point or a refusal. Below j lie j such points and above it a - 1 - j. So the expected
     difference is (2 j - a + 1) c n, plus the channel's slope d times the difference of the true
-    counts. After subtracting the first part, the score of the median is highest: a gap of d in the
-    scores is one person.
+    counts. After subtracting the first part, the best point is the one with most nearly as many
+    people below it as above it: a gap of d in the scores is one person. That is the median, unless
+    many chose the median itself: if 40 chose the lowest of three points and 60 the highest, the one
+    between them is the best.
 
     Examples
     --------
