@@ -35,6 +35,7 @@ from privacy.central import (
     composition,
     leading,
     noise,
+    points,
     reader,
     selection,
     table,
@@ -303,6 +304,12 @@ SPREAD: dict[str, Any] = {
     "share": 0.3,
     "people": 100,
     "mechanism_k": 2,
+    "noise_variance": 8.0,
+    **CHANNEL,
+}
+NOISY_SCALE: dict[str, Any] = {
+    "counts": [40, -1, 9],
+    "points": [1, 2, 3],
     "noise_variance": 8.0,
     **CHANNEL,
 }
@@ -659,6 +666,14 @@ ROWS: list[Row] = [
         "count": [*spoil([4, -1], [*ENDLESS, 0.5, True, None]), [[1, 2], [3]]],
         "people": [*NUMBER, [100, 100, 100], [100, 0]],
         "codes": [*NUMBER, 1], "level": OPEN,
+    }),
+    (points.table_mean, NOISY_SCALE, {
+        "counts": [
+            *spoil([40, -1, 9], [*ENDLESS, 0.5, True, None]), [40, 9], [0, 0, 0], [-9, 1, 2],
+        ],
+        "points": [*spoil([1, 2, 3], [*ENDLESS, None]), [2, 2, 2]],
+        "other_probability": [*SHARE, 1], "slope": [*ENDLESS, -1, 0, 1.1, True, None],
+        "noise_variance": [*ENDLESS, -1, True, None], "level": OPEN,
     }),
     (table.least_people, {"scale": 2.0}, {"scale": POSITIVE, "mechanism": ["staircase", None]}),
     (audit.audited_epsilon, {"hits": 60, "other_hits": 40, "runs": 100}, {

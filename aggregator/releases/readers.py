@@ -1,0 +1,316 @@
+"""What readers of releases can learn about one person's answers: a second promise, for readers.
+
+The server has every scrambled report, and its ε stays as it is. A reader has releases only. What
+they say about a report, added up over all of them, passes through the scrambling once (R3 in
+docs/methods/releases.md). Releases are added first: two of them describe the same scrambled report.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import fsum, inf, nextafter
+
+from aggregator.models import Release
+from aggregator.releases.requests import HUNDREDTHS, ReleaseRequest, list_symbols
+from privacy.central.composition import zcdp_epsilon
+from privacy.central.reader import (
+    exact_count_epsilon,
+    reader_epsilon,
+    reader_epsilon_by_distance,
+)
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.mechanism.shuffling import shuffle_epsilon
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.rules import leaves
+
+NANOS = 10**9
+# At which the ε of exact results is stated.
+EXACT_DELTA_NANOS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderLine:
+    """What readers and the server can learn about the answer to one question, in nats.
+
+    Both count all that tells about it: questions that depend on it or ask for the same fact. The
+    server's is infinite for an answer that was sent as it is. The reader's holds except with
+    probability `delta`.
+    """
+
+    question: ManifestQuestion
+    reader: float
+    server: float
+    delta: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Loss:
+    """What releases reveal about one symbol of a report if its code is replaced."""
+
+    epsilon: float = 0.0
+    rho: float = 0.0  # of Gaussian noise
+
+    def __add__(self, other: _Loss) -> _Loss:
+        return _Loss(epsilon=self.epsilon + other.epsilon, rho=self.rho + other.rho)
+
+    def total(self, delta: float) -> float:
+        """Return an ε that holds except with probability `delta`."""
+        return self.epsilon + (_zcdp(self.rho, delta) if self.rho else 0.0)
+
+
+_Own = Callable[[ManifestQuestion], float]
+
+
+def reader_epsilons(manifest: Manifest, releases: Iterable[Release]) -> tuple[ReaderLine, ...]:
+    """List what readers of all these releases can learn, for every answer they tell about.
+
+    Of a release, only what decides its noise is read; it need not be drawn, or stored.
+    """
+    made = tuple(releases)
+    losses = _add_losses(manifest, made)
+    lines = (
+        _write_line(manifest, question, made, losses)
+        for question in manifest.questions
+        if question.is_answered
+    )
+    return tuple(line for line in lines if line.reader > 0)
+
+
+def find_worst(lines: Sequence[ReaderLine]) -> ReaderLine | None:
+    """Return the line from which readers can learn most; None if there is no line."""
+    return max(lines, key=lambda line: line.reader, default=None)
+
+
+def _add_losses(manifest: Manifest, releases: Sequence[Release]) -> Mapping[str, _Loss]:
+    losses: dict[str, _Loss] = defaultdict(_Loss)
+    for release in releases:
+        for name, loss in _list_losses(manifest, release):
+            losses[name] += loss
+    return losses
+
+
+def _list_losses(manifest: Manifest, release: Release) -> Iterator[tuple[str, _Loss]]:
+    """List the loss about each symbol if only its code is replaced."""
+    request = ReleaseRequest.from_json(release.request)
+    for symbol in list_symbols(manifest, request.questions):
+        yield symbol.name, _find_loss(release, is_item=symbol.item is not None)
+
+
+def _find_loss(release: Release, *, is_item: bool) -> _Loss:
+    scale = Fraction(release.scale)
+    if release.mechanism == Release.Mechanism.LAPLACE:
+        return _Loss(epsilon=float(2 / scale))  # two cells change by one
+    if release.mechanism == Release.Mechanism.GAUSSIAN:
+        return _Loss(rho=float(1 / scale**2))  # Δ₂² = 2, and ρ = Δ₂² / (2 σ²)
+    # A replaced code is one report less and one more. An item has one count, of Yes: it changes
+    # by one, and all other items stay.
+    one = release.epsilon_hundredths / HUNDREDTHS
+    return _Loss(epsilon=one if is_item else 2 * one)
+
+
+def _write_line(
+    manifest: Manifest,
+    question: ManifestQuestion,
+    releases: Sequence[Release],
+    losses: Mapping[str, _Loss],
+) -> ReaderLine:
+    telling = list_telling(manifest, question)
+    symbols = list_symbols(manifest, [one.name for one in telling])
+    involved = [one for one in releases if _is_about(one, {each.name for each in telling})]
+    noisy = sum(losses[symbol.name].rho > 0 for symbol in symbols if symbol.name in losses)
+    delta = sum(release.delta_nanos for release in involved) / NANOS if noisy else 0.0
+    # Each symbol may fail with an equal part of δ, so that all together fail with δ at most.
+    part = delta / noisy if noisy else 0.0
+
+    def own(one: ManifestQuestion) -> float:
+        return _add_symbols(
+            one,
+            lambda symbol_name, mechanism: _pass_scrambling(
+                losses.get(symbol_name, _Loss()), mechanism, delta=part
+            ),
+        )
+
+    server = manifest.statement_epsilon(question) if question.is_protected else inf
+    reader = min(
+        add_up(manifest, telling, own),
+        _bound_together(telling, involved, delta=delta),
+    )
+    if reader >= server:
+        return ReaderLine(question=question, reader=server, server=server, delta=0.0)
+    return ReaderLine(question=question, reader=reader, server=server, delta=delta)
+
+
+def _pass_scrambling(loss: _Loss, mechanism: RandomizedResponse | None, *, delta: float) -> float:
+    """Return what is left of a loss about a symbol for the answer behind it.
+
+    With δ too: with e^r for the reader's ε, the exception about the answer is at most
+    δ (t − e^r c), which is less than δ.
+    """
+    epsilon = loss.total(delta)
+    if epsilon == 0 or mechanism is None:
+        return epsilon
+    return reader_epsilon(mechanism=mechanism, epsilon=epsilon)
+
+
+def _bound_together(
+    telling: Sequence[ManifestQuestion], releases: Sequence[Release], *, delta: float
+) -> float:
+    """Bound the loss by that of whole releases, and by how far two reports can be apart.
+
+    A replaced report is one less and one more: pure losses double. A replaced code moves two cells
+    of each symbol, so squared sensitivities of Gaussian noise double too.
+    """
+    gaussian = [one for one in releases if one.mechanism == Release.Mechanism.GAUSSIAN]
+    pure = [one for one in releases if one.mechanism != Release.Mechanism.GAUSSIAN]
+    rho = fsum(2 * (release.rho or 0.0) for release in gaussian)
+    loss = _Loss(
+        epsilon=2 * sum(release.epsilon_hundredths for release in pure) / HUNDREDTHS, rho=rho
+    ).total(delta)
+    return reader_epsilon_by_distance(distance=_find_distance(telling), epsilon=loss)
+
+
+def _find_distance(questions: Sequence[ManifestQuestion]) -> float:
+    """Bound the total-variation distance between the reports of two people to these questions."""
+    if any(question.is_declared for question in questions):
+        return 1.0
+    return min(
+        1.0, fsum(_add_symbols(one, lambda _, scrambled: _slope(scrambled)) for one in questions)
+    )
+
+
+def _slope(mechanism: RandomizedResponse | None) -> float:
+    return 1.0 if mechanism is None else mechanism.slope
+
+
+def _add_symbols(
+    question: ManifestQuestion, find: Callable[[str, RandomizedResponse | None], float]
+) -> float:
+    """Add up what is found for a question's symbols that two people can send differently."""
+    if not question.has_items:
+        mechanism = question.mechanism if question.is_protected else None
+        return find(question.name, mechanism)
+    items = sorted(
+        (find(question.item_name(one.code), question.mechanism) for one in question.options),
+        reverse=True,
+    )[: question.differing_items]
+    gate = [find(question.gate_name, question.gate_mechanism)] if question.has_gate else []
+    return round_up([*items, *gate])
+
+
+# --- which questions tell about an answer ---------------------------------------------------------
+
+
+def list_telling(manifest: Manifest, question: ManifestQuestion) -> tuple[ManifestQuestion, ...]:
+    """List the questions whose reports depend on the answer to this one, itself included.
+
+    These depend on it by a rule, or ask for the same fact, at any depth.
+    """
+    found, waiting = {question.name}, [question.name]
+    while waiting:
+        told = waiting.pop()
+        new = {one.name for one in manifest.questions if _tells(manifest, one, told)} - found
+        found |= new
+        waiting += new
+    return tuple(one for one in manifest.questions if one.name in found)
+
+
+def _tells(manifest: Manifest, question: ManifestQuestion, told: str) -> bool:
+    if not question.is_answered:
+        return False
+    is_same_fact = manifest.facts[question.name] == manifest.facts[told]
+    return is_same_fact or told in manifest.deciders_of(question)
+
+
+def add_up(manifest: Manifest, questions: Sequence[ManifestQuestion], own: _Own) -> float:
+    """Add up what these questions reveal; of random subsets, the largest sum that can be drawn."""
+    blocks: dict[int | None, list[float]] = defaultdict(list)
+    for question in questions:
+        blocks[manifest.blocks.get(question.name)].append(own(question))
+    of_everyone = blocks.pop(None, [])
+    largest = sorted(blocks.values(), key=sum, reverse=True)[: manifest.drawn]
+    return round_up([*of_everyone, *(one for block in largest for one in block)])
+
+
+def round_up(values: Sequence[float]) -> float:
+    """Add up values so that rounding makes the result never too small."""
+    total = fsum(values)
+    return nextafter(total, inf) if total else 0.0
+
+
+def _is_about(release: Release, names: set[str]) -> bool:
+    return not names.isdisjoint(ReleaseRequest.from_json(release.request).questions)
+
+
+@lru_cache(maxsize=1024)
+def _zcdp(rho: float, delta: float) -> float:
+    return zcdp_epsilon(rho=rho, delta=delta)
+
+
+# --- readers of exact results ---------------------------------------------------------------------
+
+
+def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
+    """List what readers of exact results can learn about each answer behind them.
+
+    Exact counts of at least as many honest reports as the display minimum, a frozen lower bound,
+    hide one scrambled report among the others. Questions that a rule or a gate ties to others are
+    estimated from joint counts, which do not. Void if anyone publishes rows.
+    """
+    tied = _find_tied(manifest)
+    published = {one.name for one in manifest.questions if manifest.is_for_everyone(one)}
+
+    def line(question: ManifestQuestion) -> ReaderLine:
+        telling = [one for one in list_telling(manifest, question) if one.name in published]
+        symbols = sum(_count_symbols(one) for one in telling if one.name not in tied)
+        delta = EXACT_DELTA_NANOS / NANOS
+        part = delta / symbols if symbols else delta
+
+        def own(one: ManifestQuestion) -> float:
+            if one.name in tied:
+                return one.epsilon
+            return _add_symbols(one, lambda _, scrambled: _hide(scrambled, manifest, delta=part))
+
+        server = manifest.statement_epsilon(question)
+        reader = add_up(manifest, telling, own)
+        if reader >= server or not symbols:
+            return ReaderLine(question=question, reader=server, server=server, delta=0.0)
+        return ReaderLine(question=question, reader=reader, server=server, delta=delta)
+
+    return tuple(
+        line(question)
+        for question in manifest.questions
+        if question.is_protected and question.name in published
+    )
+
+
+def _find_tied(manifest: Manifest) -> frozenset[str]:
+    """Name the questions that are estimated from counts of several symbols together."""
+    tied = set()
+    asked_by = {
+        name: one.name for one in manifest.questions for name in (one.name, *one.answer_names)
+    }
+    for question in manifest.questions:
+        if question.rule or question.has_gate:
+            tied.add(question.name)
+        tied |= {asked_by[leaf["name"]] for leaf in leaves(question.rule or {})}
+    return frozenset(tied)
+
+
+def _count_symbols(question: ManifestQuestion) -> int:
+    return question.differing_items if question.has_items else 1
+
+
+def _hide(mechanism: RandomizedResponse | None, manifest: Manifest, *, delta: float) -> float:
+    assert mechanism is not None
+    return _hide_among(mechanism, manifest.display_minimum, delta)
+
+
+@lru_cache(maxsize=256)
+def _hide_among(mechanism: RandomizedResponse, people: int, delta: float) -> float:
+    find = exact_count_epsilon if mechanism.symbols == 2 else shuffle_epsilon
+    return find(mechanism=mechanism, people=people, delta=delta)

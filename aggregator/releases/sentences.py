@@ -1,0 +1,147 @@
+"""The words below every release, in one order: what it cost, for whom, and how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+
+from aggregator.models import Release
+from aggregator.releases.figures import QuestionFigures, TableFigures
+from aggregator.releases.readers import NANOS, ReaderLine, find_worst, reader_epsilons
+from aggregator.releases.requests import HUNDREDTHS
+from surveys.formatting import cap, delta, epsilon, odds_factor, whole
+from surveys.manifest.manifest import Manifest
+
+# Where the methods explain how each kind is made.
+ANCHORS = {
+    Release.Kind.TABLE: "protected-table",
+    Release.Kind.LEADER: "leader",
+    Release.Kind.TYPICAL: "typical-answer",
+}
+_NOISE = {
+    Release.Mechanism.LAPLACE: "Discrete Laplace noise of scale {scale} on every count",
+    Release.Mechanism.GAUSSIAN: (
+        "Discrete Gaussian noise with a standard deviation of {scale} on every count"
+    ),
+    Release.Mechanism.PERMUTE_AND_FLIP: (
+        "Permute-and-flip: a choice by chance, with exponential noise of scale {scale}"
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One line below a figure; `anchor` is where the methods explain it."""
+
+    name: str
+    text: str
+    anchor: str
+
+
+def list_lines(release: Release, manifest: Manifest, *, spent_hundredths: int) -> tuple[Line, ...]:
+    """List what every release says below its figure.
+
+    `spent_hundredths` is what all releases that the same readers see have spent, with this one.
+    """
+    return (
+        Line(name="Took part", text=describe_took_part(release), anchor="two-promises"),
+        Line(
+            name="About answers, to readers",
+            text=describe_readers(reader_epsilons(manifest, [release])),
+            anchor="epsilon-for-readers",
+        ),
+        Line(
+            name="Spent",
+            text=describe_spent(release, manifest, spent_hundredths=spent_hundredths),
+            anchor="ledger",
+        ),
+        Line(
+            name="Mechanism",
+            text=describe_mechanism(release),
+            anchor=ANCHORS[Release.Kind(release.kind)],
+        ),
+    )
+
+
+def promise(release: Release) -> str:
+    """Say in one line what readers of a release cannot learn."""
+    factor = odds_factor(release.epsilon_hundredths / HUNDREDTHS)
+    rare = (
+        f", except with a probability of about {delta(release.delta_nanos)}"
+        if release.delta_nanos
+        else ""
+    )
+    return (
+        "Whether one person took part changes the odds of what you read here by a factor of "
+        f"{factor} at most{rare}."
+    )
+
+
+def describe_took_part(release: Release) -> str:
+    """Write ε = 0.50, δ = 10⁻⁶."""
+    loss = f"ε = {cap(release.epsilon_hundredths)}"
+    return f"{loss}, δ = {delta(release.delta_nanos)}" if release.delta_nanos else loss
+
+
+def describe_readers(lines: Sequence[ReaderLine]) -> str:
+    """Say what readers can learn about the answer of which they learn most, and what the server."""
+    worst = find_worst(lines)
+    if worst is None:
+        return "nothing"
+    which = f" about Q{worst.question.number}" if len(lines) > 1 else ""
+    return f"{write_reader(worst)}{which} at most ({write_server(worst)})"
+
+
+def write_reader(line: ReaderLine) -> str:
+    """Write ε = 0.25, or ε = 0.25, δ = 10⁻⁶."""
+    loss = f"ε = {epsilon(line.reader)}"
+    return f"{loss}, δ = {delta(round(line.delta * NANOS))}" if line.delta else loss
+
+
+def write_server(line: ReaderLine) -> str:
+    """Write server: 1.10."""
+    if not isfinite(line.server):
+        return "the server has this answer as it is"
+    return f"server: {epsilon(line.server)}"
+
+
+def describe_spent(release: Release, manifest: Manifest, *, spent_hundredths: int) -> str:
+    """Say what a release spent of the survey's cap."""
+    own, all_ = cap(release.epsilon_hundredths), cap(manifest.release_epsilon_hundredths or 0)
+    spent = f"{own} of the {all_} that this survey may spend"
+    if spent_hundredths == release.epsilon_hundredths:
+        return spent
+    return f"{spent}; all releases together {cap(spent_hundredths)}"
+
+
+def describe_mechanism(release: Release) -> str:
+    """Name the mechanism, its scale, and the library that drew the noise."""
+    how = _NOISE[Release.Mechanism(release.mechanism)].format(scale=write_scale(release.scale))
+    by = f", by {release.library}" if release.library else ""
+    return f"{how}, drawn once{by}"
+
+
+def describe_people(figures: TableFigures) -> str:
+    """Say about how many took part; empty if no question was asked of everyone."""
+    if figures.people is None or not figures.is_enough:
+        return ""
+    return f"About {whole(figures.people)} people took part (noise included)."
+
+
+def describe_asked(figures: QuestionFigures) -> str:
+    """Say about how many people were asked one question."""
+    return f"About {whole(figures.people)} people were asked (noise included)."
+
+
+def describe_too_few(figures: QuestionFigures | TableFigures) -> str:
+    return f"Too few people for this table: it takes about {whole(figures.people_needed)}."
+
+
+def write_scale(scale: str) -> str:
+    """Write an exact scale as a number: 89/5 as 17.8."""
+    exact = Fraction(scale)
+    number = float(exact)
+    text = f"{number:,.4f}".rstrip("0").rstrip(".")
+    return text if Fraction(text.replace(",", "")) == exact else f"{text} ({scale})"
