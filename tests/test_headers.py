@@ -14,7 +14,7 @@ from django.urls import reverse
 from config import urls
 from config.asgi import application
 from config.headers import DEFAULT_CACHE_CONTROL, TABLE, SecurityHeaders, headers_for
-from surveys.manifest.base64url import encode_base64url
+from surveys.base64url import encode_base64url
 from surveys.models import DeletedWave
 from tests.support.routes import Route, all_routes
 from tests.support.waves import make_wave

@@ -14,7 +14,7 @@ from django.http import QueryDict
 
 from aggregator.intake.wire import Upload
 from aggregator.models import ID_BYTES
-from surveys.manifest.base64url import decode_base64url, encode_base64url
+from surveys.base64url import decode_base64url, encode_base64url
 from surveys.manifest.manifest import Manifest
 
 CONTENT_TYPE = "application/x-www-form-urlencoded"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from aggregator import problems
 from aggregator.intake.errors import Refused
-from surveys.manifest.base64url import decode_base64url, encode_base64url
+from surveys.base64url import decode_base64url, encode_base64url
 from surveys.manifest.manifest import NOT_DRAWN
 
 MAX_BODY_BYTES = 4096

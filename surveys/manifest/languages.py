@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils.translation import get_language_info, gettext, override
 from django.utils.translation.trans_real import parse_accept_lang_header
 
-from surveys.manifest.base64url import encode_base64url
+from surveys.base64url import encode_base64url
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import own_words
 from surveys.manifest.questions import ManifestQuestion, Option

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, override
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.manifest.base64url import encode_base64url
+from surveys.base64url import encode_base64url
 from surveys.manifest.languages import (
     NAMES,
     direction,

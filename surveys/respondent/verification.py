@@ -20,7 +20,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 from django.urls import NoReverseMatch, reverse
 
-from surveys.manifest.base64url import encode_base64url
+from surveys.base64url import encode_base64url
 from surveys.manifest.languages import NAMES, hash_words, translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import hash_manifest, parse_manifest

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from aggregator.problems import ALL_PROBLEMS, API_PROBLEMS, INTAKE_PROBLEMS, problem_body
-from surveys.manifest.base64url import encode_base64url
+from surveys.base64url import encode_base64url
 from surveys.models import Survey
 from tests.support.factories import make_launched_survey, make_survey, make_user
 from tests.support.fielding import field, sign_in

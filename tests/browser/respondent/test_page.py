@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
 from surveys.authoring.drafts import describe
-from surveys.manifest.base64url import encode_base64url
+from surveys.base64url import encode_base64url
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import Option
 from surveys.manifest.serialization import hash_manifest, serialize_manifest

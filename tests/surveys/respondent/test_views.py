@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.services import add_question, close_wave
-from surveys.manifest.base64url import encode_base64url
+from surveys.base64url import encode_base64url
 from surveys.manifest.languages import hash_words
 from surveys.manifest.serialization import serialize_manifest
 from surveys.models import Survey, Wave

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surveys.manifest.base64url import decode_base64url, encode_base64url
+from surveys.base64url import decode_base64url, encode_base64url
 
 
 @given(st.binary(max_size=70))
