@@ -61,6 +61,7 @@ from privacy.planning import (
     exact_power,
     power,
     precision,
+    protections,
 )
 from privacy.shares import (
     alarms,
@@ -341,6 +342,15 @@ REPORTS = {"reports": [0, 1, 1], "weights": [1, 1, 2], "mechanism": COINS}
 WEIGHTS = [[-1, 1, 1], [0, 0, 0], [nan, 1, 1], [inf, 1, 1], [1, 1], []]
 RECONSTRUCTED = {"bits": [1, 0, 0, 1], "groups": 8, "smallest": 1, "scale": 2.0}
 
+PROTECTION = {"protection": protections.Protection.SHUFFLED, "share": 0.2, "epsilon": 1.0}
+OF_PROTECTION: dict[str, Sequence[Any]] = {
+    "protection": [*ENDLESS, "trust", None],
+    "share": SHARE,
+    "epsilon": [*POSITIVE, 1e-8, 23.0],
+    "answers": [*NUMBER, 1, 3, 65],
+    "delta": OPEN,
+}
+
 ROWS: list[Row] = [
     (RandomizedResponse, {"symbols": 2, "threshold": 3 * 2**30}, {
         "symbols": [*COUNT, 0, 1, 65, 2.0],
@@ -536,6 +546,12 @@ ROWS: list[Row] = [
     }),
     (designs.subset_selection_ratio, {"symbols": 3, "epsilon": 1.0, "share": 0.2}, {
         "symbols": [*NUMBER, 1, 65], "epsilon": POSITIVE, "share": OPEN,
+    }),
+    (protections.protected_standard_error, {**PROTECTION, "people": 9}, {
+        **OF_PROTECTION, "people": NUMBER,
+    }),
+    (protections.people_for_protected_standard_error, {**PROTECTION, "standard_error": 0.1}, {
+        **OF_PROTECTION, "standard_error": OPEN,
     }),
     (precision.one_report_spread, {"share": 0.2, "mechanism": COINS}, {"share": SHARE}),
     (power.power_one_sample, {**ONE, **SURE, "people": 9}, {
