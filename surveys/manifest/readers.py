@@ -1,0 +1,137 @@
+"""The most that readers of a protected survey's releases can learn, however the cap is spent.
+
+All releases of a wave together are (ε, δ)-differentially private about taking part, where ε and δ
+are its manifest's limits. From that follows what they can reveal about one answer. What releases
+that exist reveal is at most this (aggregator/publishing/readers.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import exp, log, log1p
+
+from privacy.central.composition import group_delta
+from privacy.central.reader import reader_epsilon, reader_epsilon_by_distance
+from privacy.mechanism.accounting import round_up_sum, statement_epsilon
+from privacy.mechanism.mechanisms import RandomizedResponse
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    epsilon: float
+    delta: float = 0.0
+
+    @property
+    def guess_epsilon(self) -> float:
+        """The ε at which, without δ, a guess is right as often."""
+        return log(exp(self.epsilon) + self.delta) - log1p(-self.delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorstReader:
+    """The largest losses about any scrambled answer, and the question with the reader's."""
+
+    reader: float
+    server: float
+    question: ManifestQuestion
+    loss: Loss
+
+
+def find_taking_part(manifest: Manifest) -> Loss:
+    """Return what all releases together may reveal about whether a person took part."""
+    assert manifest.release_epsilon_hundredths is not None
+    assert manifest.release_delta_nanos is not None
+    return Loss(
+        epsilon=manifest.release_epsilon_hundredths / 100,
+        delta=manifest.release_delta_nanos / 10**9,
+    )
+
+
+def find_replaced(manifest: Manifest) -> Loss:
+    """Return what they may reveal about which of two reports a person sent.
+
+    One is removed and the other added. An answer that is sent as it is may lose all of this.
+    """
+    once = find_taking_part(manifest)
+    return Loss(
+        epsilon=2 * once.epsilon,
+        delta=group_delta(epsilon=once.epsilon, delta=once.delta, people=2),
+    )
+
+
+def worst_reader_epsilon(manifest: Manifest, question: ManifestQuestion) -> float:
+    """Return the ε that a reader can have about the answer to one question of a protected survey.
+
+    It covers the codes of its dependants and of questions about the same fact.
+    """
+    return find_answered(manifest, question).epsilon
+
+
+def find_answered(manifest: Manifest, question: ManifestQuestion) -> Loss:
+    """The same with δ: the smallest of four bounds, each of which holds alone.
+
+    1. Replace the codes that tell about the answer one after the other: the reader's ε of each
+       adds up (decision 49 has the proof for δ).
+    2. Their joint distributions under two answers differ by at most the sum of the slopes.
+    3. Replace the whole report.
+    4. Readers see only what is computed from the server's codes, so its ε bounds theirs.
+    """
+    replaced = find_replaced(manifest)
+    if question.is_declared:
+        return replaced
+    slopes = _add_telling(manifest, question, lambda mechanism: mechanism.slope)
+    several = _add_telling(
+        manifest,
+        question,
+        lambda mechanism: reader_epsilon(mechanism=mechanism, epsilon=replaced.epsilon),
+    )
+    apart = reader_epsilon_by_distance(distance=min(1.0, slopes), epsilon=replaced.epsilon)
+    bounds = (
+        # Each step adds at most δ times its slope, and those before it multiply that by e^ε.
+        Loss(epsilon=several, delta=min(1.0, replaced.delta * slopes * exp(min(several, 700.0)))),
+        Loss(epsilon=apart, delta=replaced.delta),
+        replaced,
+        Loss(epsilon=manifest.statement_epsilon(question)),
+    )
+    return min(bounds, key=lambda bound: (bound.epsilon, bound.delta))
+
+
+def worst_reader(manifest: Manifest) -> WorstReader | None:
+    """Find the scrambled answer that readers can learn most about; None without any."""
+    scrambled = [one for one in manifest.questions if one.is_protected]
+    if not scrambled:
+        return None
+    losses = [find_answered(manifest, one) for one in scrambled]
+    place = max(range(len(losses)), key=lambda one: losses[one].epsilon)
+    return WorstReader(
+        reader=losses[place].epsilon,
+        server=max(manifest.statement_epsilon(one) for one in scrambled),
+        question=scrambled[place],
+        loss=losses[place],
+    )
+
+
+def _add_telling(
+    manifest: Manifest,
+    question: ManifestQuestion,
+    measure: Callable[[RandomizedResponse], float],
+) -> float:
+    """Add up a measure over all codes that tell about one answer, rounded up."""
+    questions = {one.name: one for one in manifest.questions}
+    entries = [
+        replace(entry, epsilon=_add_codes(questions[entry.name], measure))
+        for entry in manifest.ledger
+    ]
+    return statement_epsilon(entries, question.name, drawn=manifest.drawn)
+
+
+def _add_codes(question: ManifestQuestion, measure: Callable[[RandomizedResponse], float]) -> float:
+    """Add it up over the codes in which the reports of two people can differ."""
+    if not question.has_items:
+        return measure(question.mechanism)
+    values = [measure(question.mechanism)] * question.differing_items
+    gate = [measure(question.gate_mechanism)] if question.has_gate else []
+    return round_up_sum("codes", values + gate)
