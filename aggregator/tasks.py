@@ -24,6 +24,7 @@ from aggregator.batches.sealing import MAX_BATCH, seal_next_batch
 from aggregator.comparisons.jobs import run_comparison
 from aggregator.comparisons.planned import request_planned
 from aggregator.exports.worker_files import find_recipe
+from aggregator.releases.drawing import draw_release
 from aggregator.renderings.jobs import run_rendering
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
 from aggregator.upkeep.broker import count_waiting, drop_waiting_sweeps
@@ -131,6 +132,11 @@ def compare(comparison_id: int) -> None:
 
 
 @shared_task
+def draw(release_id: int) -> None:
+    draw_release(release_id)
+
+
+@shared_task
 def purge() -> None:
     if purge_is_due():
         purge_traces()
@@ -166,4 +172,5 @@ _TASKS: dict[WorkKind, tuple[Any, int]] = {
     WorkKind.RENDER: (render_file, LATER),
     WorkKind.PLAN: (request_planned_comparisons, LATER),
     WorkKind.COMPARE: (compare, AT_LEISURE),
+    WorkKind.RELEASE: (draw, LATER),
 }

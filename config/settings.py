@@ -184,6 +184,11 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
+# Where workers count which releases they drew. It must outlive the database: after a restore, it
+# keeps anything from being drawn twice. Empty leaves releases to the workers of another machine.
+_RELEASES = env.str("MURMUR_RELEASES", default=str(VAR_DIR / "releases"))
+RELEASES = Path(_RELEASES) if _RELEASES else None
+
 # How long traces of sealed reports may stay in the database's files.
 PURGE_SECONDS = env.float("MURMUR_PURGE_SECONDS", default=60.0)
 

@@ -15,6 +15,8 @@ from fractions import Fraction
 from typing import Any
 
 from aggregator.models import Release
+from privacy.central.typical import scaled_sensitivity
+from privacy.mechanism.drawing import SCALE
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
@@ -77,6 +79,8 @@ class ReleasePlan:
     epsilon_hundredths: int
     delta_nanos: int
     rho: float | None
+    # Whether one report moves all scores in the same direction; chosen scores need it.
+    is_monotone: bool = True
 
 
 def list_candidates(manifest: Manifest, kind: Release.Kind) -> tuple[ManifestQuestion, ...]:
@@ -159,9 +163,19 @@ def plan_release(
     if request.kind == Release.Kind.TABLE:
         assert delta_nanos_left >= 0
         return _plan_table(request, manifest)
-    if request.kind == Release.Kind.TYPICAL:
-        raise NotReleasable("Murmur cannot make a release of this kind.")
-    return _plan_choice(request, sensitivity=1, is_monotone=True)
+    if request.kind == Release.Kind.LEADER:
+        return _plan_choice(request, sensitivity=1, is_monotone=True)
+    (question,) = (one for one in manifest.questions if one.name in request.questions)
+    sensitivity = scaled_sensitivity(
+        question.answers, other_probability=find_other_probability(question)
+    )
+    return _plan_choice(request, sensitivity=sensitivity, is_monotone=False)
+
+
+def find_other_probability(question: ManifestQuestion) -> Fraction:
+    """Return the probability of each code that is not the true one, exactly."""
+    mechanism = question.mechanism
+    return Fraction(SCALE - mechanism.threshold, SCALE * (mechanism.symbols - 1))
 
 
 def _plan_table(request: ReleaseRequest, manifest: Manifest) -> ReleasePlan:
@@ -186,6 +200,7 @@ def _plan_choice(request: ReleaseRequest, *, sensitivity: int, is_monotone: bool
         epsilon_hundredths=request.epsilon_hundredths,
         delta_nanos=0,
         rho=_pure_rho(request),
+        is_monotone=is_monotone,
     )
 
 

@@ -30,8 +30,9 @@ _COLLECTED = (
     Snapshot,
     Rendering,
     Comparison,
-    Release,
+    # Drawing locks it first, then the release.
     ReleaseLedger,
+    Release,
 )
 
 

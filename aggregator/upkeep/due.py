@@ -13,13 +13,14 @@ from enum import StrEnum
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Max, Min
+from django.db.models import F, Max, Min, Value
 from django.db.models.functions import Coalesce
 
 from aggregator.batches.sealing import find_waves_to_seal
 from aggregator.comparisons.jobs import find_comparisons_to_run
 from aggregator.comparisons.planned import find_waves_to_compare
 from aggregator.models import DueWork, Upkeep
+from aggregator.releases.drawing import find_releases_to_draw
 from aggregator.renderings.jobs import find_renderings_to_run
 from aggregator.results.snapshots import find_waves_to_estimate
 
@@ -30,19 +31,20 @@ class WorkKind(StrEnum):
     RENDER = "render"
     PLAN = "plan"
     COMPARE = "compare"
+    RELEASE = "release"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Due:
     kind: WorkKind
-    subject: int  # the primary key of a wave, comparison or rendering
+    subject: int  # the primary key of a wave, comparison, rendering or release
     # How far it has come. A wave under constant load is always due; it is not late as long as
     # this number changes.
     progress: int
 
 
 def find_due_work() -> list[Due]:
-    """Find due work in the rows of reports, batches, snapshots, files and comparisons."""
+    """Find due work in the rows: reports, batches, snapshots, files, comparisons, releases."""
     rows_by_kind = {
         WorkKind.SEAL: find_waves_to_seal()
         .annotate(progress=Coalesce(Max("batches__number"), 0))
@@ -53,6 +55,8 @@ def find_due_work() -> list[Due]:
         WorkKind.RENDER: find_renderings_to_run().values_list("pk", "attempts"),
         WorkKind.PLAN: find_waves_to_compare().values_list("pk", "planned_comparisons"),
         WorkKind.COMPARE: find_comparisons_to_run().values_list("pk", "attempts"),
+        # Drawn at once or not at all, so it makes no progress.
+        WorkKind.RELEASE: find_releases_to_draw().values_list("pk", Value(0)),
     }
     return [
         Due(kind=kind, subject=subject, progress=progress)

@@ -43,10 +43,8 @@ def send_many(wave: Wave, rows: list[bytes]) -> None:
 def make_protected_wave(*, rows: Sequence[bytes] = (), **settings: Any) -> Wave:
     """Open a survey that publishes protected releases only; it closes tomorrow."""
     tomorrow = timezone.now() + timedelta(days=1)
-    wave = make_wave(
-        **{"publication": Publication.PROTECTED, "closes_at": tomorrow, "people_expected": 1000}
-        | settings
-    )
+    usual: dict[str, Any] = {"closes_at": tomorrow, "people_expected": 1000}
+    wave = make_wave(publication=Publication.PROTECTED, **usual | settings)
     send_many(wave, list(rows))
     return wave
 

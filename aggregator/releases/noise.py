@@ -1,0 +1,128 @@
+"""Drawing with OpenDP, in workers only: no other module imports it, and pages never wait for it.
+
+Before anything is drawn, OpenDP states the loss of what it is about to do, and that must be what
+the ledger was charged.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import metadata
+from math import inf, isclose, nextafter, sqrt
+from typing import Any
+
+from aggregator.models import Release
+from aggregator.releases.requests import HUNDREDTHS, ReleasePlan
+
+logger = logging.getLogger(__name__)
+# Another release may state its parameters in another way, or draw in another way.
+SERIES = "0.16."
+WHOLE = "i64"  # OpenDP's plain integers end at 2**31
+TOLERANCE = 1e-9
+
+
+class NotDrawable(Exception):
+    """Nothing is drawn; the message is for the researcher."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampler:
+    """Draws once from whole numbers: a noisy number for each, or the place of one of them."""
+
+    draw: Callable[[Sequence[int]], Any]
+    library: str
+
+
+def prepare_sampler(plan: ReleasePlan) -> Sampler:
+    """Load OpenDP and check what it says it does; may raise NotDrawable.
+
+    It takes half a second the first time, so do this before a transaction opens.
+    """
+    version = _find_version()
+    try:
+        measurement, loss = _BUILDERS[plan.mechanism](plan)
+    except Exception as error:
+        logger.exception("OpenDP %s cannot prepare a release", version)
+        raise NotDrawable(_cannot("OpenDP, which draws it, does not work")) from error
+    expected = plan.rho if plan.mechanism == Release.Mechanism.GAUSSIAN else _epsilon(plan)
+    if expected is None or not isclose(loss, expected, rel_tol=TOLERANCE):
+        logger.error("OpenDP %s states a loss of %r, the ledger %r", version, loss, expected)
+        raise NotDrawable(
+            _cannot("OpenDP states another loss for it than the one that the ledger was charged")
+        )
+    return Sampler(draw=measurement, library=f"OpenDP {version}")
+
+
+def _find_version() -> str:
+    try:
+        version = metadata.version("opendp")
+    except metadata.PackageNotFoundError:
+        raise NotDrawable(_cannot("OpenDP, which draws it, is not installed")) from None
+    if not version.startswith(SERIES):
+        raise NotDrawable(_cannot(f"it needs OpenDP {SERIES}x, and version {version} is installed"))
+    return version
+
+
+def _cannot(reason: str) -> str:
+    return (
+        f"The server cannot draw this release yet: {reason}. Nothing is lost, and the price stays "
+        "the same. Tell the server’s administrator."
+    )
+
+
+def _epsilon(plan: ReleasePlan) -> float:
+    return plan.epsilon_hundredths / HUNDREDTHS
+
+
+def _round_up(scale: Fraction) -> float:
+    """Return the nearest float that is not smaller: never less noise than was charged."""
+    nearest = float(scale)
+    return nearest if Fraction(nearest) >= scale else nextafter(nearest, inf)
+
+
+# Distances are between two sets of reports of which one has one report more.
+def _laplace(plan: ReleasePlan) -> tuple[Any, float]:
+    from opendp import prelude as dp
+
+    dp.enable_features("contrib")
+    measurement: Any = dp.m.make_laplace(
+        dp.vector_domain(dp.atom_domain(T=WHOLE)),
+        dp.l1_distance(T=WHOLE),
+        scale=_round_up(plan.scale),
+    )
+    return measurement, measurement.map(plan.sensitivity)
+
+
+def _gaussian(plan: ReleasePlan) -> tuple[Any, float]:
+    from opendp import prelude as dp
+
+    dp.enable_features("contrib")
+    measurement: Any = dp.m.make_gaussian(
+        dp.vector_domain(dp.atom_domain(T=WHOLE)),
+        dp.l2_distance(T=float),
+        scale=_round_up(plan.scale),
+    )
+    return measurement, measurement.map(sqrt(plan.sensitivity))
+
+
+def _permute_and_flip(plan: ReleasePlan) -> tuple[Any, float]:
+    from opendp import prelude as dp
+
+    dp.enable_features("contrib")
+    measurement: Any = dp.m.make_noisy_max(
+        dp.vector_domain(dp.atom_domain(T=WHOLE)),
+        dp.linf_distance(T=WHOLE, monotonic=plan.is_monotone),
+        dp.max_divergence(),
+        scale=_round_up(plan.scale),
+    )
+    return measurement, measurement.map(plan.sensitivity)
+
+
+_BUILDERS: dict[str, Callable[[ReleasePlan], tuple[Any, float]]] = {
+    Release.Mechanism.LAPLACE: _laplace,
+    Release.Mechanism.GAUSSIAN: _gaussian,
+    Release.Mechanism.PERMUTE_AND_FLIP: _permute_and_flip,
+}
