@@ -146,7 +146,7 @@ def _exact_c(question: ManifestQuestion) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class Noise:
-    """The noise of each cell of a table."""
+    """The noise of each cell of a table; `least` people must be in a symbol's noisy sum."""
 
     variance: float
     least: int
@@ -160,10 +160,6 @@ class Noise:
                 least=least_people(scale=scale, mechanism="gaussian"),
             )
         return cls(variance=discrete_laplace_variance(scale=scale), least=least_people(scale=scale))
-
-    def find_least(self, codes: int) -> int:
-        """Return the noisy number of people from which the shares of a symbol are shown."""
-        return self.least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,16 +220,16 @@ def _read_question(
     names = [question.gate_name] if question.has_gate else []
     names += list(question.answer_names)
     own = [cells[name] for name in names]
-    people, needed = _pool(own), max(noise.find_least(len(one.counts)) for one in own)
-    if any(one.people < noise.find_least(len(one.counts)) for one in own):
+    people = _pool(own)
+    if any(one.people < noise.least for one in own):
         return QuestionFigures(
-            question=question, people=people, is_enough=False, people_needed=needed
+            question=question, people=people, is_enough=False, people_needed=noise.least
         )
     return QuestionFigures(
         question=question,
         people=people,
         is_enough=True,
-        people_needed=needed,
+        people_needed=noise.least,
         rows=tuple(_list_rows(question, cells, noise)),
         mean=_read_mean(question, cells[question.name], noise) if _has_mean(question) else None,
     )

@@ -1,0 +1,96 @@
+"""Releases as a worker would store them, with noise from a seed: OpenDP cannot be seeded."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import date
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from aggregator.models import Release, today
+from aggregator.releases.requests import ReleaseRequest, check_request, list_symbols, plan_release
+from surveys.manifest.manifest import Manifest
+from surveys.models import Wave
+from tests.support.sampling.integer_sampler import IntegerSampler
+
+Cells = Mapping[str, Sequence[int]]
+LIBRARY = "OpenDP 0.16.0"
+
+
+def plan(
+    manifest: Manifest, *questions: str, kind: Release.Kind = Release.Kind.TABLE, epsilon: int = 100
+) -> Release:
+    """Make a release that is neither drawn nor stored; `epsilon` in hundredths."""
+    request = check_request(
+        ReleaseRequest(kind=kind, questions=questions, epsilon_hundredths=epsilon), manifest
+    )
+    planned = plan_release(request, manifest, delta_nanos_left=manifest.release_delta_nanos or 0)
+    return Release(
+        key=secrets.token_hex(16),
+        kind=kind,
+        request=request.to_json(),
+        request_hash=request.digest,
+        through_batch=1,
+        mechanism=planned.mechanism,
+        scale=str(planned.scale),
+        epsilon_hundredths=planned.epsilon_hundredths,
+        delta_nanos=planned.delta_nanos,
+        rho=planned.rho,
+        public_from=today(),
+    )
+
+
+def as_gaussian(release: Release, *, deviation: Fraction, symbols: int, nanos: int) -> Release:
+    """Turn a planned table into one with Gaussian noise, whatever would be chosen for it."""
+    release.mechanism = Release.Mechanism.GAUSSIAN
+    release.scale = str(deviation)
+    release.rho = float(symbols / (2 * deviation**2))
+    release.delta_nanos = nanos
+    return release
+
+
+def finish(release: Release, result: dict[str, Any]) -> Release:
+    """Write down a result as a worker does after drawing; nothing is stored."""
+    release.state, release.result, release.library = Release.State.DRAWN, result, LIBRARY
+    return release
+
+
+def add_noise(release: Release, counts: Cells, *, source: Random) -> dict[str, list[int]]:
+    """Draw the cells of a table from its true counts."""
+    sampler, scale = IntegerSampler(source), Fraction(release.scale)
+
+    def draw() -> int:
+        if release.mechanism == Release.Mechanism.GAUSSIAN:
+            return sampler.discrete_gaussian(scale**2)
+        return sampler.discrete_laplace(scale)
+
+    return {name: [count + draw() for count in cells] for name, cells in counts.items()}
+
+
+def store(release: Release, wave: Wave, *, public_from: date | None = None) -> Release:
+    """Store a release of a wave; without a day, readers see it today."""
+    release.wave = wave
+    release.public_from = public_from or today()
+    release.save()
+    return release
+
+
+def store_table(
+    wave: Wave,
+    *questions: str,
+    people: int = 1000,
+    seed: int = 20,
+    epsilon: int = 100,
+    public_from: date | None = None,
+) -> Release:
+    """Store a table whose people are divided equally among the codes of each symbol."""
+    manifest = wave.description
+    release = plan(manifest, *(questions or (manifest.questions[0].name,)), epsilon=epsilon)
+    names = release.request["questions"]
+    counts = {
+        symbol.name: [people // symbol.k] * symbol.k for symbol in list_symbols(manifest, names)
+    }
+    cells = add_noise(release, counts, source=Random(seed))
+    return store(finish(release, {"cells": cells}), wave, public_from=public_from)
