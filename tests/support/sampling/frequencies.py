@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from scipy.stats import chi2
 
-LEAST_EXPECTED = 10.0
+LEAST_EXPECTED = 50.0  # so that chi-squared holds far out in its tail
 
 
 def chi_squared_p(drawn: Iterable[int], probability: Callable[[int], float], *, most: int) -> float:
@@ -18,6 +18,8 @@ def chi_squared_p(drawn: Iterable[int], probability: Callable[[int], float], *, 
     """
     found = Counter(drawn)
     total = found.total()
+    if any(probability(value) == 0 for value in found):
+        return 0.0
     values = [
         value for value in range(-most, most + 1) if total * probability(value) >= LEAST_EXPECTED
     ]
