@@ -124,7 +124,8 @@ def _write_line(
     involved = [one for one in releases if _is_about(one, {each.name for each in telling})]
     noisy = sum(losses[symbol.name].rho > 0 for symbol in symbols if symbol.name in losses)
     delta = sum(release.delta_nanos for release in involved) / NANOS if noisy else 0.0
-    # Each symbol may fail with an equal part of δ, so that all together fail with δ at most.
+    # What is released about one symbol is independent of the others, so their δ add up: each may
+    # fail with an equal part.
     part = delta / noisy if noisy else 0.0
 
     def own(one: ManifestQuestion) -> float:
@@ -136,10 +137,10 @@ def _write_line(
         )
 
     server = manifest.statement_epsilon(question) if question.is_protected else inf
-    reader = min(
-        add_up(manifest, telling, own),
-        _bound_together(telling, involved, delta=delta),
-    )
+    bounds = [_bound_together(telling, involved, delta=delta)]
+    if not delta or not any(_joins_items(one, manifest) for one in involved):
+        bounds.append(add_up(manifest, telling, own))
+    reader = min(bounds)
     if reader >= server:
         return ReaderLine(question=question, reader=server, server=server, delta=0.0)
     return ReaderLine(question=question, reader=reader, server=server, delta=delta)
@@ -240,6 +241,13 @@ def round_up(values: Sequence[float]) -> float:
     """Add up values so that rounding makes the result never too small."""
     total = fsum(values)
     return nextafter(total, inf) if total else 0.0
+
+
+def _joins_items(release: Release, manifest: Manifest) -> bool:
+    """Whether a figure comes from several symbols at once, so that their δ would not add up."""
+    request = ReleaseRequest.from_json(release.request)
+    is_choice = release.mechanism == Release.Mechanism.PERMUTE_AND_FLIP
+    return is_choice and len(list_symbols(manifest, request.questions)) > 1
 
 
 def _is_about(release: Release, names: set[str]) -> bool:
