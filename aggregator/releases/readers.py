@@ -26,6 +26,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_epsilon
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.readers import find_answered
 from surveys.manifest.rules import leaves
 
 NANOS = 10**9
@@ -137,13 +138,17 @@ def _write_line(
         )
 
     server = manifest.statement_epsilon(question) if question.is_protected else inf
-    bounds = [_bound_together(telling, involved, delta=delta)]
+    # What the manifest promises holds for all releases together, so for these.
+    promised = find_answered(manifest, question)
+    bounds = [
+        (server, 0.0),
+        (promised.epsilon, promised.delta),
+        (_bound_together(telling, involved, delta=delta), delta),
+    ]
     if not delta or not any(_joins_items(one, manifest) for one in involved):
-        bounds.append(add_up(manifest, telling, own))
-    reader = min(bounds)
-    if reader >= server:
-        return ReaderLine(question=question, reader=server, server=server, delta=0.0)
-    return ReaderLine(question=question, reader=reader, server=server, delta=delta)
+        bounds.append((add_up(manifest, telling, own), delta))
+    reader, exception = min(bounds)
+    return ReaderLine(question=question, reader=reader, server=server, delta=exception)
 
 
 def _pass_scrambling(loss: _Loss, mechanism: RandomizedResponse | None, *, delta: float) -> float:

@@ -1,0 +1,313 @@
+"""What readers of releases can learn about an answer: against tables, and against every output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import exp, inf, log
+
+import pytest
+
+from aggregator.models import Release
+from aggregator.releases.readers import (
+    ReaderLine,
+    exact_reader_epsilons,
+    find_worst,
+    reader_epsilons,
+)
+from privacy.central.reader import reader_epsilon
+from privacy.central.selection import permute_and_flip_probabilities
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.mechanism.shuffling import shuffle_epsilon
+from surveys.manifest.manifest import Manifest, Publication
+from surveys.manifest.question_types import QuestionType as Kind
+from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.readers import worst_reader_epsilon
+from tests.aggregator.routed import ask, survey, yes
+from tests.support.sampling.stored_releases import as_gaussian, plan
+
+COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
+
+
+def protect(*questions: ManifestQuestion, drawn: int | None = None, delta: int = 1000) -> Manifest:
+    return replace(
+        survey(*questions, drawn=drawn),
+        publication=Publication.PROTECTED,
+        release_epsilon_hundredths=300,
+        release_delta_nanos=delta,
+    )
+
+
+def only(manifest: Manifest, *releases: Release) -> ReaderLine:
+    [line] = reader_epsilons(manifest, releases)
+    return line
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "expected"), [(5, 0.049968770), (25, 0.246154088), (50, 0.470614920)]
+)
+def test_one_question_with_two_coins(epsilon: int, expected: float) -> None:
+    """R3's table: a replaced code changes two cells, so ε of the release counts twice."""
+    manifest = protect(ask("q1", Kind.YES_NO))
+    line = only(manifest, plan(manifest, "q1", epsilon=epsilon))
+    assert line.reader == pytest.approx(expected, abs=1e-9)
+    assert line.server == pytest.approx(log(3))
+    assert line.delta == 0
+
+
+def test_ten_questions_in_one_table() -> None:
+    manifest = protect(*(ask(f"q{number}", Kind.YES_NO) for number in range(1, 11)), delta=0)
+    release = plan(manifest, *(one.name for one in manifest.questions), epsilon=100)
+    lines = reader_epsilons(manifest, [release])
+    assert [line.reader for line in lines] == pytest.approx([0.099750624] * 10, abs=1e-9)
+    assert sum(line.server for line in lines) == pytest.approx(10.986122887)
+
+
+def test_an_answer_that_nobody_released_has_no_line() -> None:
+    manifest = protect(ask("q1", Kind.YES_NO), ask("q2", Kind.YES_NO))
+    assert reader_epsilons(manifest, []) == ()
+    assert find_worst(reader_epsilons(manifest, [])) is None
+    assert only(manifest, plan(manifest, "q2")).question.name == "q2"
+
+
+def test_a_declared_answer_has_no_scrambling_to_pass() -> None:
+    manifest = protect(ask("q1", Kind.DECLARED, 3), ask("q2", Kind.YES_NO))
+    lines = reader_epsilons(manifest, [plan(manifest, "q1", "q2", epsilon=50)])
+    assert [line.reader for line in lines] == pytest.approx([0.5, 0.246154088], abs=1e-9)
+    assert lines[0].server == inf
+
+
+def test_readers_never_learn_more_than_the_server_or_than_was_promised() -> None:
+    weak = ask("q1", Kind.YES_NO)
+    manifest = protect(weak, ask("q2", Kind.CHOICE, 5), ask("q3", Kind.SEVERAL, 4, refusal=True))
+    for names in (["q1"], ["q2"], ["q3"], ["q1", "q2", "q3"]):
+        release = plan(manifest, *names, epsilon=300)
+        for line in reader_epsilons(manifest, [release]):
+            assert line.reader <= line.server
+            promised = worst_reader_epsilon(manifest, line.question)
+            assert line.reader <= promised * (1 + 1e-9)
+
+
+def test_questions_that_tell_about_an_answer_count() -> None:
+    manifest = protect(
+        ask("q1", Kind.YES_NO),
+        ask("q2", Kind.YES_NO, rule=yes("q1")),
+        ask("q3", Kind.YES_NO, same_fact="q1"),
+        ask("q4", Kind.YES_NO),
+    )
+    alone = reader_epsilon(
+        mechanism=RandomizedResponse.from_flips(symbols=3, flips=25), epsilon=0.2
+    )
+    lines = reader_epsilons(manifest, [plan(manifest, "q2", epsilon=10)])
+    assert {line.question.name: line.reader for line in lines} == pytest.approx(
+        {"q1": alone, "q2": alone, "q3": alone}
+    )
+    both = reader_epsilons(manifest, [plan(manifest, name, epsilon=10) for name in ("q1", "q2")])
+    coins = reader_epsilon(mechanism=COINS, epsilon=0.2)
+    assert {line.question.name: line.reader for line in both} == pytest.approx(
+        {"q1": alone + coins, "q2": alone, "q3": alone + coins}
+    )
+
+
+def test_a_declared_answer_is_told_by_who_was_asked() -> None:
+    manifest = protect(ask("q1", Kind.DECLARED, 3), ask("q2", Kind.YES_NO, rule=yes("q1")))
+    declared, _ = reader_epsilons(manifest, [plan(manifest, "q2", epsilon=10)])
+    assert declared.question.name == "q1"
+    assert declared.reader > 0
+
+
+def test_of_random_subsets_the_largest_that_can_be_drawn_counts() -> None:
+    """q1 and q3 ask for one fact, in different blocks, of which each person gets one."""
+    questions = (
+        ask("q1", Kind.YES_NO),
+        ask("q2", Kind.YES_NO),
+        ask("q3", Kind.YES_NO, same_fact="q1"),
+    )
+    found = [
+        reader_epsilons(
+            manifest, [plan(manifest, "q1", epsilon=10), plan(manifest, "q3", epsilon=10)]
+        )
+        for manifest in (protect(*questions, drawn=1), protect(*questions))
+    ]
+    one = reader_epsilon(mechanism=COINS, epsilon=0.2)
+    assert [lines[0].reader for lines in found] == pytest.approx([one, 2 * one])
+
+
+def test_gaussian_noise_has_a_small_exception() -> None:
+    manifest = protect(ask("q1", Kind.YES_NO))
+    release = as_gaussian(plan(manifest, "q1"), deviation=Fraction(9), symbols=1, nanos=500)
+    line = only(manifest, release)
+    assert 0 < line.reader < line.server
+    assert line.delta == 500e-9
+    # CKS 2020 at rho = 2 / (2 * 81): .527 in nats for the report, and less for the answer.
+    assert line.reader < 0.6
+    twice = only(manifest, release, release)
+    assert line.reader < twice.reader < 2 * line.reader
+
+
+# --- every output of small releases ---------------------------------------------------------------
+
+
+def laplace_corners(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Outputs at which every cell is far above or far below its count: the ratios are largest."""
+    for signs in product((-50, 50), repeat=len(counts)):
+        yield tuple(count + sign for count, sign in zip(counts, signs, strict=True))
+
+
+def worst_ratio(
+    channels: Sequence[Sequence[float]], likelihoods: Sequence[Sequence[float]]
+) -> float:
+    """Largest log ratio of an output's chance under two answers.
+
+    `channels[x][y]` is the chance of report y under answer x, `likelihoods[o][y]` that of output o
+    given report y.
+    """
+    worst = 0.0
+    for output in likelihoods:
+        chances = [
+            sum(share * chance for share, chance in zip(channel, output, strict=True))
+            for channel in channels
+        ]
+        worst = max(worst, log(max(chances) / min(chances)))
+    return worst
+
+
+def table_likelihoods(counts: Sequence[int], scale: float) -> list[list[float]]:
+    """The chance of each corner output, up to a factor, given the code of one report."""
+    found = []
+    for output in laplace_corners(counts):
+        row = []
+        for code in range(len(counts)):
+            cells = [count + (place == code) for place, count in enumerate(counts)]
+            off = sum(abs(seen - cell) for seen, cell in zip(output, cells, strict=True))
+            row.append(exp(-(off - 50 * len(counts)) / scale))
+        found.append(row)
+    return found
+
+
+def channel_of(mechanism: RandomizedResponse) -> list[list[float]]:
+    t, c = mechanism.keep_probability, mechanism.other_probability
+    return [
+        [t if x == y else c for y in range(mechanism.symbols)] for x in range(mechanism.symbols)
+    ]
+
+
+@pytest.mark.parametrize("options", [2, 3, 8])
+@pytest.mark.parametrize("epsilon", [20, 100])
+def test_no_output_of_a_table_beats_the_bound_and_some_output_reaches_it(
+    options: int, epsilon: int
+) -> None:
+    manifest = protect(ask("q1", Kind.CHOICE, options), delta=0)
+    release = plan(manifest, "q1", epsilon=epsilon)
+    line = only(manifest, release)
+    likelihoods = table_likelihoods([7] * options, float(Fraction(release.scale)))
+    found = worst_ratio(channel_of(manifest.questions[0].mechanism), likelihoods)
+    assert found == pytest.approx(line.reader, rel=1e-6)
+    assert found <= line.reader
+
+
+def test_losses_add_up_before_the_scrambling_and_not_after() -> None:
+    """With many codes, two releases tell more than twice what one tells."""
+    manifest = protect(ask("q1", Kind.CHOICE, 8), delta=0)
+    release = plan(manifest, "q1", epsilon=10)
+    once, twice = only(manifest, release), only(manifest, release, release)
+    likelihoods = table_likelihoods([7] * 8, float(Fraction(release.scale)))
+    both = [[chance**2 for chance in row] for row in likelihoods]
+    found = worst_ratio(channel_of(manifest.questions[0].mechanism), both)
+    assert 2 * once.reader < found <= twice.reader
+
+
+@pytest.mark.parametrize("epsilon", [20, 100])
+def test_no_leader_beats_the_bound(epsilon: int) -> None:
+    manifest = protect(ask("q1", Kind.CHOICE, 3))
+    line = only(manifest, plan(manifest, "q1", kind=Release.Kind.LEADER, epsilon=epsilon))
+    channel = channel_of(manifest.questions[0].mechanism)
+    for counts in product(range(6), repeat=3):
+        chances = [
+            permute_and_flip_probabilities(
+                [count + (place == code) for place, count in enumerate(counts)],
+                rate=epsilon / 100,
+            )
+            for code in range(3)
+        ]
+        likelihoods = [[chances[code][output] for code in range(3)] for output in range(3)]
+        assert worst_ratio(channel, likelihoods) <= line.reader
+
+
+@pytest.mark.parametrize("epsilon", [20, 100])
+def test_no_leader_among_items_beats_the_bound(epsilon: int) -> None:
+    """Two people may differ in all items; an item's code moves one score by one."""
+    manifest = protect(ask("q1", Kind.SEVERAL, 3))
+    line = only(manifest, plan(manifest, "q1", kind=Release.Kind.LEADER, epsilon=epsilon))
+    one = channel_of(COINS)
+    reports = list(product((0, 1), repeat=3))
+    channel = [
+        [one[x[0]][y[0]] * one[x[1]][y[1]] * one[x[2]][y[2]] for y in reports] for x in reports
+    ]
+    for counts in product(range(4), repeat=3):
+        chances = [
+            permute_and_flip_probabilities(
+                [count + code for count, code in zip(counts, report, strict=True)],
+                rate=epsilon / 100,
+            )
+            for report in reports
+        ]
+        likelihoods = [[chance[output] for chance in chances] for output in range(3)]
+        assert worst_ratio(channel, likelihoods) <= line.reader
+    assert line.reader < line.server
+
+
+# --- readers of exact results ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("minimum", "expected"), [(100, 0.550065527), (1000, 0.142057674)])
+def test_exact_counts_of_two_coins(minimum: int, expected: float) -> None:
+    manifest = replace(survey(ask("q1", Kind.YES_NO)), display_minimum=minimum)
+    [line] = exact_reader_epsilons(manifest)
+    assert line.reader == pytest.approx(expected, abs=1e-9)
+    assert line.server == pytest.approx(log(3))
+    assert line.delta == 1e-6
+
+
+def test_exact_counts_of_more_codes_are_shuffled() -> None:
+    manifest = replace(survey(ask("q1", Kind.CHOICE, 4)), display_minimum=500)
+    [line] = exact_reader_epsilons(manifest)
+    mechanism = manifest.questions[0].mechanism
+    assert line.reader == pytest.approx(
+        shuffle_epsilon(mechanism=mechanism, people=500, delta=1e-6)
+    )
+
+
+def test_items_share_the_exception_and_add_up() -> None:
+    manifest = replace(survey(ask("q1", Kind.SEVERAL, 3)), display_minimum=1000)
+    [line] = exact_reader_epsilons(manifest)
+    assert 3 * 0.142057674 < line.reader < 3 * 0.16
+    assert line.delta == 1e-6
+
+
+def test_what_a_rule_or_a_gate_ties_together_is_no_separate_count() -> None:
+    """Its figures come from joint counts, where only the scrambling protects."""
+    manifest = replace(
+        survey(
+            ask("q1", Kind.YES_NO),
+            ask("q2", Kind.YES_NO, rule=yes("q1")),
+            ask("q3", Kind.SEVERAL, 2, refusal=True),
+            ask("q4", Kind.YES_NO),
+            ask("q5", Kind.DECLARED, 3),
+            ask("q6", Kind.YES_NO, rule=yes("q5")),
+        ),
+        display_minimum=1000,
+    )
+    lines = {line.question.name: line for line in exact_reader_epsilons(manifest)}
+    assert list(lines) == ["q1", "q2", "q3", "q4"]
+    for name in ("q1", "q2", "q3"):
+        assert lines[name].reader == lines[name].server
+    assert lines["q4"].reader == pytest.approx(0.142057674, abs=1e-9)
+
+
+def test_with_few_people_the_scrambling_protects_more() -> None:
+    manifest = replace(survey(ask("q1", Kind.YES_NO)), display_minimum=10)
+    [line] = exact_reader_epsilons(manifest)
+    assert line.reader <= line.server
