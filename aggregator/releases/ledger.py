@@ -9,6 +9,8 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
+from math import fsum
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -16,17 +18,18 @@ from django.db.models import F, Q
 from aggregator.models import Release, ReleaseLedger, Snapshot, today
 from aggregator.releases.requests import (
     HUNDREDTHS,
+    NANOS,
     NotReleasable,
     ReleasePlan,
     ReleaseRequest,
     check_request,
     plan_release,
 )
-from privacy.mechanism.composition_with_delta import advanced_composition, exact_composition
+from privacy.central.composition import advanced_sum, zcdp_epsilon
+from privacy.mechanism.composition_with_delta import exact_composition
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey, Wave
 
-NANOS = 10**9
 # For the sums that allow an exception, in a survey whose own δ is zero.
 USUAL_DELTA_NANOS = 1000
 KEY_BYTES = 16
@@ -93,18 +96,23 @@ def _new_ledger(wave: Wave, manifest: Manifest) -> ReleaseLedger:
 
 def _add_up(releases: tuple[Release, ...], *, delta_cap: int) -> Sums:
     epsilons = [release.epsilon_hundredths / HUNDREDTHS for release in releases]
-    delta = (delta_cap or USUAL_DELTA_NANOS) / NANOS
+    rhos = [release.rho for release in releases if release.rho is not None]
+    # These two sums are about losses without an exception.
     is_pure = all(release.delta_nanos == 0 for release in releases)
-    is_equal = is_pure and len(set(epsilons)) == 1
+    delta = (delta_cap or USUAL_DELTA_NANOS) / NANOS
     return Sums(
         basic=sum(release.epsilon_hundredths for release in releases) / HUNDREDTHS,
-        advanced=advanced_composition(epsilon=epsilons[0], count=len(epsilons), delta=delta)
-        if is_equal
-        else None,
-        exact=exact_composition(epsilons=epsilons, delta=delta) if is_pure else None,
-        zcdp=None,
+        advanced=advanced_sum(epsilons=epsilons, delta=delta) if is_pure else None,
+        exact=_compose_exactly(tuple(sorted(epsilons)), delta) if is_pure else None,
+        zcdp=zcdp_epsilon(rho=fsum(rhos), delta=delta) if len(rhos) == len(releases) else None,
         delta=delta,
     )
+
+
+@lru_cache(maxsize=256)
+def _compose_exactly(epsilons: tuple[float, ...], delta: float) -> float:
+    """Compose releases with different ε, which takes up to half a second."""
+    return exact_composition(epsilons=epsilons, delta=delta)
 
 
 def reserve_release(*, wave: Wave, request: ReleaseRequest) -> Release:

@@ -15,6 +15,8 @@ from fractions import Fraction
 from typing import Any
 
 from aggregator.models import Release
+from privacy.central.calibration import choose_table_noise
+from privacy.central.composition import pure_rho
 from privacy.central.typical import scaled_sensitivity
 from privacy.mechanism.drawing import SCALE
 from surveys.formatting import join_list
@@ -23,6 +25,7 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Symbol
 
 HUNDREDTHS = 100
+NANOS = 10**9
 # A median needs a middle: of two points, the leader says everything.
 LEAST_POINTS = 3
 _WITH_LEADER = (
@@ -161,8 +164,7 @@ def plan_release(
 ) -> ReleasePlan:
     """Choose the noise of a request that was checked; may raise NotReleasable."""
     if request.kind == Release.Kind.TABLE:
-        assert delta_nanos_left >= 0
-        return _plan_table(request, manifest)
+        return _plan_table(request, manifest, delta_nanos=delta_nanos_left)
     if request.kind == Release.Kind.LEADER:
         return _plan_choice(request, sensitivity=1, is_monotone=True)
     (question,) = (one for one in manifest.questions if one.name in request.questions)
@@ -178,16 +180,31 @@ def find_other_probability(question: ManifestQuestion) -> Fraction:
     return Fraction(SCALE - mechanism.threshold, SCALE * (mechanism.symbols - 1))
 
 
-def _plan_table(request: ReleaseRequest, manifest: Manifest) -> ReleasePlan:
+def _plan_table(request: ReleaseRequest, manifest: Manifest, *, delta_nanos: int) -> ReleasePlan:
     symbols = count_most_symbols(manifest, request.questions)
+    noise = choose_table_noise(
+        symbols=symbols,
+        epsilon=Fraction(request.epsilon_hundredths, HUNDREDTHS),
+        delta=delta_nanos / NANOS if is_delta_small(delta_nanos, manifest) else 0,
+    )
+    mechanism = Release.Mechanism(noise.mechanism)
     return ReleasePlan(
-        mechanism=Release.Mechanism.LAPLACE,
-        scale=Fraction(symbols * HUNDREDTHS, request.epsilon_hundredths),
+        mechanism=mechanism,
+        scale=noise.scale,
         sensitivity=symbols,
         epsilon_hundredths=request.epsilon_hundredths,
-        delta_nanos=0,
-        rho=_pure_rho(request),
+        # All that is left: the first table for which it pays takes it.
+        delta_nanos=delta_nanos if mechanism == Release.Mechanism.GAUSSIAN else 0,
+        rho=noise.rho,
     )
+
+
+def is_delta_small(nanos: int, manifest: Manifest) -> bool:
+    """Whether δ is at most a tenth of a person, among those whom the author expects.
+
+    Not among those who came: their exact number must not decide which noise readers see.
+    """
+    return 10 * nanos * (manifest.people_expected or 0) <= NANOS
 
 
 def _plan_choice(request: ReleaseRequest, *, sensitivity: int, is_monotone: bool) -> ReleasePlan:
@@ -199,11 +216,6 @@ def _plan_choice(request: ReleaseRequest, *, sensitivity: int, is_monotone: bool
         sensitivity=sensitivity,
         epsilon_hundredths=request.epsilon_hundredths,
         delta_nanos=0,
-        rho=_pure_rho(request),
+        rho=pure_rho(Fraction(request.epsilon_hundredths, HUNDREDTHS)),
         is_monotone=is_monotone,
     )
-
-
-def _pure_rho(request: ReleaseRequest) -> float:
-    epsilon = request.epsilon_hundredths / HUNDREDTHS
-    return epsilon * epsilon / 2
