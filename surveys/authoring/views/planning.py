@@ -16,6 +16,7 @@ from surveys.planning.plan_sentences import (
     write_wanted,
 )
 from surveys.planning.planner import CROWD, DELTA, POWER, Plan
+from surveys.planning.protections import compare_protections, cost_of_publication
 
 
 @require_safe
@@ -35,5 +36,7 @@ def show_plan(request: HttpRequest) -> HttpResponse:
         "delta": DELTA,
         "power": POWER,
         "crowd": CROWD,
+        "comparison": compare_protections(plan.given),
+        "publication": cost_of_publication(plan.given),
     }
     return render(request, "surveys/planning/plan.html", context)

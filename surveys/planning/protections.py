@@ -1,0 +1,187 @@
+"""The same people and the same share under four protections, side by side; all ends are fixed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+
+from privacy.central.calibration import choose_table_noise
+from privacy.central.reader import strength_for_reader
+from privacy.central.table import least_people, table_standard_error
+from privacy.distributions import Z_95
+from privacy.planning.protections import (
+    Protection,
+    people_for_protected_standard_error,
+    protected_standard_error,
+)
+from surveys.formatting import epsilon as write_epsilon
+from surveys.formatting import percent, whole
+from surveys.manifest.manifest import USUAL_RELEASE_DELTA, USUAL_RELEASE_EPSILON
+from surveys.planning.plan_input import PlanInput
+
+DELTA = USUAL_RELEASE_DELTA / 10**9
+NAMES = {
+    Protection.NONE: "No protection",
+    Protection.CENTRAL: "Central noise",
+    Protection.SHUFFLED: "Shuffled reports",
+    Protection.LOCAL: "Scrambled on the device",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtectionLine:
+    """One way to protect the plan's question."""
+
+    protection: Protection
+    name: str
+    margin: float  # with the expected number of people
+    people: int  # for the wanted margin
+    trusted: str
+    protects: str
+    low: float  # of the interval, cut to [0, 1]
+    high: float
+
+    @property
+    def is_ours(self) -> bool:
+        return self.protection is Protection.LOCAL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """All ways that can be worked out for the plan, and the axis that their intervals share."""
+
+    lines: tuple[ProtectionLine, ...]
+    share: float
+    start: float  # of the axis, a share
+    end: float
+
+    def place(self, share: float) -> str:
+        """Where a share is on the axis, for an attribute of a picture."""
+        return f"{100 * (share - self.start) / (self.end - self.start):.2f}%"
+
+    @property
+    def rows(self) -> list[tuple[ProtectionLine, str, str]]:
+        return [(line, self.place(line.low), self.place(line.high)) for line in self.lines]
+
+    @property
+    def dot(self) -> str:
+        return self.place(self.share)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicationCost:
+    """What a protected table of all questions adds to the interval of one."""
+
+    epsilon: float
+    widening: float  # .008 if the interval becomes .8 % wider
+    people: int  # least number of people with whom such a table shows anything
+    is_enough: bool
+
+    @property
+    def describe(self) -> str:
+        if not self.is_enough:
+            return f"shows nothing with fewer than {whole(self.people)} people"
+        if self.widening < 0.001:
+            return f"widens the interval by less than {percent(0.001, 1)}"
+        return f"widens the interval by {percent(self.widening, 1 if self.widening < 0.1 else 0)}"
+
+
+def compare_protections(given: PlanInput) -> Comparison | None:
+    """Work out every way; None for conditional shares and means, for which no formula is given."""
+    if given.is_conditional or given.mean:
+        return None
+    epsilon = given.mechanism().epsilon
+    ways = [
+        way
+        for way in Protection
+        if way is not Protection.SHUFFLED or given.options == 2  # worked out for two answers only
+    ]
+    lines = tuple(_describe(way, given, epsilon) for way in ways)
+    start, end = _choose_axis(min(each.low for each in lines), max(each.high for each in lines))
+    return Comparison(lines=lines, share=given.share, start=start, end=end)
+
+
+def _describe(protection: Protection, given: PlanInput, epsilon: float) -> ProtectionLine:
+    margin = Z_95 * protected_standard_error(
+        protection=protection,
+        share=given.share,
+        people=given.reports,
+        epsilon=epsilon,
+        answers=given.options,
+        delta=DELTA,
+    )
+    reports = people_for_protected_standard_error(
+        protection=protection,
+        share=given.share,
+        standard_error=given.margin / Z_95,
+        epsilon=epsilon,
+        answers=given.options,
+        delta=DELTA,
+    )
+    trusted, protects = _describe_trust(protection, given, epsilon)
+    return ProtectionLine(
+        protection=protection,
+        name=NAMES[protection],
+        margin=margin,
+        people=ceil(reports / given.part - 1e-9),
+        trusted=trusted,
+        protects=protects,
+        low=max(0.0, given.share - margin),
+        high=min(1.0, given.share + margin),
+    )
+
+
+def _describe_trust(protection: Protection, given: PlanInput, epsilon: float) -> tuple[str, str]:
+    loss = write_epsilon(epsilon)
+    match protection:
+        case Protection.NONE:
+            return "The server, and every reader", "Nothing"
+        case Protection.CENTRAL:
+            return (
+                "The server: it holds the true answers",
+                f"Answers from readers (ε = {loss}), not from the server",
+            )
+        case Protection.SHUFFLED:
+            weaker = strength_for_reader(people=given.reports, epsilon=epsilon, delta=DELTA)
+            return "The server, to mix the reports; the other people, to send honest ones", (
+                f"Answers from readers (ε = {loss}, with exceptions of one in a million), from the "
+                f"server only at ε = {write_epsilon(weaker)}"
+            )
+        case Protection.LOCAL:
+            return (
+                "Only the person’s own device",
+                f"Answers from everyone, the server included (ε = {loss})",
+            )
+
+
+def _choose_axis(low: float, high: float) -> tuple[float, float]:
+    """Round outwards to whole points, to tens of points if the axis is long."""
+    step = 0.1 if high - low > 0.3 else 0.05 if high - low > 0.1 else 0.01
+    return max(0.0, step * floor(low / step)), min(1.0, step * ceil(high / step))
+
+
+def cost_of_publication(given: PlanInput) -> PublicationCost | None:
+    """Work out a protected table of all questions; None where not every person gets them all."""
+    if given.is_conditional or given.part < 1:
+        return None
+    noise = choose_table_noise(
+        symbols=given.questions, epsilon=Fraction(USUAL_RELEASE_EPSILON, 100), delta=DELTA
+    )
+    mechanism = given.mechanism()
+    parts = table_standard_error(
+        share=given.share,
+        people=given.people,
+        mechanism_k=given.symbols,
+        other_probability=mechanism.other_probability,
+        slope=mechanism.slope,
+        noise_variance=noise.variance,
+    )
+    without = (parts.people**2 + parts.scrambling**2) ** 0.5
+    people = least_people(scale=noise.scale, mechanism=noise.mechanism)
+    return PublicationCost(
+        epsilon=USUAL_RELEASE_EPSILON / 100,
+        widening=parts.total / without - 1,
+        people=people,
+        is_enough=given.people >= people,
+    )
