@@ -5,7 +5,7 @@ from django.urls import URLPattern, include, path
 from aggregator.breakdown import views as breakdown
 from aggregator.coins import coin_form, offline_code
 from aggregator.methods import views as methods
-from aggregator.publishing import public_page
+from aggregator.publishing import choosing, ledger_pages, pages, public_page
 from aggregator.study_report import views as study_report
 from aggregator.views import (
     comparisons,
@@ -34,6 +34,22 @@ def _mode_pages(folder: str, *, prefix: str = "", mode: Mode = Mode.ELECTRONIC) 
     return [
         path(root + page, view, {"mode": mode}, name=prefix + name)
         for name, (page, view) in pages.items()
+    ]
+
+
+def _release_pages(
+    folder: str, *, prefix: str = "", mode: Mode = Mode.ELECTRONIC
+) -> list[URLPattern]:
+    root = f"surveys/<slug:slug>/{folder}"
+    found = {
+        "releases": ("", pages.releases),
+        "release_new": ("/new/<str:kind>", choosing.release_new),
+        "release_ledger": ("/ledger", ledger_pages.release_ledger),
+        "release_ledger_csv": ("/ledger.csv", ledger_pages.release_ledger_csv),
+    }
+    return [
+        path(root + page, view, {"mode": mode}, name=prefix + name)
+        for name, (page, view) in found.items()
     ]
 
 
@@ -95,6 +111,10 @@ urlpatterns = [
         comparisons.comparison_csv,
         name="comparison_csv",
     ),
+    path("surveys/<slug:slug>/releases/<int:pk>", pages.release, name="release"),
+    *_release_pages("releases"),
+    # Answers from coins: the same pages, for their own ledger.
+    *_release_pages("releases/coins", prefix="coin_", mode=Mode.MANUAL),
     path("methods", methods.contents, name="methods"),
     path("methods/figures/<str:name>", methods.figure, name="methods_figure"),
     path("methods/paragraph/<str:anchor>", methods.paragraph, name="methods_paragraph"),

@@ -160,6 +160,18 @@ TABLE: dict[str, Row] = {
     # the survey has no declared question
     "aggregator:breakdown": Row(get=own(404), post=own(404), other=own(405), survey="launched"),
     "aggregator:breakdown_csv": replace(RESULTS, get=own(404)),
+    # the survey publishes nothing, and says so
+    "aggregator:releases": RESULTS,
+    "aggregator:coin_releases": RESULTS,
+    "aggregator:release_new": Row(get=own(200), post=own(422), other=own(405), survey="launched"),
+    "aggregator:coin_release_new": Row(
+        get=own(200), post=own(422), other=own(405), survey="launched"
+    ),
+    "aggregator:release_ledger": RESULTS,
+    "aggregator:coin_release_ledger": RESULTS,
+    "aggregator:release_ledger_csv": replace(RESULTS, get=own(404)),
+    "aggregator:coin_release_ledger_csv": replace(RESULTS, get=own(404)),
+    "aggregator:release": replace(RESULTS, get=own(404)),
     "aggregator:comparison": RESULTS,
     "aggregator:comparison_panel": Row(get=own(286), other=own(405), survey="launched"),
     "aggregator:comparison_csv": RESULTS,
@@ -223,6 +235,7 @@ def address(route: Route, survey: Survey) -> str:
         "question": "q1",
         "code": "fr",
         "language": "en",
+        "kind": "table",
         "uidb36": "1",
         "key": "no-such-key",
     }

@@ -1,4 +1,4 @@
-"""The top of every page of a survey: its title, where it stands, and the six tabs."""
+"""The top of every page of a survey: its title, where it stands, and the tabs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.results.overview.head import read_head
+from surveys.manifest.manifest import Publication
 from surveys.models import Survey
 
 register = template.Library()
 
+RELEASES = "releases"  # only of surveys that publish protected figures
 # In this order everywhere: the name of a tab, its words and its page.
 TABS = (
     ("overview", "Overview", "surveys:edit"),
@@ -18,6 +20,7 @@ TABS = (
     ("results", "Results", "aggregator:results"),
     ("compare", "Compare", "aggregator:compare"),
     ("data", "Data", "aggregator:data"),
+    (RELEASES, "Releases", "aggregator:releases"),
     ("settings", "Settings", "surveys:settings"),
 )
 
@@ -30,7 +33,7 @@ def survey_head(
     assert any(tab == name for name, _, _ in TABS), tab
     return {
         **_describe(context, survey),
-        "tabs": TABS,
+        "tabs": _list_tabs(survey),
         "tab": tab,
         "heading": heading,
     }
@@ -40,6 +43,11 @@ def survey_head(
 def survey_status(context: template.RequestContext, survey: Survey) -> dict[str, object]:
     """Show the part of the head that a look changes, to replace it in place (htmx)."""
     return {**_describe(context, survey), "swapped": True, "heading": True}
+
+
+def _list_tabs(survey: Survey) -> list[tuple[str, str, str]]:
+    is_protected = survey.publication == Publication.PROTECTED
+    return [one for one in TABS if is_protected or one[0] != RELEASES]
 
 
 def _describe(context: template.RequestContext, survey: Survey) -> dict[str, object]:

@@ -26,6 +26,7 @@ SEE_WHAT_IS_MISSING = NextStep(
 OPEN = NextStep(text="Open the survey…", route="surveys:launch")
 SHARE = NextStep(text="Share the link", route="surveys:share")
 LAST_REPORTS = NextStep(note="The last reports are being counted.")
+PUBLISH = NextStep(text="Publish a release", route="aggregator:releases")
 READ_REPORT = NextStep(text="Read the report", route="aggregator:report")
 COPY = NextStep(text="Copy as a new draft", route="surveys:copy", is_posted=True)
 
@@ -39,13 +40,20 @@ def plan_draft(*, questions: int, problems: int | None) -> NextStep:
     return SEE_WHAT_IS_MISSING if problems else OPEN
 
 
-def plan_launched(*, is_open: bool, is_counted: bool, is_shown: bool) -> NextStep:
-    """Return the next step after the launch; `is_shown`: there are enough reports for results."""
+def plan_launched(
+    *, is_open: bool, is_counted: bool, is_shown: bool, awaits_release: bool = False
+) -> NextStep:
+    """Return the next step after the launch; `is_shown`: there are enough reports for results.
+
+    `awaits_release`: the survey publishes protected figures, and readers have none yet.
+    """
     if is_open:
         return SHARE
     if not is_counted:
         return LAST_REPORTS
-    return READ_REPORT if is_shown else COPY
+    if not is_shown:
+        return COPY
+    return PUBLISH if awaits_release else READ_REPORT
 
 
 def describe_waiting(*, reports_needed: int, is_shown: bool) -> str:

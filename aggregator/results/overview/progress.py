@@ -7,9 +7,10 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from aggregator.models import Batch, Discard, RawReport, Snapshot
+from aggregator.models import Batch, Discard, RawReport, Release, Snapshot
 from aggregator.results.overview.next_steps import NextStep, plan_launched
 from surveys.authoring.state import SurveyState
+from surveys.manifest.manifest import Publication
 from surveys.models import WaveQuerySet
 
 
@@ -21,6 +22,7 @@ def with_progress(waves: WaveQuerySet) -> QuerySet[Any]:
     return waves.order_by("-number").annotate(
         counted=Coalesce(Subquery(newest.values("total")[:1]), 0),
         is_final=Coalesce(Subquery(newest.values("final")[:1]), False),
+        is_released=Exists(Release.objects.filter(**own)),
         is_over=Exists(Discard.objects.filter(**own)) | ~has_reports,
     )
 
@@ -31,4 +33,11 @@ def find_step(wave: Any, *, state: SurveyState) -> NextStep:
         is_open=state.key in ("open", "scheduled"),
         is_counted=not wave.is_open and (wave.is_final or wave.is_over),
         is_shown=wave.counted >= wave.display_minimum,
+        awaits_release=_awaits_release(wave),
     )
+
+
+def _awaits_release(wave: Any) -> bool:
+    survey = wave.survey
+    is_protected = survey.publication == Publication.PROTECTED and not survey.public_results_off
+    return is_protected and not wave.is_released

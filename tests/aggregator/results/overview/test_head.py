@@ -11,12 +11,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.batches.sealing import seal_next_batch
+from aggregator.models import Release
+from aggregator.releases.ledger import reserve_release
+from aggregator.releases.requests import ReleaseRequest
 from aggregator.results.overview.head import SurveyHead, read_head
 from aggregator.results.overview.next_steps import (
     ADD_FIRST_QUESTION,
     COPY,
     LAST_REPORTS,
     OPEN,
+    PUBLISH,
     READ_REPORT,
     SEE_WHAT_IS_MISSING,
 )
@@ -27,7 +31,7 @@ from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import text_of
-from tests.support.waves import send_many
+from tests.support.waves import make_protected_wave, make_released_wave, send_many
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 
@@ -119,6 +123,17 @@ def test_a_survey_past_its_date_waits_for_its_last_reports() -> None:
     assert read_head(wave.survey, now=later).step is LAST_REPORTS
 
 
+def test_a_protected_survey_waits_for_its_first_release_unless_its_page_is_off() -> None:
+    wave = make_released_wave()
+    assert head_of(wave.survey).step is PUBLISH
+    Survey.objects.filter(pk=wave.survey.pk).update(public_results_off=True)
+    assert head_of(Survey.objects.get()).step is READ_REPORT
+    Survey.objects.filter(pk=wave.survey.pk).update(public_results_off=False)
+    request = ReleaseRequest(kind=Release.Kind.TABLE, questions=("q1",), epsilon_hundredths=50)
+    reserve_release(wave=wave, request=request)
+    assert head_of(wave.survey).step is READ_REPORT
+
+
 @pytest.mark.parametrize("reports", [0, 3, 12])
 def test_a_survey_without_results_is_copied(reports: int) -> None:
     wave = make_launched_survey(display_minimum=20)
@@ -131,10 +146,15 @@ def test_a_survey_without_results_is_copied(reports: int) -> None:
 # --- on pages ------------------------------------------------------------------------------------
 
 
-def test_the_tabs_are_the_same_on_every_page_and_mark_the_current_one() -> None:
-    wave = make_launched_survey()
+@pytest.mark.parametrize("is_protected", [False, True])
+def test_the_tabs_are_the_same_on_every_page_and_mark_the_current_one(is_protected: bool) -> None:
+    wave = make_protected_wave() if is_protected else make_launched_survey()
     client = sign_in(wave.survey.owner)
     addresses = {name: reverse(page, args=[wave.survey.slug]) for name, _, page in TABS}
+    releases = addresses["releases"]
+    if not is_protected:
+        del addresses["releases"]
+        assert f'href="{releases}"' not in client.get(addresses["settings"]).text
     for name in ("overview", "questions", "data", "settings"):
         page = client.get(addresses[name]).text
         places = [page.index(f'href="{address}"') for address in addresses.values()]

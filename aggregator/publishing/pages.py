@@ -1,0 +1,94 @@
+"""A researcher's pages about releases: the overview, and one release."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from aggregator.models import Release
+from aggregator.publishing.desk import Desk, Obstacle, find_desk
+from aggregator.publishing.leaders import find_chance
+from aggregator.publishing.rows import list_figures
+from aggregator.publishing.words import KINDS, find_questions, list_choices, name_release
+from aggregator.releases.figures import read_figures
+from aggregator.releases.sentences import list_lines
+from surveys.access import for_owner
+from surveys.manifest.languages import language_tag
+from surveys.manifest.modes import Mode
+from surveys.models import Survey
+
+NO_RELEASE = "There is no such release."
+SECONDS_TO_RELOAD = 2
+# An operator has to repair something first.
+SECONDS_WITH_PROBLEM = 30
+
+
+@for_owner
+@require_safe
+def releases(
+    request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
+) -> HttpResponseBase:
+    return show_overview(request, find_desk(survey, mode=mode))
+
+
+def show_overview(
+    request: HttpRequest, desk: Desk, *, problem: str = "", status: int = 200
+) -> HttpResponse:
+    """Show the releases of a wave; `problem` says why what was asked for was refused."""
+    context: dict[str, object] = {"desk": desk, "survey": desk.survey, "problem": problem}
+    if desk.obstacle == Obstacle.NOT_PROTECTED:
+        return render(request, "aggregator/publishing/not_protected.html", context, status=status)
+    if desk.account is not None:
+        context |= {
+            "account": desk.account,
+            "wave": desk.wave,
+            "choices": list_choices(desk.manifest, left=desk.account.left),
+            "releases": [
+                (release, name_release(desk.manifest, release))
+                for release in reversed(desk.account.releases)
+            ],
+            "has_coins": bool(desk.manifest.coin_questions),
+        }
+    return render(request, "aggregator/publishing/releases.html", context, status=status)
+
+
+@for_owner
+@require_safe
+def release(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
+    """Show one release, or wait for the worker that draws it."""
+    found = _find(survey, pk)
+    wave = found.wave
+    manifest = wave.description
+    desk = find_desk(survey, mode=Mode(wave.mode))
+    context: dict[str, object] = {
+        "desk": desk,
+        "survey": survey,
+        "release": found,
+        "name": name_release(manifest, found),
+        "words": KINDS[Release.Kind(found.kind)],
+        "questions": find_questions(manifest, found),
+        "lang": language_tag(manifest.language),
+    }
+    if found.state == Release.State.DRAWN:
+        spent = desk.account.spent if desk.account else found.epsilon_hundredths
+        context |= {
+            "figures": list_figures(read_figures(found, manifest)),
+            "lines": list_lines(found, manifest, spent_hundredths=spent),
+            "chance": find_chance(found),
+        }
+    response = render(request, "aggregator/publishing/release.html", context)
+    if found.state == Release.State.RESERVED:
+        seconds = SECONDS_WITH_PROBLEM if found.problem else SECONDS_TO_RELOAD
+        response["Refresh"] = str(seconds)
+    return response
+
+
+def _find(survey: Survey, pk: int) -> Release:
+    found = (
+        Release.objects.select_related("wave__survey").filter(wave__survey=survey, pk=pk).first()
+    )
+    if found is None:
+        raise Http404(NO_RELEASE)
+    return found

@@ -1,0 +1,251 @@
+"""What a release would give and cost, before it is paid for.
+
+It follows from the request, the manifest and a number of people that the researcher expects: never
+from reports. A choice of ε that depends on answers would tell readers something about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from aggregator.models import Release
+from aggregator.publishing.spread import Spread, draw_spread
+from aggregator.releases.figures import Noise
+from aggregator.releases.ledger import Account
+from aggregator.releases.readers import reader_epsilons
+from aggregator.releases.requests import (
+    HUNDREDTHS,
+    ReleasePlan,
+    ReleaseRequest,
+    check_request,
+    find_other_probability,
+    plan_release,
+)
+from aggregator.releases.sentences import (
+    ANCHORS,
+    describe_mechanism,
+    describe_readers,
+    describe_took_part,
+)
+from privacy.central.selection import selection_bound
+from privacy.central.table import SpreadParts, table_standard_error
+from privacy.central.typical import typical_sensitivity
+from surveys.formatting import margin, whole
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion, Symbol
+from surveys.models import Wave
+from surveys.planning.assumptions import SHARE
+
+# As sure as the bound of a choice is.
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigurePrice:
+    """The interval of a share of 20 % of one question, for this many people."""
+
+    question: ManifestQuestion
+    people: int
+    spread: Spread
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price:
+    """What a page shows before paying; amounts of ε are in hundredths."""
+
+    request: ReleaseRequest
+    people: int
+    left: int  # after it
+    took_part: str
+    readers: str
+    readers_together: str  # with all earlier releases; empty if there is none
+    mechanism: str
+    why: str
+    anchor: str  # where the methods explain it
+    # Of a table: one figure of each question, the widest interval first.
+    figures: tuple[FigurePrice, ...] = ()
+    people_needed: int = 0
+    enough: int = 0  # the least ε that is enough for this many people; 0 if that is not left
+    # Of a choice: how far the published answer may lie below the best one.
+    reach: str = ""
+    is_blunt: bool = False  # so far that the choice says next to nothing
+
+    @property
+    def typical(self) -> FigurePrice | None:
+        return self.figures[0] if self.figures else None
+
+    @property
+    def is_too_few(self) -> bool:
+        return any(figure.people < self.people_needed for figure in self.figures)
+
+
+def find_price(*, wave: Wave, account: Account, request: ReleaseRequest, people: int) -> Price:
+    """Price a request; raises NotReleasable if it cannot be made."""
+    manifest = wave.description
+    request = check_request(request, manifest)
+    plan = plan_release(request, manifest, delta_nanos_left=account.delta_left)
+    row = _plan_row(wave, request, plan)
+    questions = [one for one in manifest.questions if one.name in request.questions]
+    price = Price(
+        request=request,
+        people=people,
+        left=account.left - plan.epsilon_hundredths,
+        took_part=describe_took_part(row),
+        readers=describe_readers(reader_epsilons(manifest, [row])),
+        readers_together=_describe_together(manifest, account, row, questions),
+        mechanism=describe_mechanism(row),
+        why=_explain_mechanism(plan, account),
+        anchor=ANCHORS[request.kind],
+    )
+    if request.kind == Release.Kind.TABLE:
+        return _price_table(price, plan, manifest, questions, left=account.left)
+    return _price_choice(price, plan, manifest, questions[0])
+
+
+def _plan_row(wave: Wave, request: ReleaseRequest, plan: ReleasePlan) -> Release:
+    """Return the row that the request would become; it is not stored."""
+    return Release(
+        wave=wave,
+        kind=request.kind,
+        request=request.to_json(),
+        mechanism=plan.mechanism,
+        scale=str(plan.scale),
+        epsilon_hundredths=plan.epsilon_hundredths,
+        delta_nanos=plan.delta_nanos,
+        rho=plan.rho,
+    )
+
+
+def _describe_together(
+    manifest: Manifest, account: Account, row: Release, questions: Sequence[ManifestQuestion]
+) -> str:
+    """Say what readers learn about these questions from this and all earlier releases."""
+    if not account.releases:
+        return ""
+    names = {question.name for question in questions}
+    lines = reader_epsilons(manifest, [*account.releases, row])
+    return describe_readers([line for line in lines if line.question.name in names])
+
+
+def _explain_mechanism(plan: ReleasePlan, account: Account) -> str:
+    if plan.mechanism == Release.Mechanism.PERMUTE_AND_FLIP:
+        return "The better an answer does, the more likely it is chosen."
+    if plan.mechanism == Release.Mechanism.GAUSSIAN:
+        return "It varies less than Laplace noise at this ε, and takes a δ for that."
+    if account.delta_cap:
+        return "It varies less than Gaussian noise at this ε, and needs no δ."
+    return "It needs no δ, and this survey allows none."
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def _price_table(
+    price: Price,
+    plan: ReleasePlan,
+    manifest: Manifest,
+    questions: Sequence[ManifestQuestion],
+    *,
+    left: int,
+) -> Price:
+    noise = Noise.of(plan.mechanism, plan.scale)
+    spreads = [
+        (_find_spread(manifest, question, noise.variance, price.people), question)
+        for question in questions
+    ]
+    spreads.sort(key=lambda pair: -pair[0].total)
+    figures = tuple(
+        FigurePrice(
+            question=question,
+            people=_count_reports(manifest, question, price.people),
+            spread=draw_spread(parts, write=margin),
+        )
+        for parts, question in spreads
+    )
+    # The scale of noise, and with it the number of people, falls as ε grows.
+    fewest = min(figure.people for figure in figures)
+    enough = ceil(plan.epsilon_hundredths * noise.least / fewest)
+    return replace(
+        price,
+        figures=figures,
+        people_needed=noise.least,
+        enough=enough if enough <= left else 0,
+    )
+
+
+def _find_spread(
+    manifest: Manifest, question: ManifestQuestion, variance: float, people: int
+) -> SpreadParts:
+    return table_standard_error(
+        share=SHARE,
+        people=_count_reports(manifest, question, people),
+        noise_variance=variance,
+        **_describe_channel(_find_symbol(question)),
+    )
+
+
+def _find_symbol(question: ManifestQuestion) -> Symbol:
+    """Return a symbol that shows answers: an item, if there are items."""
+    return next(symbol for symbol in question.symbols(block=None) if not symbol.is_gate)
+
+
+def _describe_channel(symbol: Symbol) -> dict[str, Any]:
+    if symbol.threshold is None:
+        return {"mechanism_k": symbol.k, "other_probability": 0.0, "slope": 1.0}
+    mechanism = symbol.mechanism
+    return {
+        "mechanism_k": symbol.k,
+        "other_probability": mechanism.other_probability,
+        "slope": mechanism.slope,
+    }
+
+
+def _count_reports(manifest: Manifest, question: ManifestQuestion, people: int) -> int:
+    """Return how many of these people are asked the question, if each gets a random subset."""
+    fraction = manifest.asked_fraction if question.name in manifest.blocks else 1.0
+    return max(1, round(people * fraction))
+
+
+# --- choices --------------------------------------------------------------------------------------
+
+
+def _price_choice(
+    price: Price, plan: ReleasePlan, manifest: Manifest, question: ManifestQuestion
+) -> Price:
+    reach = _find_reach(plan, question)
+    reports = _count_reports(manifest, question, price.people)
+    what = "the leader" if plan.is_monotone else "the middle"
+    return replace(
+        price,
+        reach=f"With 95 %, the published answer is not further than {whole(ceil(reach))} of "
+        f"{whole(reports)} people from {what}.",
+        is_blunt=reach > reports / 2,
+    )
+
+
+def _find_reach(plan: ReleasePlan, question: ManifestQuestion) -> float:
+    """Return how many people the published answer may lie below the best one, with 95 %.
+
+    Scores count reports. One person more moves the expected score by the slope of the channel.
+    """
+    is_leader = plan.is_monotone
+    sensitivity = (
+        Fraction(1)
+        if is_leader
+        else typical_sensitivity(
+            question.answers, other_probability=find_other_probability(question)
+        )
+    )
+    bound = selection_bound(
+        sensitivity=sensitivity,
+        epsilon=Fraction(plan.epsilon_hundredths, HUNDREDTHS),
+        candidates=len(question.options),
+        level=LEVEL,
+        monotone=is_leader,
+    )
+    slope: float = _describe_channel(_find_symbol(question))["slope"]
+    return bound / slope

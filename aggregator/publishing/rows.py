@@ -1,0 +1,167 @@
+"""The figures of a release as rows on an axis, for researchers and for readers.
+
+Everything follows from `read_figures`, so nothing here sees a count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from math import ceil
+
+from aggregator.publishing.spread import Spread, draw_spread
+from aggregator.releases.figures import (
+    FigureRow,
+    Figures,
+    LeaderFigure,
+    QuestionFigures,
+    TableFigures,
+)
+from aggregator.releases.sentences import describe_asked, describe_people, describe_too_few
+from aggregator.results.blocks import BlockRow, RowKind, row_of_share
+from surveys.formatting import margin, whole
+from surveys.manifest.questions import ManifestQuestion
+
+CONTRADICTING = (
+    "The noisy counts contradict the design of this question. Treat this figure as a warning."
+)
+SEVERAL = "More than one answer possible."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownRow:
+    """A row of a table, as results pages show rows, and its interval in three parts."""
+
+    row: BlockRow
+    spread: Spread
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownQuestion:
+    """One question of a release: rows of a table, or the answer that was chosen."""
+
+    question: ManifestQuestion
+    rows: tuple[ShownRow, ...] = ()
+    note: str = ""
+    warning: str = ""
+    chosen: str = ""  # the leader, or the typical point
+    is_leader: bool = False
+    bound: str = ""  # how far it may lie below the best, in words
+
+    @property
+    def chosen_as(self) -> str:
+        return "Leads:" if self.is_leader else "In the middle:"
+
+    @property
+    def widest(self) -> Spread | None:
+        """The parts of the widest interval of a share, which stands for all."""
+        shares = [one for one in self.rows if not one.row.is_mean] or list(self.rows)
+        if not shares:
+            return None
+        return max(shares, key=lambda one: _width(one.row)).spread
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownFigures:
+    people: str  # a sentence; empty if the release does not say how many took part
+    questions: tuple[ShownQuestion, ...]
+
+    @property
+    def has_rows(self) -> bool:
+        return any(question.rows for question in self.questions)
+
+
+def list_figures(figures: Figures) -> ShownFigures:
+    if isinstance(figures, TableFigures):
+        shows_people = figures.people is not None
+        return ShownFigures(
+            people=describe_people(figures),
+            questions=tuple(_show(one, shows_people=shows_people) for one in figures.questions),
+        )
+    is_leader = isinstance(figures, LeaderFigure)
+    chosen = ShownQuestion(
+        question=figures.question,
+        chosen=figures.text,
+        is_leader=is_leader,
+        bound=_describe_bound(figures.bound, is_leader=is_leader),
+    )
+    return ShownFigures(people="", questions=(chosen,))
+
+
+def _describe_bound(bound: float, *, is_leader: bool) -> str:
+    reports = whole(ceil(bound))
+    if is_leader:
+        return f"With 95 %, no answer has more than {reports} reports more than this one."
+    return f"With 95 %, this point is not further than {reports} reports from the middle."
+
+
+def _show(figures: QuestionFigures, *, shows_people: bool) -> ShownQuestion:
+    if not figures.is_enough:
+        return ShownQuestion(question=figures.question, note=describe_too_few(figures))
+    rows = [*figures.rows, *([figures.mean] if figures.mean else [])]
+    notes = [SEVERAL] if figures.question.has_items else []
+    # Where everyone was asked everything, one sentence above all questions says it.
+    notes += [] if shows_people else [describe_asked(figures)]
+    return ShownQuestion(
+        question=figures.question,
+        rows=tuple(_show_row(figures.question, row) for row in rows),
+        note=" ".join(notes),
+        warning=CONTRADICTING if any(row.contradiction for row in rows) else "",
+    )
+
+
+def _show_row(question: ManifestQuestion, row: FigureRow) -> ShownRow:
+    key = f"{question.name} {row.key}"
+    if row.key == "mean":
+        return _show_mean(question, row, key=key)
+    shown = row_of_share(key=key, label=row.text, value=row.share, low=row.low, high=row.high)
+    if not row.is_authors:
+        shown = replace(shown, kind=RowKind.ASKED)  # Murmur's own words
+    return ShownRow(row=shown, spread=draw_spread(row.parts, write=margin))
+
+
+def _show_mean(question: ManifestQuestion, row: FigureRow, *, key: str) -> ShownRow:
+    assert question.minimum is not None
+    assert question.maximum is not None
+    digits = _digits(row.high - row.low)
+    number = f"{_write(row.share, digits)} {question.unit}".rstrip()
+    range_ = f"{_write(row.low, digits)}–{_write(row.high, digits)}"
+    shown = BlockRow(
+        key=key,
+        kind=RowKind.MEAN,
+        label=row.text,
+        value=row.share,
+        low=row.low,
+        high=row.high,
+        scale=(float(question.minimum), float(question.maximum)),
+        ends=(_write(question.minimum, 0), _write(question.maximum, 0)),
+        number=number,
+        range=range_,
+        text=f"{number} ({range_})",
+    )
+    return ShownRow(row=shown, spread=draw_spread(row.parts, write=_write_half_width(digits)))
+
+
+def _write_half_width(digits: int) -> Callable[[float], str]:
+    return partial(_write_plus_minus, digits=digits + 1)
+
+
+def _write_plus_minus(half_width: float, *, digits: int) -> str:
+    return f"± {_write(half_width, digits)}"
+
+
+def _write(value: float, digits: int) -> str:
+    text = f"{value:,.{digits}f}"
+    return (text.lstrip("-") if float(text.replace(",", "")) == 0 else text).replace("-", "−")
+
+
+def _digits(width: float) -> int:
+    """As on results pages: no interval's ends look equal, and no digit is idle."""
+    return 2 if width < 0.3 else 0 if width > 30 else 1
+
+
+def _width(row: BlockRow) -> float:
+    assert row.low is not None
+    assert row.high is not None
+    return row.high - row.low

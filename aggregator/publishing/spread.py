@@ -1,0 +1,69 @@
+"""An interval in three parts: people, scrambling on the device, noise of the publication.
+
+Variances add up, half-widths do not. So the picture shows parts of the variance, and the words say
+what each part alone would give, and by how much publication widens the interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import hypot
+
+from privacy.central.table import SpreadParts
+from privacy.distributions import Z_95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """A part of the bar; `start` and `width` are attributes of an SVG rectangle."""
+
+    name: str
+    start: str
+    width: str
+    text: str  # the half-width that this part alone would give
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """`total` is the half-width of the 95 % interval in words."""
+
+    pieces: tuple[Piece, ...]
+    total: str
+    widening: str  # "0.8 %"
+
+
+def draw_spread(parts: SpreadParts, *, write: Callable[[float], str]) -> Spread:
+    """Draw the parts of a standard error; `write` writes a half-width."""
+    named = {
+        "people": parts.people,
+        "scrambling": parts.scrambling,
+        "publication": parts.publication,
+    }
+    whole = sum(part * part for part in named.values())
+    pieces, start = [], 0.0
+    for name, part in named.items():
+        width = part * part / whole if whole else 0.0
+        pieces.append(
+            Piece(
+                name=name,
+                start=f"{100 * start:.2f}%",
+                width=f"{100 * width:.2f}%",
+                text=write(Z_95 * part),
+            )
+        )
+        start += width
+    return Spread(
+        pieces=tuple(pieces), total=write(Z_95 * parts.total), widening=_write_widening(parts)
+    )
+
+
+def _write_widening(parts: SpreadParts) -> str:
+    """Say by how much publication widens the interval, in per cent."""
+    without = hypot(parts.people, parts.scrambling)
+    if not without:
+        return ""
+    wider = 100 * (hypot(without, parts.publication) / without - 1)
+    if wider < 0.05:
+        return "less than 0.1\N{NO-BREAK SPACE}%"
+    return f"{wider:,.{0 if wider >= 10 else 1}f}\N{NO-BREAK SPACE}%"
