@@ -20,7 +20,7 @@ from privacy.central.selection import (
     exponential_mechanism_probabilities,
     permute_and_flip_probabilities,
 )
-from tests.support.sampling.frequencies import chi_squared_p
+from tests.support.sampling.frequencies import among, chi_squared_p
 from tests.support.sampling.integer_sampler import IntegerSampler
 
 pytestmark = pytest.mark.slow
@@ -50,10 +50,6 @@ def laplace(scale: Fraction) -> Callable[[int], float]:
 
 def gaussian(variance: Fraction) -> Callable[[int], float]:
     return lambda value: float(discrete_gaussian_probability(value, variance=variance))
-
-
-def among(chances: Sequence[float]) -> Callable[[int], float]:
-    return lambda option: chances[option] if 0 <= option < len(chances) else 0.0
 
 
 def counts_space(metric: Any) -> tuple[Any, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from scipy.stats import chi2
@@ -37,3 +37,8 @@ def chi_squared_p(drawn: Iterable[int], probability: Callable[[int], float], *, 
     p = float(chi2.sf(statistic, df=len(expected) - 1))
     print(f"{total=} cells={len(expected)} {statistic=:.2f} {p=:.3g}")
     return p
+
+
+def among(chances: Sequence[float]) -> Callable[[int], float]:
+    """The probabilities of places in a list."""
+    return lambda place: chances[place] if 0 <= place < len(chances) else 0.0
