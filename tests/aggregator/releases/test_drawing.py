@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
 from pathlib import Path
 from unittest import mock
 
@@ -24,16 +27,14 @@ from aggregator.releases.ledger import read_account, reserve_release
 from aggregator.releases.noise import Sampler, prepare_sampler
 from aggregator.releases.requests import NotReleasable, ReleasePlan, ReleaseRequest
 from aggregator.upkeep.deleting import delete_survey
-from surveys.models import Wave
-from tests.support.waves import make_released_wave
+from surveys.authoring.services import add_question
+from surveys.manifest.manifest import Publication
+from surveys.manifest.question_types import QuestionType
+from surveys.models import Survey, Wave
+from tests.support.factories import make_survey, open_survey
+from tests.support.waves import count_all, make_released_wave, send_many
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def folder(settings: Settings, tmp_path: Path) -> Path:
-    settings.RELEASES = tmp_path / "releases"
-    return tmp_path / "releases"
 
 
 def reserve(wave: Wave, *questions: str, epsilon: int = 20) -> Release:
@@ -215,3 +216,91 @@ def test_no_statement_holds_an_exact_count() -> None:
     written = [query["sql"] for query in queries if not query["sql"].startswith("SELECT")]
     assert any('{"q1": [-7, -7]}' in sql for sql in written)
     assert not any("123" in sql or "241" in sql or "364" in sql for sql in written)
+
+
+@contextmanager
+def day(number: int) -> Iterator[date]:
+    """Set the clock to noon of this day of December 2026."""
+    noon = datetime(2026, 12, number, 12, tzinfo=UTC)
+    with mock.patch("aggregator.models.timezone.now", return_value=noon):
+        yield noon.date()
+
+
+def test_a_figure_drawn_after_midnight_appears_after_the_next_one() -> None:
+    wave = make_released_wave()
+    with day(4):
+        release = reserve(wave)
+    assert release.public_from == date(2026, 12, 5)
+    with day(9):
+        draw(release)
+    assert (release.reserved_on, release.public_from) == (date(2026, 12, 4), date(2026, 12, 10))
+
+
+def test_invented_answers_appear_on_the_day_of_the_draw() -> None:
+    wave = make_released_wave()
+    Survey.objects.update(demo=True)
+    with day(4):
+        release = draw(reserve(wave))
+    assert release.public_from == date(2026, 12, 4)
+
+
+def test_a_clock_that_jumps_draws_and_charges_nothing_again() -> None:
+    wave = make_released_wave()
+    with day(10):
+        release = draw(reserve(wave))
+    figure = release.result
+    for number in (30, 1, 11, 10):
+        with day(number):
+            assert reserve(wave) == release
+            assert draw_release(release.pk) is False
+            release.refresh_from_db()
+            assert (release.result, release.public_from) == (figure, date(2026, 12, 11))
+            assert read_account(wave).spent == 20
+
+
+def test_the_ledgers_of_waves_are_apart(folder: Path) -> None:
+    """A rehearsal is another survey, so what it draws costs the survey nothing."""
+    wave, other = make_released_wave(), make_released_wave()
+    draw(reserve(wave))
+    file_of(wave, folder).unlink()
+    assert draw(reserve(other)).state == Release.State.DRAWN
+    assert draw(reserve(wave, "q2")).problem == CONTRADICTED
+    assert (read_account(wave).left, read_account(other).left) == (0, 80)
+
+
+@pytest.mark.parametrize("kind", [Release.Kind.LEADER, Release.Kind.TYPICAL])
+def test_a_choice_stores_the_code_of_an_option(kind: Release.Kind) -> None:
+    """All sent the fourth of five points: at ε = 3, another one has a chance below 10⁻²⁰."""
+    survey = make_survey(
+        questions=[],
+        rehearsal=True,
+        publication=Publication.PROTECTED,
+        release_epsilon_hundredths=300,
+    )
+    add_question(
+        survey=survey, text="How often?", flips=25, type=QuestionType.SCALE, minimum=1, maximum=5
+    )
+    wave = open_survey(survey=survey)
+    send_many(wave, [b"\3"] * 300)
+    count_all(wave)
+    request = ReleaseRequest(kind=kind, questions=("q1",), epsilon_hundredths=300)
+    release = draw(reserve_release(wave=wave, request=request))
+    assert release.result == {"code": wave.description.questions[0].options[3].code}
+
+
+def test_an_item_that_many_chose_leads_and_its_number_stays_unknown() -> None:
+    survey = make_survey(
+        questions=[],
+        rehearsal=True,
+        publication=Publication.PROTECTED,
+        release_epsilon_hundredths=300,
+    )
+    add_question(
+        survey=survey, text="Which?", flips=25, type=QuestionType.SEVERAL, options=["a", "b", "c"]
+    )
+    wave = open_survey(survey=survey)
+    send_many(wave, [b"\0\1\0"] * 60)
+    count_all(wave)
+    request = ReleaseRequest(kind=Release.Kind.LEADER, questions=("q1",), epsilon_hundredths=300)
+    release = draw(reserve_release(wave=wave, request=request))
+    assert release.result == {"code": wave.description.questions[0].options[1].code}

@@ -165,5 +165,9 @@ def test_a_leader_needs_half_the_noise_of_a_typical_answer() -> None:
     assert (leader.scale, leader.sensitivity, leader.is_monotone) == (Fraction(2), 1, True)
     typical = plan_release(ask(scale, kind=TYPICAL, epsilon=50), manifest, delta_nanos_left=1000)
     # Five points at ε = ln 3: c = 1/7, Δ = 9/7, a thousand times, rounded up.
-    assert (typical.scale, typical.sensitivity, typical.is_monotone) == (Fraction(4 * 1286), 1286, False)
+    assert (typical.scale, typical.sensitivity, typical.is_monotone) == (
+        Fraction(4 * 1286),
+        1286,
+        False,
+    )
     assert (leader.delta_nanos, typical.delta_nanos, leader.rho) == (0, 0, 0.125)
