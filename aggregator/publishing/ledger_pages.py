@@ -15,8 +15,8 @@ from aggregator.models import Release
 from aggregator.publishing.desk import Desk, find_desk
 from aggregator.publishing.pages import show_overview
 from aggregator.publishing.words import find_questions, name_release
-from aggregator.releases.ledger import NANOS, Account, Sums
-from aggregator.releases.requests import HUNDREDTHS
+from aggregator.releases.ledger import Account, Sums
+from aggregator.releases.requests import HUNDREDTHS, NANOS
 from surveys.access import for_owner
 from surveys.formatting import delta, epsilon
 from surveys.manifest.manifest import Manifest
