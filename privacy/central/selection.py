@@ -35,8 +35,8 @@ def selection_rate(
     Returns
     -------
     Fraction
-        epsilon / sensitivity if monotone, otherwise epsilon / (2 sensitivity). An option is 1 /
-        exp(rate) times as likely if it has one point less. The scale of the noise is 1 / rate.
+        epsilon / sensitivity if monotone, otherwise epsilon / (2 sensitivity). A library that
+        adds noise to the scores takes its scale, 1 / rate.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def selection_rate(
     References
     ----------
     McKenna, R. and Sheldon, D. (2020), Permute-and-flip: a new mechanism for differentially
-    private selection, NeurIPS, theorem 1 (general scores).
+    private selection, NeurIPS, section 3.
     Dwork, C. and Roth, A. (2014), The algorithmic foundations of differential privacy,
     Foundations and Trends in Theoretical Computer Science 9(3-4), theorem 3.10 (the exponential
     mechanism).
@@ -100,9 +100,9 @@ def permute_and_flip_probabilities(
 
     References
     ----------
-    McKenna, R. and Sheldon, D. (2020), Permute-and-flip, NeurIPS, algorithm 1 and proposition 4.
-    Ding, Z., Kifer, D., Saghaian, S. et al. (2021), The permute-and-flip mechanism is identical
-    to report-noisy-max with exponential noise, arXiv:2105.07260.
+    McKenna, R. and Sheldon, D. (2020), Permute-and-flip, NeurIPS, algorithm 1 and appendix A.
+    Ding, Z. et al. (2021), The permute-and-flip mechanism is identical to report-noisy-max with
+    exponential noise, arXiv:2105.07260.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def selection_bound(
     ----------
     Dwork, C. and Roth, A. (2014), The algorithmic foundations of differential privacy,
     theorem 3.11.
-    McKenna, R. and Sheldon, D. (2020), Permute-and-flip, NeurIPS, theorem 2.
+    McKenna, R. and Sheldon, D. (2020), Permute-and-flip, NeurIPS (never further off).
 
     Examples
     --------
