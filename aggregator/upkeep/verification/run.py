@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from aggregator.models import Upkeep
 from aggregator.upkeep.verification.differences import Difference
+from aggregator.upkeep.verification.releases import check_releases
 from aggregator.upkeep.verification.results import WaveCheck
 from aggregator.upkeep.verification.waves import check_manifest, check_reports
 from surveys.models import Wave
@@ -47,6 +48,7 @@ class Verification:
         if broken:
             yield broken
         if manifest:
+            yield from check_releases(wave, manifest)
             check = WaveCheck(wave, manifest)
             yield from check.run()
             self.batches += check.batches

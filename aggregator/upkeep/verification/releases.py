@@ -1,0 +1,110 @@
+"""Checks of a wave's ledger and releases: nothing beyond the cap, and noise that fits its price.
+
+The figures themselves cannot be checked: nobody knows their noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aggregator.models import Release, ReleaseLedger
+from aggregator.releases.drawing import read_plan
+from aggregator.releases.requests import (
+    NotReleasable,
+    ReleaseRequest,
+    check_request,
+    list_symbols,
+    plan_release,
+)
+from aggregator.upkeep.verification.differences import Difference, name_wave
+from surveys.manifest.manifest import Manifest
+from surveys.models import Wave
+
+REMEDY = (
+    "Find out who else writes to this database. An older copy does not help: with it, everything "
+    "that the survey may publish counts as spent."
+)
+
+
+def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
+    # Before the ledger, which may be charged for another one in between.
+    releases = list(wave.releases.order_by("pk"))
+    ledger = ReleaseLedger.objects.filter(wave=wave).first()
+    for finding in _check_ledger(ledger, releases, manifest):
+        yield Difference(
+            kind="ledger",
+            where=f"{name_wave(wave)}, ledger of releases",
+            number=wave.pk,
+            finding=finding,
+            remedy=REMEDY,
+        )
+    for release in releases:
+        findings = list(_check_release(release, manifest))
+        if findings:
+            yield Difference(
+                kind="release",
+                where=f"{name_wave(wave)}, release {release.pk}",
+                number=release.pk,
+                finding="; ".join(findings),
+                remedy=f"It is row {release.pk} of aggregator_release. {REMEDY}",
+            )
+
+
+def _check_ledger(
+    ledger: ReleaseLedger | None, releases: list[Release], manifest: Manifest
+) -> Iterator[str]:
+    if ledger is None:
+        if releases:
+            yield "there are releases and no ledger"
+        return
+    caps = (manifest.release_epsilon_hundredths or 0, manifest.release_delta_nanos or 0)
+    if (ledger.cap_hundredths, ledger.delta_cap_nanos) != caps:
+        yield "its cap is not the one in the manifest"
+    if ledger.spent_hundredths < sum(release.epsilon_hundredths for release in releases):
+        yield "its releases cost more than is charged"
+    if ledger.delta_spent_nanos < sum(release.delta_nanos for release in releases):
+        yield "its releases cost a larger δ than is charged"
+    within = (
+        ledger.spent_hundredths <= ledger.cap_hundredths
+        and ledger.delta_spent_nanos <= ledger.delta_cap_nanos
+    )
+    if not within:
+        yield "more is charged than its cap"
+    if ledger.suspended and ledger.spent_hundredths < ledger.cap_hundredths:
+        yield "it is suspended, and not all of its cap counts as spent"
+
+
+def _check_release(release: Release, manifest: Manifest) -> Iterator[str]:
+    try:
+        request = check_request(ReleaseRequest.from_json(release.request), manifest)
+        plan = plan_release(request, manifest, delta_nanos_left=release.delta_nanos)
+        charged = read_plan(release, request, manifest)
+    except (NotReleasable, ValueError, KeyError, TypeError, ZeroDivisionError):
+        yield "its request does not fit the manifest"
+        return
+    if release.request_hash != request.digest or release.kind != request.kind:
+        yield "its request is not the one that was made (SHA-256)"
+    if plan != charged:
+        yield "its noise is not the one that its price pays for"
+    if release.state == Release.State.DRAWN and not _fits(release.result, request, manifest):
+        yield "its figure does not have the form of its request"
+
+
+def _fits(result: object, request: ReleaseRequest, manifest: Manifest) -> bool:
+    if not isinstance(result, dict):
+        return False
+    if request.kind != Release.Kind.TABLE:
+        (question,) = (one for one in manifest.questions if one.name in request.questions)
+        return result.keys() == {"code"} and any(
+            result["code"] == option.code for option in question.options
+        )
+    cells = result.get("cells")
+    expected = {symbol.name: symbol.k for symbol in list_symbols(manifest, request.questions)}
+    if result.keys() != {"cells"} or not isinstance(cells, dict) or cells.keys() != expected.keys():
+        return False
+    return all(
+        isinstance(counts, list)
+        and len(counts) == expected[name]
+        and all(type(count) is int for count in counts)
+        for name, counts in cells.items()
+    )
