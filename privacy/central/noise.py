@@ -346,30 +346,7 @@ def gaussian_terms(z: Floats | NDArray[np.int64], variance: float) -> Floats:
 
 
 def check_summed_variance(name: str, variance: float | Fraction) -> float:
-    """Refuse a variance that is not positive, or whose tails are too wide to sum.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the error message.
-    variance : float or Fraction
-        sigma squared.
-
-    Returns
-    -------
-    float
-        The variance.
-
-    Raises
-    ------
-    ValueError
-        If variance is not positive and at most 2**42.
-
-    Examples
-    --------
-    >>> check_summed_variance("variance", 16)
-    16.0
-    """
+    """Refuse a variance that is not positive, or whose tails are too wide to sum: above 2**42."""
     spread = check_positive(name, variance)
     if spread > MOST_VARIANCE:
         raise ValueError(f"{name} must be at most 2**42, got {variance!r}")

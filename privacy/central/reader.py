@@ -7,6 +7,7 @@ is published: either a figure with noise, or the exact count at the close of a s
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import expm1, inf, log1p
 
 import numpy as np
@@ -27,8 +28,14 @@ from privacy.mechanism.subsampling import subsampled_epsilon
 
 # Covers the rounding of a handful of operations, so that a loss is never understated.
 _SLACK = 1 + 1e-14
-# Probability omitted at either end of the binomial. It is added to delta.
+# Probability omitted at either end of a binomial. It is added to delta.
 _TAIL = 1e-20
+# How many of the others' possible answers are told apart, and how many probabilities are kept.
+_ROWS = 1024
+_CELLS = 2**21
+# Longer sums are convolved by Fourier transform, whose error is added to delta.
+_DIRECT = 2**10
+_FOURIER_ERROR = 2e-16
 # Covers the rounding of binomial probabilities, which are known to about twelve digits.
 _SUM_SLACK = 1 + 1e-10
 # Width at which bisection stops, relative to the local epsilon.
@@ -154,9 +161,14 @@ def exact_count_delta(*, mechanism: RandomizedResponse, people: int, epsilon: fl
     live updates. It protects the answer, not taking part, and n must be a published lower bound of
     the honest reports.
 
-    All others have the same true answer, which is the worst case: their reports add
-    Bin(n - 1, 1 - t) to the person's own bit. Delta is the larger of the two hockey-stick
-    divergences between that sum for a bit that is 1 with probability t and with probability 1 - t.
+    If m of the others have the answer 1, their reports add Bin(m, t) + Bin(n - 1 - m, 1 - t) to
+    the person's own bit. Delta is the larger of the two hockey-stick divergences between that sum
+    for a bit that is 1 with probability t and with probability 1 - t, and the largest over m. Up to
+    2,048 people every m is tried; with more, blocks of neighbouring m are bounded together, which
+    raises epsilon by at most about .1 %, or .5 % at ten million.
+
+    That all others agree, m = 0, is often the worst case but not always: two coins, n = 1,000 and
+    delta = 1e-9 give .200571 for it, but .200613 for m = 1.
 
     Examples
     --------
@@ -196,7 +208,7 @@ def exact_count_epsilon(*, mechanism: RandomizedResponse, people: int, delta: fl
     Notes
     -----
     The conditions are those of `exact_count_delta`, which is bisected; m questions cost m epsilon
-    at m delta. A delta below 3e-20 gives the local epsilon.
+    at m delta. A delta below 1e-19, or 1e-11 with ten million people, gives the local epsilon.
 
     Examples
     --------
@@ -207,17 +219,7 @@ def exact_count_epsilon(*, mechanism: RandomizedResponse, people: int, delta: fl
     check_symbols("mechanism", mechanism.symbols, at_least=2, at_most=2)
     people = check_whole("people", people, at_least=1)
     delta = check_share("delta", delta, ends="()")
-    curve = _count_curve(mechanism, people)
-    if curve(0.0) <= delta:
-        return 0.0
-    low, high = 0.0, mechanism.epsilon
-    while high - low > _WIDTH * mechanism.epsilon:
-        middle = (low + high) / 2
-        if curve(middle) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+    return _count_epsilon(mechanism, people, delta)
 
 
 def strength_for_reader(*, people: int, epsilon: float, delta: float) -> float:
@@ -274,13 +276,27 @@ def _growth(epsilon: float) -> float:
     return expm1(epsilon) if epsilon < 700 else inf
 
 
+@lru_cache(maxsize=1024)  # pages ask for the same counts again and again
+def _count_epsilon(mechanism: RandomizedResponse, people: int, delta: float) -> float:
+    curve = _count_curve(mechanism, people)
+    if curve(0.0) <= delta:
+        return 0.0
+    low, high = 0.0, mechanism.epsilon
+    while high - low > _WIDTH * mechanism.epsilon:
+        middle = (low + high) / 2
+        if curve(middle) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
 def _count_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float], float]:
-    """Delta as a function of epsilon, from the count of the n - 1 others."""
+    """Delta as a function of epsilon: the worst over what the others truly answer."""
     t, c = mechanism.keep_probability, mechanism.other_probability
-    counts, missing = _window(people - 1, c)
-    without = binomial().pmf(counts, people - 1, c)
-    # The person's own bit is 1 (`with_one`) or 0 (`without`); both have the counts' support.
-    with_one = binomial().pmf(counts - 1, people - 1, c)
+    table, missing = _tabulate(people - 1, t, c)
+    # The person's own bit is 1 or 0, and the others show the rest of the count.
+    with_one, with_none = table[:, :-1], table[:, 1:]
 
     def delta(epsilon: float) -> float:
         if epsilon >= mechanism.epsilon:
@@ -288,18 +304,55 @@ def _count_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float]
         # (t - c e) and (t e - c), exact where e is close to one.
         growth = expm1(epsilon)
         gain, loss = mechanism.slope - c * growth, mechanism.slope + t * growth
-        up = np.maximum(gain * with_one - loss * without, 0.0).sum()
-        down = np.maximum(gain * without - loss * with_one, 0.0).sum()
+        up = np.maximum(gain * with_one - loss * with_none, 0.0).sum(axis=1).max()
+        down = np.maximum(gain * with_none - loss * with_one, 0.0).sum(axis=1).max()
         return min(float(max(up, down)) * _SUM_SLACK + missing, 1.0)
 
     return delta
 
 
-def _window(others: int, rate: float) -> tuple[NDArray[np.int64], float]:
-    """Counts with all but a negligible probability, and a bound on what is missing."""
+def _tabulate(others: int, t: float, c: float) -> tuple[NDArray[np.float64], float]:
+    """Probabilities of the others' count (columns) for what they may truly answer (rows).
+
+    A row stands for a block: from m to m + `skipped` of the others have the answer 1. It leaves
+    `skipped` people out, which can only raise delta, because adding an independent report to a
+    count is post-processing. More ones than zeros is the mirror image, whose two directions swap.
+    """
+    width = 8 + min(others + 1, int(21 * (others * t * c) ** 0.5 + 92))
+    rows = max(min(_ROWS, _CELLS // width), 1)
+    skipped = others // (2 * rows)
+    ones = np.arange(0, others // 2 + 1, skipped + 1)
+    zeros = np.maximum(others - skipped - ones, 0)
+    parts = [(ones, *_window(ones, t), t), (zeros, *_window(zeros, c), c)]
+    rowed = [
+        [
+            binomial().pmf(np.arange(low, high + 1), count, rate)
+            for count, low, high in zip(counts, lows, highs, strict=True)
+        ]
+        for counts, lows, highs, rate in parts
+    ]
+    counted = [_convolve(first, second) for first, second in zip(*rowed, strict=True)]
+    longest = max(map(len, counted))
+    table = np.zeros((len(counted), longest + 2))
+    for row, chances in zip(table, counted, strict=True):
+        row[1 : len(chances) + 1] = chances
+    # What the windows leave out, and the error of Fourier transforms.
+    return table, 4 * _TAIL + (longest * _FOURIER_ERROR if longest > _DIRECT else 0.0)
+
+
+def _convolve(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    length = len(first) + len(second) - 1
+    if length <= _DIRECT:
+        return np.convolve(first, second)
+    size = 1 << length.bit_length()
+    product = np.fft.rfft(first, size) * np.fft.rfft(second, size)
+    return np.asarray(np.maximum(np.fft.irfft(product, size)[:length], 0.0))
+
+
+def _window(counts: NDArray[np.int64], rate: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The ends between which all but 1e-20 of each binomial lies, at either end."""
     binom = binomial()
-    low = int(binom.ppf(_TAIL, others, rate)) if others else 0
+    low = np.maximum(binom.ppf(_TAIL, counts, rate), 0)
     # The mirror image: an upper quantile this far out is lost in 1 - 1e-20 = 1.
-    high = others - int(binom.ppf(_TAIL, others, 1 - rate)) if others else 0
-    missing = float(binom.cdf(low - 1, others, rate) + binom.sf(high, others, rate)) + _TAIL
-    return np.arange(low, high + 2), missing
+    high = counts - np.maximum(binom.ppf(_TAIL, counts, 1 - rate), 0)
+    return low.astype(np.int64), high.astype(np.int64)
