@@ -174,7 +174,7 @@ def test_opendp_maps_gaussian_noise_to_the_same_rho(scale: float) -> None:
 
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
-    noise = dp.m.make_gaussian(*space, scale=scale)
+    noise: Any = dp.m.make_gaussian(*space, scale=scale)
     for cells in (1, 2, 10):
         found = gaussian_rho(variance=scale**2, squared_sensitivity=cells)
         assert found == pytest.approx(noise.map(sqrt(cells)), rel=1e-12)

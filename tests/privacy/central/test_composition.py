@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import exp, expm1, inf, log, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,8 +73,9 @@ def test_opendp_converts_rho_alike(rho: float, epsilon: str) -> None:
 
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
-    noise = dp.m.make_gaussian(*space, scale=sqrt(0.5 / rho))
-    curve = dp.c.make_zCDP_to_approxDP(noise).map(1.0)
+    noise: Any = dp.m.make_gaussian(*space, scale=sqrt(0.5 / rho))
+    converted: Any = dp.c.make_zCDP_to_approxDP(noise)
+    curve = converted.map(1.0)
     assert zcdp_epsilon(rho=rho, delta=1e-6) == pytest.approx(curve.epsilon(delta=1e-6), rel=1e-9)
 
 

@@ -24,12 +24,12 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 
 Whole = NDArray[np.int64]
 Floats = NDArray[np.float64]
-COINS: dict[str, float] = {"other_probability": 0.25, "slope": 0.5}
-DECLARED: dict[str, float] = {"other_probability": 0.0, "slope": 1.0}
+COINS: dict[str, Any] = {"other_probability": 0.25, "slope": 0.5}
+DECLARED: dict[str, Any] = {"other_probability": 0.0, "slope": 1.0}
 Z_SQUARE = 1.959963984540054**2
 
 
-def channel(symbols: int, epsilon: float | None) -> dict[str, float]:
+def channel(symbols: int, epsilon: float | None) -> dict[str, Any]:
     if epsilon is None:
         return DECLARED
     mechanism = RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon)
