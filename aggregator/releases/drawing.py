@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,7 @@ from aggregator.releases.counters import DamagedFile, append_key, find_file, rea
 from aggregator.releases.ledger import find_final_snapshot, find_public_day
 from aggregator.releases.noise import NotDrawable, Sampler, prepare_sampler
 from aggregator.releases.queries import leader_scores, table_cells, typical_scores
-from aggregator.releases.requests import ReleasePlan, ReleaseRequest, plan_release
-from surveys.manifest.manifest import Manifest
+from aggregator.releases.requests import ReleaseRequest, read_plan
 
 logger = logging.getLogger(__name__)
 RESTORED = "restored"
@@ -95,20 +93,6 @@ class _Draw:
             return {"cells": _add_noise(self._cells, self.sampler)}
         codes = list(self._scores)
         return {"code": codes[self.sampler.draw(list(self._scores.values()))]}
-
-
-def read_plan(release: Release, request: ReleaseRequest, manifest: Manifest) -> ReleasePlan:
-    """Return the noise that a release was charged for, with today's sensitivity of its question."""
-    today_plan = plan_release(request, manifest, delta_nanos_left=release.delta_nanos)
-    return ReleasePlan(
-        mechanism=Release.Mechanism(release.mechanism),
-        scale=Fraction(release.scale),
-        sensitivity=today_plan.sensitivity,
-        is_monotone=today_plan.is_monotone,
-        epsilon_hundredths=release.epsilon_hundredths,
-        delta_nanos=release.delta_nanos,
-        rho=release.rho,
-    )
 
 
 def _add_noise(cells: dict[str, list[int]], sampler: Sampler) -> dict[str, list[int]]:

@@ -10,16 +10,14 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import metadata
 from math import inf, isclose, nextafter, sqrt
 from typing import Any
 
 from aggregator.models import Release
+from aggregator.releases.library import SERIES, find_version, is_expected
 from aggregator.releases.requests import HUNDREDTHS, ReleasePlan
 
 logger = logging.getLogger(__name__)
-# Another release may state its parameters in another way, or draw in another way.
-SERIES = "0.16."
 WHOLE = "i64"  # OpenDP's plain integers end at 2**31
 TOLERANCE = 1e-9
 
@@ -41,7 +39,11 @@ def prepare_sampler(plan: ReleasePlan) -> Sampler:
 
     It takes half a second the first time, so do this before a transaction opens.
     """
-    version = _find_version()
+    version = find_version()
+    if not version:
+        raise NotDrawable(_cannot("OpenDP, which draws it, is not installed"))
+    if not is_expected(version):
+        raise NotDrawable(_cannot(f"it needs OpenDP {SERIES}x, and version {version} is installed"))
     try:
         measurement, loss = _BUILDERS[plan.mechanism](plan)
     except Exception as error:
@@ -54,16 +56,6 @@ def prepare_sampler(plan: ReleasePlan) -> Sampler:
             _cannot("OpenDP states another loss for it than the one that the ledger was charged")
         )
     return Sampler(draw=measurement, library=f"OpenDP {version}")
-
-
-def _find_version() -> str:
-    try:
-        version = metadata.version("opendp")
-    except metadata.PackageNotFoundError:
-        raise NotDrawable(_cannot("OpenDP, which draws it, is not installed")) from None
-    if not version.startswith(SERIES):
-        raise NotDrawable(_cannot(f"it needs OpenDP {SERIES}x, and version {version} is installed"))
-    return version
 
 
 def _cannot(reason: str) -> str:

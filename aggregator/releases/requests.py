@@ -174,6 +174,20 @@ def plan_release(
     return _plan_choice(request, sensitivity=sensitivity, is_monotone=False)
 
 
+def read_plan(release: Release, request: ReleaseRequest, manifest: Manifest) -> ReleasePlan:
+    """Return the noise that a release was charged for, with today's sensitivity of its question."""
+    today_plan = plan_release(request, manifest, delta_nanos_left=release.delta_nanos)
+    return ReleasePlan(
+        mechanism=Release.Mechanism(release.mechanism),
+        scale=Fraction(release.scale),
+        sensitivity=today_plan.sensitivity,
+        is_monotone=today_plan.is_monotone,
+        epsilon_hundredths=release.epsilon_hundredths,
+        delta_nanos=release.delta_nanos,
+        rho=release.rho,
+    )
+
+
 def find_other_probability(question: ManifestQuestion) -> Fraction:
     """Return the probability of each code that is not the true one, exactly."""
     mechanism = question.mechanism

@@ -44,6 +44,9 @@ REDIS_VERSION = 42
 LAST_PURGE = 50
 TRACES_LEFT = 51
 SMALL_BATCHES = 52
+# What draws releases
+RELEASES = 60
+OPENDP = 61
 
 
 def judge(

@@ -18,6 +18,7 @@ from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 from aggregator.upkeep.checks.postgresql import check_postgresql
 from aggregator.upkeep.checks.redis_servers import check_redis
+from aggregator.upkeep.checks.releases import check_releases
 from aggregator.upkeep.checks.settings import (
     check_contradictions,
     check_mail,
@@ -36,6 +37,7 @@ SETTINGS = "settings"
 def register_checks() -> None:
     checks.register(check_contradictions, SETTINGS)
     checks.register(check_privacy_settings, PRIVACY, deploy=True)
+    checks.register(check_releases, PRIVACY, deploy=True)
     checks.register(check_mail, SETTINGS, deploy=True)
     checks.register(check_public_address, SETTINGS, deploy=True)
     checks.register(check_security_contact, checks.Tags.security, deploy=True)

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aggregator.models import Release, ReleaseLedger
-from aggregator.releases.drawing import read_plan
 from aggregator.releases.requests import (
     NotReleasable,
     ReleaseRequest,
     check_request,
     list_symbols,
     plan_release,
+    read_plan,
 )
 from aggregator.upkeep.verification.differences import Difference, name_wave
 from surveys.manifest.manifest import Manifest

@@ -25,7 +25,7 @@ from tests.support.sampling.frequencies import chi_squared_p
 from tests.support.waves import make_released_wave
 
 DRAWS = 20_000
-VERSION = "aggregator.releases.noise.metadata.version"
+VERSION = "aggregator.releases.library.metadata.version"
 LEAST_P = 1e-6
 LAPLACE = ReleasePlan(
     mechanism=Release.Mechanism.LAPLACE,

@@ -1,0 +1,51 @@
+"""What workers need to draw releases: OpenDP, and a folder in which they count the draws."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage
+
+from aggregator.releases.library import SERIES, find_version, is_expected
+from aggregator.upkeep.checks import messages
+from aggregator.upkeep.checks.messages import judge
+
+
+def check_releases(**_kwargs: Any) -> list[CheckMessage]:
+    """Look at what draws releases, unless another machine does."""
+    if settings.RELEASES is None:
+        return []
+    return [
+        *judge_folder(settings.RELEASES, is_writable=_is_writable(settings.RELEASES)),
+        *judge_library(find_version()),
+    ]
+
+
+def judge_folder(folder: Path, *, is_writable: bool) -> list[CheckMessage]:
+    return judge(
+        messages.RELEASES,
+        f"MURMUR_RELEASES = {folder}",
+        good=is_writable,
+        meaning="Murmur cannot write in this folder, so workers draw no releases.",
+        remedy="give the folder to the user of the workers, or export MURMUR_RELEASES= where other "
+        "machines draw them.",
+    )
+
+
+def judge_library(version: str) -> list[CheckMessage]:
+    return judge(
+        messages.OPENDP,
+        f"OpenDP {version or 'is not installed'}",
+        good=is_expected(version),
+        meaning=f"releases are drawn with OpenDP {SERIES}x only, so they wait.",
+        remedy="pip install --require-hashes -r requirements.txt, then restart the workers.",
+    )
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether files can be made there; a folder that does not exist is made with the first."""
+    path = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    return path.is_dir() and os.access(path, os.W_OK | os.X_OK)

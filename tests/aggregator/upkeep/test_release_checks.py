@@ -1,0 +1,55 @@
+"""privacy_check says when workers could not draw a release."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from pytest_django.fixtures import Settings
+
+from aggregator.upkeep.checks.releases import check_releases
+from scripts.stack.stack import ROOT
+
+VERSION = "aggregator.releases.library.metadata.version"
+
+
+def identifiers() -> list[str]:
+    return [message.id for message in check_releases() if message.id]
+
+
+@pytest.mark.parametrize("place", [".", "not made yet", "not made yet/releases"])
+def test_a_folder_that_can_be_written_or_made_is_fine(
+    place: str, settings: Settings, tmp_path: Path
+) -> None:
+    settings.RELEASES = tmp_path / place
+    assert identifiers() == []
+
+
+@pytest.mark.parametrize("place", ["file", "file/releases"])
+def test_a_folder_that_cannot_be_is_reported(
+    place: str, settings: Settings, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    settings.RELEASES = tmp_path / place
+    assert identifiers() == ["aggregator.E060"]
+
+
+@pytest.mark.parametrize("found", ["0.15.0", "0.17.0", metadata.PackageNotFoundError])
+def test_another_opendp_is_reported_where_releases_are_drawn(
+    found: str | type[Exception], settings: Settings, tmp_path: Path
+) -> None:
+    settings.RELEASES = tmp_path
+    with mock.patch(VERSION, side_effect=[found]):
+        assert identifiers() == ["aggregator.E061"]
+    settings.RELEASES = None
+    with mock.patch(VERSION, side_effect=[found]):
+        assert identifiers() == []
+
+
+def test_the_version_that_is_installed_with_murmur_is_the_expected_one() -> None:
+    pinned = [
+        line for line in (ROOT / "requirements.txt").read_text().splitlines() if "opendp" in line
+    ]
+    assert pinned[0].startswith("opendp==0.16.")
