@@ -5,7 +5,7 @@ from django.urls import URLPattern, include, path
 from aggregator.breakdown import views as breakdown
 from aggregator.coins import coin_form, offline_code
 from aggregator.methods import views as methods
-from aggregator.publishing import choosing, ledger_pages, pages, public_page
+from aggregator.publishing import break_it, choosing, ledger_pages, pages, public_page
 from aggregator.study_report import views as study_report
 from aggregator.views import (
     comparisons,
@@ -70,6 +70,7 @@ urlpatterns = [
         name="mode_comparison_csv",
     ),
     path("surveys/<slug:slug>/data", data.data, name="data"),
+    path("surveys/<slug:slug>/break-it", break_it.break_it, name="break_it"),
     path("surveys/<slug:slug>/report", study_report.report, name="report"),
     path("surveys/<slug:slug>/chart", files.choose_chart, name="choose_chart"),
     path("surveys/<slug:slug>/files/<str:name>", files.file, name="file"),

@@ -138,6 +138,7 @@ TABLE: dict[str, Row] = {
     "aggregator:problem": Row(get=everyone(302), other=everyone(405)),
     "aggregator:api_guide": PUBLIC,
     "aggregator:data": RESULTS,
+    "aggregator:break_it": Row(get=own(403), other=own(405), survey="launched"),  # invented only
     "aggregator:results": RESULTS,
     "aggregator:results_panel": RESULTS,
     "aggregator:reports_csv": ROWS,

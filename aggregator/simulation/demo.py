@@ -32,6 +32,12 @@ def demo_of(survey: Survey) -> Demo | None:
     return next((demo for demo in DEMOS if demo.title == survey.title), None)
 
 
+def is_invented(survey: Survey) -> bool:
+    """Whether a program sends all answers; real people answer the demo that stays open."""
+    demo = demo_of(survey)
+    return survey.rehearsal or (demo is not None and demo is not OPEN)
+
+
 def find_open_demo(*, now: datetime) -> Survey | None:
     """Return the demo that anyone may answer, if one is accepting reports."""
     waves = Wave.objects.open().electronic().filter(survey__demo=True, survey__title=OPEN.title)

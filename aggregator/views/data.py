@@ -13,6 +13,7 @@ from aggregator.comparisons.standing import is_of_survey
 from aggregator.models import Comparison
 from aggregator.results.display import Results, View
 from aggregator.results.snapshots import METHOD_VERSION
+from aggregator.simulation.demo import is_invented
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.manifest.modes import Mode
@@ -42,6 +43,7 @@ def data(request: HttpRequest, survey: Survey) -> HttpResponse:
         "view": view,
         "chosen_chart": request.GET.get("chart", ""),
         "modes": [_describe_mode(each) for each in views],
+        "can_be_attacked": is_invented(survey),
         "comparisons": _list_comparisons(view.wave) if view.wave else [],
         "breakdowns": _list_breakdowns(view.results) if view.results else [],
         "api": [reverse(f"aggregator:{page}", args=[survey.slug]) for page in _API_PAGES],

@@ -213,7 +213,7 @@ def needle_success(*, symbols: int, scale: float) -> float:
     The attacker knows all other reports and this one. Each of its cells speaks for one of the
     stories by 1/b, and for the true one with probability exp(1/b)/(1 + exp(1/b)), independently.
     So the attack is a majority of s such votes, and s = 1 reaches `success_bound`. At
-    b = s/epsilon, more symbols make the attack weaker.
+    b = s/epsilon, several symbols leave the attack weaker than one.
 
     References
     ----------

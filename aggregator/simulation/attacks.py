@@ -1,0 +1,210 @@
+"""Three attacks on what a survey publishes, with the numbers of a survey of invented answers.
+
+They need counts and the manifest only; no row is read. Nothing is published or charged. The noise
+protects nobody here and comes from privacy.central.attacks, not from the sampler of releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from aggregator.batches.columns import Columns
+from aggregator.releases.requests import HUNDREDTHS, count_most_symbols
+from aggregator.results.display import Results
+from privacy.central.attacks import (
+    Reconstruction,
+    differencing_success,
+    needle_success,
+    reconstruct,
+    success_bound,
+)
+from privacy.central.noise import discrete_laplace_bound
+from surveys.formatting import percent
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion, Symbol
+
+GUESSING = 0.5  # both stories are equally likely beforehand
+MOST_PEOPLE = 200  # whose answers are reconstructed
+# Fewer would make the shares of recovered answers too rough.
+LEAST_PEOPLE = 20
+RUNS = 20  # draws of noise; more would change no whole percent
+SEED = 20261123  # the page is the same at every visit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """The answer, or the code, that attackers look for."""
+
+    question: ManifestQuestion
+    text: str
+    count: int
+    total: int
+
+    @property
+    def people(self) -> int:
+        """How many are reconstructed: as many with this answer as without, an even number."""
+        return min(MOST_PEOPLE, 2 * min(self.count, self.total - self.count))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    name: str
+    kind: str  # exact, release or guessing
+    right: float
+
+    @property
+    def length(self) -> str:
+        return f"{100 * self.right:.1f}%"
+
+    @property
+    def text(self) -> str:
+        return percent(self.right)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attacks:
+    """All that the page shows at one ε."""
+
+    target: Target
+    epsilon: float
+    bound: float
+    # Subtract two figures.
+    both_noisy: float
+    figure_scale: float
+    noise_bound: int  # the noise is smaller in at least 95 % of draws
+    differencing: tuple[Bar, ...]
+    # Look for one person.
+    symbols: int
+    cell_scale: float
+    needle: tuple[Bar, ...]
+    # Solve for everyone.
+    solved: Reconstruction
+    group_scale: float
+    reconstruction: tuple[Bar, ...]
+    runs: int = RUNS
+
+    @property
+    def found(self) -> str:
+        """What a successful attack finds."""
+        return "answer" if self.target.question.is_declared else "code"
+
+    @property
+    def without(self) -> int:
+        """The figure without one person who gave this answer."""
+        return self.target.count - 1
+
+
+def play_attacks(results: Results, *, epsilon_hundredths: int) -> Attacks | None:
+    """Play the attacks; None if too few reports differ for anything to be told apart."""
+    target = find_target(results)
+    if target is None:
+        return None
+    epsilon = epsilon_hundredths / HUNDREDTHS
+    asked = [one.name for one in results.manifest.questions if one.is_answered]
+    symbols = count_most_symbols(results.manifest, asked)
+    people = target.people
+    smallest = min(results.wave.display_minimum, people // 2)
+    groups = 2 * people
+    solved = _reconstruct(people, smallest, epsilon_hundredths)
+    return Attacks(
+        target=target,
+        epsilon=epsilon,
+        bound=success_bound(epsilon=epsilon),
+        both_noisy=differencing_success(scale=1 / epsilon, noisy_figures=2),
+        figure_scale=1 / epsilon,
+        noise_bound=discrete_laplace_bound(scale=1 / epsilon),
+        differencing=_list_bars(
+            exact=differencing_success(scale=0), release=differencing_success(scale=1 / epsilon)
+        ),
+        symbols=symbols,
+        cell_scale=symbols / epsilon,
+        needle=_list_bars(
+            exact=needle_success(symbols=symbols, scale=0),
+            release=needle_success(symbols=symbols, scale=symbols / epsilon),
+        ),
+        solved=solved,
+        group_scale=groups / epsilon,
+        reconstruction=_list_bars(
+            exact=_reconstruct(people, 1, None).right,
+            in_groups=(smallest, _reconstruct(people, smallest, None).right),
+            release=solved.right,
+        ),
+    )
+
+
+def _list_bars(
+    *, exact: float, release: float, in_groups: tuple[int, float] | None = None
+) -> tuple[Bar, ...]:
+    bars = [Bar(name="Exact figures", kind="exact", right=exact)]
+    if in_groups is not None:
+        smallest, right = in_groups
+        name = f"Exact, no group below {smallest} people"
+        bars.append(Bar(name=name, kind="exact", right=right))
+    bars.append(Bar(name="A release", kind="release", right=release))
+    bars.append(Bar(name="Guessing", kind="guessing", right=GUESSING))
+    return tuple(bars)
+
+
+@lru_cache(maxsize=256)
+def _reconstruct(people: int, smallest: int, epsilon_hundredths: int | None) -> Reconstruction:
+    """Recover who gave the answer that half of these people gave; None publishes exact counts."""
+    bits = np.random.default_rng(SEED).permutation(np.arange(people) % 2)
+    groups = 2 * people
+    return reconstruct(
+        bits=bits.tolist(),
+        groups=groups,
+        smallest=smallest,
+        # All counts together spend ε, so each spends its part.
+        scale=groups * HUNDREDTHS / epsilon_hundredths if epsilon_hundredths else 0,
+        runs=RUNS if epsilon_hundredths else 1,
+        seed=SEED,
+    )
+
+
+# --- what attackers look for ----------------------------------------------------------------------
+
+
+def find_target(results: Results) -> Target | None:
+    """Find the answer that splits people most evenly: a declared one, if there is any."""
+    found = list(_list_targets(results))
+    declared = [target for target in found if target.question.is_declared]
+    usable = [
+        target
+        for targets in (declared, found)
+        for target in targets
+        if target.people >= LEAST_PEOPLE
+    ]
+    if not usable:
+        return None
+    first = usable[0].question.is_declared
+    return min(
+        (target for target in usable if target.question.is_declared == first),
+        key=lambda target: abs(2 * target.count - target.total) / target.total,
+    )
+
+
+def _list_targets(results: Results) -> Iterator[Target]:
+    manifest: Manifest = results.manifest
+    questions = {question.name: question for question in manifest.questions}
+    counts = Columns.of(manifest).read_counts(results.snapshot.counts)
+    for symbol, cells in zip(manifest.symbols, counts, strict=True):
+        question = questions[symbol.question]
+        for code, text in _list_answers(question, symbol):
+            yield Target(question=question, text=text, count=cells[code], total=sum(cells))
+
+
+def _list_answers(question: ManifestQuestion, symbol: Symbol) -> Iterator[tuple[int, str]]:
+    """List the codes that stand for an answer in words."""
+    if symbol.is_gate:
+        return
+    if question.has_items:
+        yield 1, next(one.text for one in question.options if one.code == symbol.item)
+    elif question.is_rounded:
+        yield 1, str(question.maximum)
+    else:
+        for option in question.options:
+            yield option.code, option.text
