@@ -20,6 +20,7 @@ from aggregator.releases.figures import (
 )
 from aggregator.releases.sentences import describe_asked, describe_people, describe_too_few
 from aggregator.results.blocks import BlockRow, RowKind, row_of_share
+from aggregator.results.estimands import name_answer
 from surveys.formatting import margin, whole
 from surveys.manifest.questions import ManifestQuestion
 
@@ -82,7 +83,7 @@ def list_figures(figures: Figures) -> ShownFigures:
     is_leader = isinstance(figures, LeaderFigure)
     chosen = ShownQuestion(
         question=figures.question,
-        chosen=figures.text,
+        chosen=name_answer(figures.question, figures.text),
         is_leader=is_leader,
         bound=_describe_bound(figures.bound, is_leader=is_leader),
     )
@@ -115,7 +116,13 @@ def _show_row(question: ManifestQuestion, row: FigureRow) -> ShownRow:
     key = f"{question.name} {row.key}"
     if row.key == "mean":
         return _show_mean(question, row, key=key)
-    shown = row_of_share(key=key, label=row.text, value=row.share, low=row.low, high=row.high)
+    shown = row_of_share(
+        key=key,
+        label=name_answer(question, row.text),
+        value=row.share,
+        low=row.low,
+        high=row.high,
+    )
     if not row.is_authors:
         shown = replace(shown, kind=RowKind.ASKED)  # Murmur's own words
     return ShownRow(row=shown, spread=draw_spread(row.parts, write=margin))

@@ -38,7 +38,7 @@ KINDS = {
         usual_hundredths=50,
     ),
     Kind.TYPICAL: KindWords(
-        about="The middle point of a rating scale: half of the answers lie on each side.",
+        about="The point of a rating scale with as many answers below it as above it.",
         heading="Publish a typical answer",
         choose="Rating scale",
         nothing="This survey has no rating scale of 3 to 7 points.",

@@ -216,3 +216,12 @@ def _shares_without_answer(question: ManifestQuestion) -> Iterator[Estimand]:
             event=asked,
             of=Among.EVERYONE,
         )
+
+
+def name_answer(question: ManifestQuestion, text: str) -> str:
+    """Name an answer; the ends of a scale with their labels, such as 1 (Never)."""
+    if not question.described.has_points:
+        return text
+    ends = {str(question.minimum): question.low_label, str(question.maximum): question.high_label}
+    label = ends.get(text)
+    return f"{text} ({label})" if label else text

@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 
 from aggregator.results.display import Results
-from aggregator.results.estimands import Among, Estimand
+from aggregator.results.estimands import Among, Estimand, name_answer
 from aggregator.results.estimate import FAKE_SHARE, Estimate, Interval, QuestionResult
 from aggregator.results.people import find_effective_size, find_people
 from aggregator.results.reliability import Reliability
@@ -218,15 +218,7 @@ def describe_group(estimand: Estimand) -> str:
 
 def name_estimand(estimand: Estimand) -> str:
     """Name what is estimated; the ends of a scale with their labels, such as 1 (Never)."""
-    question = estimand.question
-    if question.described.has_points and not estimand.is_mean:
-        ends = {
-            str(question.minimum): question.low_label,
-            str(question.maximum): question.high_label,
-        }
-        label = ends.get(estimand.text)
-        return f"{estimand.text} ({label})" if label else estimand.text
-    return estimand.text
+    return estimand.text if estimand.is_mean else name_answer(estimand.question, estimand.text)
 
 
 def describe_information(estimate: Estimate) -> str:

@@ -1,0 +1,101 @@
+"""The ledger of a wave, as a page and as a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from aggregator.models import Release, ReleaseLedger
+from aggregator.publishing.ledger_pages import list_sums
+from aggregator.releases.ledger import Sums, reserve_release
+from aggregator.releases.requests import ReleaseRequest
+from surveys.models import Wave
+from tests.support.factories import make_launched_survey
+from tests.support.fielding import sign_in
+from tests.support.reading import words_of
+from tests.support.waves import make_released_wave
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+
+
+def reserve(wave: Wave, question: str, epsilon: int) -> Release:
+    request = ReleaseRequest(
+        kind=Release.Kind.TABLE, questions=(question,), epsilon_hundredths=epsilon
+    )
+    return reserve_release(wave=wave, request=request)
+
+
+def read(wave: Wave) -> str:
+    return words_of(sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/releases/ledger"))
+
+
+def read_file(wave: Wave) -> list[dict[str, str]]:
+    address = f"/surveys/{wave.survey.slug}/releases/ledger.csv"
+    response = sign_in(wave.survey.owner).get(address)
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    assert response["Content-Disposition"].endswith('_ledger.csv"')
+    return list(csv.DictReader(io.StringIO(response.content.decode())))
+
+
+def test_an_empty_ledger_says_so() -> None:
+    wave = make_released_wave()
+    assert "Spent 0.00 of 1.00" in read(wave)
+    assert "Nothing has been released." in read(wave)
+    assert read_file(wave) == []
+
+
+def test_the_ledger_lists_every_release_and_says_which_sum_counts() -> None:
+    wave = make_released_wave(release_epsilon_hundredths=200)
+    reserve(wave, "q1", 50)
+    lost = reserve(wave, "q2", 25)
+    Release.objects.filter(pk=lost.pk).update(state=Release.State.LOST)
+    page = read(wave)
+    assert "Spent 0.75 of 2.00" in page
+    assert "Basic counts 0.75" in page
+    assert "The basic sum counts against the cap" in page
+    assert "exception of δ = 10⁻⁶" in page
+    assert page.index("Table of Q1 0.50") < page.index("Table of Q2 0.25")
+    assert "never" in page  # when readers see the lost one
+
+
+def test_a_sum_that_does_not_apply_is_no_number() -> None:
+    sums = Sums(basic=10.0, advanced=None, exact=3.2763360551, zcdp=3.9669221887, delta=1e-6)
+    assert [(one.name, one.value) for one in list_sums(sums)] == [
+        ("Basic", "10.00"),
+        ("Advanced", ""),
+        ("zCDP", "3.97"),
+        ("Exact", "3.28"),
+    ]
+    assert [one.name for one in list_sums(sums) if one.counts] == ["Basic"]
+
+
+def test_the_file_has_a_row_for_every_release_with_the_sums_of_all() -> None:
+    wave = make_released_wave(release_epsilon_hundredths=200)
+    reserve(wave, "q1", 50)
+    reserve(wave, "q2", 25)
+    rows = read_file(wave)
+    assert [row["questions"] for row in rows] == ["q1", "q2"]
+    assert [row["epsilon"] for row in rows] == ["0.5", "0.25"]
+    assert [row["scale"] for row in rows] == ["2", "4"]
+    assert {row["state"] for row in rows} == {"reserved"}
+    assert {(row["cap"], row["spent"], row["basic_sum"]) for row in rows} == {
+        ("2.0", "0.75", "0.75")
+    }
+    assert {row["suspended"] for row in rows} == {""}
+
+
+def test_the_file_says_when_the_ledger_is_suspended() -> None:
+    wave = make_released_wave()
+    reserve(wave, "q1", 50)
+    ReleaseLedger.objects.update(suspended="restored", spent_hundredths=100)
+    (row,) = read_file(wave)
+    assert (row["suspended"], row["spent"]) == ("restored", "1.0")
+
+
+def test_a_survey_that_is_not_protected_has_no_ledger() -> None:
+    wave = make_launched_survey()
+    assert "publishes nothing" in read(wave)
+    client = sign_in(wave.survey.owner)
+    assert client.get(f"/surveys/{wave.survey.slug}/releases/ledger.csv").status_code == 404
