@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from accounts.models import User
 
 logger = logging.getLogger("murmur.audit")
+PUBLIC = "/s/"  # what respondents and readers load
 
 
 def record(event: str, *, account: int | None, **facts: str) -> None:
@@ -27,11 +28,16 @@ def record(event: str, *, account: int | None, **facts: str) -> None:
 
 
 def record_exports(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
-    """Middleware: every CSV file is an export, whichever page or API sends it."""
+    """Middleware: every CSV file is an export, whichever page or API sends it.
+
+    Except published ones: nothing is recorded about who reads what anyone may read, and their
+    session is not looked at.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        if response.headers.get("Content-Type", "").startswith("text/csv"):
+        is_csv = response.headers.get("Content-Type", "").startswith("text/csv")
+        if is_csv and not request.path_info.startswith(PUBLIC):
             record("export", account=request.user.pk, path=request.path)
         return response
 

@@ -81,13 +81,14 @@ urlpatterns = [
         name="coin_file",
     ),
     path("surveys/<slug:slug>/delete-with-data", deleting.delete, name="delete"),
-    path("s/<slug:slug>/results", public_page.public_results, name="public_results"),
-    path(
-        "s/<slug:slug>/results/coins",
-        public_page.public_results,
-        {"mode": Mode.MANUAL},
-        name="public_coin_results",
-    ),
+    *[
+        path(f"s/<slug:slug>/results{page}", view, {"mode": mode}, name=f"public_{name}")
+        for mode, page, prefix in ((Mode.ELECTRONIC, "", ""), (Mode.MANUAL, "/coins", "coin_"))
+        for page, view, name in (
+            (page, public_page.public_results, f"{prefix}results"),
+            (f"{page}.csv", public_page.public_results_csv, f"{prefix}results_csv"),
+        )
+    ],
     path("s/<slug:slug>/coins", coin_form.coins, name="coins"),
     path("s/<slug:slug>/coins/sent", coin_form.sent, name="coins_sent"),
     path("s/<slug:slug>/paper", coin_form.paper, name="paper"),

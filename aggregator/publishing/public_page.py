@@ -1,9 +1,10 @@
-"""A survey's results for anyone: no account, session, cookie or script.
+"""A survey's published results for anyone: no account, session, cookie or script.
 
-It shows the same blocks as the owner's page, for everyone together: no codes, no groups, and no
+Exact results are the blocks of the owner's page, for everyone together: no codes, no groups, and no
 question whose rule depends on an answer that was not scrambled; nothing of an open survey, and
 nothing before the last reports are counted. Until then, and if there is nothing to show, the page
-does not depend on how many reports have come.
+does not depend on how many reports have come. A protected survey shows its releases and nothing
+else.
 """
 
 from __future__ import annotations
@@ -12,10 +13,21 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
+from aggregator.exports.csv_format import CONTENT_TYPE as CSV
+from aggregator.exports.csv_format import name_wave
+from aggregator.models import today
+from aggregator.publishing.public_releases import (
+    describe_all_readers,
+    describe_public,
+    find_public,
+    write_csv,
+)
+from aggregator.releases.sentences import describe_exact_readers
 from aggregator.results.display import Results, Standing, View, find_view
-from aggregator.results.rendered_blocks import render_blocks
+from aggregator.results.rendered_blocks import list_epsilons, render_blocks
 from aggregator.results.sentences import (
     describe_alarm,
     describe_burst,
@@ -27,7 +39,8 @@ from surveys.formatting import join_list
 from surveys.manifest.languages import language_tag
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
-from surveys.models import Survey
+from surveys.models import Survey, Wave
+from surveys.respondent.label.label import describe_protection
 from surveys.respondent.views.compressed import HTML, answer
 from surveys.respondent.views.deleted import GONE, unless_deleted
 
@@ -37,31 +50,78 @@ _NOTHING_EVER = (Standing.EMPTY, Standing.DISCARDED, Standing.TOO_FEW)
 @require_safe
 @unless_deleted
 def public_results(request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC) -> HttpResponse:
-    """Show the results; 404 unless this survey publishes them, 410 if its owner took them back."""
-    survey = Survey.objects.filter(slug=slug).first()
-    view = find_view(survey, mode=mode) if survey is not None else None
-    if survey is None or view is None or not _may_show(view):
+    """Show what is published; 404 unless something may be, 410 if its owner took it back."""
+    wave = _find_wave(slug, mode)
+    context = _describe_survey(wave)
+    if wave.survey.public_results_off:
+        return _render(request, "results/public_off.html", context, status=GONE)
+    if wave.description.publishes_releases:
+        return _show_releases(request, wave, context)
+    view = find_view(wave.survey, mode=mode)
+    if view.results is None or not view.results.is_final:
+        return _render(request, "results/public_nothing.html", context | {"why": _explain(view)})
+    context |= _describe(wave.survey, view.results)
+    return _render(request, "results/public_results.html", context)
+
+
+@require_safe
+@unless_deleted
+def public_results_csv(
+    request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC
+) -> HttpResponse:
+    """Send the releases of a protected survey as a file; 404 for other surveys."""
+    wave = _find_wave(slug, mode)
+    if not wave.description.publishes_releases:
         raise Http404
-    manifest = view.manifest
-    assert manifest is not None
-    context: dict[str, Any] = {
-        "survey": survey,
-        "wave": view.wave,
+    if wave.survey.public_results_off:
+        return _render(request, "results/public_off.html", _describe_survey(wave), status=GONE)
+    content = write_csv(wave, find_public(wave, day=today()))
+    response = answer(request, content, content_type=CSV)
+    name = f"{name_wave(wave, slug=slug)}_releases.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _find_wave(slug: str, mode: Mode) -> Wave:
+    survey = Survey.objects.filter(slug=slug).first()
+    wave = survey.waves.filter(mode=mode).newest() if survey is not None else None
+    if survey is None or wave is None or not wave.description.has_public_results:
+        raise Http404
+    wave.survey = survey
+    return wave
+
+
+def _describe_survey(wave: Wave) -> dict[str, Any]:
+    manifest = wave.description
+    return {
+        "survey": wave.survey,
+        "wave": wave,
         "manifest": manifest,
-        "is_of_coins": mode == Mode.MANUAL,
+        "is_of_coins": wave.mode == Mode.MANUAL,
         "has_coins": bool(manifest.coin_questions),
         "lang": language_tag(manifest.language),
     }
-    if survey.public_results_off:
-        return _render(request, "public_off.html", context, status=GONE)
-    if view.results is None or not view.results.is_final:
-        return _render(request, "public_nothing.html", context | {"why": _explain(view)})
-    context |= _describe(survey, view.results)
-    return _render(request, "public_results.html", context)
 
 
-def _may_show(view: View) -> bool:
-    return view.manifest is not None and view.manifest.publishes_exact
+# --- releases -------------------------------------------------------------------------------------
+
+
+def _show_releases(request: HttpRequest, wave: Wave, context: dict[str, Any]) -> HttpResponse:
+    day = today()
+    releases = find_public(wave, day=day)
+    manifest = wave.description
+    with override("en"):
+        label = describe_protection(manifest)
+    context |= {
+        "releases": describe_public(wave, releases, day=day),
+        "readers": describe_all_readers(manifest, releases),
+        "epsilons": list_epsilons(manifest),
+        "label": label,
+    }
+    return _render(request, "publishing/public_releases.html", context)
+
+
+# --- exact results --------------------------------------------------------------------------------
 
 
 def _explain(view: View) -> str:
@@ -77,7 +137,12 @@ def _describe(survey: Survey, results: Results) -> dict[str, Any]:
     truth = known_truth(survey)
     return {
         "results": results,
-        "blocks": render_blocks(results, truth=truth, is_public=True),
+        "blocks": render_blocks(
+            results,
+            truth=truth,
+            is_public=True,
+            reader_note=describe_exact_readers(results.manifest),
+        ),
         "left_out": _name_left_out(results.manifest),
         "validity": describe_intervals(results),
         "caution": describe_caution(
@@ -118,5 +183,5 @@ def _render(
     request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
     # Without the request, whose context processors would read the session.
-    content = render_to_string(f"aggregator/results/{template}", context).encode()
+    content = render_to_string(f"aggregator/{template}", context).encode()
     return answer(request, content, content_type=HTML, status=status)

@@ -9,9 +9,15 @@ from math import isfinite
 
 from aggregator.models import Release
 from aggregator.releases.figures import QuestionFigures, TableFigures
-from aggregator.releases.readers import NANOS, ReaderLine, find_worst, reader_epsilons
+from aggregator.releases.readers import (
+    NANOS,
+    ReaderLine,
+    exact_reader_epsilons,
+    find_worst,
+    reader_epsilons,
+)
 from aggregator.releases.requests import HUNDREDTHS
-from surveys.formatting import cap, delta, epsilon, odds_factor, whole
+from surveys.formatting import cap, delta, epsilon, join_list, odds_factor, whole
 from surveys.manifest.manifest import Manifest
 
 # Where the methods explain how each kind is made.
@@ -137,6 +143,36 @@ def describe_asked(figures: QuestionFigures) -> str:
 
 def describe_too_few(figures: QuestionFigures | TableFigures) -> str:
     return f"Too few people for this table: it takes about {whole(figures.people_needed)}."
+
+
+def describe_exact_readers(manifest: Manifest) -> str:
+    """Say what readers of exact results can learn about an answer, and why; empty for nothing."""
+    lines = exact_reader_epsilons(manifest)
+    hidden = [line for line in lines if line.reader < line.server]
+    bare = [line for line in lines if line not in hidden]
+    sentences = []
+    if worst := find_worst(hidden):
+        sentences.append(
+            f"Readers of this page learn at most {write_reader(worst)} about "
+            f"{_name_answers(hidden, all_of=lines)} if at least "
+            f"{whole(manifest.display_minimum)} people answered honestly, because readers see "
+            f"counts only; the server {epsilon(worst.server)}. If anyone publishes rows of "
+            "reports, readers learn as much as the server."
+        )
+    if worst := find_worst(bare):
+        sentences.append(
+            f"Readers of this page learn at most {write_reader(worst)} about "
+            f"{_name_answers(bare, all_of=lines)}, as the server does: only the scrambling "
+            "protects there."
+        )
+    return " ".join(sentences)
+
+
+def _name_answers(lines: Sequence[ReaderLine], *, all_of: Sequence[ReaderLine]) -> str:
+    if len(lines) == len(all_of):
+        return "an answer"
+    names = join_list([f"Q{line.question.number}" for line in lines], last="or")
+    return f"the answer to {names}"
 
 
 def write_scale(scale: str) -> str:

@@ -28,11 +28,16 @@ _lock = Lock()  # requests are answered by several threads
 
 
 def render_blocks(
-    results: Results, *, truth: Mapping[str, float], is_public: bool = False
+    results: Results,
+    *,
+    truth: Mapping[str, float],
+    is_public: bool = False,
+    reader_note: str = "",
 ) -> SafeString:
     """Render the blocks of these results, or return them as they were rendered before.
 
     Anyone may read the public ones: they leave out codes, and what describes a known group.
+    `reader_note` says what their readers can learn; it follows from the manifest.
     """
     key = (is_public, _describe_content(results, has_truth=bool(truth)))
     with _lock:
@@ -40,7 +45,7 @@ def render_blocks(
         if found is not None:
             _rendered.move_to_end(key)
             return found
-    found = _render_anew(results, truth=truth, is_public=is_public)
+    found = _render_anew(results, truth=truth, is_public=is_public, reader_note=reader_note)
     if len(found) <= _MOST_CHARACTERS_OF_ONE:
         with _lock:
             _rendered[key] = found
@@ -49,7 +54,9 @@ def render_blocks(
     return found
 
 
-def _render_anew(results: Results, *, truth: Mapping[str, float], is_public: bool) -> SafeString:
+def _render_anew(
+    results: Results, *, truth: Mapping[str, float], is_public: bool, reader_note: str
+) -> SafeString:
     blocks = list_blocks(results, truth=truth, with_details=True, is_public=is_public)
     with override("en"):
         label = describe_protection(results.manifest)
@@ -61,6 +68,7 @@ def _render_anew(results: Results, *, truth: Mapping[str, float], is_public: boo
         "charts_url": "" if is_public else _find_charts_page(results),
         "breakdown_slug": "" if is_public else results.wave.survey.slug,
         "label": label,
+        "reader_note": reader_note,
         "lang": language_tag(results.manifest.language),
     }
     return render_to_string("aggregator/results/_blocks.html", context)

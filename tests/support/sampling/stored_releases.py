@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -70,9 +70,10 @@ def add_noise(release: Release, counts: Cells, *, source: Random) -> dict[str, l
 
 
 def store(release: Release, wave: Wave, *, public_from: date | None = None) -> Release:
-    """Store a release of a wave; without a day, readers see it today."""
+    """Store a release of a wave; without a day, readers see it today. It was asked for before."""
     release.wave = wave
     release.public_from = public_from or today()
+    release.reserved_on = release.public_from - timedelta(days=1)
     release.save()
     return release
 

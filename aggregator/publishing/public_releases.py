@@ -1,0 +1,221 @@
+"""What anyone may see of a protected survey: its releases, from the day on which they are public.
+
+It reads the manifest and stored releases, and no report, batch or snapshot. So nothing here changes
+when reports come or are counted: pages change at 00:00 UTC, when a release becomes public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from aggregator.exports.csv_format import Cell, write_row
+from aggregator.models import Release
+from aggregator.publishing.rows import ShownFigures, list_figures
+from aggregator.releases.figures import (
+    LEVEL,
+    FigureRow,
+    Figures,
+    QuestionFigures,
+    TableFigures,
+    read_figures,
+)
+from aggregator.releases.ledger import find_public_day
+from aggregator.releases.readers import ReaderLine, reader_epsilons
+from aggregator.releases.requests import HUNDREDTHS
+from aggregator.releases.sentences import (
+    Line,
+    describe_too_few,
+    list_lines,
+    promise,
+    write_reader,
+    write_server,
+)
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
+from surveys.models import Wave
+
+NANOS = 10**9
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicRelease:
+    """One release as readers see it."""
+
+    number: int  # in the order in which they became public, from 1
+    release: Release
+    figures: ShownFigures
+    too_few: str  # if no question of a table had enough people
+    promise: str
+    lines: tuple[Line, ...]
+
+    @property
+    def heading(self) -> str:
+        return str(self.release.get_kind_display())
+
+
+def find_public(wave: Wave, *, day: date) -> list[Release]:
+    """Find the releases that anyone may see on a day, the oldest first."""
+    drawn = wave.releases.filter(state=Release.State.DRAWN, public_from__lte=day)
+    return list(drawn.order_by("public_from", "pk"))
+
+
+def describe_public(wave: Wave, releases: Sequence[Release], *, day: date) -> list[PublicRelease]:
+    """Describe releases for readers, the newest first."""
+    spent = add_spent(wave, day=day)
+    found = [
+        _describe(number, release, wave.description, spent=spent)
+        for number, release in enumerate(releases, start=1)
+    ]
+    return found[::-1]
+
+
+def _describe(number: int, release: Release, manifest: Manifest, *, spent: int) -> PublicRelease:
+    figures = read_figures(release, manifest)
+    return PublicRelease(
+        number=number,
+        release=release,
+        figures=list_figures(figures),
+        too_few=_find_too_few(figures),
+        promise=promise(release),
+        lines=list_lines(release, manifest, spent_hundredths=spent),
+    )
+
+
+def _find_too_few(figures: Figures) -> str:
+    if isinstance(figures, TableFigures) and not figures.is_enough:
+        return describe_too_few(figures)
+    return ""
+
+
+def add_spent(wave: Wave, *, day: date) -> int:
+    """Add up what was charged before a day, lost releases included.
+
+    It follows from the days of the requests, so that it changes at midnight and never when a worker
+    draws.
+    """
+    return sum(
+        release.epsilon_hundredths
+        for release in wave.releases.all()
+        if find_public_day(wave.survey, release.reserved_on) <= day
+    )
+
+
+def describe_all_readers(manifest: Manifest, releases: Sequence[Release]) -> list[str]:
+    """Say what readers of all releases together can learn about each answer."""
+    return [_describe_reader(line) for line in reader_epsilons(manifest, releases)]
+
+
+def _describe_reader(line: ReaderLine) -> str:
+    return f"Q{line.question.number}: {write_reader(line)} ({write_server(line)})"
+
+
+# --- the same as a file ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Source:
+    """The source of one row of the file; a choice has no share, and too few people no answer."""
+
+    wave: Wave
+    number: int
+    release: Release
+    question: ManifestQuestion
+    people: int | None = None
+    row: FigureRow | None = None
+    chosen: tuple[int, str] | None = None
+    note: str = ""
+
+    @property
+    def answer(self) -> str | None:
+        if self.chosen is not None:
+            return str(self.chosen[0])
+        return self.row.key if self.row else None
+
+    @property
+    def text(self) -> str | None:
+        if self.chosen is not None:
+            return self.chosen[1]
+        return self.row.text if self.row else None
+
+
+def _of_row(read: Callable[[FigureRow], Cell]) -> Callable[[_Source], Cell]:
+    return lambda source: None if source.row is None else read(source.row)
+
+
+COLUMNS: Mapping[str, Callable[[_Source], Cell]] = {
+    "survey": lambda one: one.wave.description.survey,
+    "title": lambda one: one.wave.description.title,
+    "data": lambda one: one.wave.survey.origin.value,
+    "wave": lambda one: one.wave.number,
+    "mode": lambda one: one.wave.mode,
+    "manifest_sha256": lambda one: one.wave.manifest_hash_hex,
+    "release": lambda one: one.number,
+    "release_kind": lambda one: one.release.kind,
+    "public_from": lambda one: one.release.public_from.isoformat(),
+    "question": lambda one: one.question.name,
+    "question_text": lambda one: one.question.text,
+    "unit": lambda one: one.question.unit or None,
+    "answer": lambda one: one.answer,
+    "answer_text": lambda one: one.text,
+    "noisy_people": lambda one: one.people,
+    "noisy_count": _of_row(lambda row: row.count),
+    "estimate": _of_row(lambda row: row.estimate),
+    "interval_low": _of_row(lambda row: row.low),
+    "interval_high": _of_row(lambda row: row.high),
+    "interval_level": _of_row(lambda _: LEVEL),
+    "standard_error": _of_row(lambda row: row.parts.total),
+    "standard_error_people": _of_row(lambda row: row.parts.people),
+    "standard_error_scrambling": _of_row(lambda row: row.parts.scrambling),
+    "standard_error_publication": _of_row(lambda row: row.parts.publication),
+    "note": lambda one: one.note or None,
+    "epsilon_took_part": lambda one: one.release.epsilon_hundredths / HUNDREDTHS,
+    "delta": lambda one: one.release.delta_nanos / NANOS,
+    "mechanism": lambda one: one.release.mechanism,
+    "scale": lambda one: one.release.scale,
+    "library": lambda one: one.release.library,
+}
+
+
+def write_csv(wave: Wave, releases: Sequence[Release]) -> bytes:
+    """Write one row for every figure of these releases; only the header if there are none."""
+    rows = [write_row(COLUMNS)]
+    for number, release in enumerate(releases, start=1):
+        rows += [
+            write_row(read(source) for read in COLUMNS.values())
+            for source in _list_sources(wave, number, release)
+        ]
+    return b"".join(rows)
+
+
+def _list_sources(wave: Wave, number: int, release: Release) -> Iterator[_Source]:
+    figures = read_figures(release, wave.description)
+    if isinstance(figures, TableFigures):
+        for question in figures.questions:
+            yield from _list_shares(wave, number, release, question)
+        return
+    yield _Source(
+        wave=wave,
+        number=number,
+        release=release,
+        question=figures.question,
+        chosen=(figures.code, figures.text),
+    )
+
+
+def _list_shares(
+    wave: Wave, number: int, release: Release, figures: QuestionFigures
+) -> Iterator[_Source]:
+    one = _Source(
+        wave=wave,
+        number=number,
+        release=release,
+        question=figures.question,
+        people=figures.people,
+        note="" if figures.is_enough else describe_too_few(figures),
+    )
+    if not figures.is_enough:
+        yield one
+    for row in (*figures.rows, *([figures.mean] if figures.mean else [])):
+        yield replace(one, row=row)

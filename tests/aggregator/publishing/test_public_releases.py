@@ -1,0 +1,430 @@
+"""The public page of a protected survey: releases, by the calendar, and nothing exact."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from aggregator.batches.sealing import seal_next_batch
+from aggregator.models import Release, today
+from aggregator.releases.figures import TableFigures, read_figures
+from aggregator.results.snapshots import update_snapshot
+from aggregator.simulation.rehearsal import open_rehearsal
+from aggregator.upkeep.deleting import delete_survey
+from surveys.authoring.services import add_question, close_wave, switch_public_results
+from surveys.manifest.manifest import Publication
+from surveys.models import Question, Survey, Wave
+from tests.support.factories import make_launched_survey, make_survey, open_survey
+from tests.support.fielding import field, process, send_codes, send_people, sign_in
+from tests.support.sampling.stored_releases import finish, plan, store, store_table
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+# Pages and files of a survey that anyone may ask for.
+NAMES = ("public_results", "public_results_csv")
+TOUCHED = ("aggregator_raw_report", "aggregator_batch", "aggregator_snapshot", "aggregator_spent")
+
+
+def protect(**settings: object) -> Wave:
+    return make_launched_survey(publication=Publication.PROTECTED, **settings)
+
+
+def read(survey: Survey, *, name: str = "public_results", status: int = 200) -> bytes:
+    response = Client().get(reverse(f"aggregator:{name}", args=[survey.slug]))
+    assert response.status_code == status
+    assert not response.cookies
+    assert response["Vary"] == "Accept-Encoding"
+    return response.content
+
+
+def visit(survey: Survey) -> str:
+    return " ".join(read(survey).decode().split())
+
+
+def rows_of(survey: Survey) -> list[dict[str, str]]:
+    content = read(survey, name="public_results_csv").decode()
+    return list(csv.DictReader(io.StringIO(content)))
+
+
+def read_all(survey: Survey) -> list[bytes]:
+    return [read(survey, name=name) for name in NAMES]
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, moment: datetime) -> None:
+    monkeypatch.setattr("django.utils.timezone.now", lambda: moment)
+
+
+# --- what never shows -----------------------------------------------------------------------------
+
+
+def test_before_any_release_the_page_says_nothing_about_how_many_came() -> None:
+    """Not while it is open, not when it has closed, and not once everything is counted."""
+    wave = protect()
+    survey = wave.survey
+    empty = read_all(survey)
+    assert "Its figures appear here after it has closed" in visit(survey)
+    assert rows_of(survey) == []
+    send_codes(wave, yes=[60, 30], total=200)
+    assert read_all(survey) == empty
+    process(wave)
+    assert read_all(survey) == empty
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    while seal_next_batch(wave_id=wave.pk):
+        assert read_all(survey) == empty
+    update_snapshot(wave_id=wave.pk)
+    assert wave.snapshots.filter(final=True).exists()
+    assert read_all(survey) == empty
+
+
+@pytest.mark.parametrize("reports", [0, 5, 40])
+def test_a_survey_of_few_or_none_looks_like_any_other(reports: int) -> None:
+    wave = protect(display_minimum=50)
+    empty = read_all(wave.survey)
+    field(wave, yes=[reports, 0], total=reports)
+    assert read_all(wave.survey) == empty
+
+
+def test_between_two_seals_not_a_byte_changes() -> None:
+    wave = protect()
+    send_codes(wave, yes=[60, 30], total=100)
+    process(wave)
+    store_table(wave)
+    shown = read_all(wave.survey)
+    send_codes(wave, yes=[10, 30], total=100)
+    process(wave)
+    assert wave.batches.count() >= 2
+    assert read_all(wave.survey) == shown
+
+
+def test_how_many_took_part_shows_through_noise_only() -> None:
+    """Two surveys that differ by one report, and the same stored result: the same bytes."""
+    pages = []
+    for reports in (100, 101):
+        wave = protect(title="One more")
+        survey = field(wave, yes=[60, 30], total=reports)
+        before = read_all(survey)
+        store_table(wave, seed=7)
+        pages.append([hide_names(survey, content) for content in (*before, *read_all(survey))])
+    assert pages[0] == pages[1]
+    assert "noise included" in pages[0][2]
+
+
+def hide_names(survey: Survey, content: bytes) -> str:
+    """Replace what names a survey and its manifest: two surveys have different names."""
+    wave = survey.wave
+    assert wave is not None
+    text = content.decode().replace(survey.slug, "SLUG")
+    return text.replace(wave.manifest_hash_hex, "HASH").replace(wave.manifest_hash_hex[:8], "HASH")
+
+
+def test_pages_and_files_read_no_report_batch_or_snapshot_and_no_account() -> None:
+    wave = protect()
+    survey = field(wave, yes=[60, 30], total=100)
+    store_table(wave)
+    client = sign_in(survey.owner)
+    for name in NAMES:
+        with CaptureQueriesContext(connection) as queries:
+            response = client.get(reverse(f"aggregator:{name}", args=[survey.slug]))
+        touched = " ".join(query["sql"] for query in queries)
+        for table in (*TOUCHED, "django_session", "accounts_user"):
+            assert f'FROM "{table}' not in touched
+            assert f'JOIN "{table}' not in touched
+        assert response.content == read(survey, name=name)
+
+
+def test_no_exact_number_is_on_the_page_or_in_the_file() -> None:
+    """4,217 reports in batches, of which 1,234 show Yes: none of these is told."""
+    wave = protect()
+    survey = field(wave, yes=[1234, 30], total=4217)
+    store_table(wave, "q1", "q2", people=4217)
+    snapshot = wave.snapshots.get(final=True)
+    exact = {4217, 1234, *(batch.size for batch in wave.batches.all())}
+    assert snapshot.total in exact
+    for content in read_all(survey):
+        # Whole numbers, not the digits of a hash.
+        numbers = re.findall(r"(?<![\w.])\d[\d,]*(?![\w.])", content.decode())
+        told = {int(number.replace(",", "")) for number in numbers}
+        assert not exact & told
+        for word in ("batches of", "burst", "within seconds", "probably did not all come"):
+            assert word not in content.decode()
+
+
+def test_only_the_frozen_closing_date_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    closes = timezone.now() + timedelta(days=40)
+    wave = protect(closes_at=closes)
+    survey = field(wave, yes=[60, 30], total=100)
+    page = visit(survey)
+    assert f"{closes.day} {closes:%B %Y}" in page
+    now = timezone.now()
+    assert f"{now.day} {now:%B %Y}" not in page
+
+
+def test_the_page_runs_no_script_and_names_no_researcher() -> None:
+    wave = protect()
+    survey = field(wave, yes=[60, 30], total=100)
+    store_table(wave)
+    page = visit(survey)
+    for forbidden in ("<script", "<form", "<button", "style=", survey.owner.email):
+        assert forbidden not in page
+    assert f"/surveys/{survey.slug}" not in page
+
+
+def test_nothing_of_a_protected_survey_can_be_had_without_signing_in() -> None:
+    """The pages, files and API with exact results are the owner's alone."""
+    wave = protect()
+    survey = field(wave, yes=[60, 30], total=100)
+    store_table(wave)
+    for name in ("results", "results_panel", "estimates_csv", "reports_csv", "data", "report"):
+        response = Client().get(reverse(f"aggregator:{name}", args=[survey.slug]))
+        assert response.status_code == 302
+    for name in ("api_survey", "api_results", "api_estimates_csv", "api_reports_csv"):
+        response = Client().get(reverse(f"aggregator:{name}", args=[survey.slug]))
+        assert response.status_code in (401, 403)
+    for name in ("report.pdf", "report.docx", "chart-q1.svg"):
+        response = Client().get(reverse("aggregator:file", args=[survey.slug, name]))
+        assert response.status_code == 302
+
+
+# --- the calendar ---------------------------------------------------------------------------------
+
+
+def test_a_release_appears_at_midnight_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    wave = protect()
+    survey = field(wave, yes=[60, 30], total=100)
+    store_table(wave, public_from=datetime(2027, 3, 2, tzinfo=UTC).date())
+    set_clock(monkeypatch, datetime(2027, 3, 1, 23, 59, 59, tzinfo=UTC))
+    empty = read_all(survey)
+    assert rows_of(survey) == []
+    set_clock(monkeypatch, datetime(2027, 3, 2, tzinfo=UTC))
+    shown = read_all(survey)
+    assert shown != empty
+    assert "published on 2 March 2027" in visit(survey)
+    set_clock(monkeypatch, datetime(2027, 9, 9, 12, tzinfo=UTC))
+    assert read_all(survey) == shown
+
+
+def test_a_clock_that_jumps_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    wave = protect()
+    survey = field(wave, yes=[60, 30], total=100)
+    release = store_table(wave, public_from=datetime(2027, 3, 2, tzinfo=UTC).date())
+    waiting = plan(wave.description, "q2", epsilon=10)
+    store(waiting, wave, public_from=datetime(2027, 3, 2, tzinfo=UTC).date())
+    stored = list(Release.objects.order_by("pk").values())
+    pages: dict[int, list[bytes]] = {}
+    for year in (2027, 2031, 2026, 2031, 2027):
+        set_clock(monkeypatch, datetime(year, 6, 1, tzinfo=UTC))
+        found = read_all(survey)
+        assert pages.setdefault(year, found) == found
+        assert list(Release.objects.order_by("pk").values()) == stored
+    assert pages[2027] == pages[2031] != pages[2026]
+    assert release.state == Release.State.DRAWN
+
+
+@pytest.mark.parametrize("state", [Release.State.RESERVED, Release.State.LOST])
+def test_what_was_not_drawn_is_not_shown(state: Release.State) -> None:
+    wave = protect()
+    survey = field(wave, yes=[60, 30], total=100)
+    empty = read_all(survey)
+    release = plan(wave.description, "q1", epsilon=10)
+    release.state = state
+    store(release, wave)
+    assert read_all(survey) == empty
+
+
+def test_asking_for_a_release_changes_nothing_before_its_day() -> None:
+    wave = protect()
+    survey = field(wave, yes=[60, 30], total=100)
+    store_table(wave, epsilon=20)
+    shown = read_all(survey)
+    tomorrow = today() + timedelta(days=1)
+    store(plan(wave.description, "q2", epsilon=10), wave, public_from=tomorrow)
+    assert read_all(survey) == shown
+
+
+# --- what shows -----------------------------------------------------------------------------------
+
+
+def test_a_table_shows_its_figures_its_promise_and_its_price() -> None:
+    wave = protect()
+    survey = field(wave, yes=[60, 30], total=100)
+    release = store_table(wave, "q1", "q2", people=1000, epsilon=50, seed=3)
+    figures = read_figures(release, wave.description)
+    assert isinstance(figures, TableFigures)
+    page = visit(survey)
+    assert f"About {figures.people:,} people took part (noise included)." in page
+    assert page.count('class="block"') == 2
+    assert page.count('<li class="block-row"') == 2
+    assert "by a factor of 1.7 at most" in page
+    names = re.findall(r'<a class="method" href="[^"]+">([^<]+)</a> </dt> <dd>([^<]+)</dd>', page)
+    assert dict(names) == {
+        "Took part": "ε = 0.50",
+        "About answers, to readers": "ε = 0.25 about Q1 at most (server: 1.10)",
+        "Spent": "0.50 of the 1.00 that this survey may spend",
+        "Mechanism": (
+            "Discrete Laplace noise of scale 4 on every count, drawn once, by OpenDP 0.16.0"
+        ),
+    }
+    for part in ("People", "Scrambling", "Publication"):
+        assert f">{part}</th>" in page
+    assert "Q2: ε = 0.25 (server: 1.10)" in page
+
+
+def test_the_file_has_the_figures_of_the_page() -> None:
+    wave = protect()
+    survey = field(wave, yes=[60, 30], total=100)
+    release = store_table(wave, "q1", "q2", seed=3, epsilon=50)
+    figures = read_figures(release, wave.description)
+    assert isinstance(figures, TableFigures)
+    rows = rows_of(survey)
+    assert [row["question"] for row in rows] == ["q1", "q2"]
+    for row, question in zip(rows, figures.questions, strict=True):
+        [figure] = question.rows
+        assert float(row["estimate"]) == figure.estimate
+        assert float(row["interval_low"]) == figure.low
+        assert int(row["noisy_people"]) == question.people
+        assert int(row["noisy_count"]) == figure.count
+        assert (row["mechanism"], row["scale"], row["delta"]) == ("laplace", "4", "0.0")
+        assert float(row["epsilon_took_part"]) == 0.5
+    response = Client().get(reverse("aggregator:public_results_csv", args=[survey.slug]))
+    assert "_releases.csv" in response["Content-Disposition"]
+
+
+def test_too_few_people_is_said_without_a_number_of_them() -> None:
+    wave = protect()
+    survey = field(wave, yes=[60, 30], total=100)
+    store_table(wave, "q1", people=20, epsilon=20)
+    page = visit(survey)
+    assert "Too few people for this table: it takes about 50." in page
+    assert "took part (noise included)" not in page
+    assert '<li class="block-row"' not in page
+    [row] = rows_of(survey)
+    assert row["note"] == "Too few people for this table: it takes about 50."
+    assert row["estimate"] == ""
+
+
+def test_choices_are_shown_and_filed() -> None:
+    survey = make_survey(publication=Publication.PROTECTED)
+    add_question(
+        survey=survey,
+        type=Question.Type.CHOICE,
+        text="Which?",
+        options=["=1+1", "Second", "Third"],
+    )
+    wave = open_survey(survey=survey)
+    leader = plan(wave.description, "q3", kind=Release.Kind.LEADER, epsilon=50)
+    store(finish(leader, {"code": 0}), wave)
+    page = visit(survey)
+    assert "Leader" in page
+    assert "=1+1</strong>" in page
+    [row] = rows_of(survey)
+    assert (row["answer"], row["answer_text"]) == ("0", "'=1+1")
+    assert row["estimate"] == row["noisy_people"] == ""
+
+
+def test_the_newest_release_comes_first_and_all_count_as_spent() -> None:
+    wave = protect(release_epsilon_hundredths=200)
+    survey = wave.survey
+    days = [today() - timedelta(days=days) for days in (9, 5)]
+    for day, name, cost in zip(days, ("q1", "q2"), (50, 30), strict=True):
+        store_table(wave, name, epsilon=cost, public_from=day)
+    page = visit(survey)
+    assert page.index('id="release-2"') < page.index('id="release-1"')
+    assert "0.30 of the 2.00 that this survey may spend; all releases together 0.80" in page
+
+
+def test_a_lost_release_counts_as_spent_from_the_day_after_it_was_requested() -> None:
+    wave = protect()
+    store_table(wave, "q1", epsilon=50)
+    shown = visit(wave.survey)
+    lost = plan(wave.description, "q2", epsilon=20)
+    lost.state = Release.State.LOST
+    store(lost, wave, public_from=today() + timedelta(days=1))
+    assert visit(wave.survey) == shown
+    Release.objects.filter(pk=lost.pk).update(reserved_on=today() - timedelta(days=1))
+    assert "all releases together 0.70" in visit(wave.survey)
+
+
+# --- the page as such -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_that_is_switched_off_says_so_and_comes_back(name: str) -> None:
+    wave = protect()
+    survey = wave.survey
+    store_table(wave)
+    shown = read(survey, name=name)
+    switch_public_results(survey=survey, off=True)
+    assert b"no longer shown" in read(survey, name=name, status=410)
+    switch_public_results(survey=survey, off=False)
+    assert read(survey, name=name) == shown
+
+
+@pytest.mark.parametrize("chosen", [Publication.NONE, Publication.EXACT])
+def test_other_surveys_have_no_file_of_releases(chosen: Publication) -> None:
+    survey = field(make_launched_survey(publication=chosen), yes=[60, 30], total=100)
+    unknown = Client().get(reverse("aggregator:public_results_csv", args=["nosuchsurvey"]))
+    found = Client().get(reverse("aggregator:public_results_csv", args=[survey.slug]))
+    assert unknown.status_code == found.status_code == 404
+    assert unknown.content == found.content
+
+
+def test_a_deleted_survey_has_no_releases() -> None:
+    wave = protect()
+    survey = field(wave, yes=[60, 30], total=100)
+    store_table(wave)
+    paths = [reverse(f"aggregator:{name}", args=[survey.slug]) for name in NAMES]
+    delete_survey(survey=survey)
+    for path in paths:
+        assert Client().get(path).status_code == 410
+
+
+def make_rehearsal() -> Wave:
+    return open_rehearsal(survey=make_survey(publication=Publication.PROTECTED), people=100)
+
+
+def make_demo() -> Wave:
+    return protect(demo=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "mark", "origin"),
+    [(make_rehearsal, "Rehearsal:", "rehearsal"), (make_demo, "Demo:", "demo")],
+)
+def test_invented_answers_are_marked(make: Callable[[], Wave], mark: str, origin: str) -> None:
+    wave = make()
+    assert mark in visit(wave.survey)
+    store_table(wave)
+    assert mark in visit(wave.survey)
+    assert {row["data"] for row in rows_of(wave.survey)} == {origin}
+
+
+def test_coins_have_separate_releases() -> None:
+    wave = protect(coins=True)
+    coins = Wave.objects.manual().get()
+    store_table(coins, seed=2)
+    page = visit(wave.survey)
+    assert "Its figures appear here after it has closed" in page
+    assert reverse("aggregator:public_coin_results", args=[wave.survey.slug]) in page
+    of_coins = read(wave.survey, name="public_coin_results").decode()
+    assert "noise included" in of_coins
+    assert "with two coins" in of_coins
+    [row] = csv.DictReader(io.StringIO(read(wave.survey, name="public_coin_results_csv").decode()))
+    assert row["mode"] == "manual"
+
+
+def test_random_subsets_tell_how_many_were_asked() -> None:
+    wave = protect(drawn=1)
+    store_table(wave, "q1", people=500, seed=3)
+    send_people(wave, people=50)
+    page = visit(wave.survey)
+    assert "people were asked (noise included)" in page
+    assert "people took part (noise included)" not in page
