@@ -117,6 +117,9 @@ TABLE: dict[str, Row] = {
     "surveys:single_page": RESPOND,
     "aggregator:public_results": PUBLISHED,
     "aggregator:public_coin_results": PUBLISHED,
+    # none of these surveys publishes releases
+    "aggregator:public_results_csv": Row(get=everyone(404), other=everyone(405)),
+    "aggregator:public_coin_results_csv": Row(get=everyone(404), other=everyone(405)),
     "aggregator:coins": Row(
         get=everyone(200), post=everyone(415), other=everyone(405), survey="launched"
     ),

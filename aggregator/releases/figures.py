@@ -22,7 +22,7 @@ from privacy.central.table import (
     table_interval,
     table_standard_error,
 )
-from privacy.central.typical import typical_sensitivity
+from privacy.central.typical import scaled_sensitivity
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion, Symbol
 
@@ -30,6 +30,7 @@ NOT_ASKED_TEXT = "Not asked"
 MEAN_TEXT = "Mean"
 LEVEL = 0.95
 YES = 1
+THOUSANDTHS = 1000
 _EXACT = 2**32
 
 
@@ -126,13 +127,12 @@ def read_figures(release: Release, manifest: Manifest) -> Figures:
             monotone=True,
         )
         return LeaderFigure(question=question, code=code, text=text, bound=bound)
+    # Scores are drawn in thousandths of a report, rounded to whole ones.
+    sensitivity = scaled_sensitivity(question.answers, other_probability=_exact_c(question))
     bound = selection_bound(
-        sensitivity=typical_sensitivity(question.answers, other_probability=_exact_c(question)),
-        epsilon=epsilon,
-        candidates=question.answers,
-        level=LEVEL,
+        sensitivity=sensitivity, epsilon=epsilon, candidates=question.answers, level=LEVEL
     )
-    return TypicalFigure(question=question, code=code, text=text, bound=bound)
+    return TypicalFigure(question=question, code=code, text=text, bound=(bound + 1) / THOUSANDTHS)
 
 
 def _exact_c(question: ManifestQuestion) -> Fraction:

@@ -194,7 +194,9 @@ def test_a_leader_and_a_typical_answer_have_their_text_and_bound() -> None:
     assert isinstance(point, TypicalFigure)
     assert (point.code, point.text) == (3, "3")
     c = float(RandomizedResponse.from_flips(symbols=5, flips=25).other_probability)
-    assert point.bound == pytest.approx(2 * (1 + 2 * c) / 0.5 * (np.log(5) + np.log(20)))
+    exact = 2 * (1 + 2 * c) / 0.5 * (np.log(5) + np.log(20))
+    # Whole thousandths are drawn, which takes a little more noise.
+    assert exact < point.bound < 1.001 * exact
 
 
 def test_what_was_not_drawn_has_no_figures() -> None:
