@@ -12,6 +12,7 @@ from scripts.stack.stack import ROOT
 PRODUCT = ("config", "privacy", "accounts", "surveys", "aggregator")
 # What may use a generator of numpy, or Python's: nothing that is published depends on it.
 GENERATORS = {
+    "aggregator/simulation/attacks.py": "attackers on invented people",
     "aggregator/simulation/demo.py": "invented respondents",
     "aggregator/simulation/demo_surveys.py": "invented respondents",
     "aggregator/simulation/rehearsal.py": "invented respondents",
@@ -24,6 +25,7 @@ GENERATORS = {
 DRAWS = "aggregator/releases/noise.py"
 ROOM = "aggregator.releases"
 ROOMS = ("aggregator/releases", "aggregator/publishing", "privacy/central")
+WORKERS = ("aggregator/tasks.py", "aggregator/upkeep/")
 NAMES = {"secrets.token_hex"}
 GENERATOR = ("random.", "np.random", "numpy.random")
 SYSTEM = ("secrets", "os.urandom", "uuid")
@@ -84,17 +86,19 @@ def test_only_the_module_that_draws_imports_opendp_and_only_inside_functions() -
 
 
 def test_only_workers_reach_what_draws() -> None:
-    """Pages and the API reserve releases and read them; importing the drawing is how it starts."""
-    callers = {
-        name: {one for one in imports_of(source) if one.startswith(ROOM)}
+    """Pages and the API reserve releases and read them."""
+    used = {
+        name: {one for one in imports_of(source) if one.startswith(f"{ROOM}.")}
         for name, source in modules().items()
     }
-    noise = {name for name, used in callers.items() if f"{ROOM}.noise" in used}
-    drawing = {name for name, used in callers.items() if f"{ROOM}.drawing.draw_release" in used}
-    whole = {name for name, used in callers.items() if f"{ROOM}.drawing" in used}
-    assert noise == {"aggregator/releases/drawing.py"}
-    assert drawing == {"aggregator/tasks.py"}
-    assert whole <= {"aggregator/tasks.py", "aggregator/upkeep/due.py"}
+    drawing, draw = f"{ROOM}.drawing", f"{ROOM}.drawing.draw_release"
+    assert {name for name in used if f"{ROOM}.noise" in used[name]} == {
+        "aggregator/releases/drawing.py"
+    }
+    assert {name for name in used if draw in used[name]} == {"aggregator/tasks.py"}
+    assert {
+        name for name in used if drawing in used[name] and not name.startswith(WORKERS)
+    } == set()
 
 
 def test_every_other_generator_is_known_and_gives_nothing_that_is_published() -> None:
