@@ -387,3 +387,27 @@ def test_units_restart_and_stop_gracefully() -> None:
             assert int(found["TimeoutStopSec"]) > own
         if path.name.startswith("murmur-web"):
             assert words[words.index("--host") + 1] == "127.0.0.1"
+
+
+# --- releases -----------------------------------------------------------------------------------
+
+
+def test_all_workers_of_the_machine_count_releases_in_one_folder_that_outlives_them() -> None:
+    services = COMPOSE["services"]
+    folders = {
+        name: service["environment"]["MURMUR_RELEASES"]
+        for name, service in services.items()
+        if "MURMUR_RELEASES" in service.get("environment", {})
+    }
+    workers = {"worker-1", "worker-2"}
+    assert {name for name, folder in folders.items() if folder} == workers
+    assert len(folders) == 6  # web processes, beat and migrate leave releases to them
+    for name in workers:
+        (volume,) = services[name]["volumes"]
+        source, _, target = volume.partition(":")
+        assert source in COMPOSE["volumes"]
+        assert target == folders[name]
+    # An empty volume takes its owner from the image.
+    assert f"mkdir -p {folders['worker-1']}" in read("Dockerfile")
+    states = unit(SYSTEMD / "murmur-worker@.service")["StateDirectory"].split()
+    assert "murmur/releases" in states
