@@ -47,10 +47,12 @@ def join_modules(
     read: ReadSource,
     parts: Sequence[str] = (),
     apart: frozenset[str] = frozenset(),
+    names_modules: bool = True,
 ) -> str:
     """Write an entry and its imports as one file, which still imports the modules in `apart`.
 
-    `parts` are modules that nothing imports. They run before the entry does.
+    `parts` are modules that nothing imports. They run before the entry does. The name of each
+    module stands above it, unless the file should be as small as possible.
     """
     modules = _find_modules([*parts, entry], read=read, apart=apart)
     taken: dict[str, set[str]] = {name: set() for name in sorted(apart)}
@@ -59,7 +61,10 @@ def join_modules(
             taken[name] |= module.imports[name]
     _check_names(modules, taken)
     imports = (_import(source, names) for source, names in taken.items() if names)
-    texts = (f"\n// {SOURCES}{module.name}\n{module.text}" for module in modules)
+    texts = (
+        f"\n// {SOURCES}{module.name}\n{module.text}" if names_modules else f"\n{module.text}"
+        for module in modules
+    )
     return "".join([*imports, *texts]).lstrip("\n")
 
 

@@ -8,6 +8,7 @@ from django.utils.translation import ngettext
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.respondent.label.names import branches, write_whole
+from surveys.respondent.label.publication import describe_publication
 
 
 def describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
@@ -25,19 +26,10 @@ def describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
     shows.append(_("How long you took, from opening this page until the code is sent."))
     if branches(manifest):
         shows.append(_("That time can hint at your answers: some lead to more questions."))
-    shows.append(_describe_publication(manifest))
+    shows.append(describe_publication(manifest))
     shows.append(_("What someone sees over your shoulder."))
     shows.append(_("What spyware on this device sees."))
     return tuple(shows)
-
-
-def _describe_publication(manifest: Manifest) -> str:
-    if manifest.publishes_exact:
-        return _(
-            "The results: once the survey has closed, anyone can see estimates for everyone "
-            "together, but no codes and no groups."
-        )
-    return _("The results: the researchers decide who sees them.")
 
 
 def describe_crowd(manifest: Manifest) -> tuple[str, ...]:

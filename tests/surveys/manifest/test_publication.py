@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.utils.translation import override
 
 from surveys.authoring.drafts import describe
-from surveys.authoring.services import copy_survey
+from surveys.authoring.services import add_question, copy_survey
 from surveys.manifest.manifest import Publication
+from surveys.manifest.readers import Loss
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
-from surveys.models import Wave
+from surveys.models import Survey, Wave
 from surveys.respondent.label.label import describe_protection
 from tests.support.factories import make_survey, open_survey
+from tests.support.label import text_of
 
 ANYONE = (
     "The results: once the survey has closed, anyone can see estimates for everyone together, but "
@@ -118,6 +122,83 @@ def test_a_copy_publishes_the_same_and_is_not_switched_off() -> None:
     assert copied.publication == PROTECTED
     assert (copied.release_epsilon_hundredths, copied.release_delta_nanos) == (70, 5)
     assert not copied.public_results_off
+
+
+# A manifest, and the SHA-256 of its label in six languages, from before decision 49.
+OLDER = (
+    '{"cap":null,"closes":null,"display_minimum":100,"format":1,"introduction":"","language":"en",'
+    '"minimum_batch":50,"opens":null,%s"questions":[{"flips":25,"k":2,"name":"q1","options":'
+    '[{"code":1,"text":"Yes"},{"code":0,"text":"No"}],"text":"Moved?","threshold":3221225472,'
+    '"type":"yes_no"},{"k":2,"name":"q2","options":[{"code":0,"text":"A"},{"code":1,"text":"B"}],'
+    '"text":"Department?","type":"declared"}],"survey":"abc","title":"On the road","wave":1}'
+)
+NONE_LABEL = "09d3e17a66753384053d724ee39d5c184e520d65f94f94e55f3926f9ee35e19e"
+EXACT_LABEL = "9b7c18d96385aecd9d167a966ea1fe8dff4ac33c443356557a137574d20f9cd8"
+
+
+@pytest.mark.parametrize(
+    ("key", "label"),
+    [
+        ("", NONE_LABEL),
+        ('"publication":"none",', NONE_LABEL),
+        ('"publication":"exact",', EXACT_LABEL),
+    ],
+)
+def test_older_surveys_keep_their_bytes_and_their_promises(key: str, label: str) -> None:
+    content = (OLDER % key).encode()
+    manifest = parse_manifest(content)
+    assert serialize_manifest(manifest) == content
+    digest = hashlib.sha256()
+    for language in ("en", "es", "fr", "de", "ar", "zh-hans"):
+        with override(language):
+            digest.update(text_of(describe_protection(manifest)).encode())
+    assert digest.hexdigest() == label
+
+
+def tell(survey: Survey, language: str = "en") -> str:
+    """Return what the label of a protected survey says about its results."""
+    with override(language):
+        shown = describe_protection(describe(survey=survey, wave_number=1)).shows
+        nothing = describe_protection(describe(survey=make_survey(), wave_number=1)).shows
+    [said] = set(shown) - set(nothing)
+    return said
+
+
+def test_the_label_of_a_protected_survey_says_how_often_a_guess_is_right() -> None:
+    """e^1 / (1 + e^1) = .7311; R3 at ε = 2 is .8020, .6904; the two coins have ln 3, .75."""
+    survey = make_survey(publication=PROTECTED)
+    assert tell(survey) == (
+        "The results: once the survey has closed, anyone can see figures that chance has changed "
+        "a little. "
+        "A guess whether you took part is right at most 74 times in 100 (ε = 1.00, δ = 10⁻⁶). "
+        "About an answer: readers at most 70 in 100 (ε = 0.81), the researchers 75 (ε = 1.10)."
+    )
+
+
+def test_the_label_names_what_is_sent_as_it_is() -> None:
+    """e^2.2 / (1 + e^2.2) = .9002. Twice the cap of 1.10 is shown as 2.20, not as 2.21."""
+    survey = make_survey(
+        publication=PROTECTED, release_epsilon_hundredths=110, release_delta_nanos=0
+    )
+    add_question(survey=survey, type="declared", text="Department?", options=["A", "B"])
+    said = tell(survey)
+    assert "right at most 76 times in 100 (ε = 1.10). About" in said
+    assert said.endswith(" Question 3, sent as it is: readers at most 91 in 100 (ε = 2.20).")
+
+
+@pytest.mark.parametrize("language", ["es", "fr", "de", "ar", "zh-hans"])
+def test_every_language_tells_the_same_numbers(language: str) -> None:
+    survey = make_survey(publication=PROTECTED, release_epsilon_hundredths=50)
+    add_question(survey=survey, type="declared", text="Department?", options=["A", "B"])
+    said = tell(survey, language).replace(",", ".")
+    for number in ("63", "0.50", "10⁻⁶", "62", "0.48", "75", "1.10", "3", "74", "1.00"):
+        assert number in said
+    assert said != tell(survey, "en").replace(",", ".")
+
+
+def test_a_delta_close_to_the_next_guess_counts() -> None:
+    """The odds count δ: without it, a guess could be right a little more often than said."""
+    assert Loss(epsilon=1.0, delta=1e-6).guess_epsilon > Loss(epsilon=1.0).guess_epsilon
 
 
 def test_the_label_says_what_anyone_can_see() -> None:

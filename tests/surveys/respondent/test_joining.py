@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from pygments.lexers.javascript import JavascriptLexer
 from pygments.token import Comment, Token
 
-from surveys.respondent.client_files import FOLDER, ClientFile, client_files, page_script
+from surveys.respondent.client_files import (
+    FOLDER,
+    RANDOMIZER,
+    ClientFile,
+    client_files,
+    join_page,
+    page_script,
+)
 from surveys.respondent.javascript import (
     Kind,
     UnsupportedScriptError,
@@ -21,6 +28,7 @@ from surveys.respondent.javascript import (
 from surveys.respondent.joining import join_modules
 from surveys.respondent.parts import PARTS
 
+RANDOMIZER_SOURCE = f"source/{RANDOMIZER}"
 MODULES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.js"))
 
 A = "export const a = 1;\n"
@@ -212,6 +220,12 @@ def test_a_module_comes_after_those_that_it_imports() -> None:
     )
 
 
+def test_a_file_that_should_be_small_does_not_name_its_modules() -> None:
+    modules = {"page.js": USE_A + "f(a);\n", "a.js": A}
+    joined = join_modules("page.js", read=modules.__getitem__, names_modules=False)
+    assert joined == "const a = 1;\n\nf(a);\n"
+
+
 def test_a_module_that_stays_separate_is_imported_once() -> None:
     modules = {
         "page.js": 'import { draw } from "./randomize.js";\n' + USE_A + "draw(a);\n",
@@ -318,10 +332,18 @@ def test_equal_sources_give_equal_bytes() -> None:
     modules = {name: (FOLDER / name).read_text() for name in MODULES}
     parts = {part: [f"parts/{one}.js" for one in part] for part in ((), PARTS)}
     for part, names in parts.items():
-        first = join(modules, parts=names, apart=frozenset({"randomize.js"}))
+        first, again = (
+            join_modules(
+                "page.js",
+                read=dict(ordered).__getitem__,
+                parts=names,
+                apart=frozenset({"randomize.js"}),
+                names_modules=False,
+            )
+            for ordered in (modules.items(), reversed(modules.items()))
+        )
         assert first.encode() == page_script(part).content
-        again = dict(reversed(modules.items()))
-        assert join(again, parts=names, apart=frozenset({"randomize.js"})) == first
+        assert again == first
 
 
 def read_statements(source: str) -> list[str]:
@@ -333,16 +355,20 @@ def read_statements(source: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "file"),
+    ("name", "file", "named"),
     [
-        ("page.js", page_script(())),
-        ("page.js", page_script(PARTS)),
-        ("self-test.js", client_files()["self-test.js"]),
+        ("page.js", page_script(()), join_page(())),
+        ("page.js", page_script(PARTS), join_page(PARTS)),
+        ("self-test.js", client_files()["self-test.js"], ""),
     ],
 )
-def test_what_runs_is_the_code_of_the_sources_and_nothing_else(name: str, file: ClientFile) -> None:
+def test_what_runs_is_the_code_of_the_sources_and_nothing_else(
+    name: str, file: ClientFile, named: str
+) -> None:
+    """The page as one file names its modules, in the order in which the page's script has them."""
     script = file.content.decode()
-    sources = [client_files()[source] for source in re.findall("^// (.*)", script, re.MULTILINE)]
+    headings = re.findall("^// (.*)", named or script, re.MULTILINE)
+    sources = [client_files()[one] for one in headings if not named or one != RANDOMIZER_SOURCE]
     assert [source.name for source in sources][-1] == f"source/{name}"
     expected = [text for one in sources for text in read_statements(one.content.decode())]
     assert read_statements(script) == expected

@@ -1,0 +1,80 @@
+"""What anyone may read of the results, and how much that tells about a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+from privacy.mechanism.mechanisms import round_up_epsilon
+from surveys.formatting import delta
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.readers import Loss, find_replaced, find_taking_part, worst_reader
+from surveys.respondent.label.guesses import write_guess
+from surveys.respondent.label.names import name_questions, sent_as_answered
+from surveys.respondent.label.parts import join_sentences
+
+
+def describe_publication(manifest: Manifest) -> str:
+    if manifest.publishes_exact:
+        return _(
+            "The results: once the survey has closed, anyone can see estimates for everyone "
+            "together, but no codes and no groups."
+        )
+    if manifest.publishes_releases:
+        return join_sentences(_describe_releases(manifest))
+    return _("The results: the researchers decide who sees them.")
+
+
+def _describe_releases(manifest: Manifest) -> Iterator[str]:
+    """Say the most that releases can tell, however the researchers spend the cap."""
+    yield _(
+        "The results: once the survey has closed, anyone can see figures that chance has changed a "
+        "little."
+    )
+    once = find_taking_part(manifest)
+    # Translators: "most" is a number of guesses, "loss" a formula.
+    taking_part = _(
+        "A guess whether you took part is right at most %(most)s times in 100 (%(loss)s)."
+    )
+    limits = _write_loss(once.epsilon)
+    if manifest.release_delta_nanos:
+        limits += f", δ = {delta(manifest.release_delta_nanos)}"
+    yield taking_part % {"most": _write_guess(once), "loss": limits}
+    worst = worst_reader(manifest)
+    if worst is not None:
+        # Translators: how often a guess is right. "loss" and "server_loss" are formulas.
+        answered = _(
+            "About an answer: readers at most %(most)s in 100 (%(loss)s), the researchers "
+            "%(server)s (%(server_loss)s)."
+        )
+        yield answered % {
+            "most": _write_guess(worst.loss),
+            "loss": _write_loss(worst.reader),
+            "server": write_guess(worst.server),
+            "server_loss": _write_loss(worst.server),
+        }
+    plain = sent_as_answered(manifest)
+    if plain:
+        replaced = find_replaced(manifest)
+        # Translators: "name" is "Question 3" or "Questions 1, 3 and 4", "loss" a formula.
+        as_it_is = _("%(name)s, sent as it is: readers at most %(most)s in 100 (%(loss)s).")
+        yield as_it_is % {
+            "name": name_questions(manifest, plain),
+            "most": _write_guess(replaced),
+            "loss": _write_loss(replaced.epsilon),
+        }
+
+
+def _write_guess(loss: Loss) -> str:
+    return write_guess(loss.guess_epsilon)
+
+
+def _write_loss(epsilon: float) -> str:
+    """Round ε up, unless it is a number of hundredths, as the cap is."""
+    shown = Decimal(round(100 * epsilon)) / 100
+    if float(shown) != epsilon:
+        shown = round_up_epsilon(epsilon)
+    return f"ε = {number_format(shown, decimal_pos=2, use_l10n=True)}"
