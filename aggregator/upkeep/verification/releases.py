@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.conf import settings
+
 from aggregator.models import Release, ReleaseLedger
+from aggregator.releases.counters import DamagedFile, find_file, read_keys
 from aggregator.releases.requests import (
     NotReleasable,
     ReleaseRequest,
@@ -27,10 +30,15 @@ REMEDY = (
 
 
 def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
-    # Before the ledger, which may be charged for another one in between.
+    counted = _read_file(wave)
+    # After the file and before the ledger: a key is a row before it is in the file, and a release
+    # is charged before it is a row.
     releases = list(wave.releases.order_by("pk"))
     ledger = ReleaseLedger.objects.filter(wave=wave).first()
-    for finding in _check_ledger(ledger, releases, manifest):
+    findings = [*_check_ledger(ledger, releases, manifest)]
+    if ledger is None or not ledger.suspended:
+        findings += _check_file(wave, counted, releases)
+    for finding in findings:
         yield Difference(
             kind="ledger",
             where=f"{name_wave(wave)}, ledger of releases",
@@ -72,6 +80,34 @@ def _check_ledger(
         yield "more is charged than its cap"
     if ledger.suspended and ledger.spent_hundredths < ledger.cap_hundredths:
         yield "it is suspended, and not all of its cap counts as spent"
+
+
+def _read_file(wave: Wave) -> frozenset[str] | None:
+    """Read which releases were drawn; None where it cannot be read, as on other machines."""
+    if settings.RELEASES is None:
+        return None
+    path = find_file(settings.RELEASES, bytes(wave.manifest_hash))
+    try:
+        return read_keys(path) if path.exists() else None
+    except OSError:
+        return None
+    except DamagedFile:
+        return frozenset()
+
+
+def _check_file(
+    wave: Wave, counted: frozenset[str] | None, releases: list[Release]
+) -> Iterator[str]:
+    if counted is None:
+        return
+    if not counted <= {release.key for release in releases}:
+        yield (
+            "releases were drawn that this database does not know, so with the next one all of its "
+            "cap counts as spent"
+        )
+    drawn = {release.key for release in releases if release.state == Release.State.DRAWN}
+    if not drawn <= (_read_file(wave) or frozenset()):
+        yield "the file that counts draws does not know all releases that were drawn"
 
 
 def _check_release(release: Release, manifest: Manifest) -> Iterator[str]:

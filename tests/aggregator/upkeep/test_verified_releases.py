@@ -49,6 +49,36 @@ def test_what_the_product_wrote_passes(release: Release) -> None:
     assert find() == []
 
 
+def file_of(release: Release, folder: Path) -> Path:
+    return folder / release.wave.manifest_hash_hex
+
+
+def test_a_restored_database_is_found(release: Release, tmp_path: Path) -> None:
+    with file_of(release, tmp_path).open("a") as file:
+        file.write("0" * 32 + "\n")
+    assert [finding[:24] for finding in find()] == ["releases were drawn that"]
+    # Once it was noticed and everything counts as spent, there is nothing left to do.
+    ReleaseLedger.objects.update(spent_hundredths=100, delta_spent_nanos=1000, suspended="restored")
+    assert find() == []
+
+
+@pytest.mark.parametrize("content", ["", "damaged"])
+def test_a_file_without_what_was_drawn_is_found(
+    release: Release, tmp_path: Path, content: str
+) -> None:
+    file_of(release, tmp_path).write_text(content)
+    assert [finding[:40] for finding in find()] == ["the file that counts draws does not know"]
+
+
+def test_a_machine_without_the_file_finds_nothing(
+    release: Release, settings: Settings, tmp_path: Path
+) -> None:
+    file_of(release, tmp_path).unlink()
+    assert find() == []
+    settings.RELEASES = None
+    assert find() == []
+
+
 @pytest.mark.parametrize(
     ("change", "found"),
     [
@@ -99,7 +129,9 @@ def test_a_figure_of_another_form_is_found(release: Release, result: Any) -> Non
 
 @pytest.mark.parametrize("result", [{"code": 7}, {"code": None}, {"cells": CELLS}, {}])
 def test_a_leader_that_is_no_option_is_found(release: Release, result: Any) -> None:
-    Release.objects.exclude(pk=release.pk).update(result=result, state=Release.State.DRAWN)
+    leader = Release.objects.exclude(pk=release.pk)
+    draw_release(leader.get().pk)
+    leader.update(result=result)
     assert find() == ["its figure does not have the form of its request"]
 
 
