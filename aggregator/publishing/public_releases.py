@@ -13,6 +13,7 @@ from datetime import date
 from aggregator.exports.csv_format import Cell, write_row
 from aggregator.models import Release
 from aggregator.publishing.rows import ShownFigures, list_figures
+from aggregator.publishing.words import name_release
 from aggregator.releases.figures import (
     LEVEL,
     FigureRow,
@@ -44,15 +45,12 @@ class PublicRelease:
     """One release as readers see it."""
 
     number: int  # in the order in which they became public, from 1
+    name: str
     release: Release
     figures: ShownFigures
     too_few: str  # if no question of a table had enough people
     promise: str
     lines: tuple[Line, ...]
-
-    @property
-    def heading(self) -> str:
-        return str(self.release.get_kind_display())
 
 
 def find_public(wave: Wave, *, day: date) -> list[Release]:
@@ -75,6 +73,7 @@ def _describe(number: int, release: Release, manifest: Manifest, *, spent: int) 
     figures = read_figures(release, manifest)
     return PublicRelease(
         number=number,
+        name=name_release(manifest, release),
         release=release,
         figures=list_figures(figures),
         too_few=_find_too_few(figures),

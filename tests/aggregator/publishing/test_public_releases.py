@@ -323,7 +323,7 @@ def test_choices_are_shown_and_filed() -> None:
     leader = plan(wave.description, "q3", kind=Release.Kind.LEADER, epsilon=50)
     store(finish(leader, {"code": 0}), wave)
     page = visit(survey)
-    assert "Leader" in page
+    assert "Leader of Q3" in page
     assert "=1+1</strong>" in page
     [row] = rows_of(survey)
     assert (row["answer"], row["answer_text"]) == ("0", "'=1+1")
