@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import fsum, inf, nextafter
+from math import fsum, inf
 
 from aggregator.models import Release
 from aggregator.releases.requests import HUNDREDTHS, ReleaseRequest, list_symbols
@@ -22,6 +22,7 @@ from privacy.central.reader import (
     reader_epsilon,
     reader_epsilon_by_distance,
 )
+from privacy.mechanism.accounting import round_up_sum
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_epsilon
 from surveys.manifest.manifest import Manifest
@@ -205,7 +206,7 @@ def _add_symbols(
         reverse=True,
     )[: question.differing_items]
     gate = [find(question.gate_name, question.gate_mechanism)] if question.has_gate else []
-    return round_up([*items, *gate])
+    return round_up_sum("symbols", [*items, *gate])
 
 
 # --- which questions tell about an answer ---------------------------------------------------------
@@ -239,13 +240,7 @@ def add_up(manifest: Manifest, questions: Sequence[ManifestQuestion], own: _Own)
         blocks[manifest.blocks.get(question.name)].append(own(question))
     of_everyone = blocks.pop(None, [])
     largest = sorted(blocks.values(), key=sum, reverse=True)[: manifest.drawn]
-    return round_up([*of_everyone, *(one for block in largest for one in block)])
-
-
-def round_up(values: Sequence[float]) -> float:
-    """Add up values so that rounding makes the result never too small."""
-    total = fsum(values)
-    return nextafter(total, inf) if total else 0.0
+    return round_up_sum("questions", [*of_everyone, *(one for block in largest for one in block)])
 
 
 def _joins_items(release: Release, manifest: Manifest) -> bool:

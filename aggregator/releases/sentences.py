@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import isfinite
 
 from aggregator.models import Release
-from aggregator.releases.figures import QuestionFigures, TableFigures
+from aggregator.releases.figures import THOUSANDTHS, QuestionFigures, TableFigures
 from aggregator.releases.readers import (
     NANOS,
     ReaderLine,
@@ -124,8 +124,11 @@ def describe_spent(release: Release, manifest: Manifest, *, spent_hundredths: in
 
 def describe_mechanism(release: Release) -> str:
     """Name the mechanism, its scale, and the library that drew the noise."""
-    how = _NOISE[Release.Mechanism(release.mechanism)].format(scale=write_scale(release.scale))
-    by = f", by {release.library}" if release.library else ""
+    scale = Fraction(release.scale)
+    if release.kind == Release.Kind.TYPICAL:
+        scale /= THOUSANDTHS  # in reports, as all other scales
+    how = _NOISE[Release.Mechanism(release.mechanism)].format(scale=write_scale(scale))
+    by = f" by {release.library}" if release.library else ""
     return f"{how}, drawn once{by}"
 
 
@@ -175,9 +178,7 @@ def _name_answers(lines: Sequence[ReaderLine], *, all_of: Sequence[ReaderLine]) 
     return f"the answer to {names}"
 
 
-def write_scale(scale: str) -> str:
-    """Write an exact scale as a number: 89/5 as 17.8."""
-    exact = Fraction(scale)
-    number = float(exact)
-    text = f"{number:,.4f}".rstrip("0").rstrip(".")
-    return text if Fraction(text.replace(",", "")) == exact else f"{text} ({scale})"
+def write_scale(scale: Fraction) -> str:
+    """Write 89/5 as 17.8, and 10/3 as about 3.3333."""
+    text = f"{float(scale):,.4f}".rstrip("0").rstrip(".")
+    return text if Fraction(text.replace(",", "")) == scale else f"about {text}"

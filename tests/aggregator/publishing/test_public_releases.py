@@ -71,7 +71,7 @@ def test_before_any_release_the_page_says_nothing_about_how_many_came() -> None:
     wave = protect()
     survey = wave.survey
     empty = read_all(survey)
-    assert "Its figures appear here after it has closed" in visit(survey)
+    assert "Figures appear here after it has closed" in visit(survey)
     assert rows_of(survey) == []
     send_codes(wave, yes=[60, 30], total=200)
     assert read_all(survey) == empty
@@ -270,7 +270,7 @@ def test_a_table_shows_its_figures_its_promise_and_its_price() -> None:
         "About answers, to readers": "ε = 0.25 about Q1 at most (server: 1.10)",
         "Spent": "0.50 of the 1.00 that this survey may spend",
         "Mechanism": (
-            "Discrete Laplace noise of scale 4 on every count, drawn once, by OpenDP 0.16.0"
+            "Discrete Laplace noise of scale 4 on every count, drawn once by OpenDP 0.16.0"
         ),
     }
     for part in ("People", "Scrambling", "Publication"):
@@ -412,7 +412,7 @@ def test_coins_have_separate_releases() -> None:
     coins = Wave.objects.manual().get()
     store_table(coins, seed=2)
     page = visit(wave.survey)
-    assert "Its figures appear here after it has closed" in page
+    assert "Figures appear here after it has closed" in page
     assert reverse("aggregator:public_coin_results", args=[wave.survey.slug]) in page
     of_coins = read(wave.survey, name="public_coin_results").decode()
     assert "noise included" in of_coins

@@ -1,0 +1,129 @@
+"""The words below a release, and what readers of exact results are told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from aggregator.models import Release
+from aggregator.releases.sentences import (
+    describe_exact_readers,
+    list_lines,
+    promise,
+    write_scale,
+)
+from surveys.manifest.manifest import Manifest, Publication
+from surveys.manifest.question_types import QuestionType as Kind
+from surveys.manifest.questions import ManifestQuestion
+from tests.aggregator.routed import ask, survey, yes
+from tests.support.sampling.stored_releases import as_gaussian, finish, plan
+
+
+def protect(*questions: ManifestQuestion) -> Manifest:
+    return replace(
+        survey(*questions),
+        publication=Publication.PROTECTED,
+        release_epsilon_hundredths=300,
+        release_delta_nanos=1000,
+    )
+
+
+EVERY = protect(
+    ask("q1", Kind.YES_NO),
+    ask("q2", Kind.DECLARED, 3),
+    ask("q3", Kind.SCALE, 5, minimum=1, maximum=5),
+)
+
+
+def lines_of(release: Release, *, spent: int | None = None) -> dict[str, str]:
+    total = release.epsilon_hundredths if spent is None else spent
+    return {line.name: line.text for line in list_lines(release, EVERY, spent_hundredths=total)}
+
+
+def test_lines_have_one_order_and_lead_to_the_methods() -> None:
+    lines = list_lines(plan(EVERY, "q1"), EVERY, spent_hundredths=100)
+    assert [(line.name, line.anchor) for line in lines] == [
+        ("Took part", "two-promises"),
+        ("About answers, to readers", "epsilon-for-readers"),
+        ("Spent", "ledger"),
+        ("Mechanism", "protected-table"),
+    ]
+
+
+def test_a_table_with_laplace_noise() -> None:
+    release = finish(plan(EVERY, "q1", epsilon=50), {"cells": {"q1": [1, 2]}})
+    assert lines_of(release) == {
+        "Took part": "ε = 0.50",
+        "About answers, to readers": "ε = 0.48 at most (server: 1.10)",
+        "Spent": "0.50 of the 3.00 that this survey may spend",
+        "Mechanism": (
+            "Discrete Laplace noise of scale 2 on every count, drawn once by OpenDP 0.16.0"
+        ),
+    }
+    assert "all releases together 0.80" in lines_of(release, spent=80)["Spent"]
+    assert promise(release) == (
+        "Whether one person took part changes the odds of what you read here by a factor of 1.7 at "
+        "most."
+    )
+
+
+def test_a_table_with_gaussian_noise_names_its_exception() -> None:
+    release = as_gaussian(plan(EVERY, "q1"), deviation=Fraction(9, 2), symbols=1, nanos=1000)
+    lines = lines_of(release)
+    assert lines["Took part"] == "ε = 1.00, δ = 10⁻⁶"
+    assert "δ = 10⁻⁶" in lines["About answers, to readers"]
+    assert lines["Mechanism"] == (
+        "Discrete Gaussian noise with a standard deviation of 4.5 on every count, drawn once"
+    )
+    assert promise(release).endswith("at most, except with a probability of about 10⁻⁶.")
+
+
+def test_the_answer_about_which_readers_learn_most_is_named() -> None:
+    text = lines_of(plan(EVERY, "q1", "q2", epsilon=50))["About answers, to readers"]
+    assert text == "ε = 0.50 about Q2 at most (the server has this answer as it is)"
+
+
+def test_choices_name_their_scale_in_reports() -> None:
+    leader = plan(EVERY, "q2", kind=Release.Kind.LEADER, epsilon=50)
+    assert "exponential noise of scale 2, drawn once" in lines_of(leader)["Mechanism"]
+    typical = plan(EVERY, "q3", kind=Release.Kind.TYPICAL, epsilon=50)
+    # 2 × 1.286 / .5: a report moves a score by 9/7, rounded up to thousandths.
+    assert "exponential noise of scale 5.144, drawn once" in lines_of(typical)["Mechanism"]
+
+
+@pytest.mark.parametrize(
+    ("scale", "text"),
+    [("2", "2"), ("89/5", "17.8"), ("10/3", "about 3.3333"), ("12345", "12,345")],
+)
+def test_scales_are_numbers(scale: str, text: str) -> None:
+    assert write_scale(Fraction(scale)) == text
+
+
+# --- readers of exact results ---------------------------------------------------------------------
+
+
+def test_readers_of_exact_results_see_counts_only() -> None:
+    manifest = replace(survey(ask("q1", Kind.YES_NO)), display_minimum=100)
+    assert describe_exact_readers(manifest) == (
+        "Readers of this page learn at most ε = 0.56, δ = 10⁻⁶ about an answer if at least 100 "
+        "people answered honestly, because readers see counts only; the server 1.10. If anyone "
+        "publishes rows of reports, readers learn as much as the server."
+    )
+
+
+def test_where_only_the_scrambling_protects_it_is_said() -> None:
+    manifest = replace(
+        survey(
+            ask("q1", Kind.YES_NO), ask("q2", Kind.YES_NO, rule=yes("q1")), ask("q3", Kind.YES_NO)
+        ),
+        display_minimum=100,
+    )
+    text = describe_exact_readers(manifest)
+    assert "ε = 0.56, δ = 10⁻⁶ about the answer to Q3 if" in text
+    assert "about the answer to Q1 or Q2, as the server does" in text
+
+
+def test_nothing_scrambled_is_nothing_to_say() -> None:
+    assert describe_exact_readers(survey(ask("q1", Kind.DECLARED, 3))) == ""
