@@ -1,0 +1,174 @@
+"""What releases count: one report more or less changes it by no more than the plan says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aggregator.batches.columns import Columns
+from aggregator.models import Release, Snapshot
+from aggregator.releases.queries import leader_scores, table_cells, typical_scores
+from aggregator.releases.requests import (
+    ReleasePlan,
+    ReleaseRequest,
+    check_request,
+    list_candidates,
+    plan_release,
+)
+from surveys.manifest.manifest import NOT_DRAWN, Manifest, Publication
+from surveys.manifest.question_types import QuestionType as Kind
+from tests.aggregator.routed import ask, survey, yes
+
+Reports = list[bytes]
+
+
+def protect(manifest: Manifest) -> Manifest:
+    return replace(
+        manifest,
+        publication=Publication.PROTECTED,
+        release_epsilon_hundredths=300,
+        release_delta_nanos=1000,
+    )
+
+
+EVERY_KIND = protect(
+    survey(
+        ask("q1", Kind.YES_NO),
+        ask("q2", Kind.CHOICE, 3, refusal=True, rule=yes("q1")),
+        ask("q3", Kind.SEVERAL, 3, refusal=True),
+        ask("q4", Kind.DECLARED, 4, refusal=True),
+        ask("q5", Kind.SCALE, 5, minimum=1, maximum=5),
+        ask("q6", Kind.SCALE, 4, minimum=1, maximum=4, refusal=True, rule=yes("q1")),
+    )
+)
+SUBSET = protect(
+    survey(
+        ask("q1", Kind.YES_NO),
+        ask("q2", Kind.CHOICE, 3),
+        ask("q3", Kind.SEVERAL, 3),
+        ask("q4", Kind.DECLARED, 3),
+        ask("q5", Kind.SCALE, 5, minimum=1, maximum=5),
+        drawn=2,
+    )
+)
+MANIFESTS = [pytest.param(EVERY_KIND, id="all"), pytest.param(SUBSET, id="random-subset")]
+
+
+def any_report(manifest: Manifest, source: Random) -> bytes:
+    """Any codes that the server accepts, whether or not they fit together."""
+    asked = set(range(manifest.block_count))
+    if manifest.drawn is not None:
+        asked = set(source.sample(sorted(asked), manifest.drawn))
+    return bytes(
+        source.randrange(symbol.k)
+        if manifest.drawn is None or symbol.block is None or symbol.block in asked
+        else NOT_DRAWN
+        for symbol in manifest.symbols
+    )
+
+
+def count(manifest: Manifest, reports: Reports) -> Snapshot:
+    columns = Columns.of(manifest)
+    rows = np.array([list(row) for row in columns.write_columns(reports)]).T
+    counts = [
+        np.bincount(row, minlength=k).tolist() for row, k in zip(rows, columns.ks, strict=True)
+    ]
+    return Snapshot(counts=counts, through_batch=1)
+
+
+def neighbours(manifest: Manifest, *, seed: int = 20) -> Iterator[tuple[Snapshot, Snapshot]]:
+    """Tables, each with the same table and one report more."""
+    source = Random(seed)
+    for size in (1, 2, 5, 30):
+        for _ in range(25):
+            reports = [any_report(manifest, source) for _ in range(size)]
+            more = [*reports, any_report(manifest, source)]
+            yield count(manifest, reports), count(manifest, more)
+
+
+def make_plan(manifest: Manifest, kind: Release.Kind, questions: Sequence[str]) -> ReleasePlan:
+    request = ReleaseRequest(kind=kind, questions=tuple(questions), epsilon_hundredths=50)
+    return plan_release(check_request(request, manifest), manifest, delta_nanos_left=0)
+
+
+def candidates(manifest: Manifest, kind: Release.Kind) -> list[str]:
+    return [question.name for question in list_candidates(manifest, kind)]
+
+
+def changes(
+    manifest: Manifest, kind: Release.Kind, name: str, score: Callable[..., dict[int, int]]
+) -> Iterator[dict[int, int]]:
+    question = next(one for one in manifest.questions if one.name == name)
+    for fewer, more in neighbours(manifest):
+        before, after = (score(one, manifest, question) for one in (fewer, more))
+        assert list(before) == list(after) == [option.code for option in question.options]
+        yield {code: after[code] - before[code] for code in before}
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS)
+def test_one_report_adds_one_to_one_cell_of_each_symbol_that_it_has(manifest: Manifest) -> None:
+    names = candidates(manifest, Release.Kind.TABLE)
+    for questions in (names, names[:1], names[2:4]):
+        plan = make_plan(manifest, Release.Kind.TABLE, questions)
+        moved = []
+        for fewer, more in neighbours(manifest):
+            before, after = (table_cells(one, manifest, questions) for one in (fewer, more))
+            moves: Any = [
+                b - a for name in before for a, b in zip(before[name], after[name], strict=True)
+            ]
+            assert set(moves) <= {0, 1}
+            moved.append(sum(moves))
+        # Added up and squared and added up are the same for moves of one.
+        assert max(moved) == plan.sensitivity
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS)
+def test_one_report_takes_nothing_from_any_option_and_adds_at_most_one(manifest: Manifest) -> None:
+    for name in candidates(manifest, Release.Kind.LEADER):
+        plan = make_plan(manifest, Release.Kind.LEADER, [name])
+        assert plan.is_monotone
+        found = {
+            change
+            for moves in changes(manifest, Release.Kind.LEADER, name, leader_scores)
+            for change in moves.values()
+        }
+        assert (min(found), max(found)) == (0, plan.sensitivity) == (0, 1)
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS)
+def test_one_report_moves_the_scores_of_points_by_no_more_than_the_plan_says(
+    manifest: Manifest,
+) -> None:
+    names = candidates(manifest, Release.Kind.TYPICAL)
+    assert names
+    for name in names:
+        plan = make_plan(manifest, Release.Kind.TYPICAL, [name])
+        assert not plan.is_monotone
+        found = [
+            change
+            for moves in changes(manifest, Release.Kind.TYPICAL, name, typical_scores)
+            for change in moves.values()
+        ]
+        assert min(found) < 0 < max(found)
+        assert 0.9 * plan.sensitivity < max(map(abs, found)) <= plan.sensitivity
+
+
+def test_expected_reports_have_their_best_point_where_people_have_theirs() -> None:
+    """Refusals and people who were not asked are scrambled too, and must not move it."""
+    question = next(one for one in EVERY_KIND.questions if one.name == "q6")
+    place = [symbol.name for symbol in EVERY_KIND.symbols].index("q6")
+    channel = question.mechanism.channel()
+    snapshot = count(EVERY_KIND, [bytes(len(EVERY_KIND.symbols))])
+    for people in ([500, 100, 100, 100, 200, 4000], [0, 100, 100, 700, 3000, 0]):
+        truth = np.array(people[: channel.shape[0]])
+        snapshot.counts[place] = (channel @ truth * 10**6).round().astype(int).tolist()
+        scores = typical_scores(snapshot, EVERY_KIND, question)
+        points = truth[: question.answers]
+        uneven = [abs(points[:j].sum() - points[j + 1 :].sum()) for j in range(len(points))]
+        best = max(scores, key=lambda code: scores[code])
+        assert best == int(np.argmin(uneven))
