@@ -16,13 +16,12 @@ from math import fsum, inf
 
 from aggregator.models import Release
 from aggregator.releases.requests import HUNDREDTHS, ReleaseRequest, list_symbols
-from privacy.central.composition import zcdp_epsilon
+from privacy.central.composition import round_up_fraction, zcdp_epsilon
 from privacy.central.reader import (
     exact_count_epsilon,
     reader_epsilon,
     reader_epsilon_by_distance,
 )
-from privacy.mechanism.accounting import round_up_sum
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_epsilon
 from surveys.manifest.manifest import Manifest
@@ -206,7 +205,7 @@ def _add_symbols(
         reverse=True,
     )[: question.differing_items]
     gate = [find(question.gate_name, question.gate_mechanism)] if question.has_gate else []
-    return round_up_sum("symbols", [*items, *gate])
+    return _add([*items, *gate])
 
 
 # --- which questions tell about an answer ---------------------------------------------------------
@@ -240,7 +239,12 @@ def add_up(manifest: Manifest, questions: Sequence[ManifestQuestion], own: _Own)
         blocks[manifest.blocks.get(question.name)].append(own(question))
     of_everyone = blocks.pop(None, [])
     largest = sorted(blocks.values(), key=sum, reverse=True)[: manifest.drawn]
-    return round_up_sum("questions", [*of_everyone, *(one for block in largest for one in block)])
+    return _add([*of_everyone, *(one for block in largest for one in block)])
+
+
+def _add(values: Sequence[float]) -> float:
+    """Add up values exactly, so that no sum is rounded down and 0.25 + 0.25 is 0.5."""
+    return round_up_fraction("values", sum(map(Fraction, values), Fraction(0)))
 
 
 def _joins_items(release: Release, manifest: Manifest) -> bool:
