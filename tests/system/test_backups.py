@@ -6,12 +6,15 @@ import re
 import shlex
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from aggregator.simulation.demo_surveys import REDBOOK
+from scripts.stack.opening import OpenWave, open_surveys
 from scripts.stack.postgres import Postgres
 from scripts.stack.stack import Stack, StackError, free_port
 from scripts.stack.world import OWNER, World
@@ -95,6 +98,72 @@ def test_a_backup_taken_under_load_is_restored_verified_and_used(
         restore(world, without, tmp_path / "without", server=server), kept.acknowledged
     )
     go_on_in(restored, world)
+    assert "agree" in restored.stack.manage("verify")
+
+
+_CLOSE = """
+from surveys.authoring.services import close_wave
+from surveys.models import Wave
+close_wave(wave_id={wave}, ending=Wave.Ending.OWNER)
+"""
+_RESERVE = """
+from aggregator.releases.ledger import reserve_release
+from aggregator.releases.requests import ReleaseRequest
+from surveys.models import Wave
+request = ReleaseRequest(kind="table", questions=("{question}",), epsilon_hundredths=20)
+print(reserve_release(wave=Wave.objects.get(pk={wave}), request=request).pk)
+"""
+
+
+def make_release(world: World, wave: OpenWave, question: str) -> tuple[str, str]:
+    """Reserve a release and wait for a worker; return its state and its figure."""
+    code = _RESERVE.format(wave=wave.pk, question=question)
+    pk = int(world.stack.manage("shell", "-v", "0", "-c", code))
+    query = f"SELECT state, result FROM aggregator_release WHERE id = {pk}"
+    deadline = time.monotonic() + 60
+    while True:
+        [(state, result)] = world.query(query)
+        if state != "reserved":
+            return state, str(result)
+        assert time.monotonic() < deadline, "no worker drew the release"
+        time.sleep(0.2)
+
+
+@pytest.mark.long
+def test_after_a_restore_nothing_is_drawn_that_was_drawn_before(
+    world: World, server: Postgres | None, tmp_path: Path
+) -> None:
+    survey = {"publication": "protected", "rehearsal": True, "minimum_batch": 10}
+    [wave] = open_surveys(world.stack, [{**survey, "display_minimum": 10}], questions=3)
+    with httpx.Client(base_url=world.stack.url) as client:
+        for number in range(40):
+            body = wave.body(bytes([number % 2, 1, 0]))
+            headers = {"Content-Type": "application/json"}
+            assert client.post("/api/reports", content=body, headers=headers).status_code == 201
+    world.stack.manage("shell", "-v", "0", "-c", _CLOSE.format(wave=wave.pk))
+    world.wait_for(lambda tally: tally.sealed == 40)
+    final = "SELECT count(*) FROM aggregator_snapshot WHERE final"
+    world.wait_for(lambda _: world.query(final) == [(1,)])
+    first = make_release(world, wave, "q1")
+    backup = tmp_path / "old.backup"
+    back_up(world, backup, server=server)
+    assert first[0] == make_release(world, wave, "q2")[0] == "drawn"
+    world.stack.stop()
+
+    restored = restore(world, backup, tmp_path / "restored", server=server)
+    shutil.copytree(world.stack.var / "static", restored.stack.var / "static")
+    # The folder is not part of the backup: it is where it was, with both draws.
+    shutil.copytree(world.stack.var / "releases", restored.stack.var / "releases")
+    with pytest.raises(StackError, match="releases were drawn that this database does not know"):
+        restored.stack.manage("verify")
+    try:
+        restored.stack.start_all()
+        assert make_release(restored, wave, "q1") == first  # it is in the backup
+        assert make_release(restored, wave, "q2") == ("lost", "None")
+    finally:
+        restored.stack.stop()
+    ledger = "SELECT spent_hundredths, suspended FROM aggregator_release_ledger"
+    assert restored.query(ledger) == [(100, "restored")]
     assert "agree" in restored.stack.manage("verify")
 
 
