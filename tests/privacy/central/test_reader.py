@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from privacy.central.noise import discrete_laplace_probability
+from privacy.central.calibration import discrete_gaussian_delta
+from privacy.central.noise import discrete_gaussian_probability, discrete_laplace_probability
 from privacy.central.reader import (
     exact_count_delta,
     exact_count_epsilon,
@@ -135,9 +136,33 @@ def test_a_hopeless_release_reveals_what_the_server_has() -> None:
         assert reader_epsilon(mechanism=COINS, epsilon=epsilon) == pytest.approx(log(3), rel=1e-12)
     assert reader_epsilon(mechanism=COINS, epsilon=0) == 0.0
     assert reader_epsilon(mechanism=COINS, epsilon=1e-12) == pytest.approx(5e-13, rel=1e-9)
+    assert 0 < reader_epsilon(mechanism=COINS, epsilon=1e-310) <= 1e-310
     assert reader_epsilon_by_distance(distance=0.5, epsilon=1e6) == pytest.approx(1e6 + log(0.5))
     assert reader_epsilon_by_distance(distance=0, epsilon=1e6) == 0.0
     assert reader_epsilon_by_distance(distance=1, epsilon=3) == 3.0
+
+
+@pytest.mark.parametrize("symbols", [2, 3])
+@pytest.mark.parametrize("epsilon", [0.2, 0.6, 1.2])
+def test_a_release_with_a_delta_keeps_the_formula(symbols: int, epsilon: float) -> None:
+    """List the outcomes of a small table with Gaussian noise, as far as they matter."""
+    variance, reach = 2.0, 7 if symbols == 3 else 12
+    mechanism = channel(symbols, 1.5)
+    one = discrete_gaussian_probability(np.arange(-reach, reach + 2), variance=variance)
+    shifted = np.append(0, one[:-1])
+    tables = []
+    for code in range(symbols):
+        table = np.ones(1)
+        for cell in range(symbols):
+            table = np.multiply.outer(table, shifted if cell == code else one)
+        tables.append(table.ravel())
+    delta = discrete_gaussian_delta(variance=variance, squared_sensitivity=2, epsilon=epsilon)
+    assert hockey_stick(tables[0], tables[1], epsilon) == pytest.approx(delta, rel=1e-3)
+    answers = mechanism.channel().T @ np.array(tables)
+    found = reader_epsilon(mechanism=mechanism, epsilon=epsilon)
+    left = mechanism.keep_probability - mechanism.other_probability * exp(found)
+    assert hockey_stick(answers[0], answers[1], found) <= delta * left * (1 + 1e-9)
+    assert left <= mechanism.slope
 
 
 def test_the_general_bound_is_met_by_the_worst_channel() -> None:
