@@ -135,7 +135,7 @@ def _explain_mechanism(plan: ReleasePlan, account: Account) -> str:
     if plan.mechanism == Release.Mechanism.PERMUTE_AND_FLIP:
         return "The better an answer does, the more likely it is chosen."
     if plan.mechanism == Release.Mechanism.GAUSSIAN:
-        return "It varies less than Laplace noise at this ε, and takes a δ for that."
+        return "It varies less than Laplace noise at this ε, and spends δ in return."
     if account.delta_cap:
         return "It varies less than Gaussian noise at this ε, and needs no δ."
     return "It needs no δ, and this survey allows none."
@@ -221,8 +221,8 @@ def _price_choice(
     what = "the leader" if plan.is_monotone else "the middle"
     return replace(
         price,
-        reach=f"With 95 %, the published answer is not further than {whole(ceil(reach))} of "
-        f"{whole(reports)} people from {what}.",
+        reach=f"With 95 % confidence, the published answer is within {whole(ceil(reach))} of "
+        f"{whole(reports)} people of {what}.",
         is_blunt=reach > reports / 2,
     )
 

@@ -93,8 +93,8 @@ def list_figures(figures: Figures) -> ShownFigures:
 def _describe_bound(bound: float, *, is_leader: bool) -> str:
     reports = whole(ceil(bound))
     if is_leader:
-        return f"With 95 %, no answer has more than {reports} reports more than this one."
-    return f"With 95 %, this point is not further than {reports} reports from the middle."
+        return f"With 95 % confidence, no answer leads this one by more than {reports} reports."
+    return f"With 95 % confidence, this point is within {reports} reports of the middle."
 
 
 def _show(figures: QuestionFigures, *, shows_people: bool) -> ShownQuestion:

@@ -80,8 +80,8 @@ def promise(release: Release) -> str:
         else ""
     )
     return (
-        "Whether one person took part changes the odds of what you read here by a factor of "
-        f"{factor} at most{rare}."
+        "Whether any one person took part changes the chance of these figures by a factor of "
+        f"at most {factor}{rare}."
     )
 
 
@@ -159,8 +159,8 @@ def describe_exact_readers(manifest: Manifest) -> str:
             f"Readers of this page learn at most {write_reader(worst)} about "
             f"{_name_answers(hidden, all_of=lines)} if at least "
             f"{whole(manifest.display_minimum)} people answered honestly, because readers see "
-            f"counts only; the server {epsilon(worst.server)}. If anyone publishes rows of "
-            "reports, readers learn as much as the server."
+            f"counts only. The server learns at most ε = {epsilon(worst.server)}. If anyone "
+            "publishes rows of reports, readers learn as much as the server."
         )
     if worst := find_worst(bare):
         sentences.append(

@@ -73,7 +73,7 @@ class Comparison:
 class PublicationCost:
     """What a protected table of all questions adds to the interval of one."""
 
-    epsilon: float
+    epsilon_hundredths: int
     widening: float  # .008 if the interval becomes .8 % wider
     people: int  # least number of people with whom such a table shows anything
     is_enough: bool
@@ -180,7 +180,7 @@ def cost_of_publication(given: PlanInput) -> PublicationCost | None:
     without = (parts.people**2 + parts.scrambling**2) ** 0.5
     people = least_people(scale=noise.scale, mechanism=noise.mechanism)
     return PublicationCost(
-        epsilon=USUAL_RELEASE_EPSILON / 100,
+        epsilon_hundredths=USUAL_RELEASE_EPSILON,
         widening=parts.total / without - 1,
         people=people,
         is_enough=given.people >= people,

@@ -68,8 +68,8 @@ class PublicationForm(forms.Form):
         high=MOST_RELEASE_DELTA,
         label="δ, in billionths",
         help_text=f"{whole(MOST_RELEASE_DELTA)} is usual: one in a million. It lets a table of "
-        "many questions use another kind of noise, which is smaller there. 0 rules that out. With "
-        "the people you expect, δ can be at most one in ten times their number.",
+        "many questions use another kind of noise, which is smaller there. 0 rules that out. It "
+        "can be at most 1 divided by ten times the number of people you expect.",
     )
 
     @property

@@ -55,7 +55,7 @@ def test_the_ledger_lists_every_release_and_says_which_sum_counts() -> None:
     assert "Spent 0.75 of 2.00" in page
     assert "Basic counts 0.75" in page
     assert "The basic sum counts against the cap" in page
-    assert "exception of δ = 10⁻⁶" in page
+    assert "exceptions with probability δ = 10⁻⁶" in page
     assert page.index("Table of Q1 0.50") < page.index("Table of Q2 0.25")
     assert "never" in page  # when readers see the lost one
 

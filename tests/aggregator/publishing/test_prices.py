@@ -116,7 +116,7 @@ def test_a_leader_says_how_far_it_may_be_from_the_true_one(every_kind: Wave) -> 
     assert found.figures == ()
     assert not found.is_too_few
     # (ln 3 + ln 20) / .5 = 8.19: reports that nothing scrambled are people
-    assert "not further than 9 of 1,000 people from the leader" in found.reach
+    assert "within 9 of 1,000 people of the leader" in found.reach
     assert not found.is_blunt
     assert price(every_kind, "q3", kind=Kind.LEADER, people=16).is_blunt
 
@@ -124,7 +124,7 @@ def test_a_leader_says_how_far_it_may_be_from_the_true_one(every_kind: Wave) -> 
 def test_a_typical_answer_says_how_far_it_may_be_from_the_middle(every_kind: Wave) -> None:
     found = price(every_kind, "q2", kind=Kind.TYPICAL)
     # c = 1/7, d = 2/7, Δ = 9/7: 2 Δ / .5 (ln 5 + ln 20) = 23.68, divided by d: 82.89
-    assert "not further than 83 of 1,000 people from the middle" in found.reach
+    assert "within 83 of 1,000 people of the middle" in found.reach
     assert "Permute-and-flip" in found.mechanism
 
 

@@ -100,7 +100,7 @@ def test_a_choice_by_chance_says_how_far_it_may_be_off(wave: Wave) -> None:
     shown = only(list_figures(read_figures(finish(leader, {"code": 2}), wave.description)))
     assert (shown.chosen_as, shown.chosen) == ("Leads:", "Duty")
     # (ln 3 + ln 20) / .5 = 8.19
-    assert "more than 9 reports more" in shown.bound
+    assert "by more than 9 reports" in shown.bound
     typical = plan(wave.description, "q3", kind=Kind.TYPICAL, epsilon=50)
     shown = only(list_figures(read_figures(finish(typical, {"code": 3}), wave.description)))
     assert (shown.chosen_as, shown.chosen) == ("In the middle:", "4 (Always)")

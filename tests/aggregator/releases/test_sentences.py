@@ -64,8 +64,8 @@ def test_a_table_with_laplace_noise() -> None:
     }
     assert "all releases together 0.80" in lines_of(release, spent=80)["Spent"]
     assert promise(release) == (
-        "Whether one person took part changes the odds of what you read here by a factor of 1.7 at "
-        "most."
+        "Whether any one person took part changes the chance of these figures by a factor of at "
+        "most 1.7."
     )
 
 
@@ -77,7 +77,7 @@ def test_a_table_with_gaussian_noise_names_its_exception() -> None:
     assert lines["Mechanism"] == (
         "Discrete Gaussian noise with a standard deviation of 4.5 on every count, drawn once"
     )
-    assert promise(release).endswith("at most, except with a probability of about 10⁻⁶.")
+    assert promise(release).endswith("at most 2.8, except with a probability of about 10⁻⁶.")
 
 
 def test_the_answer_about_which_readers_learn_most_is_named() -> None:
@@ -108,8 +108,8 @@ def test_readers_of_exact_results_see_counts_only() -> None:
     manifest = replace(survey(ask("q1", Kind.YES_NO)), display_minimum=100)
     assert describe_exact_readers(manifest) == (
         "Readers of this page learn at most ε = 0.56, δ = 10⁻⁶ about an answer if at least 100 "
-        "people answered honestly, because readers see counts only; the server 1.10. If anyone "
-        "publishes rows of reports, readers learn as much as the server."
+        "people answered honestly, because readers see counts only. The server learns at most ε = "
+        "1.10. If anyone publishes rows of reports, readers learn as much as the server."
     )
 
 
