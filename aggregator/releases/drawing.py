@@ -60,11 +60,10 @@ def draw_release(release_id: int) -> bool:
         draw = _Draw(release)
         _settle(release, draw, find_file(settings.RELEASES, bytes(release.wave.manifest_hash)))
     except NotDrawable as reason:
-        _explain(release, str(reason))
+        _explain(release, str(reason), reason.__cause__)
         return False
-    except OSError:
-        logger.exception("the file that counts draws of wave %s", release.wave_id)
-        _explain(release, NO_FILE)
+    except OSError as error:
+        _explain(release, NO_FILE, error)
         return False
     return True
 
@@ -150,5 +149,8 @@ def _suspend(ledger: ReleaseLedger) -> None:
     )
 
 
-def _explain(release: Release, problem: str) -> None:
-    find_releases_to_draw().filter(pk=release.pk).exclude(problem=problem).update(problem=problem)
+def _explain(release: Release, problem: str, cause: BaseException | None) -> None:
+    """Say why a release waits; log it once, although every sweep tries again."""
+    ours = find_releases_to_draw().filter(pk=release.pk)
+    if ours.exclude(problem=problem).update(problem=problem):
+        logger.error("release %s waits: %s", release.pk, problem, exc_info=cause)

@@ -6,7 +6,6 @@ the ledger was charged.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +16,6 @@ from aggregator.models import Release
 from aggregator.releases.library import SERIES, find_version, is_expected
 from aggregator.releases.requests import HUNDREDTHS, ReleasePlan
 
-logger = logging.getLogger(__name__)
 WHOLE = "i64"  # OpenDP's plain integers end at 2**31
 TOLERANCE = 1e-9
 
@@ -47,11 +45,9 @@ def prepare_sampler(plan: ReleasePlan) -> Sampler:
     try:
         measurement, loss = _BUILDERS[plan.mechanism](plan)
     except Exception as error:
-        logger.exception("OpenDP %s cannot prepare a release", version)
         raise NotDrawable(_cannot("OpenDP, which draws it, does not work")) from error
     expected = plan.rho if plan.mechanism == Release.Mechanism.GAUSSIAN else _epsilon(plan)
     if expected is None or not isclose(loss, expected, rel_tol=TOLERANCE):
-        logger.error("OpenDP %s states a loss of %r, the ledger %r", version, loss, expected)
         raise NotDrawable(
             _cannot("OpenDP states another loss for it than the one that the ledger was charged")
         )
