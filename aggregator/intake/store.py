@@ -13,8 +13,9 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.utils import timezone
 
 from aggregator import problems
-from aggregator.intake.errors import IntakeError, Refused
+from aggregator.intake.errors import IntakeError, Refused, RetryLater
 from aggregator.intake.waves import (
+    Terms,
     find_refusal,
     find_terms,
     refused_as_closed,
@@ -124,13 +125,18 @@ def _record_together(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
             upload,
             over.get(upload.manifest_hash, refusal),
             known=known.get(upload.report_id),
+            terms=terms.get(upload.manifest_hash),
         )
         for upload, refusal, done in zip(uploads, refusals, recorded, strict=True)
     ]
 
 
 def _judge(
-    upload: Upload, refusal: IntakeError | None, *, known: _Known | None
+    upload: Upload,
+    refusal: IntakeError | None,
+    *,
+    known: _Known | None,
+    terms: Terms | RetryLater | None,
 ) -> Outcome | IntakeError:
     """Answer a report that was not recorded now.
 
@@ -140,8 +146,11 @@ def _judge(
         return refusal or refused_as_closed()  # there is no other reason
     if refusal is not None and refusal.problem is problems.UNKNOWN_MANIFEST:
         return refusal
-    # A sealed report can no longer be compared: its id alone shows that it was counted.
-    if known.manifest_hash == upload.manifest_hash and known.symbols in (None, upload.symbols):
+    # A sealed report can no longer be compared: its id alone shows that it was counted. If seals
+    # must not show, because each one tells the number of reports to within K, none is compared.
+    is_compared = not (isinstance(terms, Terms) and terms.hides_seals)
+    has_same_symbols = not is_compared or known.symbols in (None, upload.symbols)
+    if known.manifest_hash == upload.manifest_hash and has_same_symbols:
         return Outcome.ALREADY_RECORDED
     return Refused(
         problems.ID_ALREADY_USED, "This id was already used for a report with different content."

@@ -26,6 +26,8 @@ class Terms:
     options: tuple[int, ...]  # how many codes each symbol has
     blocks: tuple[int | None, ...]  # of each symbol; None if everyone is asked
     drawn: int | None  # blocks that each person is asked
+    # Whether no answer to anyone may depend on how many reports came (Publication.PROTECTED).
+    hides_seals: bool
 
 
 # Only the state of a launched wave changes, so these never become stale.
@@ -63,6 +65,7 @@ def _read_terms(hashes: set[bytes]) -> dict[bytes, Terms]:
                 options=tuple(symbol.k for symbol in manifest.symbols),
                 blocks=tuple(symbol.block for symbol in manifest.symbols),
                 drawn=manifest.drawn,
+                hides_seals=manifest.publishes_releases,
             )
     return {manifest_hash: _terms[manifest_hash] for manifest_hash in hashes & _terms.keys()}
 

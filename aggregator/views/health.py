@@ -75,9 +75,11 @@ def _describe(*, now: datetime) -> dict[str, int | str | None]:
     jobs = {row.job: row for row in Upkeep.objects.all()}
     ended = {job: row.ended_at for job, row in jobs.items()}
     verified = jobs.get(Upkeep.Job.VERIFY)
+    due, swept = _age(find_oldest_due(), now), _age(ended.get(Upkeep.Job.SWEEP), now)
     return {
-        "oldest_due_work_seconds": _age(find_oldest_due(), now),
-        "last_sweep_seconds": _age(ended.get(Upkeep.Job.SWEEP), now),
+        # 0 even if nothing is due: a stranger would see when a survey reached a full batch.
+        "oldest_due_work_seconds": 0 if swept is not None and due is None else due,
+        "last_sweep_seconds": swept,
         "limiter": "ok" if _limiter_answers(settings.LIMITER_URL) else "away",
         "last_verified": verified.ended_at.date().isoformat() if verified else None,
         "differences": verified.found["count"] if verified else None,
