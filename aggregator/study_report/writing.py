@@ -15,6 +15,7 @@ from aggregator.study_report.sections.methods import write_methods
 from aggregator.study_report.sections.participants import write_participants
 from aggregator.study_report.sections.protection import write_protection
 from aggregator.study_report.sections.references import write_references
+from aggregator.study_report.sections.releases import write_releases
 from aggregator.study_report.sections.summary import list_marks, write_facts
 from surveys.manifest.languages import direction, language_tag
 
@@ -34,6 +35,8 @@ def write_report(view: View) -> StudyReport:
         ]
     else:
         sections.append(explain_nothing(view))
+    if manifest.publishes_releases:
+        sections.append(write_releases(wave))
     sections += [
         write_limits(wave, results, blocks),
         write_methods(view.survey, wave, results),

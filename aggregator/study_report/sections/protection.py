@@ -138,7 +138,10 @@ def _list_unprotected(manifest: Manifest) -> Iterator[str]:
     if declared:
         names = join_list([f"Q{question.number}" for question in declared])
         yield f"Answers to {names} were sent as they are. Respondents were told so."
-    yield "The survey does not hide that a person took part."
+    if manifest.publishes_releases:
+        yield "Releases hide from their readers that a person took part. Nothing else does."
+    else:
+        yield "The survey does not hide that a person took part."
     yield "Results about a group also say something about members who did not answer."
     yield "The protection holds for people whose browser ran the page that the survey published."
     if manifest.coins:

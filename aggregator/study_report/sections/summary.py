@@ -19,6 +19,10 @@ INTERIM = (
 )
 COUNTING = "The survey is closed, and its last reports are being counted. Come back in a minute."
 RATE = "reports ÷ people invited"
+NOT_FOR_PUBLICATION = (
+    "Not for publication: this report has exact figures. Respondents were told that readers see "
+    "protected releases only, and what these promise ends once exact figures are public."
+)
 MORE_THAN_INVITED = "no rate: there are more reports than people invited"
 
 
@@ -30,6 +34,7 @@ def list_marks(view: View) -> tuple[str, ...]:
         is_counting = view.snapshot is not None and not view.snapshot.final
         is_waiting = view.standing in (Standing.WAITING, Standing.RECOMPUTING)
         marks += [
+            (wave.description.publishes_releases, NOT_FOR_PUBLICATION),
             (wave.is_open, INTERIM),
             (not wave.is_open and (is_counting or is_waiting), COUNTING),
         ]

@@ -9,7 +9,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from aggregator.models import Release, today
+from aggregator.models import Release, ReleaseLedger, today
 from aggregator.releases.requests import ReleaseRequest, check_request, list_symbols, plan_release
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
@@ -70,7 +70,18 @@ def add_noise(release: Release, counts: Cells, *, source: Random) -> dict[str, l
 
 
 def store(release: Release, wave: Wave, *, public_from: date | None = None) -> Release:
-    """Store a release of a wave; without a day, readers see it today. It was asked for before."""
+    """Store and charge a release; without a day, readers see it today. It was asked for before."""
+    manifest = wave.description
+    ledger, _ = ReleaseLedger.objects.get_or_create(
+        wave=wave,
+        defaults={
+            "cap_hundredths": manifest.release_epsilon_hundredths or 0,
+            "delta_cap_nanos": manifest.release_delta_nanos or 0,
+        },
+    )
+    ledger.spent_hundredths += release.epsilon_hundredths
+    ledger.delta_spent_nanos += release.delta_nanos
+    ledger.save()
     release.wave = wave
     release.public_from = public_from or today()
     release.reserved_on = release.public_from - timedelta(days=1)

@@ -1,0 +1,105 @@
+"""What a protected survey published, or may publish: its releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aggregator.models import Release
+from aggregator.releases.figures import (
+    FigureRow,
+    LeaderFigure,
+    QuestionFigures,
+    TableFigures,
+    TypicalFigure,
+    read_figures,
+)
+from aggregator.releases.ledger import read_account
+from aggregator.releases.sentences import (
+    describe_people,
+    describe_too_few,
+    list_lines,
+)
+from aggregator.results.blocks import row_of_share
+from aggregator.study_report.content import Paragraph, Part, Row, Section, Table, Tone, Words
+from aggregator.study_report.sections.findings import ALL_SHARES, place_whisker
+from aggregator.study_report.sections.protection import name_questions
+from surveys.formatting import cap, day
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
+from surveys.models import Wave
+
+RELEASES = "releases"
+NONE_YET = "No release has been made."
+
+
+def write_releases(wave: Wave) -> Section:
+    """Write the section of a protected survey."""
+    account = read_account(wave)
+    drawn = [one for one in account.releases if one.state == Release.State.DRAWN]
+    intro = (
+        "Readers see releases only. Each was drawn once, with noise that hides whether a person "
+        f"took part. All of them together may spend ε = {cap(account.cap)}, and "
+        f"{cap(account.spent)} is spent."
+    )
+    parts: list[Part] = [Paragraph(text=intro)]
+    if not drawn:
+        parts.append(Paragraph(text=NONE_YET))
+    for release in drawn:
+        parts += _write_release(release, wave.description, spent=account.spent)
+    return Section(anchor=RELEASES, heading="Releases", parts=tuple(parts))
+
+
+def _write_release(release: Release, manifest: Manifest, *, spent: int) -> Iterator[Part]:
+    figures = read_figures(release, manifest)
+    lines = list_lines(release, manifest, spent_hundredths=spent)
+    notes = tuple(f"{line.name}: {line.text}." for line in lines)
+    seen = f"public from {day(release.public_from)}"
+    if not isinstance(figures, TableFigures):
+        yield Paragraph(text=f"{_describe_choice(figures)} ({seen}). {' '.join(notes)}")
+        return
+    questions = name_questions([one.question for one in figures.questions])
+    if not figures.is_enough:
+        text = f"Table of {questions} ({seen}). {describe_too_few(figures)} {' '.join(notes)}"
+        yield Paragraph(text=text, tone=Tone.NOTICE)
+        return
+    yield Table(
+        caption=f"Release: {questions} ({seen})",
+        header=("Answer", "Share or mean", "95 % interval"),
+        rows=tuple(row for question in figures.questions for row in _list_rows(question)),
+        widths=(1,),
+        notes=(*filter(None, [describe_people(figures)]), *notes),
+        axis=ALL_SHARES,
+    )
+
+
+def _describe_choice(figure: LeaderFigure | TypicalFigure) -> str:
+    what = "Leader" if isinstance(figure, LeaderFigure) else "Typical answer"
+    return f"{what} of Q{figure.question.number}: {figure.text}"
+
+
+def _list_rows(figures: QuestionFigures) -> Iterator[Row]:
+    question = figures.question
+    name = Words(text=f"Q{question.number} {question.text}", is_authors=True)
+    yield Row(cells=(name,), is_heading=True)
+    if not figures.is_enough:
+        yield Row(cells=(Words(text=describe_too_few(figures)), Words(text="–"), Words(text="–")))
+        return
+    for row in figures.rows:
+        shown = row_of_share(
+            key=row.key, label=row.text, value=row.share, low=row.low, high=row.high
+        )
+        cells = (
+            Words(text=row.text, is_authors=row.is_authors),
+            Words(text=shown.number),
+            Words(text=shown.range),
+        )
+        yield Row(cells=cells, whisker=place_whisker(shown))
+    if figures.mean is not None:
+        yield _write_mean(question, figures.mean)
+
+
+def _write_mean(question: ManifestQuestion, mean: FigureRow) -> Row:
+    label = f"Mean, from {question.minimum} to {question.maximum}"
+    value = f"{mean.share:,.2f} {question.unit}".rstrip()
+    ends = f"{mean.low:,.2f}–{mean.high:,.2f}"
+    return Row(cells=(Words(text=label), Words(text=value), Words(text=ends)))
