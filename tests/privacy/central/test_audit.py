@@ -1,6 +1,6 @@
 """The audit: no mechanism loses more than it promises, and faulty builds are caught.
 
-All draws are seeded. tests/aggregator/releases/test_audit.py audits what the product draws.
+All draws are seeded. tests/aggregator/releases/audit/test_losses.py audits what the product draws.
 """
 
 from __future__ import annotations
