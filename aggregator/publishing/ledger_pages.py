@@ -70,7 +70,7 @@ def list_sums(sums: Sums) -> list[SumRow]:
         SumRow(
             name="Advanced",
             value=_write(sums.advanced),
-            about="For many small releases of the same ε.",
+            about="For many small releases.",
             anchor="ledger",
         ),
         SumRow(
