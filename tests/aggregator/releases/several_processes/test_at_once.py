@@ -11,7 +11,7 @@ from aggregator.releases.ledger import read_account, reserve_release
 from aggregator.releases.requests import NotReleasable, ReleaseRequest
 from aggregator.upkeep.deleting import delete_survey
 from surveys.models import Wave
-from tests.aggregator.releases.processes import run_at_once
+from tests.aggregator.releases.several_processes.running import run_at_once
 from tests.support.waves import make_released_wave
 
 AT_ONCE = 8

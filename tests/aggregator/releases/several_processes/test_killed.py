@@ -19,7 +19,7 @@ from aggregator.releases.drawing import INTERRUPTED, draw_release
 from aggregator.releases.ledger import read_account, reserve_release
 from aggregator.releases.requests import ReleaseRequest
 from surveys.models import Wave
-from tests.aggregator.releases.processes import kill_me, run_and_die
+from tests.aggregator.releases.several_processes.running import kill_me, run_and_die
 from tests.support.waves import make_released_wave
 
 TABLE = ReleaseRequest(kind=Release.Kind.TABLE, questions=("q1", "q2"), epsilon_hundredths=60)
