@@ -35,6 +35,7 @@ _NOISE = {
         "Permute-and-flip: a choice by chance, with exponential noise of scale {scale}"
     ),
 }
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +103,8 @@ def describe_readers(lines: Sequence[ReaderLine]) -> str:
 
 def write_reader(line: ReaderLine) -> str:
     """Write ε = 0.25, or ε = 0.25, δ = 10⁻⁶."""
-    loss = f"ε = {epsilon(line.reader)}"
+    # 1.1 as a float is a little more than 1.1, which is no reason to write 1.11.
+    loss = f"ε = {epsilon(line.reader - _ROUNDING)}"
     return f"{loss}, δ = {delta(round(line.delta * NANOS))}" if line.delta else loss
 
 

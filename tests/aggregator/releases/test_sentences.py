@@ -85,6 +85,11 @@ def test_the_answer_about_which_readers_learn_most_is_named() -> None:
     assert text == "ε = 0.50 about Q2 at most (the server has this answer as it is)"
 
 
+def test_a_float_a_little_above_a_hundredth_is_that_hundredth() -> None:
+    text = lines_of(plan(EVERY, "q2", epsilon=55))["About answers, to readers"]
+    assert text.startswith("ε = 1.10 at most")
+
+
 def test_choices_name_their_scale_in_reports() -> None:
     leader = plan(EVERY, "q2", kind=Release.Kind.LEADER, epsilon=50)
     assert "exponential noise of scale 2, drawn once" in lines_of(leader)["Mechanism"]
