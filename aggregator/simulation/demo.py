@@ -17,6 +17,8 @@ from pathlib import Path
 
 from accounts.models import User
 from aggregator.intake.wire import encode_report
+from aggregator.models import Release
+from aggregator.releases.ledger import reserve_release
 from aggregator.simulation.demo_surveys import DEMOS, OPEN, Demo
 from aggregator.simulation.respondents import Answers, Envelope, seal
 from privacy.mechanism.drawing import secure_uint32
@@ -60,6 +62,16 @@ def field_demo(demo: Demo, *, owner: User) -> Wave:
         for pair in demo.planned:
             plan_comparison(survey=survey, pair=pair)
     return survey.wave or launch_survey(survey=survey)
+
+
+def request_releases(demo: Demo, *, wave: Wave) -> list[Release]:
+    """Charge the demo's releases to the wave's ledger; workers draw them. Twice does no harm.
+
+    A demo that was opened by an older version publishes none.
+    """
+    if not wave.description.publishes_releases:
+        return []
+    return [reserve_release(wave=wave, request=request) for request in demo.releases]
 
 
 def draw_envelopes(

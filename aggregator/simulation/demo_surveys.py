@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from aggregator.models import Release
+from aggregator.releases.requests import ReleaseRequest
 from aggregator.simulation.respondents import Answers
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Manifest, Publication
@@ -54,6 +56,8 @@ class Demo:
     settings: dict[str, Any]
     # The comparisons that it plans: outcome and group.
     planned: tuple[tuple[str, str], ...] = ()
+    # What it publishes once it is complete, so that the page of releases shows something.
+    releases: tuple[ReleaseRequest, ...] = ()
 
     def people_of(self, manifest: Manifest) -> list[Answers]:
         """Its people, with the names that a manifest gives its questions: old ones count texts."""
@@ -252,7 +256,21 @@ STUDY = Demo(
     note="These figures are assumptions: the people are invented, so the truth is known.",
     add_questions=_add_study_questions,
     people=_invent_people,
-    settings={"organization": ORGANIZATION, "cap": INVENTED_PEOPLE, "drawn": 4},
+    settings={
+        "organization": ORGANIZATION,
+        "cap": INVENTED_PEOPLE,
+        "drawn": 4,
+        "publication": Publication.PROTECTED,
+        "release_epsilon_hundredths": 200,
+    },
+    releases=(
+        # The year that people are in, pills, and how often they felt hopeless.
+        ReleaseRequest(
+            kind=Release.Kind.TABLE, questions=("q1", "q2", "q5"), epsilon_hundredths=50
+        ),
+        ReleaseRequest(kind=Release.Kind.LEADER, questions=("q4",), epsilon_hundredths=50),
+        ReleaseRequest(kind=Release.Kind.TYPICAL, questions=("q5",), epsilon_hundredths=50),
+    ),
 )
 
 DEMOS = (OPEN, REDBOOK, STUDY)

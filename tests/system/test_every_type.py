@@ -6,6 +6,7 @@ import csv
 import io
 from collections import Counter
 
+import httpx
 import pytest
 
 from aggregator.exports.report_codes import list_columns
@@ -31,7 +32,28 @@ def test_reports_to_a_survey_of_every_type_are_counted_and_estimated(
     world.assert_counted_exactly_once()
     assert_true_values_are_inside(world, monkeypatch)
     assert_the_file_holds_what_was_sent(world)
+    assert_the_releases_are_drawn_once(world)
     assert "agree" in world.stack.manage("verify")
+
+
+def assert_the_releases_are_drawn_once(world: World) -> None:
+    """The workers draw what the demo asks for; anyone can read it, and asking twice is free."""
+    drawn = "SELECT COUNT(*) FROM aggregator_release WHERE state = 'drawn'"
+    world.wait_for(lambda _: world.query(drawn)[0][0] == len(STUDY.releases))
+    stored = "SELECT key, result, library FROM aggregator_release ORDER BY key"
+    before = world.query(stored)
+    assert {library for _key, _result, library in before} == {"OpenDP 0.16.0"}
+    (slug,) = world.query("SELECT slug FROM surveys_survey")[0]
+    address = f"{world.stack.url}/s/{slug}/results"
+    page = httpx.get(address).text
+    for question in ("Which year are you in?", "Did you take a pill", "How often did you feel"):
+        assert question in page
+    assert httpx.get(address).text == page  # a page never draws
+    printed = world.stack.manage("demo", "--only", STUDY.key, "--url", world.stack.url)
+    assert "is already complete" in printed
+    assert world.query(stored) == before
+    spent = "SELECT spent_hundredths, cap_hundredths FROM aggregator_release_ledger"
+    assert world.query(spent) == [(150, 200)]
 
 
 def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

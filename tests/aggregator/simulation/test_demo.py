@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import random
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from accounts.models import User
-from aggregator.simulation.demo import draw_envelopes, field_demo, load_or_draw_envelopes
+from aggregator.models import Release
+from aggregator.releases.ledger import read_account, reserve_release
+from aggregator.releases.requests import ReleaseRequest
+from aggregator.simulation.demo import (
+    draw_envelopes,
+    field_demo,
+    load_or_draw_envelopes,
+    request_releases,
+)
 from aggregator.simulation.demo_surveys import (
     DEMOS,
     INVENTED_PEOPLE,
@@ -30,7 +41,7 @@ from surveys.authoring.services import close_wave
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import parse_manifest
 from surveys.models import Question, Survey, Wave
-from tests.support.waves import send
+from tests.support.waves import count_all, send
 
 PEOPLE = 6366
 
@@ -128,6 +139,54 @@ def test_a_complete_demo_that_an_upgrade_computes_again_is_waited_for(owner: Use
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
     with pytest.raises(CommandError, match="no worker has counted them yet"):
         call_command("demo", only="redbook", owner=owner.email, seconds=0)
+
+
+def make_complete(owner: User) -> Wave:
+    """Open the demo of all types, let some of its people answer, and count them."""
+    wave = field_demo(STUDY, owner=owner)
+    for envelope in draw_envelopes(wave.description, STUDY.people()[:200]):
+        send(wave, envelope.symbols)
+    count_all(wave)
+    return wave
+
+
+def test_a_complete_demo_asks_for_its_releases_once(owner: User) -> None:
+    wave = make_complete(owner)
+    for _ in range(2):
+        printed = io.StringIO()
+        call_command("demo", only="study", owner=owner.email, stdout=printed)
+        slug = wave.survey.slug
+        assert f"Releases: /surveys/{slug}/releases, for anyone: /s/{slug}/results" in (
+            printed.getvalue()
+        )
+    assert [
+        (one.kind, one.request["questions"], one.epsilon_hundredths)
+        for one in wave.releases.order_by("pk")
+    ] == [("table", ["q1", "q2", "q5"], 50), ("leader", ["q4"], 50), ("typical", ["q5"], 50)]
+    account = read_account(wave)
+    assert (account.spent, account.cap) == (150, 200)
+    # Its people are invented, so nothing waits for the next day.
+    assert {one.public_from for one in wave.releases.all()} == {timezone.now().date()}
+
+
+def test_an_owner_who_published_something_else_is_told_and_the_demo_is_complete(
+    owner: User,
+) -> None:
+    wave = make_complete(owner)
+    other = ReleaseRequest(kind=Release.Kind.LEADER, questions=("q2",), epsilon_hundredths=180)
+    reserve_release(wave=wave, request=other)
+    printed = io.StringIO()
+    call_command("demo", only="study", owner=owner.email, stdout=printed)
+    assert "Releases: " in printed.getvalue()
+    assert "/releases" not in printed.getvalue()
+    assert wave.releases.count() == 1
+
+
+def test_a_demo_of_an_older_version_publishes_no_releases(owner: User) -> None:
+    older = replace(STUDY, settings={"cap": INVENTED_PEOPLE, "drawn": 4})
+    wave = field_demo(older, owner=owner)
+    count_all(wave)
+    assert request_releases(STUDY, wave=wave) == []
 
 
 def test_the_demo_needs_an_account(db: None) -> None:
