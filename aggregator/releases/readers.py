@@ -1,8 +1,9 @@
 """What readers of releases can learn about one person's answers: a second promise, for readers.
 
 The server has every scrambled report, and its ε stays as it is. A reader has releases only. What
-they say about a report, added up over all of them, passes through the scrambling once (R3 in
-docs/methods/releases.md). Releases are added first: two of them describe the same scrambled report.
+they say about a report, added up over all of them, passes through the scrambling once (section
+"Epsilon for readers" of docs/methods/releases.md). Releases are added first: two of them describe
+the same scrambled report.
 """
 
 from __future__ import annotations

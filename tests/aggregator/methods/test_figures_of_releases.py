@@ -1,4 +1,4 @@
-"""The figures in docs/methods/releases.md are what the code computes."""
+"""The figures that the methods give for releases are what the code computes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ from privacy.planning.protections import (
 )
 from scripts.stack.stack import ROOT
 
-TEXT = (ROOT / "docs" / "methods" / "releases.md").read_text(encoding="utf-8")
+CHAPTERS = ("releases", "drawing-and-checking", "planning")
+TEXT = "\n".join(
+    (ROOT / "docs" / "methods" / f"{name}.md").read_text(encoding="utf-8") for name in CHAPTERS
+)
 WORDS = " ".join(TEXT.split())
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 DELTA = 1e-6

@@ -1,4 +1,4 @@
-"""The same share under four protections: the figures of RELEASES R11, and properties."""
+"""The same share under four protections: figures computed by hand, and properties."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _weigh(chances: list[float], likelihoods: tuple[float, ...]) -> float:
     return sum(chance * one for chance, one in zip(chances, likelihoods, strict=True))
 
 
-# RELEASES R3, k = 2, ln 3: ε of a replaced report = twice the cap.
+# The reader's ε for k = 2 and ln 3: ε of a replaced report = twice the cap.
 @pytest.mark.parametrize(
     ("cap", "reader"), [(25, 0.246154088), (50, 0.470614920), (100, 0.801983163)]
 )
