@@ -13,13 +13,15 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
 from aggregator.exports.csv_format import CONTENT_TYPE as CSV
 from aggregator.exports.csv_format import name_wave
-from aggregator.models import today
+from aggregator.models import Release, today
 from aggregator.publishing.public_releases import (
+    add_spent,
     describe_all_readers,
     describe_public,
     find_public,
@@ -27,7 +29,7 @@ from aggregator.publishing.public_releases import (
 )
 from aggregator.releases.sentences import describe_exact_readers
 from aggregator.results.display import Results, Standing, View, find_view
-from aggregator.results.rendered_blocks import list_epsilons, render_blocks
+from aggregator.results.rendered_blocks import list_epsilons, render_blocks, render_once
 from aggregator.results.sentences import (
     describe_alarm,
     describe_burst,
@@ -109,16 +111,27 @@ def _describe_survey(wave: Wave) -> dict[str, Any]:
 def _show_releases(request: HttpRequest, wave: Wave, context: dict[str, Any]) -> HttpResponse:
     day = today()
     releases = find_public(wave, day=day)
-    manifest = wave.description
+    spent = add_spent(wave, day=day)
+    # Anyone may ask for it, and each release takes a while to render. Nothing else decides a byte.
+    key = (wave.manifest_hash_hex, wave.survey.origin, spent, tuple(one.key for one in releases))
+    content = render_once(
+        key, lambda: _render_releases(wave.description, releases, context, spent=spent)
+    )
+    return answer(request, content.encode(), content_type=HTML)
+
+
+def _render_releases(
+    manifest: Manifest, releases: list[Release], context: dict[str, Any], *, spent: int
+) -> SafeString:
     with override("en"):
         label = describe_protection(manifest)
     context |= {
-        "releases": describe_public(wave, releases, day=day),
+        "releases": describe_public(manifest, releases, spent=spent),
         "readers": describe_all_readers(manifest, releases),
         "epsilons": list_epsilons(manifest),
         "label": label,
     }
-    return _render(request, "publishing/public_releases.html", context)
+    return render_to_string("aggregator/publishing/public_releases.html", context)
 
 
 # --- exact results --------------------------------------------------------------------------------

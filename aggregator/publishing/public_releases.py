@@ -59,11 +59,12 @@ def find_public(wave: Wave, *, day: date) -> list[Release]:
     return list(drawn.order_by("public_from", "pk"))
 
 
-def describe_public(wave: Wave, releases: Sequence[Release], *, day: date) -> list[PublicRelease]:
-    """Describe releases for readers, the newest first."""
-    spent = add_spent(wave, day=day)
+def describe_public(
+    manifest: Manifest, releases: Sequence[Release], *, spent: int
+) -> list[PublicRelease]:
+    """Describe releases for readers, the newest first; `spent` is from `add_spent`."""
     found = [
-        _describe(number, release, wave.description, spent=spent)
+        _describe(number, release, manifest, spent=spent)
         for number, release in enumerate(releases, start=1)
     ]
     return found[::-1]

@@ -1,9 +1,9 @@
-"""The blocks of a results page as HTML, kept between requests."""
+"""Blocks of results as HTML, kept between requests; pages of releases too."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from threading import Lock
 
 from django.template.loader import render_to_string
@@ -40,12 +40,20 @@ def render_blocks(
     `reader_note` says what their readers can learn; it follows from the manifest.
     """
     key = (is_public, _describe_content(results, has_truth=bool(truth)))
+    return render_once(
+        key,
+        lambda: _render_anew(results, truth=truth, is_public=is_public, reader_note=reader_note),
+    )
+
+
+def render_once(key: Hashable, render: Callable[[], SafeString]) -> SafeString:
+    """Return what was rendered for this key before, or render it; the key decides every byte."""
     with _lock:
         found = _rendered.get(key)
         if found is not None:
             _rendered.move_to_end(key)
             return found
-    found = _render_anew(results, truth=truth, is_public=is_public, reader_note=reader_note)
+    found = render()
     if len(found) <= _MOST_CHARACTERS_OF_ONE:
         with _lock:
             _rendered[key] = found

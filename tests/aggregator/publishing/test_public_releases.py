@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -17,7 +18,9 @@ from django.utils import timezone
 
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import Release, today
+from aggregator.publishing.public_releases import PublicRelease, describe_public
 from aggregator.releases.figures import TableFigures, read_figures
+from aggregator.results import rendered_blocks
 from aggregator.results.snapshots import update_snapshot
 from aggregator.simulation.rehearsal import open_rehearsal
 from aggregator.upkeep.deleting import delete_survey
@@ -39,6 +42,11 @@ def protect(**settings: object) -> Wave:
 
 
 def read(survey: Survey, *, name: str = "public_results", status: int = 200) -> bytes:
+    rendered_blocks._rendered.clear()  # as another process would render it
+    return read_as_kept(survey, name=name, status=status)
+
+
+def read_as_kept(survey: Survey, *, name: str = "public_results", status: int = 200) -> bytes:
     response = Client().get(reverse(f"aggregator:{name}", args=[survey.slug]))
     assert response.status_code == status
     assert not response.cookies
@@ -139,6 +147,23 @@ def test_pages_and_files_read_no_report_batch_or_snapshot_and_no_account() -> No
             assert f'FROM "{table}' not in touched
             assert f'JOIN "{table}' not in touched
         assert response.content == read(survey, name=name)
+
+
+def test_releases_are_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anyone may ask for them, as often as they like."""
+    rendered: list[str] = []
+
+    def count(*args: Any, **kwargs: Any) -> list[PublicRelease]:
+        rendered.append("once")
+        return describe_public(*args, **kwargs)
+
+    monkeypatch.setattr("aggregator.publishing.public_page.describe_public", count)
+    wave = protect()
+    store_table(wave, "q1", epsilon=20)
+    assert len({read_as_kept(wave.survey) for _ in range(3)}) == len(rendered) == 1
+    store_table(wave, "q2", epsilon=20)
+    assert b"Table of Q2" in read_as_kept(wave.survey)
+    assert len(rendered) == 2
 
 
 def test_no_exact_number_is_on_the_page_or_in_the_file() -> None:

@@ -20,13 +20,18 @@ LIBRARY = "OpenDP 0.16.0"
 
 
 def plan(
-    manifest: Manifest, *questions: str, kind: Release.Kind = Release.Kind.TABLE, epsilon: int = 100
+    manifest: Manifest,
+    *questions: str,
+    kind: Release.Kind = Release.Kind.TABLE,
+    epsilon: int = 100,
+    nanos_spent: int = 0,
 ) -> Release:
-    """Make a release that is neither drawn nor stored; `epsilon` in hundredths."""
+    """Make a release that is neither drawn nor stored; `epsilon` in hundredths, δ in nanos."""
     request = check_request(
         ReleaseRequest(kind=kind, questions=questions, epsilon_hundredths=epsilon), manifest
     )
-    planned = plan_release(request, manifest, delta_nanos_left=manifest.release_delta_nanos or 0)
+    left = (manifest.release_delta_nanos or 0) - nanos_spent
+    planned = plan_release(request, manifest, delta_nanos_left=left)
     return Release(
         key=secrets.token_hex(16),
         kind=kind,
@@ -99,8 +104,9 @@ def store_table(
 ) -> Release:
     """Store a table whose people are divided equally among the codes of each symbol."""
     manifest = wave.description
-    release = plan(manifest, *(questions or (manifest.questions[0].name,)), epsilon=epsilon)
-    names = release.request["questions"]
+    names = questions or (manifest.questions[0].name,)
+    nanos = sum(release.delta_nanos for release in wave.releases.all())
+    release = plan(manifest, *names, epsilon=epsilon, nanos_spent=nanos)
     counts = {
         symbol.name: [people // symbol.k] * symbol.k for symbol in list_symbols(manifest, names)
     }
