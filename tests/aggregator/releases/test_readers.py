@@ -49,7 +49,7 @@ def only(manifest: Manifest, *releases: Release) -> ReaderLine:
     ("epsilon", "expected"), [(5, 0.049968770), (25, 0.246154088), (50, 0.470614920)]
 )
 def test_one_question_with_two_coins(epsilon: int, expected: float) -> None:
-    """The table of readers' ε: a replaced code changes two cells, so ε of the release counts twice."""
+    """A replaced code changes two cells, so ε of the release counts twice."""
     manifest = protect(ask("q1", Kind.YES_NO))
     line = only(manifest, plan(manifest, "q1", epsilon=epsilon))
     assert line.reader == pytest.approx(expected, abs=1e-9)

@@ -165,7 +165,7 @@ def tell(survey: Survey, language: str = "en") -> str:
 
 
 def test_the_label_of_a_protected_survey_says_how_often_a_guess_is_right() -> None:
-    """e^1 / (1 + e^1) = .7311; the reader's ε at a loss of 2 is .8020, .6904; the two coins have ln 3, .75."""
+    """e^1 / (1 + e^1) = .7311; the reader's ε at 2 is .8020, .6904; two coins have ln 3, .75."""
     survey = make_survey(publication=PROTECTED)
     assert tell(survey) == (
         "The results: once the survey has closed, anyone can see figures that chance has changed "
