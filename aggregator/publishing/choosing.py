@@ -25,7 +25,7 @@ from surveys.models import Survey
 
 REFUSED = 422
 NOTHING_CHARGED = "Nothing was charged."
-RESERVED = "{} of ε was charged. A worker draws the noise in a moment."
+RESERVED = "ε = {} was charged. A worker draws the noise in a moment."
 KNOWN = "This release exists already. Nothing was charged again."
 
 

@@ -17,6 +17,7 @@ from aggregator.publishing.pages import show_overview
 from aggregator.publishing.words import find_questions, name_release
 from aggregator.releases.ledger import Account, Sums
 from aggregator.releases.requests import HUNDREDTHS, NANOS
+from aggregator.releases.sentences import write_scale
 from surveys.access import for_owner
 from surveys.formatting import delta, epsilon
 from surveys.manifest.manifest import Manifest
@@ -52,9 +53,16 @@ def release_ledger(
         "account": desk.account,
         "sums": list_sums(sums) if sums else [],
         "delta": delta(round(sums.delta * NANOS)) if sums else "",
-        "rows": [(release, name_release(manifest, release)) for release in desk.account.releases],
+        "rows": [
+            (release, name_release(manifest, release), describe_noise(release))
+            for release in desk.account.releases
+        ],
     }
     return render(request, "aggregator/publishing/ledger.html", context)
+
+
+def describe_noise(release: Release) -> str:
+    return f"{release.get_mechanism_display()}, scale {write_scale(release.scale)}"
 
 
 def list_sums(sums: Sums) -> list[SumRow]:

@@ -34,7 +34,7 @@ from aggregator.releases.sentences import (
 from privacy.central.selection import selection_bound
 from privacy.central.table import SpreadParts, table_standard_error
 from privacy.central.typical import typical_sensitivity
-from surveys.formatting import margin, whole
+from surveys.formatting import whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion, Symbol
 from surveys.models import Wave
@@ -62,7 +62,7 @@ class Price:
     left: int  # after it
     took_part: str
     readers: str
-    readers_together: str  # with all earlier releases; empty if there is none
+    readers_together: str  # with all earlier releases; empty if they add nothing
     mechanism: str
     why: str
     anchor: str  # where the methods explain it
@@ -90,13 +90,15 @@ def find_price(*, wave: Wave, account: Account, request: ReleaseRequest, people:
     plan = plan_release(request, manifest, delta_nanos_left=account.delta_left)
     row = _plan_row(wave, request, plan)
     questions = [one for one in manifest.questions if one.name in request.questions]
+    readers = _describe_readers(manifest, [row], questions)
+    together = _describe_readers(manifest, [*account.releases, row], questions)
     price = Price(
         request=request,
         people=people,
         left=account.left - plan.epsilon_hundredths,
         took_part=describe_took_part(row),
-        readers=describe_readers(reader_epsilons(manifest, [row])),
-        readers_together=_describe_together(manifest, account, row, questions),
+        readers=readers,
+        readers_together="" if together == readers else together,
         mechanism=describe_mechanism(row),
         why=_explain_mechanism(plan, account),
         anchor=ANCHORS[request.kind],
@@ -120,14 +122,12 @@ def _plan_row(wave: Wave, request: ReleaseRequest, plan: ReleasePlan) -> Release
     )
 
 
-def _describe_together(
-    manifest: Manifest, account: Account, row: Release, questions: Sequence[ManifestQuestion]
+def _describe_readers(
+    manifest: Manifest, releases: Sequence[Release], questions: Sequence[ManifestQuestion]
 ) -> str:
-    """Say what readers learn about these questions from this and all earlier releases."""
-    if not account.releases:
-        return ""
+    """Say what readers of these releases learn about the answers to these questions."""
     names = {question.name for question in questions}
-    lines = reader_epsilons(manifest, [*account.releases, row])
+    lines = reader_epsilons(manifest, releases)
     return describe_readers([line for line in lines if line.question.name in names])
 
 
@@ -162,7 +162,7 @@ def _price_table(
         FigurePrice(
             question=question,
             people=_count_reports(manifest, question, price.people),
-            spread=draw_spread(parts, write=margin),
+            spread=draw_spread(parts),
         )
         for parts, question in spreads
     )

@@ -5,7 +5,6 @@ Everything follows from `read_figures`, so nothing here sees a count.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
@@ -21,7 +20,7 @@ from aggregator.releases.figures import (
 from aggregator.releases.sentences import describe_asked, describe_people, describe_too_few
 from aggregator.results.blocks import BlockRow, RowKind, row_of_share
 from aggregator.results.estimands import name_answer
-from surveys.formatting import margin, whole
+from surveys.formatting import whole
 from surveys.manifest.questions import ManifestQuestion
 
 CONTRADICTING = (
@@ -48,7 +47,8 @@ class ShownQuestion:
     warning: str = ""
     chosen: str = ""  # the leader, or the typical point
     is_leader: bool = False
-    bound: str = ""  # how far it may lie below the best, in words
+    # In Murmur's words: how far it may lie below the best.
+    bound: str = ""
 
     @property
     def chosen_as(self) -> str:
@@ -83,11 +83,17 @@ def list_figures(figures: Figures) -> ShownFigures:
     is_leader = isinstance(figures, LeaderFigure)
     chosen = ShownQuestion(
         question=figures.question,
+        note="" if is_leader else _describe_scale(figures.question),
         chosen=name_answer(figures.question, figures.text),
         is_leader=is_leader,
         bound=_describe_bound(figures.bound, is_leader=is_leader),
     )
     return ShownFigures(people="", questions=(chosen,))
+
+
+def _describe_scale(question: ManifestQuestion) -> str:
+    ends = (name_answer(question, str(end)) for end in (question.minimum, question.maximum))
+    return f"On a scale from {' to '.join(ends)}."
 
 
 def _describe_bound(bound: float, *, is_leader: bool) -> str:
@@ -125,7 +131,7 @@ def _show_row(question: ManifestQuestion, row: FigureRow) -> ShownRow:
     )
     if not row.is_authors:
         shown = replace(shown, kind=RowKind.ASKED)  # Murmur's own words
-    return ShownRow(row=shown, spread=draw_spread(row.parts, write=margin))
+    return ShownRow(row=shown, spread=draw_spread(row.parts))
 
 
 def _show_mean(question: ManifestQuestion, row: FigureRow, *, key: str) -> ShownRow:
@@ -147,11 +153,8 @@ def _show_mean(question: ManifestQuestion, row: FigureRow, *, key: str) -> Shown
         range=range_,
         text=f"{number} ({range_})",
     )
-    return ShownRow(row=shown, spread=draw_spread(row.parts, write=_write_half_width(digits)))
-
-
-def _write_half_width(digits: int) -> Callable[[float], str]:
-    return partial(_write_plus_minus, digits=digits + 1)
+    write = partial(_write_plus_minus, digits=digits + 1)
+    return ShownRow(row=shown, spread=draw_spread(row.parts, write=write, unit=question.unit))
 
 
 def _write_plus_minus(half_width: float, *, digits: int) -> str:

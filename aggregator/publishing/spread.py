@@ -12,6 +12,7 @@ from math import hypot
 
 from privacy.central.table import SpreadParts
 from privacy.distributions import Z_95
+from surveys.formatting import points
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +34,15 @@ class Spread:
     widening: str  # "0.8 %"
 
 
-def draw_spread(parts: SpreadParts, *, write: Callable[[float], str]) -> Spread:
-    """Draw the parts of a standard error; `write` writes a half-width."""
+def write_points(half_width: float) -> str:
+    """Write the half-width of a share: ± 6.1."""
+    return f"± {points(half_width, 1 if half_width >= 0.001 else 2)}"
+
+
+def draw_spread(
+    parts: SpreadParts, *, write: Callable[[float], str] = write_points, unit: str = "points"
+) -> Spread:
+    """Draw the parts of a standard error; `write` writes a half-width without its unit."""
     named = {
         "people": parts.people,
         "scrambling": parts.scrambling,
@@ -54,7 +62,9 @@ def draw_spread(parts: SpreadParts, *, write: Callable[[float], str]) -> Spread:
         )
         start += width
     return Spread(
-        pieces=tuple(pieces), total=write(Z_95 * parts.total), widening=_write_widening(parts)
+        pieces=tuple(pieces),
+        total=f"{write(Z_95 * parts.total)} {unit}".rstrip(),
+        widening=_write_widening(parts),
     )
 
 

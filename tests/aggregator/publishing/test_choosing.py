@@ -149,7 +149,7 @@ def test_publishing_charges_once_and_leads_to_the_release(
 
 def test_what_was_charged_is_said(client: Client, wave: Wave) -> None:
     words = words_of(client.get(post(client, wave)["Location"]))
-    assert "0.50 of ε was charged." in words
+    assert "ε = 0.50 was charged." in words
 
 
 def test_more_than_is_left_is_refused_and_nothing_is_charged(client: Client, wave: Wave) -> None:

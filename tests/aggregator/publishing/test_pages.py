@@ -222,12 +222,12 @@ def test_a_drawn_table_shows_everything_in_the_usual_order() -> None:
     order = [
         "people took part (noise included)",
         "Widest interval",
-        "Readers see it from",
         "Took part ε = 1.00",
         "About answers, to readers",
         "Spent",
         "Mechanism",
         "OpenDP 0.16.0",
+        "Readers see it from",
     ]
     places = [page.index(words) for words in order]
     assert places == sorted(places)

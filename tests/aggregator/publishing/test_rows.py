@@ -65,7 +65,7 @@ def test_a_number_has_its_mean_in_its_unit(wave: Wave) -> None:
     assert shown.row.dot == "50.00%"
     low, high = shown.row.range.split("–")
     assert float(low) < 15 < float(high)
-    half = float(shown.spread.total.removeprefix("± "))
+    half = float(shown.spread.total.removeprefix("± ").removesuffix(" days"))
     assert half == pytest.approx((float(high) - float(low)) / 2, abs=0.1)
 
 
@@ -104,3 +104,4 @@ def test_a_choice_by_chance_says_how_far_it_may_be_off(wave: Wave) -> None:
     typical = plan(wave.description, "q3", kind=Kind.TYPICAL, epsilon=50)
     shown = only(list_figures(read_figures(finish(typical, {"code": 3}), wave.description)))
     assert (shown.chosen_as, shown.chosen) == ("In the middle:", "4 (Always)")
+    assert shown.note == "On a scale from 1 (Never) to 4 (Always)."

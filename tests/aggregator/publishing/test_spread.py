@@ -6,7 +6,6 @@ import pytest
 
 from aggregator.publishing.spread import draw_spread
 from privacy.central.table import SpreadParts, table_standard_error
-from surveys.formatting import margin
 
 
 def parts(people: float, scrambling: float, publication: float) -> SpreadParts:
@@ -25,18 +24,13 @@ def test_the_example_of_the_methods_is_drawn_by_variances() -> None:
             slope=0.5,
             noise_variance=7.835396178,
         ),
-        write=margin,
     )
     assert [piece.name for piece in spread.pieces] == ["people", "scrambling", "publication"]
     # .00021 / .00097630, .00075 / .00097630, .0000162976 / .00097630
     assert [piece.width for piece in spread.pieces] == ["21.51%", "76.82%", "1.67%"]
     assert [piece.start for piece in spread.pieces] == ["0.00%", "21.51%", "98.33%"]
     assert spread.total == "± 6.1 points"
-    assert [piece.text for piece in spread.pieces] == [
-        "± 2.8 points",
-        "± 5.4 points",
-        "± 0.8 points",
-    ]
+    assert [piece.text for piece in spread.pieces] == ["± 2.8", "± 5.4", "± 0.8"]
     assert spread.widening == "0.8\N{NO-BREAK SPACE}%"
 
 
