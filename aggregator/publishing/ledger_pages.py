@@ -17,7 +17,7 @@ from aggregator.publishing.pages import show_overview
 from aggregator.publishing.words import find_questions, name_release
 from aggregator.releases.ledger import Account, Sums
 from aggregator.releases.requests import HUNDREDTHS, NANOS
-from aggregator.releases.sentences import write_scale
+from aggregator.releases.sentences import write_own_scale
 from surveys.access import for_owner
 from surveys.formatting import delta, epsilon
 from surveys.manifest.manifest import Manifest
@@ -62,7 +62,7 @@ def release_ledger(
 
 
 def describe_noise(release: Release) -> str:
-    return f"{release.get_mechanism_display()}, scale {write_scale(release.scale)}"
+    return f"{release.get_mechanism_display()}, scale {write_own_scale(release)}"
 
 
 def list_sums(sums: Sums) -> list[SumRow]:

@@ -126,12 +126,15 @@ def describe_spent(release: Release, manifest: Manifest, *, spent_hundredths: in
 
 def describe_mechanism(release: Release) -> str:
     """Name the mechanism, its scale, and the library that drew the noise."""
-    scale = Fraction(release.scale)
-    if release.kind == Release.Kind.TYPICAL:
-        scale /= THOUSANDTHS  # in reports, as all other scales
-    how = _NOISE[Release.Mechanism(release.mechanism)].format(scale=write_scale(scale))
+    how = _NOISE[Release.Mechanism(release.mechanism)].format(scale=write_own_scale(release))
     by = f" by {release.library}" if release.library else ""
     return f"{how}, drawn once{by}"
+
+
+def write_own_scale(release: Release) -> str:
+    """Write the scale of a release's noise in reports."""
+    factor = THOUSANDTHS if release.kind == Release.Kind.TYPICAL else 1
+    return write_scale(Fraction(release.scale) / factor)
 
 
 def describe_people(figures: TableFigures) -> str:
