@@ -21,7 +21,7 @@ from surveys.survey_settings import SurveySettings
 
 # Said under each choice. The page shows the limits only under the last one.
 DETAILS = {
-    Publication.NONE: "You decide who sees them, and how.",
+    Publication.NONE: "You decide who sees the results.",
     Publication.EXACT: (
         "A page with a public link shows the estimates and intervals of your own page for everyone "
         "together: no codes, no groups. It does not hide that a person took part."
@@ -54,9 +54,9 @@ class PublicationForm(forms.Form):
     release_epsilon = Cap(
         label="Cap: the most that all figures together may reveal about taking part (ε)",
         help_text="1.00 is usual. With 1.00, a reader’s guess whether a person took part is right "
-        "at most 74 times in 100, instead of 50. Readers can learn at most twice as much about an "
-        "answer, and never more than its scrambling lets through. A larger cap allows more "
-        "figures, or more precise ones.",
+        "at most 74 times in 100, instead of 50. About an answer they learn an ε of at most twice "
+        "the cap, and never more than you can. A larger cap allows more figures, or more precise "
+        "ones.",
         **decimal_range(
             f"{LEAST_RELEASE_EPSILON / 100:.2f}",
             f"{MOST_RELEASE_EPSILON / 100:.2f}",

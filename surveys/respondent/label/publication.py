@@ -16,6 +16,9 @@ from surveys.respondent.label.guesses import write_guess
 from surveys.respondent.label.names import name_questions, sent_as_answered
 from surveys.respondent.label.parts import join_sentences
 
+# Does not break: in Arabic, the two halves of a formula would change places.
+_GAP = "\N{NO-BREAK SPACE}"
+
 
 def describe_publication(manifest: Manifest) -> str:
     if manifest.publishes_exact:
@@ -41,7 +44,7 @@ def _describe_releases(manifest: Manifest) -> Iterator[str]:
     )
     limits = _write_loss(once.epsilon)
     if manifest.release_delta_nanos:
-        limits += f", δ = {delta(manifest.release_delta_nanos)}"
+        limits += f",{_GAP}δ{_GAP}={_GAP}{delta(manifest.release_delta_nanos)}"
     yield taking_part % {"most": _write_guess(once), "loss": limits}
     worst = worst_reader(manifest)
     if worst is not None:
@@ -77,4 +80,4 @@ def _write_loss(epsilon: float) -> str:
     shown = Decimal(round(100 * epsilon)) / 100
     if float(shown) != epsilon:
         shown = round_up_epsilon(epsilon)
-    return f"ε = {number_format(shown, decimal_pos=2, use_l10n=True)}"
+    return f"ε{_GAP}={_GAP}{number_format(shown, decimal_pos=2, use_l10n=True)}"
