@@ -64,7 +64,7 @@ class Survey(SurveySettings):
     rehearsal = models.BooleanField(default=False, editable=False)
     # How many people were invited, stated at any time; the report's response rate needs it.
     people_invited = models.PositiveIntegerField(null=True, blank=True)
-    # Whether the owner took back the page of results that anyone may read (Publication.EXACT).
+    # Whether the owner took back the page of results that anyone may read.
     public_results_off = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 

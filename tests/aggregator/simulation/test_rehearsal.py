@@ -24,7 +24,7 @@ from aggregator.simulation.respondents import Answers, find_asked, randomize_ans
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.services import add_question, create_survey
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import Manifest, Publication
 from surveys.models import Survey
 
 
@@ -167,6 +167,17 @@ def test_a_rehearsal_is_a_separate_survey(survey: Survey) -> None:
     assert not survey.rehearsal
     rehearsed = describe(survey=wave.survey, wave_number=1)
     assert rehearsed.questions == describe(survey=survey, wave_number=1).questions
+
+
+def test_a_protected_survey_is_rehearsed_without_a_closing_date(survey: Survey) -> None:
+    """Its people are invented, so their number may close it, and its releases are tried out."""
+    Survey.objects.filter(pk=survey.pk).update(
+        publication=Publication.PROTECTED, release_epsilon_hundredths=70
+    )
+    survey.refresh_from_db()
+    manifest = open_rehearsal(survey=survey, people=500).description
+    assert (manifest.closes, manifest.cap) == (None, 500)
+    assert manifest.release_epsilon_hundredths == 70
 
 
 def test_a_rehearsal_that_cannot_open_leaves_nothing_behind(db: None) -> None:
