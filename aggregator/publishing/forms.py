@@ -77,6 +77,18 @@ class ReleaseForm(forms.Form):
         return people
 
 
+def write_choice(release: Release, manifest: Manifest) -> str:
+    """Write the query of the form that chooses the same release again."""
+    request = ReleaseRequest.from_json(release.request)
+    return _as_query(
+        {
+            "questions": list(request.questions),
+            "epsilon": cap(request.epsilon_hundredths),
+            "people": str(manifest.people_planned or USUAL_PEOPLE),
+        }
+    ).urlencode()
+
+
 def _as_query(values: dict[str, Any]) -> QueryDict:
     query = QueryDict(mutable=True)
     for name, value in values.items():

@@ -17,9 +17,9 @@ from aggregator.publishing.pages import show_overview
 from aggregator.publishing.words import find_questions, name_release
 from aggregator.releases.ledger import Account, Sums
 from aggregator.releases.requests import HUNDREDTHS, NANOS
-from aggregator.releases.sentences import write_own_scale
+from aggregator.releases.sentences import find_own_scale, write_own_scale
 from surveys.access import for_owner
-from surveys.formatting import delta, epsilon
+from surveys.formatting import cap, delta, epsilon
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
@@ -70,7 +70,7 @@ def list_sums(sums: Sums) -> list[SumRow]:
     return [
         SumRow(
             name="Basic",
-            value=epsilon(sums.basic),
+            value=cap(round(sums.basic * HUNDREDTHS)),  # a sum of whole hundredths
             about="All ε added up. It holds for releases that you choose one after another.",
             anchor="ledger",
             counts=True,
@@ -112,7 +112,7 @@ ROW_COLUMNS: Mapping[str, Callable[[Release, Manifest], Cell]] = {
     "delta": lambda release, _: release.delta_nanos / NANOS,
     "rho": lambda release, _: release.rho,
     "mechanism": lambda release, _: release.mechanism,
-    "scale": lambda release, _: release.scale,
+    "scale": lambda release, _: str(find_own_scale(release)),  # an exact fraction
     "state": lambda release, _: release.state,
     "reserved_on": lambda release, _: release.reserved_on.isoformat(),
     "public_from": lambda release, _: release.public_from.isoformat(),

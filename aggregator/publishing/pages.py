@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from aggregator.models import Release
 from aggregator.publishing.desk import Desk, Obstacle, find_desk
+from aggregator.publishing.forms import write_choice
 from aggregator.publishing.leaders import find_chance
 from aggregator.publishing.rows import list_figures
 from aggregator.publishing.words import KINDS, find_questions, list_choices, name_release
@@ -70,6 +71,7 @@ def release(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
         "words": KINDS[Release.Kind(found.kind)],
         "questions": find_questions(manifest, found),
         "lang": language_tag(manifest.language),
+        "choice": write_choice(found, manifest),
     }
     if found.state == Release.State.DRAWN:
         spent = desk.account.spent if desk.account else found.epsilon_hundredths

@@ -136,8 +136,10 @@ def _explain_mechanism(plan: ReleasePlan, account: Account) -> str:
         return "The better an answer does, the more likely it is chosen."
     if plan.mechanism == Release.Mechanism.GAUSSIAN:
         return "It varies less than Laplace noise at this ε, and spends δ in return."
-    if account.delta_cap:
+    if account.delta_left:
         return "It varies less than Gaussian noise at this ε, and needs no δ."
+    if account.delta_cap:
+        return "It needs no δ, and none is left."
     return "It needs no δ, and this survey allows none."
 
 
@@ -218,11 +220,11 @@ def _price_choice(
 ) -> Price:
     reach = _find_reach(plan, question)
     reports = _count_reports(manifest, question, price.people)
-    what = "the leader" if plan.is_monotone else "the middle"
+    where = "behind the leader" if plan.is_monotone else "away from the middle"
     return replace(
         price,
-        reach=f"With 95 % confidence, the published answer is within {whole(ceil(reach))} of "
-        f"{whole(reports)} people of {what}.",
+        reach=f"With 95 % confidence, the published answer is at most {whole(ceil(reach))} of "
+        f"{whole(reports)} people {where}.",
         is_blunt=reach > reports / 2,
     )
 

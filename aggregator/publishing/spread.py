@@ -36,6 +36,8 @@ class Spread:
 
 def write_points(half_width: float) -> str:
     """Write the half-width of a share: ± 6.1."""
+    if not half_width:
+        return "± 0"
     return f"± {points(half_width, 1 if half_width >= 0.001 else 2)}"
 
 

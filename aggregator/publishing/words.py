@@ -11,6 +11,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 
 Kind = Release.Kind
+MOST_NAMED = 5  # questions in the name of a table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,5 +78,6 @@ def find_questions(manifest: Manifest, release: Release) -> tuple[ManifestQuesti
 
 def name_release(manifest: Manifest, release: Release) -> str:
     """Name a release in a list: Table of Q1, Q2 and Q4."""
-    questions = join_list([f"Q{one.number}" for one in find_questions(manifest, release)])
+    numbers = [f"Q{one.number}" for one in find_questions(manifest, release)]
+    questions = join_list(numbers) if len(numbers) <= MOST_NAMED else f"{len(numbers)} questions"
     return f"{release.get_kind_display()} of {questions}"

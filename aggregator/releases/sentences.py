@@ -133,8 +133,13 @@ def describe_mechanism(release: Release) -> str:
 
 def write_own_scale(release: Release) -> str:
     """Write the scale of a release's noise in reports."""
+    return write_scale(find_own_scale(release))
+
+
+def find_own_scale(release: Release) -> Fraction:
+    """Return the scale in reports; that of a typical answer is stored in thousandths of them."""
     factor = THOUSANDTHS if release.kind == Release.Kind.TYPICAL else 1
-    return write_scale(Fraction(release.scale) / factor)
+    return Fraction(release.scale) / factor
 
 
 def describe_people(figures: TableFigures) -> str:

@@ -57,7 +57,7 @@ def test_the_ledger_lists_every_release_and_says_which_sum_counts() -> None:
     assert "The basic sum counts against the cap" in page
     assert "exceptions with probability δ = 10⁻⁶" in page
     rows = page.split("For readers from")[1]
-    assert rows.index("Table of Q1 Discrete Laplace, scale 2;") < rows.index("Table of Q2")
+    assert rows.index("Table of Q1 Discrete Laplace, scale 2") < rows.index("Table of Q2")
     assert rows.count("lost, never shown") == 1
 
 
@@ -70,6 +70,14 @@ def test_a_sum_that_does_not_apply_is_no_number() -> None:
         ("Exact", "3.28"),
     ]
     assert [one.name for one in list_sums(sums) if one.counts] == ["Basic"]
+
+
+def test_the_basic_sum_is_what_was_spent_to_the_hundredth() -> None:
+    wave = make_released_wave(release_epsilon_hundredths=300)
+    for place, epsilon in enumerate((100, 10, 20, 1, 5)):
+        reserve(wave, f"q{place % 3 + 1}", epsilon)
+    assert "Spent 1.36 of 3.00" in read(wave)
+    assert "Basic counts 1.36" in read(wave)
 
 
 def test_the_file_has_a_row_for_every_release_with_the_sums_of_all() -> None:

@@ -212,7 +212,8 @@ def test_a_lost_release_says_so_and_can_be_made_again() -> None:
     response = sign_in(wave.survey.owner).get(address_of(wave.survey, f"/{release.pk}"))
     assert "Refresh" not in response
     assert "It was interrupted." in words_of(response)
-    assert address_of(wave.survey, "/new/table") in response.content.decode()
+    again = address_of(wave.survey, "/new/table?questions=q1&amp;epsilon=0.50&amp;people=1000")
+    assert f'href="{again}"' in response.content.decode()
 
 
 def test_a_drawn_table_shows_everything_in_the_usual_order() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from aggregator.models import Release
+from aggregator.models import Release, ReleaseLedger
 from aggregator.publishing.prices import Price, find_price
 from aggregator.releases.ledger import read_account
 from aggregator.releases.requests import NotReleasable, ReleaseRequest
@@ -103,6 +103,16 @@ def test_the_price_is_the_same_whatever_people_answered() -> None:
     ]
 
 
+def test_the_reason_for_laplace_noise_is_true() -> None:
+    pure = make_released_wave(release_delta_nanos=0)
+    assert "this survey allows none" in price(pure, "q1").why
+    wave = make_released_wave()
+    assert "varies less than Gaussian noise" in price(wave, "q1").why
+    store_table(wave, "q1")
+    ReleaseLedger.objects.filter(wave=wave).update(delta_spent_nanos=1000)
+    assert "none is left" in price(wave, "q1").why
+
+
 def test_earlier_releases_add_to_what_readers_learn(wave: Wave) -> None:
     store_table(wave, "q1", epsilon=50)
     found = price(wave, "q1")
@@ -116,7 +126,7 @@ def test_a_leader_says_how_far_it_may_be_from_the_true_one(every_kind: Wave) -> 
     assert found.figures == ()
     assert not found.is_too_few
     # (ln 3 + ln 20) / .5 = 8.19: reports that nothing scrambled are people
-    assert "within 9 of 1,000 people of the leader" in found.reach
+    assert "at most 9 of 1,000 people behind the leader" in found.reach
     assert not found.is_blunt
     assert price(every_kind, "q3", kind=Kind.LEADER, people=16).is_blunt
 
@@ -124,7 +134,7 @@ def test_a_leader_says_how_far_it_may_be_from_the_true_one(every_kind: Wave) -> 
 def test_a_typical_answer_says_how_far_it_may_be_from_the_middle(every_kind: Wave) -> None:
     found = price(every_kind, "q2", kind=Kind.TYPICAL)
     # c = 1/7, d = 2/7, Δ = 9/7: 2 Δ / .5 (ln 5 + ln 20) = 23.68, divided by d: 82.89
-    assert "within 83 of 1,000 people of the middle" in found.reach
+    assert "at most 83 of 1,000 people away from the middle" in found.reach
     assert "Permute-and-flip" in found.mechanism
 
 
