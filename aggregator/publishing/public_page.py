@@ -21,9 +21,10 @@ from aggregator.exports.csv_format import CONTENT_TYPE as CSV
 from aggregator.exports.csv_format import name_wave
 from aggregator.models import Release, today
 from aggregator.publishing.public_releases import (
-    add_spent,
+    Charged,
     describe_all_readers,
     describe_public,
+    find_charged,
     find_public,
     write_csv,
 )
@@ -111,23 +112,29 @@ def _describe_survey(wave: Wave) -> dict[str, Any]:
 def _show_releases(request: HttpRequest, wave: Wave, context: dict[str, Any]) -> HttpResponse:
     day = today()
     releases = find_public(wave, day=day)
-    spent = add_spent(wave, day=day)
+    charged = find_charged(wave, day=day)
     # Anyone may ask for it, and each release takes a while to render. Nothing else decides a byte.
-    key = (wave.manifest_hash_hex, wave.survey.origin, spent, tuple(one.key for one in releases))
-    content = render_once(
-        key, lambda: _render_releases(wave.description, releases, context, spent=spent)
+    key = (
+        wave.manifest_hash_hex,
+        wave.survey.origin,
+        charged.is_suspended,
+        tuple(one.key for one in charged.releases),
+        tuple(one.key for one in releases),
     )
+    content = render_once(key, lambda: _render_releases(wave, releases, charged, context))
     return answer(request, content.encode(), content_type=HTML)
 
 
 def _render_releases(
-    manifest: Manifest, releases: list[Release], context: dict[str, Any], *, spent: int
+    wave: Wave, releases: list[Release], charged: Charged, context: dict[str, Any]
 ) -> SafeString:
+    manifest = wave.description
     with override("en"):
         label = describe_protection(manifest)
     context |= {
-        "releases": describe_public(manifest, releases, spent=spent),
-        "readers": describe_all_readers(manifest, releases),
+        "releases": describe_public(manifest, releases, spent=charged.spent),
+        "readers": describe_all_readers(manifest, charged) if releases else [],
+        "is_suspended": charged.is_suspended and bool(releases),
         "epsilons": list_epsilons(manifest),
         "label": label,
     }

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from aggregator.exports.csv_format import Cell, write_row
-from aggregator.models import Release
+from aggregator.models import Release, ReleaseLedger
 from aggregator.publishing.rows import ShownFigures, list_figures
 from aggregator.publishing.words import name_release
 from aggregator.releases.figures import (
@@ -23,7 +23,7 @@ from aggregator.releases.figures import (
     read_figures,
 )
 from aggregator.releases.ledger import find_public_day
-from aggregator.releases.readers import ReaderLine, reader_epsilons
+from aggregator.releases.readers import ReaderLine, promised_epsilons, reader_epsilons
 from aggregator.releases.requests import HUNDREDTHS
 from aggregator.releases.sentences import (
     Line,
@@ -62,7 +62,7 @@ def find_public(wave: Wave, *, day: date) -> list[Release]:
 def describe_public(
     manifest: Manifest, releases: Sequence[Release], *, spent: int
 ) -> list[PublicRelease]:
-    """Describe releases for readers, the newest first; `spent` is from `add_spent`."""
+    """Describe releases for readers, the newest first; `spent` is that of `Charged`."""
     found = [
         _describe(number, release, manifest, spent=spent)
         for number, release in enumerate(releases, start=1)
@@ -89,22 +89,45 @@ def _find_too_few(figures: Figures) -> str:
     return ""
 
 
-def add_spent(wave: Wave, *, day: date) -> int:
-    """Add up what was charged before a day, lost releases included.
+@dataclass(frozen=True, kw_only=True)
+class Charged:
+    """What counts on a day: every release that was requested before, drawn, waiting or lost.
 
     It follows from the days of the requests, so that it changes at midnight and never when a worker
-    draws.
+    draws. `is_suspended` says that releases may be known which are no longer stored.
     """
-    return sum(
-        release.epsilon_hundredths
-        for release in wave.releases.all()
-        if find_public_day(wave.survey, release.reserved_on) <= day
+
+    releases: tuple[Release, ...]
+    is_suspended: bool
+    cap: int
+
+    @property
+    def spent(self) -> int:
+        if self.is_suspended:
+            return self.cap
+        return sum(release.epsilon_hundredths for release in self.releases)
+
+
+def find_charged(wave: Wave, *, day: date) -> Charged:
+    return Charged(
+        releases=tuple(
+            release
+            for release in wave.releases.order_by("pk")
+            if find_public_day(wave.survey, release.reserved_on) <= day
+        ),
+        is_suspended=ReleaseLedger.objects.filter(wave=wave).exclude(suspended="").exists(),
+        cap=wave.description.release_epsilon_hundredths or 0,
     )
 
 
-def describe_all_readers(manifest: Manifest, releases: Sequence[Release]) -> list[str]:
+def describe_all_readers(manifest: Manifest, charged: Charged) -> list[str]:
     """Say what readers of all releases together can learn about each answer."""
-    return [_describe_reader(line) for line in reader_epsilons(manifest, releases)]
+    lines = (
+        promised_epsilons(manifest)
+        if charged.is_suspended
+        else reader_epsilons(manifest, charged.releases)
+    )
+    return [_describe_reader(line) for line in lines]
 
 
 def _describe_reader(line: ReaderLine) -> str:

