@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from aggregator.templatetags.survey_head import TABS
 from surveys.authoring.services import close_wave
+from surveys.manifest.manifest import Publication
 from surveys.models import Survey, Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE
 from tests.support.browser.every_type import ask
@@ -40,6 +41,8 @@ SUB_PAGES = {
         ("results/both", "results"),
         ("delete-with-data", "overview"),
         ("report", "data"),
+        ("releases/new/table", "releases"),
+        ("releases/ledger", "releases"),
         ("breakdown", "compare"),
     ],
 }
@@ -52,7 +55,10 @@ def find_path(page: str) -> str:
 
 def make(state: str) -> Survey:
     survey = make_survey(
-        title="Trouble at work in the hospitals of the county", questions=(), coins=True
+        title="Trouble at work in the hospitals of the county",
+        questions=(),
+        coins=True,
+        publication=Publication.PROTECTED,  # so that it has every tab
     )
     first = ask(survey, "Have you ever worked while ill?", type="yes_no")
     rule = {"name": f"{first.pk}", "is": [1]}

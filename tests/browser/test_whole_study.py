@@ -129,7 +129,7 @@ def write_draft(study: Study) -> None:
     study.tab("Settings")
     page.get_by_label("Close when this many people").fill(str(CAP))
     page.get_by_label("Organization").fill("Institute of Occupational Health")
-    page.get_by_label("What may anyone see?").select_option("exact")
+    page.get_by_label("The results, after the survey has closed").check()
     study.look("05-settings")
     study.press("Save the settings")
 
