@@ -146,6 +146,7 @@ class _Source:
     release: Release
     question: ManifestQuestion
     people: int | None = None
+    margin: int | None = None
     row: FigureRow | None = None
     chosen: tuple[int, str] | None = None
     note: str = ""
@@ -183,6 +184,7 @@ COLUMNS: Mapping[str, Callable[[_Source], Cell]] = {
     "answer": lambda one: one.answer,
     "answer_text": lambda one: one.text,
     "noisy_people": lambda one: one.people,
+    "noisy_people_margin": lambda one: one.margin,
     "noisy_count": _of_row(lambda row: row.count),
     "estimate": _of_row(lambda row: row.estimate),
     "interval_low": _of_row(lambda row: row.low),
@@ -236,6 +238,7 @@ def _list_shares(
         release=release,
         question=figures.question,
         people=figures.people,
+        margin=figures.margin,
         note="" if figures.is_enough else describe_too_few(figures),
     )
     if not figures.is_enough:

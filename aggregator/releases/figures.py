@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import fsum
+from math import ceil, fsum, sqrt
 
 from aggregator.models import Release
 from aggregator.releases.requests import HUNDREDTHS, ReleaseRequest, list_symbols
@@ -32,6 +32,9 @@ LEVEL = 0.95
 YES = 1
 THOUSANDTHS = 1000
 _EXACT = 2**32
+# The noise of two cells or more is within so many standard deviations with 95 %: Laplace noise of
+# two cells is the widest, exp(-x / b) (1 + x / 2 b) of which is beyond x.
+_DEVIATIONS = 2.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +60,14 @@ class FigureRow:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFigures:
-    """`people` were asked, noise included. Without enough of them there are no rows."""
+    """`people` were asked, noise included. Without enough of them there are no rows.
+
+    With 95 %, their number without noise is within `margin`.
+    """
 
     question: ManifestQuestion
     people: int
+    margin: int
     is_enough: bool
     people_needed: int
     rows: tuple[FigureRow, ...] = ()
@@ -72,6 +79,7 @@ class TableFigures:
     """`people` took part, noise included; None if each question was asked of some people only."""
 
     people: int | None
+    margin: int
     questions: tuple[QuestionFigures, ...]
 
     @property
@@ -189,6 +197,7 @@ def _read_table(
     ]
     return TableFigures(
         people=_pool(of_everyone) if of_everyone else None,
+        margin=_pool_margin(of_everyone, noise) if of_everyone else 0,
         questions=tuple(
             _read_question(question, cells, noise)
             for question in manifest.questions
@@ -214,22 +223,30 @@ def _pool(cells: Sequence[_Cells]) -> int:
     return max(0, round(total / fsum(weights)))
 
 
+def _pool_margin(cells: Sequence[_Cells], noise: Noise) -> int:
+    """Return how far the pooled number may be from the one without noise, with 95 %."""
+    # Each sum has the variance k v and the weight 1 / k.
+    variance = noise.variance / fsum(1 / len(one.counts) for one in cells)
+    return ceil(_DEVIATIONS * sqrt(variance))
+
+
 def _read_question(
     question: ManifestQuestion, cells: Mapping[str, _Cells], noise: Noise
 ) -> QuestionFigures:
     names = [question.gate_name] if question.has_gate else []
     names += list(question.answer_names)
     own = [cells[name] for name in names]
-    people = _pool(own)
-    if any(one.people < noise.least for one in own):
-        return QuestionFigures(
-            question=question, people=people, is_enough=False, people_needed=noise.least
-        )
-    return QuestionFigures(
+    found = QuestionFigures(
         question=question,
-        people=people,
-        is_enough=True,
+        people=_pool(own),
+        margin=_pool_margin(own, noise),
+        is_enough=all(one.people >= noise.least for one in own),
         people_needed=noise.least,
+    )
+    if not found.is_enough:
+        return found
+    return replace(
+        found,
         rows=tuple(_list_rows(question, cells, noise)),
         mean=_read_mean(question, cells[question.name], noise) if _has_mean(question) else None,
     )

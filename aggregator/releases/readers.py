@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import fsum, inf
+from math import exp, fsum, inf
 
 from aggregator.models import Release
 from aggregator.releases.requests import HUNDREDTHS, ReleaseRequest, list_symbols
@@ -154,15 +154,19 @@ def _write_line(
         )
 
     server = manifest.statement_epsilon(question) if question.is_protected else inf
-    # What the manifest promises holds for all releases together, so for these.
-    promised = find_answered(manifest, question)
+    summed = add_up(manifest, telling, own)
+    # Figures from several symbols at once: replace the codes one after the other. Each step may
+    # fail with its part of δ, multiplied by e^ε of the steps before it.
+    joins = delta and any(_joins_items(one, manifest) for one in involved)
     bounds = [
         (server, 0.0),
-        (promised.epsilon, promised.delta),
         (_bound_together(telling, involved, delta=delta), delta),
+        (summed, min(1.0, delta * exp(min(summed, 700.0))) if joins else delta),
     ]
-    if not delta or not any(_joins_items(one, manifest) for one in involved):
-        bounds.append((add_up(manifest, telling, own), delta))
+    if delta:
+        # What the manifest promises holds for all releases together. Without δ, it is never less.
+        promised = find_answered(manifest, question)
+        bounds.append((promised.epsilon, promised.delta))
     reader, exception = min(bounds)
     return ReaderLine(question=question, reader=reader, server=server, delta=exception)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
+from math import ceil, isfinite
 
 from aggregator.models import Release
 from aggregator.releases.figures import THOUSANDTHS, QuestionFigures, TableFigures
@@ -35,7 +35,7 @@ _NOISE = {
         "Permute-and-flip: a choice by chance, with exponential noise of scale {scale}"
     ),
 }
-_ROUNDING = 1e-12
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ def write_reader(line: ReaderLine) -> str:
     """Write ε = 0.25, or ε = 0.25, δ = 10⁻⁶."""
     # 1.1 as a float is a little more than 1.1, which is no reason to write 1.11.
     loss = f"ε = {epsilon(line.reader - _ROUNDING)}"
-    return f"{loss}, δ = {delta(round(line.delta * NANOS))}" if line.delta else loss
+    return f"{loss}, δ = {delta(ceil(line.delta * NANOS - _ROUNDING))}" if line.delta else loss
 
 
 def write_server(line: ReaderLine) -> str:
@@ -146,12 +146,17 @@ def describe_people(figures: TableFigures) -> str:
     """Say about how many took part; empty if no question was asked of everyone."""
     if figures.people is None or not figures.is_enough:
         return ""
-    return f"About {whole(figures.people)} people took part (noise included)."
+    return f"About {_write_people(figures.people, figures.margin)} took part (noise included)."
 
 
 def describe_asked(figures: QuestionFigures) -> str:
     """Say about how many people were asked one question."""
-    return f"About {whole(figures.people)} people were asked (noise included)."
+    return f"About {_write_people(figures.people, figures.margin)} were asked (noise included)."
+
+
+def _write_people(people: int, margin: int) -> str:
+    """Write 1,003 ± 8 people; the margin is that of the noise, with 95 %."""
+    return f"{whole(people)} ± {whole(margin)} people"
 
 
 def describe_too_few(figures: QuestionFigures | TableFigures) -> str:

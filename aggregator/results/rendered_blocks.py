@@ -22,7 +22,7 @@ from surveys.respondent.label.label import describe_protection
 # Blocks change only at looks, and rendering them takes most of the time of a page with many
 # questions. So each process keeps those that were read last, in all up to this many characters.
 _MOST_CHARACTERS = 8_000_000
-_MOST_CHARACTERS_OF_ONE = 1_000_000
+_MOST_CHARACTERS_OF_ONE = 2_000_000
 _rendered: OrderedDict[Hashable, SafeString] = OrderedDict()
 _lock = Lock()  # requests are answered by several threads
 

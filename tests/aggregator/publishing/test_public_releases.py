@@ -288,7 +288,7 @@ def test_a_table_shows_its_figures_its_promise_and_its_price() -> None:
     figures = read_figures(release, wave.description)
     assert isinstance(figures, TableFigures)
     page = visit(survey)
-    assert f"About {figures.people:,} people took part (noise included)." in page
+    assert f"About {figures.people:,} ± {figures.margin} people took part (noise included)." in page
     assert page.count('class="block"') == 2
     assert page.count('<li class="block-row"') == 2
     assert "by a factor of at most 1.7" in page
@@ -319,6 +319,7 @@ def test_the_file_has_the_figures_of_the_page() -> None:
         assert float(row["estimate"]) == figure.estimate
         assert float(row["interval_low"]) == figure.low
         assert int(row["noisy_people"]) == question.people
+        assert int(row["noisy_people_margin"]) == question.margin
         assert int(row["noisy_count"]) == figure.count
         assert (row["mechanism"], row["scale"], row["delta"]) == ("laplace", "4", "0.0")
         assert float(row["epsilon_took_part"]) == 0.5

@@ -270,6 +270,32 @@ def test_intervals_cover_the_truth_of_every_kind_of_question(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mechanism", [Release.Mechanism.LAPLACE, Release.Mechanism.GAUSSIAN])
+@pytest.mark.parametrize("names", [("q1",), ("q1", "q3", "q4"), ("q2",)])
+def test_the_margin_holds_the_number_of_people(
+    names: tuple[str, ...], mechanism: Release.Mechanism
+) -> None:
+    runs, source, people = 1000, Random(8), 1000
+    inside = 0
+    for _ in range(runs):
+        release = plan(EVERY_KIND, *names, epsilon=40)
+        if mechanism == Release.Mechanism.GAUSSIAN:
+            as_gaussian(release, deviation=Fraction(7), symbols=5, nanos=1000)
+        counts = {
+            symbol.name: [people, *[0] * (symbol.k - 1)]
+            for symbol in list_symbols(EVERY_KIND, names)
+        }
+        finish(release, {"cells": add_noise(release, counts, source=source)})
+        figures = read_figures(release, EVERY_KIND)
+        assert isinstance(figures, TableFigures)
+        assert figures.people is not None
+        inside += abs(figures.people - people) <= figures.margin
+    least = binom.ppf(1e-6, runs, 0.95)
+    print(f"{names}: {inside} of {runs} inside, at least {least:.0f}")
+    assert least <= inside < runs
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [12, 15, 19])
 @pytest.mark.parametrize(("kind", "share"), [(Kind.DECLARED, 0.0), (Kind.YES_NO, 0.3)])
 def test_of_too_few_people_few_shares_are_shown_and_wrong(

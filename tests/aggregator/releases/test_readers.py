@@ -149,6 +149,18 @@ def test_gaussian_noise_has_a_small_exception() -> None:
     assert line.reader < twice.reader < 2 * line.reader
 
 
+def test_a_leader_beside_a_gaussian_table_adds_its_own_loss_and_no_more() -> None:
+    """Their sum stays; only what may fail grows, by e^ε of the other items at most."""
+    manifest = protect(ask("q1", Kind.SEVERAL, 3))
+    table = as_gaussian(plan(manifest, "q1"), deviation=Fraction(8), symbols=3, nanos=500)
+    leader = plan(manifest, "q1", kind=Release.Kind.LEADER, epsilon=10)
+    alone, both = only(manifest, table), only(manifest, table, leader)
+    extra = only(manifest, leader).reader
+    assert alone.reader < both.reader <= alone.reader + extra
+    assert alone.delta == 500e-9
+    assert alone.delta < both.delta <= alone.delta * exp(both.reader) * (1 + 1e-9)
+
+
 # --- every output of small releases ---------------------------------------------------------------
 
 

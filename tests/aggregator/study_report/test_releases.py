@@ -69,7 +69,7 @@ def test_a_table_has_the_noisy_figures_of_the_release() -> None:
     ]
     assert f"public from {day(today())}" in table.caption
     text = releases_in(report)
-    assert f"About {figures.people:,} people took part (noise included)." in text
+    assert f"About {figures.people:,} ± {figures.margin} people took part (noise included)." in text
     assert "may spend ε = 1.00, and 0.50 is spent" in text
     assert "Took part: ε = 0.50." in text
     assert "Mechanism: Discrete Laplace noise of scale 4" in text
