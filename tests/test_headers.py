@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 SAMPLES = {
     "slug": "nosuchsurvey", "pk": 1, "digest": "0" * 64, "version": "0" * 16, "name": "x.js",
     "anchor": "x", "uidb36": "1", "key": "set-password", "direction": "up", "code": "fr",
-    "language": "en", "question": "q1",
+    "language": "en", "question": "q1", "kind": "table",
 }  # fmt: skip
 
 
