@@ -14,9 +14,9 @@ from aggregator.publishing.desk import Desk, find_desk
 from aggregator.publishing.forms import ReleaseForm
 from aggregator.publishing.pages import show_overview
 from aggregator.publishing.prices import Price, find_price
-from aggregator.publishing.words import KINDS
+from aggregator.publishing.words import KINDS, describe_unfit
 from aggregator.releases.ledger import find_public_day, reserve_release
-from aggregator.releases.requests import NotReleasable, ReleaseRequest, list_candidates
+from aggregator.releases.requests import NotReleasable, check_request, list_candidates
 from surveys.access import for_owner
 from surveys.formatting import cap
 from surveys.manifest.languages import language_tag
@@ -25,7 +25,11 @@ from surveys.models import Survey
 
 REFUSED = 422
 NOTHING_CHARGED = "Nothing was charged."
-RESERVED = "ε = {} was charged. A worker draws the noise in a moment."
+CHANGED = (
+    "You changed the choice after its price was shown, so nothing was charged. This is the new "
+    "price."
+)
+RESERVED = "ε = {} was charged. The noise is being drawn; this takes a moment."
 KNOWN = "This release exists already. Nothing was charged again."
 
 
@@ -34,79 +38,73 @@ KNOWN = "This release exists already. Nothing was charged again."
 def release_new(
     request: HttpRequest, survey: Survey, kind: str, mode: Mode = Mode.ELECTRONIC
 ) -> HttpResponseBase:
-    """Show the form with the price of its choice; POST publishes it."""
+    """Show the form, and the price of a choice; POST asks for a price, or publishes at it."""
     if kind not in Release.Kind.values:
         raise Http404("There is no such kind of release.")
-    desk = find_desk(survey, mode=mode)
-    if request.method == "POST":
-        return _publish(request, desk, Release.Kind(kind))
-    if desk.obstacle is not None or not list_candidates(desk.manifest, Release.Kind(kind)):
+    desk, kind = find_desk(survey, mode=mode), Release.Kind(kind)
+    if desk.obstacle is not None or not list_candidates(desk.manifest, kind):
+        return _refuse(request, desk)
+    if request.method != "POST":
+        return _show(request, desk, _bind(desk, kind, request.GET or None))
+    form = _bind(desk, kind, request.POST)
+    if not form.is_valid():
+        return _show(request, desk, form, status=REFUSED)
+    if "price" not in request.POST:
+        return redirect(f"{request.path}?{form.write_query()}#price")
+    return _publish(request, desk, form)
+
+
+def _refuse(request: HttpRequest, desk: Desk) -> HttpResponse:
+    """Say on the overview why nothing can be released."""
+    if request.method != "POST":
         return show_overview(request, desk)
-    return _show_form(request, desk, Release.Kind(kind), data=request.GET)
+    return show_overview(request, desk, problem=NOTHING_CHARGED, status=REFUSED)
 
 
-def _publish(request: HttpRequest, desk: Desk, kind: Release.Kind) -> HttpResponseBase:
-    """Charge the release and lead to it; the same request leads to the release that exists.
+def _bind(desk: Desk, kind: Release.Kind, data: QueryDict | None) -> ReleaseForm:
+    assert desk.account is not None
+    manifest = desk.manifest
+    candidates = list_candidates(manifest, kind)
+    return ReleaseForm(
+        data, kind=kind, manifest=manifest, candidates=candidates, left=desk.account.left
+    )
 
-    So a button that is pressed twice charges once.
+
+def _publish(request: HttpRequest, desk: Desk, form: ReleaseForm) -> HttpResponseBase:
+    """Charge what the form shows, if that is what the price was shown for.
+
+    The same request leads to the release that exists: a button that is pressed twice charges once.
     """
-    if desk.account is None or desk.wave is None:
-        return show_overview(request, desk, status=REFUSED)
-    wanted = _read_request(request.POST, kind)
-    known = {release.pk for release in desk.account.releases}
+    assert desk.account is not None
+    assert desk.wave is not None
     try:
+        wanted = check_request(form.request, desk.manifest)
+        if request.POST["price"] != wanted.digest:
+            return _show(request, desk, form, problem=CHANGED, status=REFUSED)
+        known = {release.pk for release in desk.account.releases}
         release = reserve_release(wave=desk.wave, request=wanted)
     except NotReleasable as refused:
-        return _refuse(request, desk, kind, problem=f"{refused} {NOTHING_CHARGED}")
+        problem = f"{refused} {NOTHING_CHARGED}"
+        return _show(request, desk, form, problem=problem, status=REFUSED)
     if release.pk in known:
         messages.success(request, KNOWN)
     else:
+        epsilon = cap(release.epsilon_hundredths)
         audit.record(
             "release-reserved",
             account=request.user.pk,
             survey=desk.survey.slug,
             release=str(release.pk),
-            epsilon=cap(release.epsilon_hundredths),
+            epsilon=epsilon,
         )
-        messages.success(request, RESERVED.format(cap(release.epsilon_hundredths)))
+        messages.success(request, RESERVED.format(epsilon))
     return redirect("aggregator:release", desk.survey.slug, release.pk)
 
 
-def _read_request(posted: QueryDict, kind: Release.Kind) -> ReleaseRequest:
-    """Read what the page of the price posts: names, and ε in hundredths."""
-    digits = posted.get("epsilon_hundredths", "")
-    is_number = digits.isascii() and digits.isdigit() and len(digits) <= 6
-    return ReleaseRequest(
-        kind=kind,
-        questions=tuple(posted.getlist("questions")),
-        epsilon_hundredths=int(digits) if is_number else 0,
-    )
-
-
-def _refuse(request: HttpRequest, desk: Desk, kind: Release.Kind, *, problem: str) -> HttpResponse:
-    if desk.obstacle is not None or not list_candidates(desk.manifest, kind):
-        return show_overview(request, desk, problem=problem, status=REFUSED)
-    return _show_form(request, desk, kind, data=None, problem=problem, status=REFUSED)
-
-
-def _show_form(
-    request: HttpRequest,
-    desk: Desk,
-    kind: Release.Kind,
-    *,
-    data: QueryDict | None,
-    problem: str = "",
-    status: int = 200,
+def _show(
+    request: HttpRequest, desk: Desk, form: ReleaseForm, *, problem: str = "", status: int = 200
 ) -> HttpResponse:
-    assert desk.account is not None
-    manifest = desk.manifest
-    form = ReleaseForm(
-        data,
-        kind=kind,
-        manifest=manifest,
-        candidates=list_candidates(manifest, kind),
-        left=desk.account.left,
-    )
+    """Show the form; the price only of a choice, not of what the form suggests."""
     price: Price | None = None
     if form.is_valid():
         price, problem = _price(desk, form, problem)
@@ -114,13 +112,14 @@ def _show_form(
         "desk": desk,
         "survey": desk.survey,
         "account": desk.account,
-        "kind": kind,
-        "words": KINDS[kind],
+        "kind": form.kind,
+        "words": KINDS[form.kind],
+        "unfit": describe_unfit(desk.manifest, form.kind),
         "form": form,
         "price": price,
         "problem": problem,
         "public_from": find_public_day(desk.survey, today()),
-        "lang": language_tag(manifest.language),
+        "lang": language_tag(desk.manifest.language),
     }
     return render(request, "aggregator/publishing/release_new.html", context, status=status)
 

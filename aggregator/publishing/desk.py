@@ -8,6 +8,7 @@ from enum import StrEnum
 from django.http import Http404
 
 from aggregator.releases.ledger import Account, find_final_snapshot, read_account
+from aggregator.releases.requests import HUNDREDTHS
 from aggregator.results.display import Standing, find_view
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.modes import Mode
@@ -47,6 +48,12 @@ class Desk:
     @property
     def is_of_coins(self) -> bool:
         return self.mode == Mode.MANUAL
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """The losses of all releases so far, and of the whole cap, in nats."""
+        assert self.account is not None
+        return self.account.spent / HUNDREDTHS, self.account.cap / HUNDREDTHS
 
     @property
     def publishes_exact(self) -> bool:

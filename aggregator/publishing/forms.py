@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from aggregator.models import Release
-from aggregator.publishing.words import KINDS
+from aggregator.publishing.words import KINDS, suggest_epsilon
 from aggregator.releases.requests import HUNDREDTHS, ReleaseRequest
-from surveys.authoring.forms.fields import WholeNumber, decimal_range
+from surveys.authoring.forms.fields import WholeNumber
 from surveys.authoring.forms.settings import MAX_PEOPLE
 from surveys.formatting import cap
 from surveys.manifest.manifest import Manifest
@@ -21,9 +22,31 @@ from surveys.manifest.questions import ManifestQuestion
 # For the price, if the survey does not say how many people it expects.
 USUAL_PEOPLE = 1000
 PEOPLE_HELP = (
-    "For the preview only. It starts with the number you expected, not the number who came: an ε "
-    "chosen by the exact number would tell readers something about it."
+    "For the preview only. It starts with the number you expected. Do not choose ε by the number "
+    "who came: that would tell readers something about it."
 )
+_AMOUNT = re.compile(r"([0-9]{0,4})(?:[.,]([0-9]{1,2}))?", re.ASCII)
+
+
+class Hundredths(forms.CharField):
+    """An ε with at most two decimals, after a point or a comma; cleaned to whole hundredths."""
+
+    def __init__(self, *, most: int, **kwargs: Any) -> None:
+        self.most = most
+        self.problem = f"Enter ε from 0.01 to {cap(most)}, with at most two decimals."
+        super().__init__(
+            widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+            error_messages={"required": self.problem},
+            **kwargs,
+        )
+
+    def clean(self, value: Any) -> int:
+        found = _AMOUNT.fullmatch(super().clean(value))
+        ones, decimals = found.groups() if found else ("", "")
+        amount = int(ones or 0) * HUNDREDTHS + int((decimals or "").ljust(2, "0"))
+        if not 1 <= amount <= self.most:
+            raise ValidationError(self.problem, code="invalid")
+        return amount
 
 
 class ReleaseForm(forms.Form):
@@ -42,33 +65,30 @@ class ReleaseForm(forms.Form):
         candidates: Sequence[ManifestQuestion],
         left: int,
     ) -> None:
-        cost = min(KINDS[kind].usual_hundredths, left)
-        chosen = candidates if kind == Release.Kind.TABLE else candidates[:1]
-        people = manifest.people_planned or USUAL_PEOPLE
-        usual = {
-            "questions": [one.name for one in chosen],
-            "epsilon": cap(cost),
-            "people": str(people),
+        is_table = kind == Release.Kind.TABLE
+        names = [one.name for one in candidates]
+        initial = {
+            "questions": names if is_table else names[0],
+            "epsilon": cap(suggest_epsilon(kind, left=left)),
+            "people": manifest.people_planned or USUAL_PEOPLE,
         }
-        super().__init__(data or _as_query(usual))
+        super().__init__(data, initial=initial)
         self.kind = kind
-        offered = [(one.name, one) for one in candidates]
-        self.fields["questions"] = _menu(kind, offered)
-        self.fields["epsilon"] = forms.DecimalField(
+        self.fields["questions"] = _menu(kind, [(one.name, one) for one in candidates])
+        self.fields["epsilon"] = Hundredths(
+            most=left,
             label="ε to spend",
             help_text=f"{cap(left)} is left. More ε means less noise.",
-            **decimal_range("0.01", cap(left), what="ε"),
         )
         self.order_fields(["questions", "epsilon", "people"])
 
     @property
     def request(self) -> ReleaseRequest:
         chosen = self.cleaned_data["questions"]
-        epsilon: Decimal = self.cleaned_data["epsilon"]
         return ReleaseRequest(
             kind=self.kind,
             questions=(chosen,) if isinstance(chosen, str) else tuple(chosen),
-            epsilon_hundredths=int(epsilon * HUNDREDTHS),
+            epsilon_hundredths=self.cleaned_data["epsilon"],
         )
 
     @property
@@ -76,24 +96,24 @@ class ReleaseForm(forms.Form):
         people: int = self.cleaned_data["people"]
         return people
 
+    def write_query(self) -> str:
+        """Write the address of this choice with its price."""
+        request = self.request
+        return _write(request, people=self.people_planned)
+
 
 def write_choice(release: Release, manifest: Manifest) -> str:
     """Write the query of the form that chooses the same release again."""
-    request = ReleaseRequest.from_json(release.request)
-    return _as_query(
-        {
-            "questions": list(request.questions),
-            "epsilon": cap(request.epsilon_hundredths),
-            "people": str(manifest.people_planned or USUAL_PEOPLE),
-        }
-    ).urlencode()
+    people = manifest.people_planned or USUAL_PEOPLE
+    return _write(ReleaseRequest.from_json(release.request), people=people)
 
 
-def _as_query(values: dict[str, Any]) -> QueryDict:
+def _write(request: ReleaseRequest, *, people: int) -> str:
     query = QueryDict(mutable=True)
-    for name, value in values.items():
-        query.setlist(name, value if isinstance(value, list) else [value])
-    return query
+    query.setlist("questions", request.questions)
+    query["epsilon"] = cap(request.epsilon_hundredths)
+    query["people"] = str(people)
+    return query.urlencode()
 
 
 def _menu(kind: Release.Kind, offered: Sequence[tuple[str, ManifestQuestion]]) -> forms.Field:
@@ -102,11 +122,17 @@ def _menu(kind: Release.Kind, offered: Sequence[tuple[str, ManifestQuestion]]) -
             label=KINDS[kind].choose,
             choices=offered,
             widget=forms.CheckboxSelectMultiple,
-            error_messages={"required": "Choose at least one question."},
+            error_messages={
+                "required": "Choose at least one question.",
+                "invalid_choice": "%(value)s cannot be in a table. Choose among those listed.",
+            },
         )
     return forms.ChoiceField(
         label=KINDS[kind].choose,
         choices=offered,
         widget=forms.RadioSelect,
-        error_messages={"required": "Choose a question."},
+        error_messages={
+            "required": "Choose a question.",
+            "invalid_choice": "%(value)s cannot be published this way. Choose among those listed.",
+        },
     )

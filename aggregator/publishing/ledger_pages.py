@@ -36,6 +36,7 @@ class SumRow:
     about: str
     anchor: str
     counts: bool = False
+    is_larger: bool = False  # than the basic sum
 
 
 @for_owner
@@ -75,25 +76,20 @@ def list_sums(sums: Sums) -> list[SumRow]:
             anchor="ledger",
             counts=True,
         ),
-        SumRow(
-            name="Advanced",
-            value=_write(sums.advanced),
-            about="For many small releases.",
-            anchor="ledger",
-        ),
-        SumRow(
-            name="zCDP",
-            value=_write(sums.zcdp),
-            about="For Laplace, Gaussian and choices together.",
-            anchor="ledger",
-        ),
-        SumRow(
+        _compare(sums, sums.advanced, name="Advanced", about="For many small releases."),
+        _compare(sums, sums.zcdp, name="zCDP", about="For Laplace, Gaussian and choices together."),
+        _compare(
+            sums,
+            sums.exact,
             name="Exact",
-            value=_write(sums.exact),
             about="The smallest that holds for any releases with these ε.",
-            anchor="ledger",
         ),
     ]
+
+
+def _compare(sums: Sums, value: float | None, *, name: str, about: str) -> SumRow:
+    is_larger = value is not None and value > sums.basic
+    return SumRow(name=name, value=_write(value), about=about, anchor="ledger", is_larger=is_larger)
 
 
 def _write(value: float | None) -> str:

@@ -102,7 +102,7 @@ def find_price(*, wave: Wave, account: Account, request: ReleaseRequest, people:
         readers=readers,
         readers_together="" if together == readers else together,
         mechanism=describe_mechanism(row),
-        why=_explain_mechanism(plan, account),
+        why=_explain_mechanism(plan, account, request, manifest),
         anchor=ANCHORS[request.kind],
     )
     if request.kind == Release.Kind.TABLE:
@@ -133,16 +133,22 @@ def _describe_readers(
     return describe_readers([line for line in lines if line.question.name in names])
 
 
-def _explain_mechanism(plan: ReleasePlan, account: Account) -> str:
+def _explain_mechanism(
+    plan: ReleasePlan, account: Account, request: ReleaseRequest, manifest: Manifest
+) -> str:
     if plan.mechanism == Release.Mechanism.PERMUTE_AND_FLIP:
         return "The better an answer does, the more likely it is chosen."
     if plan.mechanism == Release.Mechanism.GAUSSIAN:
-        return "It varies less than Laplace noise at this ε, and spends δ in return."
+        return (
+            "It varies less than Laplace noise at this ε, but spends all of this survey’s δ: later "
+            "tables use Laplace noise."
+        )
+    with_delta = plan_release(request, manifest, delta_nanos_left=account.delta_cap)
+    if with_delta.mechanism == Release.Mechanism.GAUSSIAN:
+        return "Gaussian noise would vary less, but this survey’s δ is spent."
     if account.delta_left:
         return "It varies less than Gaussian noise at this ε, and needs no δ."
-    if account.delta_cap:
-        return "It needs no δ, and none is left."
-    return "It needs no δ, and this survey allows none."
+    return "It needs no δ."
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -226,9 +232,15 @@ def _price_choice(
     return replace(
         price,
         reach=f"With 95 % confidence, the published answer is at most {whole(ceil(reach))} of "
-        f"{whole(reports)} people {where}.",
+        f"{_write_people(reports, price.people)} {where}.",
         is_blunt=reach > reports / 2,
     )
+
+
+def _write_people(asked: int, people: int) -> str:
+    if asked == people:
+        return f"{whole(people)} people"
+    return f"{whole(asked)} people (asked of {whole(people)})"
 
 
 def _find_reach(plan: ReleasePlan, question: ManifestQuestion) -> float:

@@ -14,6 +14,8 @@ from privacy.central.table import SpreadParts
 from privacy.distributions import Z_95
 from surveys.formatting import points
 
+NONE = "none"  # such as scrambling, of an answer that was sent as it is
+
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
@@ -36,8 +38,6 @@ class Spread:
 
 def write_points(half_width: float) -> str:
     """Write the half-width of a share: ± 6.1."""
-    if not half_width:
-        return "± 0"
     return f"± {points(half_width, 1 if half_width >= 0.001 else 2)}"
 
 
@@ -59,7 +59,7 @@ def draw_spread(
                 name=name,
                 start=f"{100 * start:.2f}%",
                 width=f"{100 * width:.2f}%",
-                text=write(Z_95 * part),
+                text=write(Z_95 * part) if part else NONE,
             )
         )
         start += width

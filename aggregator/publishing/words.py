@@ -20,7 +20,8 @@ class KindWords:
     heading: str
     choose: str  # what the form asks for
     nothing: str  # why no question of a survey fits
-    usual_hundredths: int  # what it spends unless the researcher chooses otherwise
+    unfit: str  # what it takes; said where some questions do not fit
+    usual_hundredths: int
 
 
 KINDS = {
@@ -29,6 +30,7 @@ KINDS = {
         heading="Publish a table",
         choose="Questions in the table",
         nothing="No question of this survey fits.",
+        unfit="a number that some people are not asked, or may decline, has no figure of everyone",
         usual_hundredths=100,
     ),
     Kind.LEADER: KindWords(
@@ -36,6 +38,7 @@ KINDS = {
         heading="Publish a leader",
         choose="Question",
         nothing="No question of this survey has answers to choose from.",
+        unfit="a leader needs answers to choose from, or a scale of up to 7 points",
         usual_hundredths=50,
     ),
     Kind.TYPICAL: KindWords(
@@ -43,6 +46,7 @@ KINDS = {
         heading="Publish a typical answer",
         choose="Rating scale",
         nothing="This survey has no rating scale of 3 to 7 points.",
+        unfit="a typical answer needs a rating scale of 3 to 7 points",
         usual_hundredths=50,
     ),
 }
@@ -50,12 +54,27 @@ KINDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class KindChoice:
-    """One kind of release on the overview; `cost` is what it spends by default."""
+    """One kind of release on the overview; `cost` is the ε that its form suggests."""
 
     kind: Release.Kind
     words: KindWords
     is_possible: bool
     cost: int
+
+
+def suggest_epsilon(kind: Release.Kind, *, left: int) -> int:
+    """Suggest an ε in hundredths: not all that is left, so that more can follow."""
+    return max(1, min(KINDS[kind].usual_hundredths, left // 2))
+
+
+def describe_unfit(manifest: Manifest, kind: Release.Kind) -> str:
+    """Say which questions are not offered, and why; empty if all are."""
+    offered = list_candidates(manifest, kind)
+    missing = [one for one in manifest.questions if one.is_answered and one not in offered]
+    if not missing:
+        return ""
+    names = join_list([f"Q{one.number}" for one in missing])
+    return f"Not offered: {names}, because {KINDS[kind].unfit}."
 
 
 def list_choices(manifest: Manifest, *, left: int) -> list[KindChoice]:
@@ -64,7 +83,7 @@ def list_choices(manifest: Manifest, *, left: int) -> list[KindChoice]:
             kind=kind,
             words=words,
             is_possible=bool(list_candidates(manifest, kind)),
-            cost=min(words.usual_hundredths, left),
+            cost=suggest_epsilon(kind, left=left),
         )
         for kind, words in KINDS.items()
     ]

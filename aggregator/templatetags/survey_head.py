@@ -36,6 +36,8 @@ def survey_head(
         "tabs": _list_tabs(survey),
         "tab": tab,
         "heading": heading,
+        # The tab Releases has its own things to do.
+        "quiet": not heading or tab == RELEASES,
     }
 
 

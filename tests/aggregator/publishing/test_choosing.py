@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,12 +12,17 @@ from django.http import HttpResponse
 from django.test import Client
 
 from aggregator.models import Release, ReleaseLedger
-from surveys.models import Survey, Wave
-from tests.support.factories import make_launched_survey
+from aggregator.publishing.words import suggest_epsilon
+from aggregator.releases.requests import NotReleasable, ReleaseRequest
+from surveys.authoring.services import add_question
+from surveys.manifest.manifest import Publication
+from surveys.models import Question, Survey, Wave
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import words_of
-from tests.support.waves import make_protected_wave, make_released_wave
+from tests.support.waves import count_all, make_protected_wave, make_released_wave, send_many
 
+AMOUNT = "Enter ε from 0.01 to 1.00, with at most two decimals."
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 
 
@@ -40,14 +46,26 @@ def post(
     *,
     kind: str = "table",
     questions: Sequence[str] = ("q1",),
-    epsilon: str = "50",
+    epsilon: str = "0.50",
+    price: str = "",
 ) -> HttpResponse:
+    """Press the button that publishes; `price` is that of another choice."""
+    data = {"questions": list(questions), "epsilon": epsilon, "people": "1000"}
     response = client.post(
         address_of(wave.survey, kind),
-        {"questions": list(questions), "epsilon_hundredths": epsilon},
+        data | {"price": price or find_digest(questions, epsilon, kind=kind)},
     )
     assert isinstance(response, HttpResponse)
     return response
+
+
+def find_digest(questions: Sequence[str], epsilon: str, *, kind: str = "table") -> str:
+    amount = round(100 * float(epsilon)) if epsilon.replace(".", "").isascii() else 0
+    return ReleaseRequest(
+        kind=Release.Kind(kind) if kind in Release.Kind.values else Release.Kind.TABLE,
+        questions=tuple(questions),
+        epsilon_hundredths=amount,
+    ).digest
 
 
 def spent() -> int:
@@ -57,28 +75,88 @@ def spent() -> int:
 # --- the price ------------------------------------------------------------------------------------
 
 
-def test_a_table_starts_with_all_questions_and_the_usual_epsilon(
+def test_a_first_visit_suggests_a_choice_and_has_no_button_that_publishes(
     client: Client, wave: Wave
 ) -> None:
     response = client.get(address_of(wave.survey))
     page, words = response.content.decode(), words_of(response)
     assert page.count("checked") == 3
-    assert 'name="epsilon" value="1.00"' in page
-    assert "Publish (spends 1.00)" in words
-    assert "1.00 of 1.00 left now, 0.00 afterwards" in words
+    assert 'name="epsilon" value="0.50"' in page
     assert 'name="people" value="1000"' in page
+    assert "Show the price" in words
+    assert "Publish (spends" not in words
     assert Release.objects.count() == 0
 
 
-def test_a_leader_starts_with_one_question_and_half(client: Client, wave: Wave) -> None:
+def test_a_leader_starts_with_one_question(client: Client, wave: Wave) -> None:
     response = client.get(address_of(wave.survey, "leader"))
     assert response.content.decode().count("checked") == 1
-    assert "Publish (spends 0.50)" in words_of(response)
+    assert 'name="epsilon" value="0.50"' in response.content.decode()
 
 
-def test_the_form_starts_with_what_is_left_if_that_is_less(client: Client, wave: Wave) -> None:
-    post(client, wave, epsilon="80")
-    assert "Publish (spends 0.20)" in words_of(client.get(address_of(wave.survey, "leader")))
+@pytest.mark.parametrize(
+    ("kind", "left", "suggested"),
+    [
+        ("table", 300, 100),
+        ("table", 100, 50),
+        ("leader", 100, 50),
+        ("typical", 50, 25),
+        ("table", 3, 1),
+        ("table", 1, 1),
+    ],
+)
+def test_what_is_suggested_leaves_something(kind: str, left: int, suggested: int) -> None:
+    assert suggest_epsilon(Release.Kind(kind), left=left) == suggested
+
+
+def test_asking_for_the_price_leads_to_its_address(client: Client, wave: Wave) -> None:
+    data = {"questions": ["q3", "q1"], "epsilon": "0,2", "people": "600"}
+    response = client.post(address_of(wave.survey), data)
+    address = f"{address_of(wave.survey)}?questions=q3&questions=q1&epsilon=0.20&people=600#price"
+    assert (response.status_code, response["Location"]) == (302, address)
+    assert "Publish (spends 0.20)" in words_of(client.get(address))
+    assert spent() == 0
+
+
+@pytest.mark.parametrize(
+    ("questions", "epsilon"), [(("q1",), "0.50"), (("q1", "q2"), "0.25"), (("q3",), "0.25")]
+)
+def test_a_choice_that_was_changed_after_its_price_is_not_charged(
+    client: Client, wave: Wave, questions: tuple[str, ...], epsilon: str
+) -> None:
+    shown = find_digest(("q1",), "0.25")
+    response = post(client, wave, questions=questions, epsilon=epsilon, price=shown)
+    assert response.status_code == 422
+    words = words_of(response)
+    assert "You changed the choice after its price was shown, so nothing was charged." in words
+    assert f"Publish (spends {epsilon})" in words
+    assert (spent(), Release.objects.count()) == (0, 0)
+    # The new price is one for what the form shows now.
+    price = re.search(r'name="price"\s+value="(\w+)"', response.content.decode())
+    assert price is not None
+    assert post(client, wave, questions=questions, epsilon=epsilon, price=price[1])["Location"]
+    assert Release.objects.get().request["questions"] == list(questions)
+
+
+def test_another_number_of_people_changes_no_price(client: Client, wave: Wave) -> None:
+    data = {"questions": ["q1"], "epsilon": "0.5", "people": "7"}
+    data["price"] = find_digest(("q1",), "0.50")
+    assert client.post(address_of(wave.survey), data).status_code == 302
+    assert spent() == 50
+
+
+def test_questions_that_are_not_offered_are_named_with_the_reason(client: Client) -> None:
+    survey = make_survey(questions=["A?"], publication=Publication.PROTECTED)
+    types = Question.Type
+    add_question(survey=survey, type=types.NUMBER, text="Days?", minimum=0, maximum=30, unit="days")
+    add_question(survey=survey, type=types.DECLARED, text="Where?", options=["A", "B"])
+    wave = open_survey(survey=survey)
+    send_many(wave, [b"\0\1\0"] * 40)
+    count_all(wave)
+    owner = sign_in(survey.owner)
+    assert "Not offered" not in words_of(owner.get(address_of(survey)))
+    words = words_of(owner.get(address_of(survey, "leader")))
+    assert "Not offered: Q2, because a leader needs answers to choose from" in words
 
 
 def test_the_choice_is_in_the_address_and_priced(client: Client, wave: Wave) -> None:
@@ -105,10 +183,19 @@ def test_a_release_that_shows_nothing_is_warned_of(client: Client, wave: Wave) -
     ("data", "message"),
     [
         ({"epsilon": "0.50", "people": "100"}, "Choose at least one question."),
-        ({"questions": ["q1"], "epsilon": "1.01", "people": "1"}, "a number from 0.01 to 1.00"),
-        ({"questions": ["q1"], "epsilon": "0.005", "people": "1"}, "a number from 0.01 to 1.00"),
-        ({"questions": ["q1"], "epsilon": "much", "people": "1"}, "a number from 0.01 to 1.00"),
-        ({"questions": ["q9"], "epsilon": "0.5", "people": "1"}, "q9"),
+        (
+            {"questions": ["q1"], "epsilon": "1.01", "people": "1"},
+            AMOUNT,
+        ),
+        (
+            {"questions": ["q1"], "epsilon": "0.005", "people": "1"},
+            AMOUNT,
+        ),
+        (
+            {"questions": ["q1"], "epsilon": "much", "people": "1"},
+            AMOUNT,
+        ),
+        ({"questions": ["q9"], "epsilon": "0.5", "people": "1"}, "q9 cannot be in a table."),
         ({"questions": ["q1"], "epsilon": "0.5", "people": "0"}, "a whole number from 1"),
     ],
 )
@@ -118,6 +205,7 @@ def test_a_wrong_choice_is_explained_and_has_no_button(
     words = words_of(client.get(address_of(wave.survey), data))
     assert "There is a problem" in words
     assert message in words
+    assert words.count(message) == 2  # at the top and at the field
     assert "Publish (spends" not in words
 
 
@@ -149,34 +237,51 @@ def test_publishing_charges_once_and_leads_to_the_release(
 
 def test_what_was_charged_is_said(client: Client, wave: Wave) -> None:
     words = words_of(client.get(post(client, wave)["Location"]))
-    assert "ε = 0.50 was charged." in words
+    assert "ε = 0.50 was charged. The noise is being drawn" in words
 
 
 def test_more_than_is_left_is_refused_and_nothing_is_charged(client: Client, wave: Wave) -> None:
-    post(client, wave, epsilon="80")
-    response = post(client, wave, questions=["q2"], epsilon="30")
+    post(client, wave, epsilon="0.80")
+    response = post(client, wave, questions=["q2"], epsilon="0.30")
     assert response.status_code == 422
-    assert "Nothing was charged." in words_of(response)
+    assert "Enter ε from 0.01 to 0.20" in words_of(response)
     assert spent() == 80
     assert Release.objects.count() == 1
 
 
+def test_a_refusal_of_the_ledger_says_why_and_that_nothing_was_charged(
+    client: Client, wave: Wave, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when another window spends the rest between reading and charging."""
+
+    def refuse(**_: object) -> Release:
+        raise NotReleasable("Nothing is left.")
+
+    monkeypatch.setattr("aggregator.publishing.choosing.reserve_release", refuse)
+    response = post(client, wave)
+    assert response.status_code == 422
+    assert "Nothing is left. Nothing was charged." in words_of(response)
+    assert spent() == 0
+
+
 def test_a_full_ledger_refuses_kindly(client: Client, wave: Wave) -> None:
-    post(client, wave, epsilon="100")
+    post(client, wave, epsilon="1.00")
     assert "The whole cap is spent" in words_of(client.get(address_of(wave.survey)))
-    response = post(client, wave, questions=["q2"], epsilon="1")
+    response = post(client, wave, questions=["q2"], epsilon="0.01")
     assert response.status_code == 422
     assert "Nothing was charged." in words_of(response)
     assert "The whole cap is spent" in words_of(response)
 
 
-@pytest.mark.parametrize("epsilon", ["", "0", "-5", "1.5", "²", "9" * 400, "1" * 7])
-def test_an_epsilon_that_is_no_count_of_hundredths_is_refused(
+@pytest.mark.parametrize(
+    "epsilon", ["", "0", "0.00", "-0.5", "1.5", "²", "٢", "9" * 400, "0.505", "0.5.", "1e-1", "nan"]
+)
+def test_an_epsilon_that_cannot_be_spent_is_refused(
     client: Client, wave: Wave, epsilon: str
 ) -> None:
-    response = post(client, wave, epsilon=epsilon)
+    response = post(client, wave, epsilon=epsilon, price="0")
     assert response.status_code == 422
-    assert "ε must be at least 0.01" in words_of(response)
+    assert "Enter ε from 0.01 to 1.00" in words_of(response)
     assert spent() == 0
 
 
@@ -185,9 +290,9 @@ def test_an_epsilon_that_is_no_count_of_hundredths_is_refused(
     [
         ("table", [], "Choose at least one question."),
         ("table", ["q1", "q1"], "Choose each question once."),
-        ("table", ["q7"], "no question q7"),
-        ("leader", ["q1", "q2"], "Choose one question."),
-        ("typical", ["q1"], "cannot be about question 1"),
+        ("table", ["q7"], "q7 cannot be in a table."),
+        ("leader", ["q7"], "q7 cannot be published this way."),
+        ("typical", ["q1"], "Nothing was charged."),
     ],
 )
 def test_what_cannot_be_released_is_refused(
@@ -205,7 +310,7 @@ def test_an_open_survey_releases_nothing() -> None:
     assert "after the survey has closed" in words_of(client.get(address_of(wave.survey)))
     response = post(client, wave)
     assert response.status_code == 422
-    assert "Releases are made after the survey has closed." in words_of(response)
+    assert "Nothing was charged." in words_of(response)
     assert Release.objects.count() == 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -41,7 +42,7 @@ def read_file(wave: Wave) -> list[dict[str, str]]:
 
 def test_an_empty_ledger_says_so() -> None:
     wave = make_released_wave()
-    assert "Spent 0.00 of 1.00" in read(wave)
+    assert "ε spent: 0.00 of 1.00" in read(wave)
     assert "Nothing has been released." in read(wave)
     assert read_file(wave) == []
 
@@ -52,8 +53,8 @@ def test_the_ledger_lists_every_release_and_says_which_sum_counts() -> None:
     lost = reserve(wave, "q2", 25)
     Release.objects.filter(pk=lost.pk).update(state=Release.State.LOST)
     page = read(wave)
-    assert "Spent 0.75 of 2.00" in page
-    assert "Basic counts 0.75" in page
+    assert "ε spent: 0.75 of 2.00" in page
+    assert "Basic this one counts 0.75" in page
     assert "The basic sum counts against the cap" in page
     assert "exceptions with probability δ = 10⁻⁶" in page
     rows = page.split("For readers from")[1]
@@ -70,14 +71,17 @@ def test_a_sum_that_does_not_apply_is_no_number() -> None:
         ("Exact", "3.28"),
     ]
     assert [one.name for one in list_sums(sums) if one.counts] == ["Basic"]
+    assert not any(one.is_larger for one in list_sums(sums))
+    large = replace(sums, advanced=12.997)
+    assert [one.name for one in list_sums(large) if one.is_larger] == ["Advanced"]
 
 
 def test_the_basic_sum_is_what_was_spent_to_the_hundredth() -> None:
     wave = make_released_wave(release_epsilon_hundredths=300)
     for place, epsilon in enumerate((100, 10, 20, 1, 5)):
         reserve(wave, f"q{place % 3 + 1}", epsilon)
-    assert "Spent 1.36 of 3.00" in read(wave)
-    assert "Basic counts 1.36" in read(wave)
+    assert "ε spent: 1.36 of 3.00" in read(wave)
+    assert "Basic this one counts 1.36" in read(wave)
 
 
 def test_the_file_has_a_row_for_every_release_with_the_sums_of_all() -> None:

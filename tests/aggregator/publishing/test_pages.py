@@ -112,7 +112,7 @@ def test_a_cap_that_is_spent_offers_nothing_more_and_keeps_the_list() -> None:
     wave = make_released_wave(release_epsilon_hundredths=50)
     reserve(wave)
     page = read(wave)
-    assert "Spent 0.50 of 0.50" in page
+    assert "ε spent: 0.50 of 0.50" in page
     assert "The whole cap is spent" in page
     assert "Table of Q1" in page
 
@@ -128,7 +128,7 @@ def test_the_overview_says_what_a_release_is_and_offers_what_fits() -> None:
     wave = make_released_wave()
     page, words = page_of(wave), read(wave)
     assert "It hides nothing from you" in words
-    assert "Spent 0.00 of 1.00" in words
+    assert "ε spent: 0.00 of 1.00" in words
     for kind in (Kind.TABLE, Kind.LEADER):
         assert f'href="{address_of(wave.survey, f"/new/{kind}")}"' in page
     assert address_of(wave.survey, "/new/typical") not in page
@@ -141,7 +141,7 @@ def test_the_list_shows_the_newest_release_first_with_its_state_and_day() -> Non
     reserve(wave, question="q2")
     page = read(wave)
     assert page.index("Table of Q2") < page.index("Table of Q1")
-    assert page.index("being drawn") < page.index("drawn for readers from")
+    assert page.index("being drawn") < page.index("ready for readers from")
 
 
 def test_only_protected_surveys_have_the_tab_and_the_card_on_data() -> None:
@@ -172,8 +172,8 @@ def test_answers_from_coins_have_their_own_releases_and_ledger() -> None:
     count_all(wave)
     process(coins)
     reserve(coins)
-    assert "Spent 0.00 of 1.00" in read(wave)
-    assert "Spent 0.50 of 1.00" in read(wave, "/coins")
+    assert "ε spent: 0.00 of 1.00" in read(wave)
+    assert "ε spent: 0.50 of 1.00" in read(wave, "/coins")
     assert "Releases with two coins" in read(wave, "/coins")
     assert address_of(wave.survey, "/coins") in page_of(wave)
     assert "Table of Q1" in read(wave, "/coins/ledger")

@@ -105,12 +105,34 @@ def test_the_price_is_the_same_whatever_people_answered() -> None:
 
 def test_the_reason_for_laplace_noise_is_true() -> None:
     pure = make_released_wave(release_delta_nanos=0)
-    assert "this survey allows none" in price(pure, "q1").why
+    assert price(pure, "q1").why == "It needs no δ."
     wave = make_released_wave()
     assert "varies less than Gaussian noise" in price(wave, "q1").why
     store_table(wave, "q1")
     ReleaseLedger.objects.filter(wave=wave).update(delta_spent_nanos=1000)
-    assert "none is left" in price(wave, "q1").why
+    assert price(wave, "q1").why == "It needs no δ."
+
+
+def test_a_table_of_many_questions_warns_that_it_takes_the_whole_delta() -> None:
+    names = [f"q{number}" for number in range(1, 13)]
+    wave = make_released_wave(rows=[bytes(12)] * 40, questions=12, flips=40)
+    found = price(wave, *names, epsilon=100)
+    assert "spends all of this survey’s δ" in found.why
+    assert found.took_part == "ε = 1.00, δ = 10⁻⁶"
+    store_table(wave, "q1")
+    ReleaseLedger.objects.filter(wave=wave).update(delta_spent_nanos=1000)
+    assert price(wave, *names, epsilon=100).why == (
+        "Gaussian noise would vary less, but this survey’s δ is spent."
+    )
+
+
+def test_a_random_subset_says_how_many_are_asked() -> None:
+    wave = make_released_wave(drawn=2, rows=[b"\1\1\xff", b"\xff\0\1"] * 30)
+    found = price(wave, "q1", kind=Kind.LEADER, people=900)
+    assert "of 600 people (asked of 900) behind the leader" in found.reach
+    table = price(wave, "q1", people=900).typical
+    assert table is not None
+    assert table.people == 600
 
 
 def test_earlier_releases_add_to_what_readers_learn(wave: Wave) -> None:

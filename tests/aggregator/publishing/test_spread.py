@@ -51,4 +51,4 @@ def test_the_widening_compares_with_an_interval_without_publication(
 
 def test_a_figure_without_any_spread_has_an_empty_bar() -> None:
     spread = draw_spread(parts(0, 0, 0), write=str)
-    assert {piece.width for piece in spread.pieces} == {"0.00%"}
+    assert {(piece.width, piece.text) for piece in spread.pieces} == {("0.00%", "none")}
