@@ -311,6 +311,42 @@ def test_intervals_with_gaussian_noise_cover_the_true_share(
                 assert hits / shown > lowest_allowed(shown)
 
 
+def highest_allowed(runs: int) -> float:
+    """Errors of .04 may look this frequent by chance, with one in a million cells."""
+    return 0.04 + 4.9 * sqrt(0.04 * 0.96 / runs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [0.5, 1.0, 2.0, 10.0, 20.0])
+@pytest.mark.parametrize("epsilon", [0.5, log(3), 2.94, None])
+def test_with_fewer_people_a_share_is_seldom_both_published_and_wrong(
+    scale: float, epsilon: float | None
+) -> None:
+    random = np.random.default_rng(21)
+    needed, runs = least_people(scale=scale), 20_000
+    for k in (2, 5):
+        noise = draw_laplace(random, scale, (runs, k))
+        for share in (0.0, 0.02, 0.1, 0.5, 1.0):
+            for people in {needed * 6 // 10, needed * 8 // 10, needed * 9 // 10, needed - 1}:
+                shown, hits = covers(
+                    random, k=k, epsilon=epsilon, share=share, people=people, noise=noise,
+                    variance=discrete_laplace_variance(scale=scale), needed=needed,
+                )  # fmt: skip
+                print(f"k={k} share={share} n={people}: {hits} of {shown}")
+                assert (shown - hits) / runs < highest_allowed(runs)
+
+
+def test_with_too_few_people_only_luck_publishes_and_those_intervals_mislead() -> None:
+    random = np.random.default_rng(22)
+    needed, runs = least_people(scale=20), 200_000
+    shown, hits = covers(
+        random, k=2, epsilon=None, share=0.0, people=120, needed=needed,
+        noise=draw_laplace(random, 20.0, (runs, 2)), variance=discrete_laplace_variance(scale=20),
+    )  # fmt: skip
+    assert shown / runs == pytest.approx(0.028, abs=0.002)
+    assert hits / shown == pytest.approx(0.55, abs=0.04)
+
+
 def test_below_the_least_people_an_interval_says_nothing_or_misleads() -> None:
     random = np.random.default_rng(50)
     people, scale, runs = 50, 20.0, 20_000
