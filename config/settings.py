@@ -98,7 +98,8 @@ TEMPLATES = [
 # --- database -------------------------------------------------------------------------------
 _OWN_DATABASE = f"sqlite:///{VAR_DIR / 'murmur.sqlite3'}"
 DATABASES = {"default": env.db_url("DATABASE_URL", default=_OWN_DATABASE)}
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+_HAS_OWN_DATABASE = DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
+if _HAS_OWN_DATABASE:
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
@@ -186,7 +187,10 @@ CELERY_BEAT_SCHEDULE = {
 
 # Where workers count which releases they drew. It must outlive the database: after a restore, it
 # keeps anything from being drawn twice. Empty leaves releases to the workers of another machine.
-_RELEASES = env.str("MURMUR_RELEASES", default=str(VAR_DIR / "releases"))
+# There is no default for a database that machines can share: with two folders, all that a survey
+# may publish would count as spent.
+_OWN_RELEASES = str(VAR_DIR / "releases") if _HAS_OWN_DATABASE else ""
+_RELEASES = env.str("MURMUR_RELEASES", default=_OWN_RELEASES)
 RELEASES = Path(_RELEASES) if _RELEASES else None
 
 # How long traces of sealed reports may stay in the database's files.

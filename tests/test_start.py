@@ -31,6 +31,9 @@ print(oct(os.umask(0)))
 """
 
 
+FOLDER = "import config.settings; print(config.settings.RELEASES)"
+
+
 def run(program: str, var: Path) -> str:
     return python("-c", program, var=var)
 
@@ -71,3 +74,16 @@ def test_a_web_process_never_garbage_collects_what_it_loaded(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_no_process_imports_the_slowest_modules_when_it_starts(tmp_path: Path) -> None:
     assert run(PROGRAM, tmp_path) == "[]\n"
+
+
+@pytest.mark.slow
+def test_workers_draw_releases_with_their_own_database_or_where_an_operator_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DATABASE_URL", "MURMUR_RELEASES"):
+        monkeypatch.delenv(name, raising=False)
+    assert run(FOLDER, tmp_path).strip() == str(tmp_path / "releases")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://murmur@127.0.0.1/murmur")
+    assert run(FOLDER, tmp_path).strip() == "None"
+    monkeypatch.setenv("MURMUR_RELEASES", "/srv/releases")
+    assert run(FOLDER, tmp_path).strip() == "/srv/releases"

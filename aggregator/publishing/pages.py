@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from aggregator.models import Release
@@ -15,6 +18,7 @@ from aggregator.publishing.rows import list_figures
 from aggregator.publishing.words import KINDS, find_questions, list_choices, name_release
 from aggregator.releases.figures import read_figures
 from aggregator.releases.sentences import list_lines
+from aggregator.upkeep.due import WorkKind, find_due_since
 from surveys.access import for_owner
 from surveys.manifest.languages import language_tag
 from surveys.manifest.modes import Mode
@@ -24,6 +28,8 @@ NO_RELEASE = "There is no such release."
 SECONDS_TO_RELOAD = 2
 # An operator has to repair something first.
 SECONDS_WITH_PROBLEM = 30
+# A worker draws within seconds. The longest other task may keep it for half of this.
+MINUTES_UNTIL_LATE = 10
 
 
 @for_owner
@@ -80,11 +86,23 @@ def release(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
             "lines": list_lines(found, manifest, spent_hundredths=spent),
             "chance": find_chance(found),
         }
+    minutes_late = 0
+    if found.state == Release.State.RESERVED:
+        minutes_late = context["minutes_late"] = _count_minutes_late(found)
     response = render(request, "aggregator/publishing/release.html", context)
     if found.state == Release.State.RESERVED:
-        seconds = SECONDS_WITH_PROBLEM if found.problem else SECONDS_TO_RELOAD
-        response["Refresh"] = str(seconds)
+        is_slow = bool(found.problem or minutes_late)
+        response["Refresh"] = str(SECONDS_WITH_PROBLEM if is_slow else SECONDS_TO_RELOAD)
     return response
+
+
+def _count_minutes_late(release: Release) -> int:
+    """Whole minutes for which workers have seen a release and not drawn it; 0 if it is not late."""
+    since = find_due_since(WorkKind.RELEASE, release.pk)
+    if since is None:
+        return 0
+    minutes = (timezone.now() - since) // timedelta(minutes=1)
+    return minutes if minutes >= MINUTES_UNTIL_LATE else 0
 
 
 def _find(survey: Survey, pk: int) -> Release:

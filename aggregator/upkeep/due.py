@@ -121,6 +121,13 @@ def was_just_swept(*, now: datetime) -> bool:
     return ended is not None and timedelta(0) <= now - ended < pause
 
 
+def find_due_since(kind: WorkKind, subject: int) -> datetime | None:
+    """Return the time since which a piece of work has been due, None if no sweep has seen it."""
+    return (
+        DueWork.objects.filter(kind=kind, subject=subject).values_list("since", flat=True).first()
+    )
+
+
 def find_oldest_due() -> datetime | None:
     """Return the time since which the oldest due work has been waiting."""
     oldest: datetime | None = DueWork.objects.aggregate(oldest=Min("since"))["oldest"]

@@ -49,6 +49,11 @@ def _first_host() -> str:
     return os.environ.get("ALLOWED_HOSTS", "").partition(",")[0].strip(".*") or "localhost"
 
 
+def _share(database_url: str, var: Path) -> dict[str, str]:
+    """All workers share a database, and the folder in which they count releases."""
+    return {"DATABASE_URL": database_url, "MURMUR_RELEASES": str(var / "releases")}
+
+
 def _name_copies(services: Sequence[str], *, copies: int) -> tuple[str, ...]:
     """Return the names of all copies: "web", "worker", "web-2", "worker-2" and so on."""
     return tuple(
@@ -103,7 +108,7 @@ class Stack:
             "PYTHONUNBUFFERED": "1",
             "REDIS_URL": self.redis_url,
             "LIMITER_URL": self.limiter_url,
-            **({"DATABASE_URL": database_url} if database_url else {}),
+            **(_share(database_url, var) if database_url else {}),
             **(settings or {}),
         }
 

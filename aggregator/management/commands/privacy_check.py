@@ -25,9 +25,15 @@ class Command(BaseCommand):
         )
         messages = [message for message in found if not message.is_silenced()]
         for message in messages:
-            verdict = "FAIL" if message.level >= checks.ERROR else "CANNOT TELL"
+            verdict = _find_verdict(message.level)
             self.stdout.write(f"{verdict:<11}  {message.msg} ({message.id}) Remedy: {message.hint}")
         failed = sum(message.level >= checks.ERROR for message in messages)
         if failed:
             raise CommandError(f"Failed checks: {failed}.")
         self.stdout.write("OK           nothing found that could reveal a report's sender or time")
+
+
+def _find_verdict(level: int) -> str:
+    if level >= checks.ERROR:
+        return "FAIL"
+    return "CANNOT TELL" if level >= checks.WARNING else "NOTE"

@@ -1,7 +1,8 @@
 """Turn a check of this installation into a message of Django's system checks.
 
 Every kind of finding has one number. It is an error (`aggregator.E020`) where something is
-wrong, and a warning (`aggregator.W020`) where Murmur cannot find out.
+wrong, a warning (`aggregator.W020`) where Murmur cannot find out, and a note (`aggregator.I020`) on
+what is right on some machines only.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ SMALL_BATCHES = 52
 # What draws releases
 RELEASES = 60
 OPENDP = 61
+DRAWS_NOWHERE = 62
 
 
 def judge(

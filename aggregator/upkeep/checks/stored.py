@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from django.conf import settings
-from django.core.checks import CheckMessage
+from django.core.checks import CheckMessage, Info
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -13,7 +13,8 @@ from aggregator.models import Batch, Upkeep
 from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 from aggregator.upkeep.purging import purge_is_due
-from surveys.models import Wave
+from surveys.manifest.manifest import Publication
+from surveys.models import Survey, Wave
 from surveys.survey_settings import MIN_BATCH_FLOOR
 
 # A purge may wait for a backup to end, and for work that is due before it.
@@ -33,6 +34,9 @@ def check_stored_rows() -> Iterator[CheckMessage]:
         Q(size__lt=MIN_BATCH_FLOOR) | Q(size__lt=F("wave__minimum_batch"))
     ).count()
     yield from judge_small_batches(below_floor=small_waves + small_batches, floor=MIN_BATCH_FLOOR)
+    if settings.RELEASES is None:
+        protected = Survey.objects.filter(publication=Publication.PROTECTED).count()
+        yield from note_no_folder(protected=protected)
 
 
 def judge_last_purge(
@@ -70,3 +74,15 @@ def judge_small_batches(*, below_floor: int, floor: int) -> list[CheckMessage]:
         meaning="the database's constraints were removed, and small batches can reveal people.",
         remedy="restore the constraints by running manage.py migrate on a new database.",
     )
+
+
+def note_no_folder(*, protected: int) -> Iterator[CheckMessage]:
+    """Say that this machine draws no releases, which is right if another one does."""
+    if protected:
+        yield Info(
+            f"MURMUR_RELEASES is empty; surveys with protected publication: {protected}. Workers "
+            "with this environment draw no releases.",
+            hint="nothing, if the workers of one machine have it set, or all workers share a "
+            "folder. Otherwise releases wait: set it for the workers of one machine.",
+            id=f"aggregator.I{messages.DRAWS_NOWHERE:03}",
+        )

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
-from aggregator.models import Release, ReleaseLedger, today
+from aggregator.models import DueWork, Release, ReleaseLedger, today
 from aggregator.releases.ledger import reserve_release
 from aggregator.releases.requests import ReleaseRequest
+from aggregator.upkeep.due import WorkKind
 from surveys.authoring.services import add_question, close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import Question, Survey, Wave
@@ -203,6 +205,26 @@ def test_a_problem_of_the_worker_is_shown_while_it_lasts() -> None:
     response = sign_in(wave.survey.owner).get(address_of(wave.survey, f"/{release.pk}"))
     assert "OpenDP is missing." in words_of(response)
     assert response["Refresh"] == "30"
+
+
+@pytest.mark.parametrize(
+    ("minutes", "is_late"), [(-5, False), (9, False), (10, True), (2880, True)]
+)
+def test_a_release_that_no_worker_draws_says_whom_to_tell(minutes: int, is_late: bool) -> None:
+    wave = make_released_wave()
+    release = reserve(wave)
+    since = timezone.now() - timedelta(minutes=minutes, seconds=1)
+    DueWork.objects.create(kind=WorkKind.RELEASE, subject=release.pk, since=since)
+    other = DueWork.objects.create(kind=WorkKind.RENDER, subject=release.pk)
+    DueWork.objects.filter(pk=other.pk).update(since=since - timedelta(days=9))
+    response = sign_in(wave.survey.owner).get(address_of(wave.survey, f"/{release.pk}"))
+    words = (
+        f"The server has not drawn it for {minutes:,} minutes. Tell the server’s administrator: "
+        "a worker must have MURMUR_RELEASES set."
+    )
+    assert (words in words_of(response)) == is_late
+    assert ("MURMUR_RELEASES" in words_of(response)) == is_late
+    assert response["Refresh"] == ("30" if is_late else "2")
 
 
 def test_a_lost_release_says_so_and_can_be_made_again() -> None:

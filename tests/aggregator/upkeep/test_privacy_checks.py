@@ -63,8 +63,8 @@ def failures() -> list[str]:
     failed = [line for line in lines if line.startswith("FAIL")]
     assert code == (1 if failed else 0)
     for line in lines:
-        assert re.match(r"(OK|FAIL|CANNOT TELL) +\S", line)
-        assert line.startswith("OK") or re.search(r" \(aggregator\.[EW]\d{3}\) Remedy: \S", line)
+        assert re.match(r"(OK|FAIL|CANNOT TELL|NOTE) +\S", line)
+        assert line.startswith("OK") or re.search(r" \(aggregator\.[EWI]\d{3}\) Remedy: \S", line)
     assert [line for line in lines if line.startswith("OK")] == ([] if failed else lines[-1:])
     return failed
 

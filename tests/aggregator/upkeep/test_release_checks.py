@@ -7,10 +7,14 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from django.core.checks import INFO
 from pytest_django.fixtures import Settings
 
 from aggregator.upkeep.checks.releases import check_releases
+from aggregator.upkeep.checks.stored import check_stored_rows
 from scripts.stack.stack import ROOT
+from surveys.manifest.manifest import Publication
+from tests.support.factories import make_survey
 
 VERSION = "aggregator.releases.library.metadata.version"
 
@@ -53,3 +57,18 @@ def test_the_version_that_is_installed_with_murmur_is_the_expected_one() -> None
         line for line in (ROOT / "requirements.txt").read_text().splitlines() if "opendp" in line
     ]
     assert pinned[0].startswith("opendp==0.16.")
+
+
+@pytest.mark.django_db
+def test_a_machine_that_draws_nothing_is_noted_once_a_survey_is_protected(
+    settings: Settings, tmp_path: Path
+) -> None:
+    settings.RELEASES = None
+    make_survey(publication=Publication.EXACT)
+    assert list(check_stored_rows()) == []
+    make_survey(publication=Publication.PROTECTED)
+    [note] = check_stored_rows()
+    assert (note.id, note.level) == ("aggregator.I062", INFO)
+    assert "surveys with protected publication: 1" in note.msg
+    settings.RELEASES = tmp_path
+    assert list(check_stored_rows()) == []
