@@ -28,7 +28,7 @@ from aggregator.publishing.public_releases import (
     find_public,
     write_csv,
 )
-from aggregator.releases.sentences import describe_exact_readers
+from aggregator.releases.sentences import describe_exact_readers, promise_together
 from aggregator.results.display import Results, Standing, View, find_view
 from aggregator.results.rendered_blocks import list_epsilons, render_blocks, render_once
 from aggregator.results.sentences import (
@@ -134,6 +134,9 @@ def _render_releases(
     context |= {
         "releases": describe_public(manifest, releases, spent=charged.spent),
         "readers": describe_all_readers(manifest, charged) if releases else [],
+        "together": promise_together(
+            manifest, spent_hundredths=charged.spent, delta_nanos=charged.delta
+        ),
         "is_suspended": charged.is_suspended and bool(releases),
         "epsilons": list_epsilons(manifest),
         "label": label,

@@ -28,16 +28,19 @@ from aggregator.releases.requests import HUNDREDTHS
 from aggregator.releases.sentences import (
     Line,
     describe_too_few,
+    find_own_scale,
     list_lines,
     promise,
     write_reader,
     write_server,
 )
+from aggregator.results.estimands import name_answer
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Wave
 
 NANOS = 10**9
+BASE = "everyone who was asked"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +65,15 @@ def find_public(wave: Wave, *, day: date) -> list[Release]:
 def describe_public(
     manifest: Manifest, releases: Sequence[Release], *, spent: int
 ) -> list[PublicRelease]:
-    """Describe releases for readers, the newest first; `spent` is that of `Charged`."""
+    """Describe releases for readers: tables first, then the newest first.
+
+    `spent` is that of `Charged`.
+    """
     found = [
         _describe(number, release, manifest, spent=spent)
         for number, release in enumerate(releases, start=1)
     ]
-    return found[::-1]
+    return sorted(found, key=lambda one: (one.release.kind != Release.Kind.TABLE, -one.number))
 
 
 def _describe(number: int, release: Release, manifest: Manifest, *, spent: int) -> PublicRelease:
@@ -100,12 +106,20 @@ class Charged:
     releases: tuple[Release, ...]
     is_suspended: bool
     cap: int
+    delta_cap: int
 
     @property
     def spent(self) -> int:
         if self.is_suspended:
             return self.cap
         return sum(release.epsilon_hundredths for release in self.releases)
+
+    @property
+    def delta(self) -> int:
+        """δ in 10⁻⁹, of all of these releases."""
+        if self.is_suspended:
+            return self.delta_cap
+        return sum(release.delta_nanos for release in self.releases)
 
 
 def find_charged(wave: Wave, *, day: date) -> Charged:
@@ -117,6 +131,7 @@ def find_charged(wave: Wave, *, day: date) -> Charged:
         ),
         is_suspended=ReleaseLedger.objects.filter(wave=wave).exclude(suspended="").exists(),
         cap=wave.description.release_epsilon_hundredths or 0,
+        delta_cap=wave.description.release_delta_nanos or 0,
     )
 
 
@@ -149,23 +164,37 @@ class _Source:
     margin: int | None = None
     row: FigureRow | None = None
     chosen: tuple[int, str] | None = None
+    bound: float | None = None
     note: str = ""
 
     @property
     def answer(self) -> str | None:
+        """The code of an answer, or the point of a scale, as people saw it."""
         if self.chosen is not None:
-            return str(self.chosen[0])
-        return self.row.key if self.row else None
+            return self.chosen[1] if self.question.described.has_points else str(self.chosen[0])
+        if self.row is None:
+            return None
+        is_point = self.question.described.has_points and self.row.is_authors
+        return self.row.text if is_point else self.row.key
 
     @property
     def text(self) -> str | None:
         if self.chosen is not None:
-            return self.chosen[1]
-        return self.row.text if self.row else None
+            return name_answer(self.question, self.chosen[1])
+        return name_answer(self.question, self.row.text) if self.row else None
+
+
+def _shorten(value: float | None) -> float | None:
+    """Leave out digits that say nothing; noise and rounding are far larger."""
+    return None if value is None else round(value, 6)
 
 
 def _of_row(read: Callable[[FigureRow], Cell]) -> Callable[[_Source], Cell]:
     return lambda source: None if source.row is None else read(source.row)
+
+
+def _number(read: Callable[[FigureRow], float]) -> Callable[[_Source], Cell]:
+    return lambda source: None if source.row is None else _shorten(read(source.row))
 
 
 COLUMNS: Mapping[str, Callable[[_Source], Cell]] = {
@@ -181,24 +210,26 @@ COLUMNS: Mapping[str, Callable[[_Source], Cell]] = {
     "question": lambda one: one.question.name,
     "question_text": lambda one: one.question.text,
     "unit": lambda one: one.question.unit or None,
+    "base": lambda _: BASE,
     "answer": lambda one: one.answer,
     "answer_text": lambda one: one.text,
     "noisy_people": lambda one: one.people,
     "noisy_people_margin": lambda one: one.margin,
-    "noisy_count": _of_row(lambda row: row.count),
-    "estimate": _of_row(lambda row: row.estimate),
-    "interval_low": _of_row(lambda row: row.low),
-    "interval_high": _of_row(lambda row: row.high),
+    "noisy_code_count": _of_row(lambda row: row.count),
+    "estimate": _number(lambda row: row.estimate),
+    "interval_low": _number(lambda row: row.low),
+    "interval_high": _number(lambda row: row.high),
     "interval_level": _of_row(lambda _: LEVEL),
-    "standard_error": _of_row(lambda row: row.parts.total),
-    "standard_error_people": _of_row(lambda row: row.parts.people),
-    "standard_error_scrambling": _of_row(lambda row: row.parts.scrambling),
-    "standard_error_publication": _of_row(lambda row: row.parts.publication),
+    "standard_error": _number(lambda row: row.parts.total),
+    "standard_error_people": _number(lambda row: row.parts.people),
+    "standard_error_scrambling": _number(lambda row: row.parts.scrambling),
+    "standard_error_publication": _number(lambda row: row.parts.publication),
+    "bound_people": lambda one: _shorten(one.bound),
     "note": lambda one: one.note or None,
     "epsilon_took_part": lambda one: one.release.epsilon_hundredths / HUNDREDTHS,
     "delta": lambda one: one.release.delta_nanos / NANOS,
     "mechanism": lambda one: one.release.mechanism,
-    "scale": lambda one: one.release.scale,
+    "scale": lambda one: str(find_own_scale(one.release)),
     "library": lambda one: one.release.library,
 }
 
@@ -226,6 +257,7 @@ def _list_sources(wave: Wave, number: int, release: Release) -> Iterator[_Source
         release=release,
         question=figures.question,
         chosen=(figures.code, figures.text),
+        bound=figures.bound,
     )
 
 

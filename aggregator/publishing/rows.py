@@ -16,6 +16,7 @@ from aggregator.releases.figures import (
     LeaderFigure,
     QuestionFigures,
     TableFigures,
+    TypicalFigure,
 )
 from aggregator.releases.sentences import describe_asked, describe_people, describe_too_few
 from aggregator.results.blocks import BlockRow, RowKind, row_of_share
@@ -86,7 +87,7 @@ def list_figures(figures: Figures) -> ShownFigures:
         note="" if is_leader else _describe_scale(figures.question),
         chosen=name_answer(figures.question, figures.text),
         is_leader=is_leader,
-        bound=_describe_bound(figures.bound, is_leader=is_leader),
+        bound=_describe_bound(figures),
     )
     return ShownFigures(people="", questions=(chosen,))
 
@@ -96,11 +97,18 @@ def _describe_scale(question: ManifestQuestion) -> str:
     return f"On a scale from {' to '.join(ends)}."
 
 
-def _describe_bound(bound: float, *, is_leader: bool) -> str:
-    reports = whole(ceil(bound))
-    if is_leader:
-        return f"With 95 % confidence, no answer leads this one by more than {reports} reports."
-    return f"With 95 % confidence, this point is within {reports} reports of the middle."
+def _describe_bound(figures: LeaderFigure | TypicalFigure) -> str:
+    """Say how far publication noise may move a choice; it is not all that can be wrong with it."""
+    people = f"{whole(ceil(figures.bound))} people"
+    if isinstance(figures, LeaderFigure):
+        noise = f"no answer is more than {people} ahead of this one"
+    else:
+        noise = f"this point is at most {people} from the middle"
+    rest = "Scrambling and chance come" if figures.question.is_protected else "Chance comes"
+    return (
+        f"Noise of publication alone: {noise} (95 % confidence). {rest} on top; the intervals of a "
+        "table show how much."
+    )
 
 
 def _show(figures: QuestionFigures, *, shows_people: bool) -> ShownQuestion:
@@ -108,8 +116,8 @@ def _show(figures: QuestionFigures, *, shows_people: bool) -> ShownQuestion:
         return ShownQuestion(question=figures.question, note=describe_too_few(figures))
     rows = [*figures.rows, *([figures.mean] if figures.mean else [])]
     notes = [SEVERAL] if figures.question.has_items else []
-    # Where everyone was asked everything, one sentence above all questions says it.
-    notes += [] if shows_people else [describe_asked(figures)]
+    # For questions that everyone was asked, one sentence above all questions says it.
+    notes += [] if shows_people and figures.of_everyone else [describe_asked(figures)]
     return ShownQuestion(
         question=figures.question,
         rows=tuple(_show_row(figures.question, row) for row in rows),

@@ -62,10 +62,12 @@ class FigureRow:
 class QuestionFigures:
     """`people` were asked, noise included. Without enough of them there are no rows.
 
-    With 95 %, their number without noise is within `margin`.
+    With 95 %, their number without noise is within `margin`. Of random subsets, most questions are
+    asked of some people only, so not `of_everyone`.
     """
 
     question: ManifestQuestion
+    of_everyone: bool
     people: int
     margin: int
     is_enough: bool
@@ -93,7 +95,10 @@ class TableFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaderFigure:
-    """With 95 %, no option has more than `bound` reports more than this one."""
+    """With 95 %, no option is more than `bound` people ahead of this one.
+
+    People are estimated as they are without the noise of the release. Scrambling comes on top.
+    """
 
     question: ManifestQuestion
     code: int
@@ -103,7 +108,10 @@ class LeaderFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class TypicalFigure:
-    """With 95 %, no point's score lies more than `bound` reports above that of this one."""
+    """With 95 %, no point's score lies more than `bound` people above that of this one.
+
+    People are estimated as they are without the noise of the release. Scrambling comes on top.
+    """
 
     question: ManifestQuestion
     code: int
@@ -134,13 +142,25 @@ def read_figures(release: Release, manifest: Manifest) -> Figures:
             level=LEVEL,
             monotone=True,
         )
-        return LeaderFigure(question=question, code=code, text=text, bound=bound)
+        return LeaderFigure(
+            question=question, code=code, text=text, bound=bound / _find_slope(question)
+        )
     # Scores are drawn in thousandths of a report, rounded to whole ones.
     sensitivity = scaled_sensitivity(question.answers, other_probability=_exact_c(question))
     bound = selection_bound(
         sensitivity=sensitivity, epsilon=epsilon, candidates=question.answers, level=LEVEL
     )
-    return TypicalFigure(question=question, code=code, text=text, bound=(bound + 1) / THOUSANDTHS)
+    return TypicalFigure(
+        question=question,
+        code=code,
+        text=text,
+        bound=(bound + 1) / THOUSANDTHS / _find_slope(question),
+    )
+
+
+def _find_slope(question: ManifestQuestion) -> float:
+    """How far one person more moves the expected number of reports of an answer."""
+    return question.mechanism.slope if question.is_protected else 1.0
 
 
 def _exact_c(question: ManifestQuestion) -> Fraction:
@@ -199,7 +219,7 @@ def _read_table(
         people=_pool(of_everyone) if of_everyone else None,
         margin=_pool_margin(of_everyone, noise) if of_everyone else 0,
         questions=tuple(
-            _read_question(question, cells, noise)
+            _read_question(question, cells, noise, of_everyone=_is_of_everyone(manifest, question))
             for question in manifest.questions
             if question.name in questions
         ),
@@ -230,14 +250,19 @@ def _pool_margin(cells: Sequence[_Cells], noise: Noise) -> int:
     return ceil(_DEVIATIONS * sqrt(variance))
 
 
+def _is_of_everyone(manifest: Manifest, question: ManifestQuestion) -> bool:
+    return manifest.drawn is None or question.name not in manifest.blocks
+
+
 def _read_question(
-    question: ManifestQuestion, cells: Mapping[str, _Cells], noise: Noise
+    question: ManifestQuestion, cells: Mapping[str, _Cells], noise: Noise, *, of_everyone: bool
 ) -> QuestionFigures:
     names = [question.gate_name] if question.has_gate else []
     names += list(question.answer_names)
     own = [cells[name] for name in names]
     found = QuestionFigures(
         question=question,
+        of_everyone=of_everyone,
         people=_pool(own),
         margin=_pool_margin(own, noise),
         is_enough=all(one.people >= noise.least for one in own),

@@ -86,6 +86,17 @@ def promise(release: Release) -> str:
     )
 
 
+def promise_together(manifest: Manifest, *, spent_hundredths: int, delta_nanos: int) -> str:
+    """Say in one line what all releases so far reveal together, and what all may ever reveal."""
+    limit = odds_factor((manifest.release_epsilon_hundredths or 0) / HUNDREDTHS)
+    rare = f", except with a probability of about {delta(delta_nanos)}" if delta_nanos else ""
+    return (
+        "Whether one person took part changes the chance of all figures here together by a factor "
+        f"of at most {odds_factor(spent_hundredths / HUNDREDTHS)}, and of all that may ever follow "
+        f"by at most {limit}{rare}."
+    )
+
+
 def describe_took_part(release: Release) -> str:
     """Write ε = 0.50, δ = 10⁻⁶."""
     loss = f"ε = {cap(release.epsilon_hundredths)}"

@@ -82,7 +82,7 @@ def test_before_any_release_the_page_says_nothing_about_how_many_came() -> None:
     wave = protect()
     survey = wave.survey
     empty = read_all(survey)
-    assert "Figures appear here after it has closed" in visit(survey)
+    assert "appears here at 00:00 UTC of a later day" in visit(survey)
     assert rows_of(survey) == []
     send_codes(wave, yes=[60, 30], total=200)
     assert read_all(survey) == empty
@@ -316,11 +316,11 @@ def test_the_file_has_the_figures_of_the_page() -> None:
     assert [row["question"] for row in rows] == ["q1", "q2"]
     for row, question in zip(rows, figures.questions, strict=True):
         [figure] = question.rows
-        assert float(row["estimate"]) == figure.estimate
-        assert float(row["interval_low"]) == figure.low
+        assert float(row["estimate"]) == pytest.approx(figure.estimate, abs=1e-6)
+        assert float(row["interval_low"]) == pytest.approx(figure.low, abs=1e-6)
         assert int(row["noisy_people"]) == question.people
         assert int(row["noisy_people_margin"]) == question.margin
-        assert int(row["noisy_count"]) == figure.count
+        assert int(row["noisy_code_count"]) == figure.count
         assert (row["mechanism"], row["scale"], row["delta"]) == ("laplace", "4", "0.0")
         assert float(row["epsilon_took_part"]) == 0.5
     response = Client().get(reverse("aggregator:public_results_csv", args=[survey.slug]))
@@ -357,6 +357,61 @@ def test_choices_are_shown_and_filed() -> None:
     [row] = rows_of(survey)
     assert (row["answer"], row["answer_text"]) == ("0", "'=1+1")
     assert row["estimate"] == row["noisy_people"] == ""
+
+
+def test_what_all_figures_reveal_together_is_said_once() -> None:
+    wave = protect(release_epsilon_hundredths=200)
+    for name in ("q1", "q2"):
+        store_table(wave, name, epsilon=50)
+    page = visit(wave.survey)
+    # e^(.5 + .5) and e^2, rounded up
+    assert (
+        "all figures here together by a factor of at most 2.8, and of all that may ever follow by "
+        "at most 7.4." in page
+    )
+
+
+def make_scale() -> Wave:
+    survey = make_survey(publication=Publication.PROTECTED, release_epsilon_hundredths=200)
+    add_question(
+        survey=survey, type=Question.Type.SCALE, text="How often?", minimum=1, maximum=5,
+        low_label="Never", high_label="Always",
+    )  # fmt: skip
+    return open_survey(survey=survey)
+
+
+def test_points_have_the_words_and_numbers_that_people_saw() -> None:
+    wave = make_scale()
+    store_table(wave, "q3", people=2000, epsilon=100)
+    typical = plan(wave.description, "q3", kind=Release.Kind.TYPICAL, epsilon=50)
+    store(finish(typical, {"code": 4}), wave)
+    *shares, chosen = rows_of(wave.survey)
+    assert [(row["answer"], row["answer_text"]) for row in shares] == [
+        ("1", "1 (Never)"), ("2", "2"), ("3", "3"), ("4", "4"), ("5", "5 (Always)"),
+        ("mean", "Mean"),
+    ]  # fmt: skip
+    assert (chosen["answer"], chosen["answer_text"]) == ("5", "5 (Always)")
+    # 2 × 1.286 / .5, in reports, as on the page; the bound in people.
+    assert chosen["scale"] == "643/125"
+    assert float(chosen["bound_people"]) > 0
+    page = visit(wave.survey)
+    assert "5 (Always)</strong>" in page
+    assert "Scrambling and chance come on top" in page
+    assert page.index("Table of Q3") < page.index("Typical answer of Q3")
+    assert {row["base"] for row in shares} == {"everyone who was asked"}
+    assert all(len(row["estimate"]) <= len("-0.123456") for row in shares)
+
+
+def test_of_random_subsets_each_question_says_how_many_were_asked() -> None:
+    survey = make_survey(publication=Publication.PROTECTED, drawn=1)
+    add_question(
+        survey=survey, type=Question.Type.DECLARED, text="Where?", options=["Town", "Country"]
+    )
+    wave = open_survey(survey=survey)
+    store_table(wave, "q1", "q3", people=2000)
+    page = visit(wave.survey)
+    assert page.count("people took part (noise included)") == 1
+    assert page.count("people were asked (noise included)") == 1
 
 
 def test_the_newest_release_comes_first_and_all_count_as_spent() -> None:
@@ -471,7 +526,7 @@ def test_coins_have_separate_releases() -> None:
     coins = Wave.objects.manual().get()
     store_table(coins, seed=2)
     page = visit(wave.survey)
-    assert "Figures appear here after it has closed" in page
+    assert "appears here at 00:00 UTC of a later day" in page
     assert reverse("aggregator:public_coin_results", args=[wave.survey.slug]) in page
     of_coins = read(wave.survey, name="public_coin_results").decode()
     assert "noise included" in of_coins

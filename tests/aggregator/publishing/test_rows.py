@@ -99,8 +99,9 @@ def test_a_choice_by_chance_says_how_far_it_may_be_off(wave: Wave) -> None:
     leader = plan(wave.description, "q4", kind=Kind.LEADER, epsilon=50)
     shown = only(list_figures(read_figures(finish(leader, {"code": 2}), wave.description)))
     assert (shown.chosen_as, shown.chosen) == ("Leads:", "Duty")
-    # (ln 3 + ln 20) / .5 = 8.19
-    assert "by more than 9 reports" in shown.bound
+    # (ln 3 + ln 20) / .5 = 8.19 reports, and d = .4
+    assert "no answer is more than 21 people ahead of this one" in shown.bound
+    assert "Scrambling and chance come on top" in shown.bound
     typical = plan(wave.description, "q3", kind=Kind.TYPICAL, epsilon=50)
     shown = only(list_figures(read_figures(finish(typical, {"code": 3}), wave.description)))
     assert (shown.chosen_as, shown.chosen) == ("In the middle:", "4 (Always)")
