@@ -11,12 +11,17 @@ from django.views.decorators.http import require_http_methods
 from accounts import audit
 from aggregator.models import Release, today
 from aggregator.publishing.desk import Desk, find_desk
-from aggregator.publishing.forms import ReleaseForm
+from aggregator.publishing.forms import ReleaseForm, read_hundredths
 from aggregator.publishing.pages import show_overview
 from aggregator.publishing.prices import Price, find_price
 from aggregator.publishing.words import KINDS, describe_unfit
 from aggregator.releases.ledger import find_public_day, reserve_release
-from aggregator.releases.requests import NotReleasable, check_request, list_candidates
+from aggregator.releases.requests import (
+    NotReleasable,
+    ReleaseRequest,
+    check_request,
+    list_candidates,
+)
 from surveys.access import for_owner
 from surveys.formatting import cap
 from surveys.manifest.languages import language_tag
@@ -24,7 +29,9 @@ from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
 REFUSED = 422
+LOST = Release.State.LOST
 NOTHING_CHARGED = "Nothing was charged."
+NOT_PUBLISHED = "This was not published, and nothing was charged."
 CHANGED = (
     "You changed the choice after its price was shown, so nothing was charged. This is the new "
     "price."
@@ -42,6 +49,10 @@ def release_new(
     if kind not in Release.Kind.values:
         raise Http404("There is no such kind of release.")
     desk, kind = find_desk(survey, mode=mode), Release.Kind(kind)
+    known = _find_known(desk, request.POST)
+    if known is not None:
+        messages.success(request, KNOWN)
+        return redirect("aggregator:release", desk.survey.slug, known.pk)
     if desk.obstacle is not None or not list_candidates(desk.manifest, kind):
         return _refuse(request, desk)
     if request.method != "POST":
@@ -54,11 +65,25 @@ def release_new(
     return _publish(request, desk, form)
 
 
+def _find_known(desk: Desk, posted: QueryDict) -> Release | None:
+    """Find the release that the same button made before, whatever is left by now."""
+    if desk.account is None or "price" not in posted:
+        return None
+    for release in desk.account.releases:
+        wanted = ReleaseRequest.from_json(release.request)
+        is_same = set(posted.getlist("questions")) == set(wanted.questions) and (
+            read_hundredths(posted.get("epsilon", "")) == wanted.epsilon_hundredths
+        )
+        if is_same and release.request_hash == posted["price"] and release.state != LOST:
+            return release
+    return None
+
+
 def _refuse(request: HttpRequest, desk: Desk) -> HttpResponse:
     """Say on the overview why nothing can be released."""
     if request.method != "POST":
         return show_overview(request, desk)
-    return show_overview(request, desk, problem=NOTHING_CHARGED, status=REFUSED)
+    return show_overview(request, desk, problem=NOT_PUBLISHED, status=REFUSED)
 
 
 def _bind(desk: Desk, kind: Release.Kind, data: QueryDict | None) -> ReleaseForm:

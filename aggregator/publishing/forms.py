@@ -28,6 +28,13 @@ PEOPLE_HELP = (
 _AMOUNT = re.compile(r"([0-9]{0,4})(?:[.,]([0-9]{1,2}))?", re.ASCII)
 
 
+def read_hundredths(text: str) -> int:
+    """Read 0.5 or 0,50 as 50; 0 if it is no such number."""
+    found = _AMOUNT.fullmatch(text.strip())
+    ones, decimals = found.groups() if found else ("", "")
+    return int(ones or 0) * HUNDREDTHS + int((decimals or "").ljust(2, "0"))
+
+
 class Hundredths(forms.CharField):
     """An ε with at most two decimals, after a point or a comma; cleaned to whole hundredths."""
 
@@ -41,9 +48,7 @@ class Hundredths(forms.CharField):
         )
 
     def clean(self, value: Any) -> int:
-        found = _AMOUNT.fullmatch(super().clean(value))
-        ones, decimals = found.groups() if found else ("", "")
-        amount = int(ones or 0) * HUNDREDTHS + int((decimals or "").ljust(2, "0"))
+        amount = read_hundredths(super().clean(value))
         if not 1 <= amount <= self.most:
             raise ValidationError(self.problem, code="invalid")
         return amount

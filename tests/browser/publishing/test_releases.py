@@ -221,7 +221,8 @@ def publish_choice(study: Study, kind: str, words: str) -> None:
     page.locator("[name=epsilon]").fill("0,50")
     study.press("Show the price")
     study.look(f"{kind}-price")
-    study.press("Publish (spends 0.50)")
+    page.get_by_role("button", name="Publish (spends 0.50)").dblclick()
+    expect(page.locator("#waiting")).to_be_visible()
     draw_all()
     page.reload()
     expect(page.locator("main")).to_contain_text(words)
@@ -270,7 +271,7 @@ def read_in_public(chromium: Browser, study: Study, clock: Clock) -> None:
 def refuse_more(study: Study, left_open: Page) -> None:
     """The cap is spent. A page from before still has its button."""
     left_open.get_by_role("button", name="Publish (spends 0.25)").click()
-    expect(left_open.locator(".error-summary")).to_contain_text("Nothing was charged.")
+    expect(left_open.locator(".error-summary")).to_contain_text("nothing was charged.")
     expect(left_open.locator("#obstacle")).to_contain_text("The whole cap is spent")
     study.look("refused", left_open)
     left_open.close()
