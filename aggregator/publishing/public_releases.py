@@ -209,6 +209,7 @@ COLUMNS: Mapping[str, Callable[[_Source], Cell]] = {
     "public_from": lambda one: one.release.public_from.isoformat(),
     "question": lambda one: one.question.name,
     "question_text": lambda one: one.question.text,
+    "follow_up": lambda one: one.question.follow_up or None,
     "unit": lambda one: one.question.unit or None,
     "base": lambda _: BASE,
     "answer": lambda one: one.answer,

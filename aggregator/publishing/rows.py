@@ -116,6 +116,8 @@ def _show(figures: QuestionFigures, *, shows_people: bool) -> ShownQuestion:
         return ShownQuestion(question=figures.question, note=describe_too_few(figures))
     rows = [*figures.rows, *([figures.mean] if figures.mean else [])]
     notes = [SEVERAL] if figures.question.has_items else []
+    if figures.question.follow_up:
+        notes.append(f"Then: {figures.question.follow_up}")
     # For questions that everyone was asked, one sentence above all questions says it.
     notes += [] if shows_people and figures.of_everyone else [describe_asked(figures)]
     return ShownQuestion(

@@ -402,6 +402,21 @@ def test_points_have_the_words_and_numbers_that_people_saw() -> None:
     assert all(len(row["estimate"]) <= len("-0.123456") for row in shares)
 
 
+def test_a_follow_up_and_separate_noise_are_explained() -> None:
+    survey = make_survey(publication=Publication.PROTECTED, release_epsilon_hundredths=200)
+    add_question(
+        survey=survey, type=Question.Type.FOLLOW_UP, text="Ever?", follow_up="Did you tell anyone?"
+    )
+    wave = open_survey(survey=survey)
+    store_table(wave, "q3", epsilon=50)
+    page = visit(wave.survey)
+    assert "Then: Did you tell anyone?" in page
+    assert "Each release has separate noise" not in page
+    assert {row["follow_up"] for row in rows_of(wave.survey)} == {"Did you tell anyone?"}
+    store_table(wave, "q1", epsilon=50)
+    assert "Each release has separate noise" in visit(wave.survey)
+
+
 def test_of_random_subsets_each_question_says_how_many_were_asked() -> None:
     survey = make_survey(publication=Publication.PROTECTED, drawn=1)
     add_question(
