@@ -91,9 +91,8 @@ def find_price(*, wave: Wave, account: Account, request: ReleaseRequest, people:
     row = _plan_row(wave, request, plan)
     questions = [one for one in manifest.questions if one.name in request.questions]
     readers = _describe_readers(manifest, [row], questions)
-    # Nobody reads what was lost, although its loss stays on the ledger.
-    earlier = [one for one in account.releases if one.state != Release.State.LOST]
-    together = _describe_readers(manifest, [*earlier, row], questions)
+    # Lost ones too: after a backup was restored, readers may know them.
+    together = _describe_readers(manifest, [*account.releases, row], questions)
     price = Price(
         request=request,
         people=people,

@@ -164,7 +164,7 @@ def _describe(survey: Survey, results: Results) -> dict[str, Any]:
             results,
             truth=truth,
             is_public=True,
-            reader_note=describe_exact_readers(results.manifest),
+            describe_readers=lambda: describe_exact_readers(results.manifest),
         ),
         "left_out": _name_left_out(results.manifest),
         "validity": describe_intervals(results),

@@ -27,8 +27,9 @@ from aggregator.releases.requests import ReleaseRequest, read_plan
 logger = logging.getLogger(__name__)
 RESTORED = "restored"
 INTERRUPTED = (
-    "The server stopped while this release was drawn. What it cost stays spent, because the figure "
-    "may have been drawn already. You can make the same release again; it costs the same again."
+    "The server stopped while this release was drawn, or a backup from before the draw was "
+    "restored. What it cost stays spent, because the figure may be known. You can make the same "
+    "release again; it costs the same again."
 )
 CONTRADICTED = (
     "The database and the file that counts draws contradict each other, as after a backup was "

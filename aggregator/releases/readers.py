@@ -33,6 +33,7 @@ from surveys.manifest.rules import leaves
 NANOS = 10**9
 # At which the ε of exact results is stated.
 EXACT_DELTA_NANOS = 1000
+MOST_HONEST = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,9 +290,10 @@ def _zcdp(rho: float, delta: float) -> float:
 def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
     """List what readers of exact results can learn about each answer behind them.
 
-    Exact counts of at least as many honest reports as the display minimum, a frozen lower bound,
-    hide one scrambled report among the others. Questions that a rule or a gate ties to others are
-    estimated from joint counts, which do not. Void if anyone publishes rows.
+    Exact counts of at least as many honest reports as the display minimum, a frozen lower bound
+    (cut to `MOST_HONEST`), hide one scrambled report among the others. Questions that a rule or a
+    gate ties to others are estimated from joint counts, which do not. Void if anyone publishes
+    rows.
     """
     tied = _find_tied(manifest)
     published = {one.name for one in manifest.questions if manifest.is_for_everyone(one)}
@@ -320,6 +322,14 @@ def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
     )
 
 
+def count_honest(manifest: Manifest) -> int:
+    """Return among how many honest reports one hides in what is said about exact results.
+
+    Fewer hide less, so the bound also holds for more; computing it for millions takes seconds.
+    """
+    return min(manifest.display_minimum, MOST_HONEST)
+
+
 def _find_tied(manifest: Manifest) -> frozenset[str]:
     """Name the questions that are estimated from counts of several symbols together."""
     tied = set()
@@ -339,7 +349,7 @@ def _count_symbols(question: ManifestQuestion) -> int:
 
 def _hide(mechanism: RandomizedResponse | None, manifest: Manifest, *, delta: float) -> float:
     assert mechanism is not None
-    return _hide_among(mechanism, manifest.display_minimum, delta)
+    return _hide_among(mechanism, count_honest(manifest), delta)
 
 
 @lru_cache(maxsize=256)

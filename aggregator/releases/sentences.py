@@ -12,6 +12,7 @@ from aggregator.releases.figures import THOUSANDTHS, QuestionFigures, TableFigur
 from aggregator.releases.readers import (
     NANOS,
     ReaderLine,
+    count_honest,
     exact_reader_epsilons,
     find_worst,
     reader_epsilons,
@@ -184,7 +185,7 @@ def describe_exact_readers(manifest: Manifest) -> str:
         sentences.append(
             f"Readers of this page learn at most {write_reader(worst)} about "
             f"{_name_answers(hidden, all_of=lines)} if at least "
-            f"{whole(manifest.display_minimum)} people answered honestly, because readers see "
+            f"{whole(count_honest(manifest))} people answered honestly, because readers see "
             f"counts only. The server learns at most ε = {epsilon(worst.server)}. If anyone "
             "publishes rows of reports, readers learn as much as the server."
         )

@@ -32,17 +32,20 @@ def render_blocks(
     *,
     truth: Mapping[str, float],
     is_public: bool = False,
-    reader_note: str = "",
+    describe_readers: Callable[[], str] = str,
 ) -> SafeString:
     """Render the blocks of these results, or return them as they were rendered before.
 
     Anyone may read the public ones: they leave out codes, and what describes a known group.
-    `reader_note` says what their readers can learn; it follows from the manifest.
+    `describe_readers` says what their readers can learn. It follows from the manifest, and may take
+    a second, so it is called only if the blocks are rendered.
     """
     key = (is_public, _describe_content(results, has_truth=bool(truth)))
     return render_once(
         key,
-        lambda: _render_anew(results, truth=truth, is_public=is_public, reader_note=reader_note),
+        lambda: _render_anew(
+            results, truth=truth, is_public=is_public, reader_note=describe_readers()
+        ),
     )
 
 

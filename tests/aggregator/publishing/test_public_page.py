@@ -6,6 +6,7 @@ import re
 import secrets
 from dataclasses import replace
 from datetime import timedelta
+from unittest import mock
 
 import pytest
 from django.db import connection
@@ -16,6 +17,8 @@ from django.utils import timezone
 
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import RawReport
+from aggregator.publishing import public_page
+from aggregator.releases.sentences import describe_exact_readers
 from aggregator.results.snapshots import update_snapshot
 from aggregator.simulation.rehearsal import open_rehearsal
 from aggregator.upkeep.deleting import delete_survey
@@ -46,6 +49,18 @@ def visit(survey: Survey, *, status: int = 200) -> str:
     assert response.status_code == status
     assert not response.cookies
     return " ".join(response.content.decode().split())
+
+
+def test_what_readers_learn_is_computed_once_for_all_visits() -> None:
+    """It takes a second for many questions, and anyone may ask for the page."""
+    survey = field(publish(), yes=[60, 30], total=100)
+    with mock.patch.object(
+        public_page, "describe_exact_readers", wraps=describe_exact_readers
+    ) as describe:
+        first, second = visit(survey), visit(survey)
+    assert first == second
+    assert "Readers of this page learn at most" in first
+    describe.assert_called_once()
 
 
 def test_anyone_reads_the_estimates_of_a_closed_survey() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from unittest import mock
 
@@ -13,7 +13,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
-from aggregator.models import Release, ReleaseLedger
+from aggregator.models import Release, ReleaseLedger, today
+from aggregator.publishing.public_releases import find_charged
 from aggregator.releases import drawing
 from aggregator.releases.drawing import (
     CONTRADICTED,
@@ -25,6 +26,7 @@ from aggregator.releases.drawing import (
 )
 from aggregator.releases.ledger import read_account, reserve_release
 from aggregator.releases.noise import Sampler, prepare_sampler
+from aggregator.releases.readers import reader_epsilons
 from aggregator.releases.requests import NotReleasable, ReleasePlan, ReleaseRequest
 from aggregator.upkeep.deleting import delete_survey
 from surveys.authoring.services import add_question
@@ -94,6 +96,26 @@ def test_a_worker_that_dies_after_it_counted_the_draw_leaves_the_loss_and_no_fig
     # The same request is another release, and costs again.
     assert draw(reserve(wave)).state == Release.State.DRAWN
     assert read_account(wave).spent == 40
+
+
+def test_a_figure_that_readers_saw_before_a_backup_was_restored_is_lost_and_counts() -> None:
+    """The backup is from the minutes between the reservation and the draw."""
+    wave = make_released_wave()
+    release = reserve(wave)
+    backup = Release.objects.filter(pk=release.pk).values().get()
+    account = ReleaseLedger.objects.values().get()
+    assert draw(release).state == Release.State.DRAWN
+    seen = reader_epsilons(wave.description, [release])
+    Release.objects.filter(pk=release.pk).update(**backup)
+    ReleaseLedger.objects.update(**account)
+    release = draw(release)
+    assert (release.state, release.problem) == (Release.State.LOST, INTERRUPTED)
+    assert "a backup from before the draw was restored" in release.problem
+    stored = read_account(wave)
+    assert (stored.spent, stored.suspended) == (20, "")
+    assert reader_epsilons(wave.description, stored.releases) == seen
+    assert find_charged(wave, day=today()).releases == ()
+    assert find_charged(wave, day=today() + timedelta(days=1)).releases == (release,)
 
 
 @pytest.mark.parametrize("what", ["file lost", "database older", "file damaged", "file unfinished"])

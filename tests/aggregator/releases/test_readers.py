@@ -18,8 +18,9 @@ from aggregator.releases.readers import (
     find_worst,
     reader_epsilons,
 )
+from aggregator.releases.sentences import describe_exact_readers
 from privacy.central.noise import discrete_gaussian_probability
-from privacy.central.reader import reader_epsilon
+from privacy.central.reader import exact_count_epsilon, reader_epsilon
 from privacy.central.selection import permute_and_flip_probabilities
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_epsilon
@@ -339,6 +340,22 @@ def test_what_a_rule_or_a_gate_ties_together_is_no_separate_count() -> None:
     for name in ("q1", "q2", "q3"):
         assert lines[name].reader == lines[name].server
     assert lines["q4"].reader == pytest.approx(0.142057674, abs=1e-9)
+
+
+def test_a_large_display_minimum_takes_no_longer_and_the_bound_stays_valid() -> None:
+    """The bound of 2,000 people holds for a million, where computing it would take seconds."""
+    manifest = survey(ask("q1", Kind.YES_NO), ask("q2", Kind.CHOICE, 4))
+    lines = [
+        exact_reader_epsilons(replace(manifest, display_minimum=minimum))
+        for minimum in (2000, 1_000_000)
+    ]
+    assert lines[0] == lines[1]
+    for line, find in zip(lines[1], (exact_count_epsilon, shuffle_epsilon), strict=True):
+        mechanism = line.question.mechanism
+        assert find(mechanism=mechanism, people=5000, delta=1e-6) < line.reader
+    assert "at least 2,000 people" in describe_exact_readers(
+        replace(manifest, display_minimum=1_000_000)
+    )
 
 
 def test_with_few_people_the_scrambling_protects_more() -> None:
