@@ -1,4 +1,8 @@
-"""Finds the sections and the terms of the glossary that contain all words of a query."""
+"""Finds the sections and the terms of the glossary that contain all words of a query.
+
+Words of questions, such as "why" and "is", are ignored, because sections that answer a question
+need not repeat it.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,12 @@ from aggregator.methods.document import GLOSSARY, list_chapters
 LONGEST_QUERY = 100
 MOST_RESULTS = 30
 AROUND = 110  # characters of a snippet before and after the first word that was found
+STOP_WORDS = re.compile(
+    "a|about|an|and|any|are|as|at|be|by|can|did|do|does|for|from|had|has|have|how|i|if|in|is|it|its"
+    "|may|me|my|no|not|of|on|or|our|should|so|that|the|their|them|then|there|these|they|this|those"
+    "|to|us|use|used|was|we|were|what|when|where|which|who|whose|why|will|with|would|you|your"
+)
+PUNCTUATION = '.,;:!?"“”‘’'
 TAG = re.compile(r"<[^>]+>")
 TERM = re.compile(r'<tr id="([^"]+)">\s*<td>(.*?)</td>\s*<td>(.*?)</td>', re.DOTALL)
 HAT = "<mo>&#x0005E;</mo>"  # above a letter of a formula
@@ -47,8 +57,9 @@ def search(query: str) -> list[Result]:
 
     A word of the query matches the beginning of a word.
     """
-    words = [_write_pattern(word) for word in dict.fromkeys(query.casefold().split())]
-    phrase = _write_pattern(query)
+    chosen = _choose_words(query)
+    words = [_write_pattern(word) for word in chosen]
+    phrase = _write_pattern(" ".join(chosen))
     ranked = sorted(
         (
             (_rank(entry, words, phrase), entry)
@@ -62,6 +73,12 @@ def search(query: str) -> list[Result]:
         Result(entry=entry, snippet=_cut_snippet(entry.text, words))
         for _, entry in ranked[:MOST_RESULTS]
     ]
+
+
+def _choose_words(query: str) -> list[str]:
+    """Leave out words of questions, unless the query has no others."""
+    words = [word.strip(PUNCTUATION) or word for word in query.casefold().split()]
+    return list(dict.fromkeys([word for word in words if not STOP_WORDS.fullmatch(word)] or words))
 
 
 def _write_pattern(word: str) -> re.Pattern[str]:
@@ -81,8 +98,7 @@ def _rank(
 
 def _cut_snippet(text: str, words: list[re.Pattern[str]]) -> list[Piece]:
     pattern = re.compile("|".join(word.pattern for word in words), re.IGNORECASE)
-    first = pattern.search(text)
-    middle = first.start() if first else 0
+    middle = _find_middle(text, words, pattern)
     start, end = max(0, middle - AROUND), min(len(text), middle + AROUND)
     if start:
         start = text.find(" ", start, middle) + 1 or start
@@ -96,6 +112,18 @@ def _cut_snippet(text: str, words: list[re.Pattern[str]]) -> list[Piece]:
         place = match.end()
     pieces.append(Piece(text=cut[place:] + (" …" if end < len(text) else ""), is_match=False))
     return [piece for piece in pieces if piece.text]
+
+
+def _find_middle(text: str, words: list[re.Pattern[str]], pattern: re.Pattern[str]) -> int:
+    """Find the word after which most of the others follow soon; 0 if only the title has them."""
+    places = [match.start() for match in pattern.finditer(text)]
+    return max(
+        places,
+        key=lambda place: sum(
+            word.search(text, place, place + AROUND) is not None for word in words
+        ),
+        default=0,
+    )
 
 
 @cache

@@ -31,6 +31,34 @@ def test_every_word_must_occur() -> None:
     assert set(both) < set(one)
 
 
+@pytest.mark.parametrize(
+    ("question", "words", "answer"),
+    [
+        ("Why is Gaussian noise used?", "gaussian noise", "Which noise"),
+        ("what is not promised", "promised", "What releases do not promise"),
+        ("How is the standard error computed", "standard error computed", "Standard error"),
+        ("alarm, for my survey", "alarm survey", "Contradiction and alarm"),
+    ],
+)
+def test_words_of_questions_are_ignored(question: str, words: str, answer: str) -> None:
+    assert titles(question) == titles(words) != []
+    assert answer in titles(question)[:3]
+
+
+def test_words_of_questions_are_searched_for_if_there_are_no_others() -> None:
+    found = titles("is not")
+    assert "What releases do not promise" in found
+    assert all(
+        {"is", "not"} & {piece.text.casefold() for piece in one.snippet} for one in search("is not")
+    )
+
+
+def test_a_snippet_shows_a_place_where_the_words_stand_together() -> None:
+    [found] = [one for one in search("gaussian noise") if one.entry.title == "Protected table"]
+    marked = {piece.text.casefold() for piece in found.snippet if piece.is_match}
+    assert marked == {"gaussian", "noise"}
+
+
 def test_terms_of_the_glossary_are_found() -> None:
     term = next(each for each in search("sealing") if each.entry.title == "sealing")
     assert term.entry.url == "/methods/glossary#term-sealing"
