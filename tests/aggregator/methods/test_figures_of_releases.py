@@ -96,7 +96,10 @@ def test_gaussian_noise_is_chosen_from_nine_symbols_on() -> None:
         for each in (8, 9)
     ]
     assert kinds == ["laplace", "gaussian"]
-    assert "that is Laplace for up to 8 symbols, and Gaussian from 9 on" in WORDS
+    assert (
+        "that is Laplace noise for tables with up to 8 symbols, and Gaussian noise from 9 on"
+        in WORDS
+    )
 
 
 def test_what_readers_learn() -> None:
