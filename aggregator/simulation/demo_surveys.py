@@ -251,7 +251,9 @@ STUDY = Demo(
     title="Student life (invented people)",
     introduction=(
         "Every kind of question that there is. The 3,000 people who answered it do not exist: "
-        "their answers are drawn from assumptions, so that the estimates can be checked."
+        "their answers are drawn from assumptions, so that the estimates can be checked. Everyone "
+        "can read their number, because a demo fixes it. A survey of real people with protected "
+        "figures cannot close by number."
     ),
     note="These figures are assumptions: the people are invented, so the truth is known.",
     add_questions=_add_study_questions,

@@ -21,7 +21,7 @@ COUNTING = "The survey is closed, and its last reports are being counted. Come b
 RATE = "reports ÷ people invited"
 NOT_FOR_PUBLICATION = (
     "Not for publication: this report has exact figures. Respondents were told that readers see "
-    "protected releases only, and what these promise ends once exact figures are public."
+    "protected releases only: publishing exact figures breaks that promise."
 )
 MORE_THAN_INVITED = "no rate: there are more reports than people invited"
 

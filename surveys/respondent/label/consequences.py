@@ -6,7 +6,7 @@ so are those that are sent as they are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -19,6 +19,7 @@ from surveys.respondent.label.guesses import is_practically_certain
 from surveys.respondent.label.names import name_questions, scrambled, sent_as_answered, write_whole
 from surveys.respondent.label.odds import describe_least, word_of
 from surveys.respondent.label.parts import Consequence, Level
+from surveys.respondent.label.publication import describe_anyone
 from surveys.respondent.label.readable import describe_guess, describe_readable, list_readable
 
 
@@ -64,6 +65,7 @@ def describe_consequences(
         *_describe_sight(asked.level),
         _describe_proof(manifest, asked),
         _describe_opening(manifest),
+        *_describe_anyone(manifest),
         *((but,) if exceptions else ()),
     )
 
@@ -124,9 +126,18 @@ def _describe_proof(manifest: Manifest, asked: _Sorted) -> Consequence:
 
 
 def _describe_opening(manifest: Manifest) -> Consequence:
-    if _tells_much(manifest):
-        return _answer(Level.YES, _("Others can see how long this page was open."))
-    return _answer(Level.YES, _("Others can see that this device opened this page."))
+    said = (
+        _("Others can see how long this page was open.")
+        if _tells_much(manifest)
+        else _("Others can see that this device opened this page.")
+    )
+    return replace(_answer(Level.YES, said), of_page=True)
+
+
+def _describe_anyone(manifest: Manifest) -> tuple[Consequence, ...]:
+    """Say what is published; nothing where the researchers decide."""
+    published = describe_anyone(manifest)
+    return (_answer(Level.YES, published),) if published else ()
 
 
 def _answer(level: Level, *sentences: str, counted: int = 0) -> Consequence:

@@ -40,6 +40,7 @@ class Consequence:
     answer: str
     sentences: tuple[str, ...]
     counted: int = 0  # codes of 100 that a sentence counts, for the picture
+    of_page: bool = False  # not true of a person who answers on paper
 
     @property
     def sentence(self) -> str:
@@ -102,7 +103,7 @@ class PrivacyLabel:
     @property
     def on_paper(self) -> tuple[Consequence, ...]:
         """The consequences for a person who opens no page."""
-        return tuple(one for one in self.consequences if one.level != Level.YES)
+        return tuple(one for one in self.consequences if not one.of_page)
 
     @property
     def told_together(self) -> str:

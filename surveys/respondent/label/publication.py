@@ -21,26 +21,31 @@ _GAP = "\N{NO-BREAK SPACE}"
 
 
 def describe_publication(manifest: Manifest) -> str:
+    if manifest.publishes_releases:
+        return join_sentences((describe_anyone(manifest), *_describe_releases(manifest)))
+    return describe_anyone(manifest) or _("The results: the researchers decide who sees them.")
+
+
+def describe_anyone(manifest: Manifest) -> str:
+    """Say what anyone can see, before the first question and again below: "" for nothing."""
     if manifest.publishes_exact:
         return _(
-            "The results: once the survey has closed, anyone can see estimates for everyone "
-            "together, but no codes and no groups."
+            "Once the survey has closed, anyone can see estimates for everyone together, but no "
+            "codes and no groups."
         )
     if manifest.publishes_releases:
-        return join_sentences(_describe_releases(manifest))
-    return _("The results: the researchers decide who sees them.")
+        return _(
+            "Once the survey has closed, anyone can see figures that chance has changed a little."
+        )
+    return ""
 
 
 def _describe_releases(manifest: Manifest) -> Iterator[str]:
     """Say the most that releases can tell, however the researchers spend the cap."""
-    yield _(
-        "The results: once the survey has closed, anyone can see figures that chance has changed a "
-        "little."
-    )
     once = find_taking_part(manifest)
     # Translators: "most" is a number of guesses, "loss" a formula.
     taking_part = _(
-        "A guess whether you took part is right at most %(most)s times in 100 (%(loss)s)."
+        "A guess about whether you took part is right at most %(most)s times in 100 (%(loss)s)."
     )
     limits = _write_loss(once.epsilon)
     if manifest.release_delta_nanos:

@@ -132,8 +132,8 @@ SHOWS: Mapping[str, Callable[[Recording], bool]] = {
     ),
     "The results: the researchers decide who sees them.": publishes_nothing,
     (
-        "The results: once the survey has closed, anyone can see estimates for everyone together, "
-        "but no codes and no groups."
+        "Once the survey has closed, anyone can see estimates for everyone together, but no codes "
+        "and no groups."
     ): publishes_estimates_after_the_close,
     "What someone sees over your shoulder.": has_answers_on_the_screen,
     "What spyware on this device sees.": has_answers_on_the_screen,

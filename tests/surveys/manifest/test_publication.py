@@ -21,7 +21,7 @@ from tests.support.factories import make_survey, open_survey
 from tests.support.label import text_of
 
 ANYONE = (
-    "The results: once the survey has closed, anyone can see estimates for everyone together, but "
+    "Once the survey has closed, anyone can see estimates for everyone together, but "
     "no codes and no groups."
 )
 PROTECTED = Publication.PROTECTED
@@ -125,7 +125,8 @@ def test_a_copy_publishes_the_same_and_is_not_switched_off() -> None:
     assert not copied.public_results_off
 
 
-# A manifest, and the SHA-256 of its label in six languages, from before decision 49.
+# A manifest from before decision 49, and the SHA-256 of its label in six languages: the same words
+# as then, but what anyone can see is also said before the first question.
 OLDER = (
     '{"cap":null,"closes":null,"display_minimum":100,"format":1,"introduction":"","language":"en",'
     '"minimum_batch":50,"opens":null,%s"questions":[{"flips":25,"k":2,"name":"q1","options":'
@@ -134,7 +135,7 @@ OLDER = (
     '"text":"Department?","type":"declared"}],"survey":"abc","title":"On the road","wave":1}'
 )
 NONE_LABEL = "b129ab74ea374ae4962e901e7d4433dedff72a9af71b6abe4c2af65f2ca9d17d"
-EXACT_LABEL = "b3f044173774c573c468b324d5295e95e0d0dd69923d65ba5d9eac66a87f3ada"
+EXACT_LABEL = "148fb0938b7fc2bb58a8ea165cda11d9d34c04a5665c1b5e4767bf49d1c236d9"
 
 
 @pytest.mark.parametrize(
@@ -171,9 +172,9 @@ def test_the_label_of_a_protected_survey_says_how_often_a_guess_is_right() -> No
     """e^1 / (1 + e^1) = .7311; the reader's ε at 2 is .8020, .6904; two coins have ln 3, .75."""
     survey = make_survey(publication=PROTECTED)
     assert tell(survey) == (
-        "The results: once the survey has closed, anyone can see figures that chance has changed "
-        "a little. "
-        "A guess whether you took part is right at most 74 times in 100 (ε = 1.00, δ = 10⁻⁶). "
+        "Once the survey has closed, anyone can see figures that chance has changed a little. "
+        "A guess about whether you took part is right at most 74 times in 100 "
+        "(ε = 1.00, δ = 10⁻⁶). "
         "About an answer: readers at most 70 in 100 (ε = 0.81), the researchers 75 (ε = 1.10)."
     )
 
@@ -211,3 +212,27 @@ def test_the_label_says_what_anyone_can_see() -> None:
     )
     assert set(exact) - set(nothing) == {ANYONE}
     assert set(nothing) - set(exact) == {"The results: the researchers decide who sees them."}
+
+
+@pytest.mark.parametrize(
+    ("publication", "said"),
+    [
+        (Publication.NONE, None),
+        (Publication.EXACT, ANYONE),
+        (
+            PROTECTED,
+            "Once the survey has closed, anyone can see figures that chance has changed a little.",
+        ),
+    ],
+)
+def test_what_anyone_can_see_stands_before_the_first_question_and_on_paper(
+    publication: Publication, said: str | None
+) -> None:
+    """Those who answer on paper open no page, but figures about them are published too."""
+    label = describe_protection(
+        describe(survey=make_survey(publication=publication), wave_number=1)
+    )
+    opened = "Others can see how long this page was open."  # K is below the usual one
+    told = [one.sentence for one in label.consequences if one.answer == "Yes."]
+    assert told == [opened, *([said] if said else [])]
+    assert [one.sentence for one in label.on_paper if one.answer == "Yes."] == told[1:]
