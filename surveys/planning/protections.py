@@ -1,22 +1,24 @@
-"""The same people and the same share under four protections, side by side; all ends are fixed."""
+"""The same people and share under several protections, side by side; all ends are fixed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, sqrt
 
 from privacy.central.calibration import choose_table_noise
 from privacy.central.reader import strength_for_reader
-from privacy.central.table import least_people, table_standard_error
+from privacy.central.table import SpreadParts, least_people, table_standard_error
+from privacy.checks import MOST_REPORTS
 from privacy.distributions import Z_95
+from privacy.planning.precision import round_up_people
 from privacy.planning.protections import (
     Protection,
     people_for_protected_standard_error,
     protected_standard_error,
 )
+from surveys.formatting import cap, percent, whole
 from surveys.formatting import epsilon as write_epsilon
-from surveys.formatting import percent, whole
 from surveys.manifest.manifest import USUAL_RELEASE_DELTA, USUAL_RELEASE_EPSILON
 from surveys.planning.plan_input import PlanInput
 
@@ -27,6 +29,7 @@ NAMES = {
     Protection.SHUFFLED: "Shuffled reports",
     Protection.LOCAL: "Scrambled on the device",
 }
+PUBLISHED = "Scrambled, with a protected table"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +44,7 @@ class ProtectionLine:
     protects: str
     low: float  # of the interval, cut to [0, 1]
     high: float
+    is_published: bool = False  # as readers of a protected survey see it
 
     @property
     def is_ours(self) -> bool:
@@ -55,6 +59,7 @@ class Comparison:
     share: float
     start: float  # of the axis, a share
     end: float
+    left_out: tuple[str, ...] = ()  # a sentence for each way that is missing, and why
 
     def place(self, share: float) -> str:
         """Where a share is on the axis, for an attribute of a picture."""
@@ -77,6 +82,7 @@ class PublicationCost:
     widening: float  # .008 if the interval becomes .8 % wider
     people: int  # least number of people with whom such a table shows anything
     is_enough: bool
+    parts: SpreadParts
 
     @property
     def describe(self) -> str:
@@ -97,9 +103,26 @@ def compare_protections(given: PlanInput) -> Comparison | None:
         for way in Protection
         if way is not Protection.SHUFFLED or given.options == 2  # worked out for two answers only
     ]
-    lines = tuple(_describe(way, given, epsilon) for way in ways)
+    lines = [_describe(way, given, epsilon) for way in ways]
+    left_out = []
+    if given.options > 2:
+        left_out.append(
+            "Shuffled reports are left out: what they hide is worked out for two answers only."
+        )
+    cost = cost_of_publication(given)
+    if cost is None:
+        left_out.append(
+            "A protected table is left out: its price is worked out only if every person gets all "
+            "questions."
+        )
+    elif not cost.is_enough:
+        left_out.append(f"A protected table is left out: it {cost.describe}.")
+    else:
+        lines.append(_describe_published(cost, given, epsilon))
     start, end = _choose_axis(min(each.low for each in lines), max(each.high for each in lines))
-    return Comparison(lines=lines, share=given.share, start=start, end=end)
+    return Comparison(
+        lines=tuple(lines), share=given.share, start=start, end=end, left_out=tuple(left_out)
+    )
 
 
 def _describe(protection: Protection, given: PlanInput, epsilon: float) -> ProtectionLine:
@@ -130,6 +153,33 @@ def _describe(protection: Protection, given: PlanInput, epsilon: float) -> Prote
         low=max(0.0, given.share - margin),
         high=min(1.0, given.share + margin),
     )
+
+
+def _describe_published(cost: PublicationCost, given: PlanInput, epsilon: float) -> ProtectionLine:
+    margin = Z_95 * cost.parts.total
+    return ProtectionLine(
+        protection=Protection.LOCAL,
+        name=PUBLISHED,
+        margin=margin,
+        people=max(cost.people, _find_people(cost.parts, given)),
+        trusted="For the answers, only the person’s own device; for the noise, the server",
+        protects=(
+            f"Answers from everyone (ε = {write_epsilon(epsilon)}), and from readers whether a "
+            f"person took part (ε = {cap(cost.epsilon_hundredths)})"
+        ),
+        low=max(0.0, given.share - margin),
+        high=min(1.0, given.share + margin),
+        is_published=True,
+    )
+
+
+def _find_people(parts: SpreadParts, given: PlanInput) -> int:
+    """Solve a / n + b / n**2 = w, because the noise does not grow with the people."""
+    wanted = (given.margin / Z_95) ** 2
+    one = (parts.people**2 + parts.scrambling**2) * given.people
+    noise = (parts.publication * given.people) ** 2
+    people = (one + sqrt(one**2 + 4 * wanted * noise)) / (2 * wanted)
+    return min(MOST_REPORTS, round_up_people(people))
 
 
 def _describe_trust(protection: Protection, given: PlanInput, epsilon: float) -> tuple[str, str]:
@@ -184,4 +234,5 @@ def cost_of_publication(given: PlanInput) -> PublicationCost | None:
         widening=parts.total / without - 1,
         people=people,
         is_enough=given.people >= people,
+        parts=parts,
     )

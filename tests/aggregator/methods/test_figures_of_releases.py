@@ -22,6 +22,7 @@ from privacy.central.selection import (
 )
 from privacy.central.table import table_interval, table_standard_error
 from privacy.central.typical import typical_scores, typical_sensitivity
+from privacy.distributions import Z_95
 from privacy.mechanism.composition_with_delta import exact_composition
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.protections import (
@@ -30,6 +31,8 @@ from privacy.planning.protections import (
     protected_standard_error,
 )
 from scripts.stack.stack import ROOT
+from surveys.planning.plan_input import PlanInput
+from surveys.planning.protections import compare_protections
 
 CHAPTERS = ("releases", "drawing-and-checking", "planning")
 TEXT = "\n".join(
@@ -144,7 +147,7 @@ def test_the_example_of_a_typical_answer() -> None:
     assert f"within {bound:.1f} reports of the best" in WORDS
 
 
-def test_the_figures_of_four_protections() -> None:
+def test_the_figures_of_all_protections() -> None:
     errors, people = [], []
     for protection in Protection:
         given = {"protection": protection, "share": 0.2, "epsilon": log(3)}
@@ -155,6 +158,14 @@ def test_the_figures_of_four_protections() -> None:
         f"{errors[2]} shuffled and {errors[3]} with scrambling"
     ) in WORDS
     assert f"they take {', '.join(people[:3])} and {people[3]} people" in WORDS
+    comparison = compare_protections(PlanInput(share=0.2, people=1000, margin=0.02 * Z_95))
+    assert comparison is not None
+    published = comparison.lines[-1]
+    assert published.is_published
+    assert (
+        f"its standard error is {short(published.margin / Z_95, 4)} too, and it takes "
+        f"{published.people:,} people"
+    ) in WORDS
     weaker = [
         strength_for_reader(people=each, epsilon=0.5, delta=DELTA) for each in (500, 1000, 5000)
     ]

@@ -1,8 +1,9 @@
-"""The planner compares four ways to protect a survey, and says what publishing it would cost."""
+"""The planner compares ways to protect a survey, and says what publishing it would cost."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privacy.distributions import Z_95
 from privacy.planning.protections import Protection
 from surveys.planning.plan_input import PlanInput
 from surveys.planning.planner import Plan
-from surveys.planning.protections import compare_protections, cost_of_publication
+from surveys.planning.protections import PUBLISHED, compare_protections, cost_of_publication
 from tests.support.factories import make_user
 from tests.support.fielding import sign_in
 from tests.support.reading import text_of
@@ -30,11 +32,17 @@ def client(db: None, static_files: None) -> Client:
     return sign_in(make_user())
 
 
+def visible(response: Any) -> str:
+    """What the page says without opening anything."""
+    html = re.sub(r"<details.*?</details>", "", response.content.decode(), flags=re.DOTALL)
+    return " ".join(html.split())
+
+
 def read(client: Client, **query: Any) -> Any:
     return client.get(reverse("surveys:plan"), query)
 
 
-def test_four_ways_stand_side_by_side_for_the_same_people(client: Client) -> None:
+def test_the_ways_stand_side_by_side_for_the_same_people(client: Client) -> None:
     response = read(client, people=1000, margin="3.92")
     words = text_of(response)
     # 1.96 times .012649, .012714, .013993 and .030166; ±3.92 is a standard error of .02.
@@ -42,10 +50,18 @@ def test_four_ways_stand_side_by_side_for_the_same_people(client: Client) -> Non
     assert "Central noise ± 2.5 points 411 people for ±3.9" in words
     assert "Shuffled reports ± 2.7 points 557 people for ±3.9" in words
     assert "Scrambled on the device Murmur ± 5.9 points 2,275 people for ±3.9" in words
+    # One question at ε = 1: b = 1, v = 1.8413. With λ = .35, .91/n + v (.65² + .35²)/(.25 n²) is
+    # .02² for n = 2,279.3, and the square of .030233 for n = 1,000.
+    assert "Scrambled, with a protected table Murmur ± 5.9 points 2,280 people for ±3.9" in words
     assert SENTENCE in words
+    assert "“Us” is the people who run the server" in words.partition(SENTENCE)[2][:60]
     html = response.content.decode()
-    assert html.count("way-ours") == 1
-    for trusted in ("The server, and every reader", "Only the person’s own device"):
+    assert html.count("way-ours") == 2
+    for trusted in (
+        "The server, and every reader",
+        "Only the person’s own device",
+        "For the answers, only the person’s own device; for the noise, the server",
+    ):
         assert trusted in words
 
 
@@ -55,10 +71,10 @@ def test_the_picture_has_the_intervals_and_its_figures_as_text(client: Client) -
     # The axis ends at 10 and 30 %; ±2.479 points around 20 % are 50 ± 12.4 of it.
     places = re.findall(r'way-interval" x1="([\d.]+)%" x2="([\d.]+)%"', section)
     ends = [float(end) for place in places for end in place]
-    widths = (12.40, 12.46, 13.71, 29.56)
+    widths = (12.40, 12.46, 13.71, 29.56, 29.63)
     expected = [end for width in widths for end in (50 - width, 50 + width)]
     assert ends == pytest.approx(expected, abs=0.01)
-    assert section.count('aria-hidden="true"') == len(places) == 4
+    assert section.count('aria-hidden="true"') == len(places) == 5
     assert "<span>10\N{NO-BREAK SPACE}%</span><span>30\N{NO-BREAK SPACE}%</span>" in section
     assert "style=" not in section
 
@@ -67,7 +83,7 @@ def test_our_way_has_the_figures_of_the_verdict() -> None:
     for given_input in (PlanInput(), PlanInput(options=5, flips=12), PlanInput(part=0.3, people=9)):
         comparison = compare_protections(given_input)
         assert comparison is not None
-        [ours] = [line for line in comparison.lines if line.is_ours]
+        ours = next(line for line in comparison.lines if line.is_ours)
         plan = Plan(given=given_input)
         assert ours.margin == pytest.approx(plan.margin_at_end, rel=1e-6)
         assert ours.people == plan.people_at_end
@@ -77,9 +93,38 @@ def test_shuffling_is_left_out_for_more_than_two_answers(client: Client) -> None
     comparison = compare_protections(PlanInput(options=3))
     assert comparison is not None
     ways = [line.protection for line in comparison.lines]
-    assert ways == [Protection.NONE, Protection.CENTRAL, Protection.LOCAL]
-    assert "Shuffling is worked out for two answers only." in text_of(read(client, options=3))
-    assert "Shuffling is worked out" not in text_of(read(client))
+    assert ways == [Protection.NONE, Protection.CENTRAL, Protection.LOCAL, Protection.LOCAL]
+    assert "Shuffled reports are left out: what they hide" in visible(read(client, options=3))
+    assert "left out" not in text_of(read(client))
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ({"part": 50}, "its price is worked out only if every person gets all questions."),
+        # Five questions at ε = 1: b = 5.
+        ({"questions": 5, "people": 49}, "it shows nothing with fewer than 50 people."),
+    ],
+)
+def test_a_protected_table_that_is_left_out_has_a_reason(
+    client: Client, query: dict[str, Any], reason: str
+) -> None:
+    page = read(client, **query)
+    assert f"A protected table is left out: {reason}" in visible(page)
+    assert PUBLISHED not in text_of(page)
+
+
+@pytest.mark.parametrize("given_input", [PlanInput(), PlanInput(questions=12, people=5000)])
+def test_the_people_of_a_protected_table_are_the_fewest(given_input: PlanInput) -> None:
+    comparison = compare_protections(given_input)
+    assert comparison is not None
+    [published] = [line for line in comparison.lines if line.is_published]
+    margins = []
+    for people in (published.people, published.people - 1):
+        cost = cost_of_publication(replace(given_input, people=people))
+        assert cost is not None
+        margins.append(Z_95 * cost.parts.total)
+    assert margins[0] <= given_input.margin < margins[1]
 
 
 @pytest.mark.parametrize("query", [{"refusing": 5}, {"asked": 30}, {"figure": "mean"}])
