@@ -10,13 +10,14 @@ from surveys.authoring.drafts import describe
 from surveys.authoring.planned.card import find_planned_problems
 from surveys.authoring.repeats import describe_elsewhere, describe_equal, describe_similar
 from surveys.authoring.translations import find_translation_problems
-from surveys.formatting import delta, epsilon, whole
+from surveys.formatting import epsilon, whole
 from surveys.manifest.manifest import (
     LEAST_BATCHES_IN_CAP,
     MOST_SYMBOLS,
     SMALLEST_USUAL_BATCH,
     Limit,
     Manifest,
+    Publication,
     largest_release_delta,
 )
 from surveys.manifest.questions import FIRST_RESERVED
@@ -166,7 +167,8 @@ def _check_size(survey: Survey, manifest: Manifest) -> Iterator[str]:
 def _check_dates(survey: Survey, *, now: datetime) -> Iterator[str]:
     opens, closes = survey.opens_at, survey.closes_at
     if closes is not None and closes <= now:
-        yield "The closing date has passed. Choose a later one or remove it."
+        way_out = "" if survey.publication == Publication.PROTECTED else " or remove it"
+        yield f"The closing date has passed. Choose a later one{way_out}."
     if opens is not None and closes is not None and closes <= opens:
         yield "The closing date must come after the opening date."
 
@@ -192,5 +194,6 @@ def _check_releases(survey: Survey, manifest: Manifest) -> Iterator[str]:
     if people and (manifest.release_delta_nanos or 0) > largest_release_delta(people):
         yield (
             f"With {whole(people)} people expected, δ can be at most "
-            f"{delta(largest_release_delta(people))}. Lower it in the settings."
+            f"{whole(largest_release_delta(people))} billionths. Enter this number or a smaller "
+            "one in the settings, under “For specialists: δ”."
         )

@@ -29,6 +29,17 @@ class Loss:
         """The ε at which, without δ, a guess is right as often."""
         return log(exp(self.epsilon) + self.delta) - log1p(-self.delta)
 
+    @property
+    def replaced(self) -> Loss:
+        """The loss about which of two reports a person sent, if this is about taking part.
+
+        One report is removed and the other added.
+        """
+        return Loss(
+            epsilon=2 * self.epsilon,
+            delta=group_delta(epsilon=self.epsilon, delta=self.delta, people=2),
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorstReader:
@@ -53,13 +64,9 @@ def find_taking_part(manifest: Manifest) -> Loss:
 def find_replaced(manifest: Manifest) -> Loss:
     """Return what they may reveal about which of two reports a person sent.
 
-    One is removed and the other added. An answer that is sent as it is may lose all of this.
+    An answer that is sent as it is may lose all of this.
     """
-    once = find_taking_part(manifest)
-    return Loss(
-        epsilon=2 * once.epsilon,
-        delta=group_delta(epsilon=once.epsilon, delta=once.delta, people=2),
-    )
+    return find_taking_part(manifest).replaced
 
 
 def worst_reader_epsilon(manifest: Manifest, question: ManifestQuestion) -> float:

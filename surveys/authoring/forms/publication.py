@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +18,8 @@ from surveys.manifest.manifest import (
     Publication,
     largest_release_delta,
 )
+from surveys.manifest.readers import Loss
+from surveys.respondent.label.guesses import write_guess
 from surveys.survey_settings import SurveySettings
 
 # Said under each choice. The page shows the limits only under the last one.
@@ -33,6 +36,10 @@ DETAILS = {
         "people may close it: that would publish how many took part."
     ),
 }
+
+
+# What the page explains.
+CAPS = (0.5, 1.0, 2.0, 3.0)
 
 
 class Cap(forms.DecimalField):
@@ -53,10 +60,9 @@ class PublicationForm(forms.Form):
     )
     release_epsilon = Cap(
         label="Cap: the most that all figures together may reveal about taking part (ε)",
-        help_text="1.00 is usual. With 1.00, a reader’s guess whether a person took part is right "
-        "at most 74 times in 100, instead of 50. About an answer they learn an ε of at most twice "
-        "the cap, and never more than you can. A larger cap allows more figures, or more precise "
-        "ones.",
+        help_text="1.00 is usual. With 1.00, a reader’s guess about whether a person took part is "
+        "right at most 74 times in 100, instead of 50. A larger cap allows more figures, or more "
+        "precise ones. After the opening, nobody can raise it.",
         **decimal_range(
             f"{LEAST_RELEASE_EPSILON / 100:.2f}",
             f"{MOST_RELEASE_EPSILON / 100:.2f}",
@@ -76,6 +82,17 @@ class PublicationForm(forms.Form):
     def choices(self) -> list[tuple[Any, str]]:
         """Each radio button with the sentence under it."""
         return list(zip(self["publication"], DETAILS.values(), strict=True))
+
+    @property
+    def caps(self) -> Iterator[tuple[float, str, str]]:
+        """Caps, and how many guesses of 100 they allow about taking part and about an answer.
+
+        The answer is one that is sent as it is; δ is the largest.
+        """
+        for cap in CAPS:
+            once = Loss(epsilon=cap, delta=MOST_RELEASE_DELTA / 10**9)
+            taking_part, answer = once.guess_epsilon, once.replaced.guess_epsilon
+            yield cap, write_guess(taking_part), write_guess(answer)
 
     @staticmethod
     def read_limits(survey: SurveySettings) -> dict[str, Any]:
@@ -109,6 +126,7 @@ class PublicationForm(forms.Form):
             self.add_error(
                 "release_delta_nanos",
                 f"With {whole(people)} people expected, δ can be at most "
-                f"{whole(largest_release_delta(people))} billionths.",
+                f"{whole(largest_release_delta(people))} billionths. "
+                "Enter this number or a smaller one.",
             )
         return cleaned

@@ -14,7 +14,7 @@ from surveys.authoring.forms.care import CareForm, declining_switch
 from surveys.authoring.forms.fields import BrowserMoment, PlainText, number_messages
 from surveys.authoring.forms.publication import PublicationForm
 from surveys.manifest.languages import LANGUAGES
-from surveys.manifest.manifest import LEAST_BATCHES_IN_CAP, SMALLEST_USUAL_BATCH
+from surveys.manifest.manifest import LEAST_BATCHES_IN_CAP, SMALLEST_USUAL_BATCH, Publication
 from surveys.models import MAX_QUESTIONS, Survey
 from surveys.survey_settings import MIN_BATCH_FLOOR
 
@@ -172,8 +172,12 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
         )
 
     def clean_closes_at(self) -> datetime | None:
+        # Not clean yet, and the survey needs a date if it is this one.
+        is_protected = self.data.get("publication") == Publication.PROTECTED
         return self._in_future(
-            "closes_at", "The closing date has passed. Choose a later one or leave it empty."
+            "closes_at",
+            "The closing date has passed. Choose a later one"
+            f"{'' if is_protected else ' or leave it empty'}.",
         )
 
     def _in_future(self, name: str, problem: str) -> datetime | None:

@@ -203,6 +203,14 @@ def test_dates_in_the_past_are_refused() -> None:
     assert str(form.errors["closes_at"][0]).startswith("The closing date has passed.")
 
 
+@pytest.mark.parametrize(("chosen", "may_be_empty"), [({}, True), (PROTECTED, False)])
+def test_a_closing_date_that_is_needed_is_not_to_be_left_empty(
+    chosen: dict[str, object], may_be_empty: bool
+) -> None:
+    problem = only_error(settings_form(**chosen, closes_at=in_days(-1)), "closes_at")
+    assert ("leave it empty" in problem) == may_be_empty
+
+
 @pytest.mark.parametrize("closes", [1, 2])
 def test_the_closing_date_must_come_after_the_opening_date(closes: int) -> None:
     same = in_days(2)
@@ -257,7 +265,20 @@ def test_delta_is_at_most_one_in_ten_times_the_people_expected(people: str, most
     assert settings_form(**expected | {"release_delta_nanos": str(most)}).is_valid()
     form = settings_form(**expected | {"release_delta_nanos": str(most + 1)})
     problem = only_error(form, "release_delta_nanos")
-    assert problem == f"With {int(people):,} people expected, δ can be at most {most} billionths."
+    assert problem == (
+        f"With {int(people):,} people expected, δ can be at most {most} billionths. "
+        "Enter this number or a smaller one."
+    )
+
+
+def test_the_page_says_what_four_caps_mean() -> None:
+    """e^.5 / (1 + e^.5) = .622; e^1: .731; e^2: .881; e^3: .953; e^4: .982; e^6: .9975."""
+    assert list(SettingsForm().caps) == [
+        (0.5, "63", "74"),
+        (1.0, "74", "89"),
+        (2.0, "89", "99"),
+        (3.0, "96", "99.8"),
+    ]
 
 
 def test_no_number_of_people_closes_a_protected_survey() -> None:

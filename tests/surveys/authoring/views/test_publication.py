@@ -97,7 +97,10 @@ def test_the_page_that_opens_a_protected_survey_says_what_its_figures_may_reveal
     [
         ({"closes_at": None}, "needs a closing date"),
         ({"cap": 500}, "cannot close after a number of people"),
-        ({"people_expected": 300_000}, "δ can be at most 3.33 · 10⁻⁷"),
+        (
+            {"people_expected": 300_000},
+            "δ can be at most 333 billionths. Enter this number or a smaller one",
+        ),
     ],
 )
 def test_a_protected_survey_opens_only_if_its_end_does_not_tell_how_many_came(
@@ -114,6 +117,16 @@ def test_a_protected_survey_opens_only_if_its_end_does_not_tell_how_many_came(
         launch_survey(survey=survey)
     Survey.objects.filter(pk=survey.pk).update(publication=EXACT)
     assert problem not in read(author, "launch", survey)
+
+
+@pytest.mark.parametrize("page", ["edit", "launch"])
+def test_no_page_offers_a_protected_survey_to_end_by_a_number(page: str) -> None:
+    survey = make_survey(publication=Publication.PROTECTED)
+    Survey.objects.filter(pk=survey.pk).update(closes_at=None)
+    author = sign_in(survey.owner)
+    assert "or a number of people" not in read(author, page, survey)
+    Survey.objects.filter(pk=survey.pk).update(publication=EXACT)
+    assert "or a number of people" in read(author, page, survey)
 
 
 @pytest.mark.parametrize("invented", ["demo", "rehearsal"])
