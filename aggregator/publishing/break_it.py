@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from aggregator.releases.requests import HUNDREDTHS
 from aggregator.results.display import find_view
 from aggregator.simulation.attacks import play_attacks
 from aggregator.simulation.demo import is_invented
@@ -13,12 +16,21 @@ from aggregator.simulation.demo_surveys import DEMOS, OPEN
 from aggregator.simulation.rehearsal import TITLE
 from surveys.access import for_owner
 from surveys.manifest.languages import language_tag
-from surveys.manifest.manifest import Publication
+from surveys.manifest.manifest import Manifest, Publication
 from surveys.models import Survey
 
 EPSILONS = {"0.1": 10, "0.5": 50, "1": 100, "2": 200}  # as written, and in hundredths
 DEFAULT_EPSILON = "1"
 FORBIDDEN = 403
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """An ε to attack a release at."""
+
+    text: str
+    hundredths: int
+    is_cap: bool  # what the survey's own releases may spend together
 
 
 @for_owner
@@ -32,9 +44,9 @@ def break_it(request: HttpRequest, survey: Survey) -> HttpResponse:
             request, "aggregator/publishing/break_it_refused.html", context, status=FORBIDDEN
         )
     view = find_view(survey)
-    chosen = request.GET.get("epsilon", "")
-    if chosen not in EPSILONS:
-        chosen = DEFAULT_EPSILON
+    choices = list_choices(view.manifest)
+    asked = request.GET.get("epsilon", "")
+    chosen = next((one for one in choices if one.text == asked), _find_default(choices))
     results = view.results if view.results and view.results.is_final else None
     context = {
         "survey": survey,
@@ -42,12 +54,30 @@ def break_it(request: HttpRequest, survey: Survey) -> HttpResponse:
         "view": view,
         "wave": view.wave,
         "lang": language_tag(view.manifest.language) if view.manifest else "",
-        "epsilons": EPSILONS,
+        "choices": choices,
         "chosen": chosen,
+        "is_unknown": asked not in ("", chosen.text),
         "is_final": results is not None,
-        "attacks": play_attacks(results, epsilon_hundredths=EPSILONS[chosen]) if results else None,
+        "attacks": play_attacks(results, epsilon_hundredths=chosen.hundredths) if results else None,
     }
     return render(request, "aggregator/publishing/break_it.html", context)
+
+
+def list_choices(manifest: Manifest | None) -> list[Choice]:
+    """List each ε that can be chosen, with the cap of a protected survey among them."""
+    cap = manifest.release_epsilon_hundredths if manifest is not None else None
+    amounts = {hundredths: text for text, hundredths in EPSILONS.items()}
+    if cap is not None:
+        amounts[cap] = f"{cap / HUNDREDTHS:g}"
+    return [
+        Choice(text=amounts[amount], hundredths=amount, is_cap=amount == cap)
+        for amount in sorted(amounts)
+    ]
+
+
+def _find_default(choices: list[Choice]) -> Choice:
+    usual = next(one for one in choices if one.text == DEFAULT_EPSILON)
+    return next((one for one in choices if one.is_cap), usual)
 
 
 def _list_examples(survey: Survey) -> list[Survey]:

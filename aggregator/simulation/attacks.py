@@ -13,7 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from aggregator.batches.columns import Columns
-from aggregator.releases.requests import HUNDREDTHS, count_most_symbols
+from aggregator.models import Release
+from aggregator.releases.requests import HUNDREDTHS, count_most_symbols, list_candidates
 from aggregator.results.display import Results
 from privacy.central.attacks import (
     Reconstruction,
@@ -23,6 +24,7 @@ from privacy.central.attacks import (
     success_bound,
 )
 from privacy.central.noise import discrete_laplace_bound
+from privacy.central.selection import permute_and_flip_probabilities
 from surveys.formatting import percent
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion, Symbol
@@ -71,11 +73,13 @@ class Attacks:
 
     target: Target
     epsilon: float
-    bound: float
+    bound: float  # on being right about taking part
+    bound_of_answers: float  # on being right about an answer or a code
     # Subtract two figures.
     both_noisy: float
     figure_scale: float
     noise_bound: int  # the noise is smaller in at least 95 % of draws
+    leader: float | None  # of two tied answers; None if the question can have none
     differencing: tuple[Bar, ...]
     # Look for one person.
     symbols: int
@@ -93,6 +97,14 @@ class Attacks:
         return "answer" if self.target.question.is_declared else "code"
 
     @property
+    def replaced_epsilon(self) -> float:
+        """What an attacker can learn about an answer or a code: one report is replaced by another.
+
+        To replace a report is to remove one and to add one, so it costs twice.
+        """
+        return 2 * self.epsilon
+
+    @property
     def without(self) -> int:
         """The figure without one person who gave this answer."""
         return self.target.count - 1
@@ -106,6 +118,10 @@ def play_attacks(results: Results, *, epsilon_hundredths: int) -> Attacks | None
     epsilon = epsilon_hundredths / HUNDREDTHS
     asked = [one.name for one in results.manifest.questions if one.is_answered]
     symbols = count_most_symbols(results.manifest, asked)
+    # Of a list to select from, one person may give several answers.
+    has_leader = not target.question.has_items and target.question in list_candidates(
+        results.manifest, Release.Kind.LEADER
+    )
     people = target.people
     smallest = min(results.wave.display_minimum, people // 2)
     groups = 2 * people
@@ -114,9 +130,11 @@ def play_attacks(results: Results, *, epsilon_hundredths: int) -> Attacks | None
         target=target,
         epsilon=epsilon,
         bound=success_bound(epsilon=epsilon),
+        bound_of_answers=success_bound(epsilon=2 * epsilon),
         both_noisy=differencing_success(scale=1 / epsilon, noisy_figures=2),
         figure_scale=1 / epsilon,
         noise_bound=discrete_laplace_bound(scale=1 / epsilon),
+        leader=_lead(epsilon) if has_leader else None,
         differencing=_list_bars(
             exact=differencing_success(scale=0), release=differencing_success(scale=1 / epsilon)
         ),
@@ -147,6 +165,11 @@ def _list_bars(
     bars.append(Bar(name="A release", kind="release", right=release))
     bars.append(Bar(name="Guessing", kind="guessing", right=GUESSING))
     return tuple(bars)
+
+
+def _lead(epsilon: float) -> float:
+    """How often the leader of two answers tells which one a person gave, if the others are tied."""
+    return float(permute_and_flip_probabilities([1, 0], rate=epsilon)[0])
 
 
 @lru_cache(maxsize=256)

@@ -45,7 +45,10 @@ def test_a_rehearsal_is_attacked_in_three_ways() -> None:
     words = words_of(response)
     for title in ("Subtract two figures", "Look for one person", "Solve for everybody"):
         assert title in words
-    assert "no attacker is right about a person more than 74 times in 100" in words
+    assert "more than 74 times in 100 about whether a person took part" in words
+    assert "more than 89 times in 100 about an answer that is sent as it is" in words
+    assert "which of them the person gave 82 % of the time" in words
+    assert "So publish releases, and no exact figures." in words
     assert "Here: " in words
     assert "still-scrambled" not in response.content.decode()
 
@@ -55,17 +58,33 @@ def test_a_demo_is_attacked_and_its_codes_hide_answers() -> None:
     send_people(wave, people=PEOPLE)
     response = open_page(finish(wave, ending=Wave.Ending.CAP).survey)
     assert response.status_code == 200
-    assert "even a successful attack finds a code" in words_of(response)
+    words = words_of(response)
+    assert "even a successful attack finds a code" in words
+    assert "about a person’s code , whatever" in words
+    assert "So publish releases" not in words
+    assert "Share of codes found" in words
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "bound"),
-    [("0.1", "53"), ("0.5", "63"), ("1", "74"), ("2", "89"), ("9", "74"), ("", "74")],
+    ("epsilon", "bound", "of_answers"),
+    [
+        ("0.1", "53", "55"),
+        ("0.5", "63", "74"),
+        ("1", "74", "89"),
+        ("2", "89", "99"),
+        ("9", "74", "89"),
+        ("", "74", "89"),
+    ],
 )
-def test_the_chosen_epsilon_decides_and_others_count_as_one(epsilon: str, bound: str) -> None:
+def test_the_chosen_epsilon_decides_and_others_count_as_one(
+    epsilon: str, bound: str, of_answers: str
+) -> None:
     survey = rehearse(make_grouped_survey()).survey
     response = open_page(survey, query=f"?epsilon={epsilon}")
-    assert f"more than {bound} times in 100" in words_of(response)
+    words = words_of(response)
+    assert f"more than {bound} times in 100 about whether a person took part" in words
+    assert f"more than {of_answers} times in 100 about an answer" in words
+    assert ("Choose one of these ε. The page shows 1." in words) == (epsilon == "9")
     (checked,) = re.findall(r'value="([\d.]+)"\s+checked', response.content.decode())
     assert checked == (epsilon if epsilon in EPSILONS else "1")
 
@@ -159,12 +178,34 @@ def test_the_data_page_links_to_the_attacks_on_invented_answers_only(is_real: bo
     assert ("/break-it" in html) is not is_real
 
 
-def test_a_rehearsal_of_protected_figures_is_attacked_under_the_tab_of_releases() -> None:
+@pytest.mark.parametrize(
+    ("cap", "text", "choices"),
+    [
+        (200, "2", ["0.1", "0.5", "1", "2"]),
+        (150, "1.5", ["0.1", "0.5", "1", "1.5", "2"]),
+    ],
+)
+def test_protected_figures_are_attacked_at_their_cap_under_the_tab_of_releases(
+    cap: int, text: str, choices: list[str]
+) -> None:
     survey = make_grouped_survey(
-        publication=Publication.PROTECTED,
-        release_epsilon_hundredths=100,
-        release_delta_nanos=1000,
+        publication=Publication.PROTECTED, release_epsilon_hundredths=cap, release_delta_nanos=1000
     )
-    html = open_page(rehearse(survey).survey).content.decode()
+    survey = rehearse(survey).survey
+    response = open_page(survey)
+    html, words = response.content.decode(), words_of(response)
     (current,) = re.findall(r'aria-current="true">(\w+)', html)
     assert current == "Releases"
+    assert f'class="back-link" href="/surveys/{survey.slug}/releases"' in html
+    assert re.findall(r'name="epsilon"\s+value="([\d.]+)"', html) == choices
+    assert re.findall(r'value="([\d.]+)"\s+checked', html) == [text]
+    assert words.count("this survey’s cap") == 1
+    assert f"With a release at ε = {text}, no attacker" in words
+    assert "With a release at ε = 1, no" in words_of(open_page(survey, query="?epsilon=1"))
+
+
+def test_exact_results_lead_back_to_the_data() -> None:
+    survey = rehearse(make_grouped_survey()).survey
+    html = open_page(survey).content.decode()
+    assert f'class="back-link" href="/surveys/{survey.slug}/data"' in html
+    assert "this survey’s cap" not in html

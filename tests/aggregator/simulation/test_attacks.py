@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import exp
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -10,8 +12,10 @@ from aggregator.results.display import Results, find_view
 from aggregator.simulation import attacks
 from aggregator.simulation.attacks import Attacks, Target, find_target, play_attacks
 from privacy.central.attacks import success_bound
-from surveys.models import Wave
+from surveys.authoring.services import add_question
+from surveys.models import Question, Wave
 from tests.support.breakdowns.waves import finish, make_closed_wave, send_rows
+from tests.support.factories import make_survey, open_survey
 from tests.support.waves import make_wave
 
 pytestmark = pytest.mark.django_db
@@ -93,6 +97,31 @@ def test_exact_figures_are_broken_and_a_release_keeps_its_bound(hundredths: int)
         assert all(bar.right == 1 for bar in bars if bar.kind == "exact")
         assert right["release"] <= bound + 1e-12
         assert right["guessing"] == 0.5
+
+
+@pytest.mark.parametrize("hundredths", [10, 50, 100, 200])
+def test_a_leader_tells_more_about_an_answer_than_any_release_about_taking_part(
+    hundredths: int,
+) -> None:
+    """Two answers, tied among all others: the person's decides which of them is ahead by one."""
+    played = play(yes_wave(yes=300, total=700), hundredths)
+    epsilon = hundredths / 100
+    assert played.leader == pytest.approx(1 - exp(-epsilon) / 2)
+    assert played.bound < played.leader < played.bound_of_answers
+    assert played.bound_of_answers == success_bound(epsilon=2 * epsilon)
+    assert played.replaced_epsilon == 2 * epsilon
+    if hundredths == 100:
+        assert round(played.leader, 3) == 0.816
+        assert (round(played.bound, 3), round(played.bound_of_answers, 3)) == (0.731, 0.881)
+
+
+def test_the_leader_of_a_list_tells_no_single_answer() -> None:
+    survey = make_survey(questions=())
+    options = ["Boss", "Doctor", "Nobody"]
+    add_question(survey=survey, type=Question.Type.SEVERAL, text="Which help?", options=options)
+    wave = open_survey(survey=survey)
+    send_rows(wave, [bytes([number % 2, 1, 0]) for number in range(300)])
+    assert play(finish(wave), 100).leader is None
 
 
 def test_the_needle_reaches_the_bound_in_a_table_of_one_code_only() -> None:
