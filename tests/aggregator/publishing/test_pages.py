@@ -16,6 +16,7 @@ from aggregator.upkeep.due import WorkKind
 from surveys.authoring.services import add_question, close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import Question, Survey, Wave
+from tests.support.breakdowns.waves import make_closed_wave
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, sign_in
 from tests.support.reading import words_of
@@ -311,3 +312,12 @@ def test_a_release_of_another_survey_does_not_exist() -> None:
     client = sign_in(other.survey.owner)
     assert client.get(address_of(other.survey, f"/{release.pk}")).status_code == 404
     assert client.get(address_of(wave.survey, f"/{release.pk}")).status_code == 404
+
+
+@pytest.mark.parametrize("is_protected", [True, False])
+def test_results_say_that_only_releases_are_for_readers(is_protected: bool) -> None:
+    wave = make_released_wave() if is_protected else make_closed_wave()
+    html = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/results").content.decode()
+    assert 'id="validity"' in html
+    assert ("Only you see these figures. Readers see <a" in html) == is_protected
+    assert (f'<a href="/surveys/{wave.survey.slug}/releases">releases</a>' in html) == is_protected

@@ -106,6 +106,7 @@ def test_a_leader_tells_more_about_an_answer_than_any_release_about_taking_part(
     """Two answers, tied among all others: the person's decides which of them is ahead by one."""
     played = play(yes_wave(yes=300, total=700), hundredths)
     epsilon = hundredths / 100
+    assert played.leader is not None
     assert played.leader == pytest.approx(1 - exp(-epsilon) / 2)
     assert played.bound < played.leader < played.bound_of_answers
     assert played.bound_of_answers == success_bound(epsilon=2 * epsilon)
