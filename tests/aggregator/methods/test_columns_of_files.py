@@ -1,0 +1,36 @@
+"""The methods explain every column of the files about releases, and no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pytest
+
+from aggregator.publishing.ledger_pages import ROW_COLUMNS, WAVE_COLUMNS
+from aggregator.publishing.public_releases import COLUMNS
+from scripts.stack.stack import ROOT
+
+TEXT = (ROOT / "docs" / "methods" / "files.md").read_text(encoding="utf-8")
+
+
+def columns_below(header: str) -> list[str]:
+    """Return the names in the first column of all tables with this header."""
+    found = []
+    for table in TEXT.split(f"| {header} | meaning |\n|---|---|\n")[1:]:
+        for line in table.split("\n\n")[0].splitlines():
+            found += re.findall(r"`([a-z0-9_]+)`", line.split("|")[1])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        ("column of the public CSV", COLUMNS),
+        ("column of the ledger", [*ROW_COLUMNS, *WAVE_COLUMNS]),
+    ],
+)
+def test_every_column_of_a_file_about_releases_is_explained_once(
+    header: str, columns: Iterable[str]
+) -> None:
+    assert sorted(columns_below(header)) == sorted(columns)
