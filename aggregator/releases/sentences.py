@@ -92,9 +92,9 @@ def promise_together(manifest: Manifest, *, spent_hundredths: int, delta_nanos: 
     limit = odds_factor((manifest.release_epsilon_hundredths or 0) / HUNDREDTHS)
     rare = f", except with a probability of about {delta(delta_nanos)}" if delta_nanos else ""
     return (
-        "Whether one person took part changes the chance of all figures here together by a factor "
-        f"of at most {odds_factor(spent_hundredths / HUNDREDTHS)}, and of all that may ever follow "
-        f"by at most {limit}{rare}."
+        "Whether any one person took part changes the chance of all figures here by a factor of at "
+        f"most {odds_factor(spent_hundredths / HUNDREDTHS)} ({limit} with all that may "
+        f"follow){rare}."
     )
 
 

@@ -366,8 +366,7 @@ def test_what_all_figures_reveal_together_is_said_once() -> None:
     page = visit(wave.survey)
     # e^(.5 + .5) and e^2, rounded up
     assert (
-        "all figures here together by a factor of at most 2.8, and of all that may ever follow by "
-        "at most 7.4." in page
+        "all figures here by a factor of at most 2.8 (7.4 with all that may follow)." in page
     )
 
 
