@@ -365,9 +365,7 @@ def test_what_all_figures_reveal_together_is_said_once() -> None:
         store_table(wave, name, epsilon=50)
     page = visit(wave.survey)
     # e^(.5 + .5) and e^2, rounded up
-    assert (
-        "all figures here by a factor of at most 2.8 (7.4 with all that may follow)." in page
-    )
+    assert "all figures here by a factor of at most 2.8 (7.4 with all that may follow)." in page
 
 
 def make_scale() -> Wave:
