@@ -29,11 +29,12 @@ class Piece:
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """`total` is the half-width of the 95 % interval in words."""
+    """`total` is the half-width of the 95 % interval with its unit, `half_width` without it."""
 
     pieces: tuple[Piece, ...]
     total: str
-    widening: str  # "0.8 %"
+    half_width: str
+    widening: str  # "0.8 %"; empty if there is nothing but publication noise
 
 
 def write_points(half_width: float) -> str:
@@ -51,6 +52,7 @@ def draw_spread(
         "publication": parts.publication,
     }
     whole = sum(part * part for part in named.values())
+    half_width = write(Z_95 * parts.total)
     pieces, start = [], 0.0
     for name, part in named.items():
         width = part * part / whole if whole else 0.0
@@ -65,7 +67,8 @@ def draw_spread(
         start += width
     return Spread(
         pieces=tuple(pieces),
-        total=f"{write(Z_95 * parts.total)} {unit}".rstrip(),
+        total=f"{half_width} {unit}".rstrip(),
+        half_width=half_width,
         widening=_write_widening(parts),
     )
 

@@ -70,6 +70,8 @@ def assert_page_is_sound(page: Page, *, width: int) -> None:
         tag.evaluate("(details) => { details.open = true; }")
     assert page.evaluate(RUN_AXE) == []
     assert page.evaluate(WIDTH) <= width
+    for frame in page.locator(".table-wrap:has(> .table-parts)").all():
+        assert frame.evaluate("(frame) => frame.scrollWidth - frame.clientWidth") == 0
 
 
 def look(page: Page, name: str) -> None:
