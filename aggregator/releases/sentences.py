@@ -8,18 +8,17 @@ from fractions import Fraction
 from math import ceil, isfinite
 
 from aggregator.models import Release
-from aggregator.releases.figures import THOUSANDTHS, QuestionFigures, TableFigures
+from aggregator.releases.figures import QuestionFigures, TableFigures
 from aggregator.releases.readers import (
-    NANOS,
     ReaderLine,
     count_honest,
     exact_reader_epsilons,
     find_worst,
     reader_epsilons,
 )
-from aggregator.releases.requests import HUNDREDTHS
+from privacy.central.typical import FACTOR
 from surveys.formatting import cap, delta, epsilon, join_list, odds_factor, whole
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest
 
 # Where the methods explain how each kind is made.
 ANCHORS = {
@@ -82,8 +81,8 @@ def promise(release: Release) -> str:
         else ""
     )
     return (
-        "Whether any one person took part changes the chance of these figures by a factor of "
-        f"at most {factor}{rare}."
+        f"Adding or removing any one person makes these figures at most {factor} times as likely"
+        f"{rare}."
     )
 
 
@@ -92,9 +91,9 @@ def promise_together(manifest: Manifest, *, spent_hundredths: int, delta_nanos: 
     limit = odds_factor((manifest.release_epsilon_hundredths or 0) / HUNDREDTHS)
     rare = f", except with a probability of about {delta(delta_nanos)}" if delta_nanos else ""
     return (
-        "Whether any one person took part changes the chance of all figures here by a factor of at "
-        f"most {odds_factor(spent_hundredths / HUNDREDTHS)} ({limit} with all that may "
-        f"follow){rare}."
+        "Adding or removing any one person makes all figures here at most "
+        f"{odds_factor(spent_hundredths / HUNDREDTHS)} times as likely ({limit} times with all "
+        f"that may follow){rare}."
     )
 
 
@@ -149,8 +148,8 @@ def write_own_scale(release: Release) -> str:
 
 
 def find_own_scale(release: Release) -> Fraction:
-    """Return the scale in reports; that of a typical answer is stored in thousandths of them."""
-    factor = THOUSANDTHS if release.kind == Release.Kind.TYPICAL else 1
+    """Return the scale in reports; that of a typical answer is stored in thousandths of one."""
+    factor = FACTOR if release.kind == Release.Kind.TYPICAL else 1
     return Fraction(release.scale) / factor
 
 

@@ -64,8 +64,7 @@ def test_a_table_with_laplace_noise() -> None:
     }
     assert "all releases together 0.80" in lines_of(release, spent=80)["Spent"]
     assert promise(release) == (
-        "Whether any one person took part changes the chance of these figures by a factor of at "
-        "most 1.7."
+        "Adding or removing any one person makes these figures at most 1.7 times as likely."
     )
 
 
@@ -77,7 +76,9 @@ def test_a_table_with_gaussian_noise_names_its_exception() -> None:
     assert lines["Mechanism"] == (
         "Discrete Gaussian noise with a standard deviation of 4.5 on every count, drawn once"
     )
-    assert promise(release).endswith("at most 2.8, except with a probability of about 10⁻⁶.")
+    assert promise(release).endswith(
+        "2.8 times as likely, except with a probability of about 10⁻⁶."
+    )
 
 
 def test_the_answer_about_which_readers_learn_most_is_named() -> None:
