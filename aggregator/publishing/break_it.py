@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from aggregator.releases.requests import HUNDREDTHS
 from aggregator.results.display import find_view
 from aggregator.simulation.attacks import play_attacks
 from aggregator.simulation.demo import is_invented
@@ -16,7 +15,7 @@ from aggregator.simulation.demo_surveys import DEMOS, OPEN
 from aggregator.simulation.rehearsal import TITLE
 from surveys.access import for_owner
 from surveys.manifest.languages import language_tag
-from surveys.manifest.manifest import Manifest, Publication
+from surveys.manifest.manifest import HUNDREDTHS, Manifest, Publication
 from surveys.models import Survey
 
 EPSILONS = {"0.1": 10, "0.5": 50, "1": 100, "2": 200}  # as written, and in hundredths

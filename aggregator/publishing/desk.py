@@ -8,9 +8,8 @@ from enum import StrEnum
 from django.http import Http404
 
 from aggregator.releases.ledger import Account, find_final_snapshot, read_account
-from aggregator.releases.requests import HUNDREDTHS
 from aggregator.results.display import Standing, find_view
-from surveys.manifest.manifest import Manifest, Publication
+from surveys.manifest.manifest import HUNDREDTHS, Manifest, Publication
 from surveys.manifest.modes import Mode
 from surveys.models import Survey, Wave
 

@@ -16,11 +16,10 @@ from aggregator.publishing.desk import Desk, find_desk
 from aggregator.publishing.pages import show_overview
 from aggregator.publishing.words import find_questions, name_release
 from aggregator.releases.ledger import Account, Sums
-from aggregator.releases.requests import HUNDREDTHS, NANOS
 from aggregator.releases.sentences import find_own_scale, write_own_scale
 from surveys.access import for_owner
 from surveys.formatting import cap, delta, epsilon
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
 

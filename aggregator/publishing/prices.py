@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import ceil
 from typing import Any
 
 from aggregator.models import Release
 from aggregator.publishing.spread import Spread, draw_spread
-from aggregator.releases.figures import Noise
+from aggregator.releases.figures import Noise, find_bound
 from aggregator.releases.ledger import Account
 from aggregator.releases.readers import reader_epsilons
 from aggregator.releases.requests import (
-    HUNDREDTHS,
     ReleasePlan,
     ReleaseRequest,
     check_request,
-    find_other_probability,
     plan_release,
 )
 from aggregator.releases.sentences import (
@@ -31,17 +28,12 @@ from aggregator.releases.sentences import (
     describe_readers,
     describe_took_part,
 )
-from privacy.central.selection import selection_bound
 from privacy.central.table import SpreadParts, table_standard_error
-from privacy.central.typical import typical_sensitivity
 from surveys.formatting import whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion, Symbol
 from surveys.models import Wave
 from surveys.planning.assumptions import SHARE
-
-# As sure as the bound of a choice is.
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +217,7 @@ def _count_reports(manifest: Manifest, question: ManifestQuestion, people: int) 
 def _price_choice(
     price: Price, plan: ReleasePlan, manifest: Manifest, question: ManifestQuestion
 ) -> Price:
-    reach = _find_reach(plan, question)
+    reach = find_bound(price.request, question)
     reports = _count_reports(manifest, question, price.people)
     where = "behind the leader" if plan.is_monotone else "away from the middle"
     return replace(
@@ -240,27 +232,3 @@ def _write_people(asked: int, people: int) -> str:
     if asked == people:
         return f"{whole(people)} people"
     return f"{whole(asked)} people (asked of {whole(people)})"
-
-
-def _find_reach(plan: ReleasePlan, question: ManifestQuestion) -> float:
-    """Return how many people the published answer may lie below the best one, with 95 %.
-
-    Scores count reports. One person more moves the expected score by the slope of the channel.
-    """
-    is_leader = plan.is_monotone
-    sensitivity = (
-        Fraction(1)
-        if is_leader
-        else typical_sensitivity(
-            question.answers, other_probability=find_other_probability(question)
-        )
-    )
-    bound = selection_bound(
-        sensitivity=sensitivity,
-        epsilon=Fraction(plan.epsilon_hundredths, HUNDREDTHS),
-        candidates=len(question.options),
-        level=LEVEL,
-        monotone=is_leader,
-    )
-    slope: float = _describe_channel(_find_symbol(question))["slope"]
-    return bound / slope

@@ -24,7 +24,6 @@ from aggregator.releases.figures import (
 )
 from aggregator.releases.ledger import find_public_day
 from aggregator.releases.readers import ReaderLine, promised_epsilons, reader_epsilons
-from aggregator.releases.requests import HUNDREDTHS
 from aggregator.releases.sentences import (
     Line,
     describe_too_few,
@@ -35,11 +34,10 @@ from aggregator.releases.sentences import (
     write_server,
 )
 from aggregator.results.estimands import name_answer
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Wave
 
-NANOS = 10**9
 BASE = "everyone who was asked"
 
 

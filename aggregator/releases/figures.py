@@ -12,7 +12,8 @@ from fractions import Fraction
 from math import ceil, fsum, sqrt
 
 from aggregator.models import Release
-from aggregator.releases.requests import HUNDREDTHS, ReleaseRequest, list_symbols
+from aggregator.releases.requests import ReleaseRequest, find_other_probability, list_symbols
+from aggregator.results.estimands import YES
 from privacy.central.noise import discrete_gaussian_variance, discrete_laplace_variance
 from privacy.central.points import table_mean
 from privacy.central.selection import selection_bound
@@ -22,16 +23,13 @@ from privacy.central.table import (
     table_interval,
     table_standard_error,
 )
-from privacy.central.typical import scaled_sensitivity
-from surveys.manifest.manifest import Manifest
+from privacy.central.typical import FACTOR, scaled_sensitivity
+from surveys.manifest.manifest import HUNDREDTHS, Manifest
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion, Symbol
 
 NOT_ASKED_TEXT = "Not asked"
 MEAN_TEXT = "Mean"
 LEVEL = 0.95
-YES = 1
-THOUSANDTHS = 1000
-_EXACT = 2**32
 # The noise of two cells or more is within so many standard deviations with 95 %: Laplace noise of
 # two cells is the widest, exp(-x / b) (1 + x / 2 b) of which is beyond x.
 _DEVIATIONS = 2.1
@@ -132,41 +130,38 @@ def read_figures(release: Release, manifest: Manifest) -> Figures:
         return _read_table(release, manifest, request.questions, result["cells"])
     question = next(one for one in manifest.questions if one.name == request.questions[0])
     code = result["code"]
-    epsilon = release.epsilon_hundredths / HUNDREDTHS
     text = next(option.text for option in question.options if option.code == code)
+    bound = find_bound(request, question)
+    figure = LeaderFigure if request.kind == Release.Kind.LEADER else TypicalFigure
+    return figure(question=question, code=code, text=text, bound=bound)
+
+
+def find_bound(request: ReleaseRequest, question: ManifestQuestion) -> float:
+    """Return how many people the chosen answer may lie below the best one, with 95 %.
+
+    One person more moves the expected number of reports of an answer by the slope of the channel.
+    """
+    slope = question.mechanism.slope if question.is_protected else 1.0
+    epsilon = request.epsilon_hundredths / HUNDREDTHS
     if request.kind == Release.Kind.LEADER:
-        bound = selection_bound(
+        reports = selection_bound(
             sensitivity=1,
             epsilon=epsilon,
             candidates=len(question.options),
             level=LEVEL,
             monotone=True,
         )
-        return LeaderFigure(
-            question=question, code=code, text=text, bound=bound / _find_slope(question)
-        )
-    # Scores are drawn in thousandths of a report, rounded to whole ones.
-    sensitivity = scaled_sensitivity(question.answers, other_probability=_exact_c(question))
-    bound = selection_bound(
-        sensitivity=sensitivity, epsilon=epsilon, candidates=question.answers, level=LEVEL
+        return reports / slope
+    scaled = selection_bound(
+        sensitivity=scaled_sensitivity(
+            question.answers, other_probability=find_other_probability(question)
+        ),
+        epsilon=epsilon,
+        candidates=question.answers,
+        level=LEVEL,
     )
-    return TypicalFigure(
-        question=question,
-        code=code,
-        text=text,
-        bound=(bound + 1) / THOUSANDTHS / _find_slope(question),
-    )
-
-
-def _find_slope(question: ManifestQuestion) -> float:
-    """How far one person more moves the expected number of reports of an answer."""
-    return question.mechanism.slope if question.is_protected else 1.0
-
-
-def _exact_c(question: ManifestQuestion) -> Fraction:
-    if question.threshold is None:
-        return Fraction(0)
-    return Fraction(_EXACT - question.threshold, _EXACT * (question.k - 1))
+    # Scores are rounded to whole thousandths, which can move two of them apart by one.
+    return (scaled + 1) / FACTOR / slope
 
 
 # --- tables ---------------------------------------------------------------------------------------

@@ -17,8 +17,6 @@ from django.db.models import F, Q
 
 from aggregator.models import Release, ReleaseLedger, Snapshot, today
 from aggregator.releases.requests import (
-    HUNDREDTHS,
-    NANOS,
     NotReleasable,
     ReleasePlan,
     ReleaseRequest,
@@ -27,11 +25,9 @@ from aggregator.releases.requests import (
 )
 from privacy.central.composition import advanced_sum, zcdp_epsilon
 from privacy.mechanism.composition_with_delta import exact_composition
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import HUNDREDTHS, NANOS, USUAL_RELEASE_DELTA, Manifest
 from surveys.models import Survey, Wave
 
-# For the sums that allow an exception, in a survey whose own δ is zero.
-USUAL_DELTA_NANOS = 1000
 KEY_BYTES = 16
 
 
@@ -99,7 +95,8 @@ def _add_up(releases: tuple[Release, ...], *, delta_cap: int) -> Sums:
     rhos = [release.rho for release in releases if release.rho is not None]
     # These two sums are about losses without an exception.
     is_pure = all(release.delta_nanos == 0 for release in releases)
-    delta = (delta_cap or USUAL_DELTA_NANOS) / NANOS
+    # Some sums allow an exception even in a survey whose own δ is zero.
+    delta = (delta_cap or USUAL_RELEASE_DELTA) / NANOS
     return Sums(
         basic=sum(release.epsilon_hundredths for release in releases) / HUNDREDTHS,
         advanced=advanced_sum(epsilons=epsilons, delta=delta) if is_pure else None,

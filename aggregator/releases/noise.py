@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isclose, nextafter, sqrt
+from math import isclose, sqrt
 from typing import Any
 
 from aggregator.models import Release
 from aggregator.releases.library import SERIES, find_version, is_expected
-from aggregator.releases.requests import HUNDREDTHS, ReleasePlan
+from aggregator.releases.requests import ReleasePlan
+from privacy.central.composition import round_up_fraction
+from surveys.manifest.manifest import HUNDREDTHS
 
 WHOLE = "i64"  # OpenDP's plain integers end at 2**31
 TOLERANCE = 1e-9
@@ -66,9 +68,8 @@ def _epsilon(plan: ReleasePlan) -> float:
 
 
 def _round_up(scale: Fraction) -> float:
-    """Return the nearest float that is not smaller: never less noise than was charged."""
-    nearest = float(scale)
-    return nearest if Fraction(nearest) >= scale else nextafter(nearest, inf)
+    """Never add less noise than was charged."""
+    return round_up_fraction("scale", scale)
 
 
 # Distances are between two sets of reports of which one has one report more.

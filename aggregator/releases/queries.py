@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from aggregator.batches.columns import Columns
 from aggregator.models import Snapshot
 from aggregator.releases.requests import find_other_probability, list_symbols
+from aggregator.results.estimands import YES
 from privacy.central.typical import scaled_scores
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
-
-YES = 1  # an item's code for "chosen"
 
 
 def table_cells(

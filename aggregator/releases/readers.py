@@ -16,7 +16,7 @@ from functools import lru_cache
 from math import exp, fsum, inf
 
 from aggregator.models import Release
-from aggregator.releases.requests import HUNDREDTHS, ReleaseRequest, list_symbols
+from aggregator.releases.requests import ReleaseRequest, list_symbols
 from privacy.central.composition import round_up_fraction, zcdp_epsilon
 from privacy.central.reader import (
     exact_count_epsilon,
@@ -25,12 +25,11 @@ from privacy.central.reader import (
 )
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_epsilon
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.readers import find_answered
 from surveys.manifest.rules import leaves
 
-NANOS = 10**9
 # At which the ε of exact results is stated.
 EXACT_DELTA_NANOS = 1000
 MOST_HONEST = 2000

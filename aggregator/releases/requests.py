@@ -20,12 +20,10 @@ from privacy.central.composition import pure_rho
 from privacy.central.typical import scaled_sensitivity
 from privacy.mechanism.drawing import SCALE
 from surveys.formatting import join_list
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest, largest_release_delta
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Symbol
 
-HUNDREDTHS = 100
-NANOS = 10**9
 # A median needs a middle: of two points, the leader says everything.
 LEAST_POINTS = 3
 _WITH_LEADER = (
@@ -218,7 +216,8 @@ def is_delta_small(nanos: int, manifest: Manifest) -> bool:
 
     Not among those who came: their exact number must not decide which noise readers see.
     """
-    return 10 * nanos * (manifest.people_expected or 0) <= NANOS
+    people = manifest.people_expected
+    return not people or nanos <= largest_release_delta(people)
 
 
 def _plan_choice(request: ReleaseRequest, *, sensitivity: int, is_monotone: bool) -> ReleasePlan:

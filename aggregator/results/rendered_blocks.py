@@ -43,7 +43,7 @@ def render_blocks(
     key = (is_public, _describe_content(results, has_truth=bool(truth)))
     return render_once(
         key,
-        lambda: _render_anew(
+        lambda: _render_blocks(
             results, truth=truth, is_public=is_public, reader_note=describe_readers()
         ),
     )
@@ -65,7 +65,7 @@ def render_once(key: Hashable, render: Callable[[], SafeString]) -> SafeString:
     return found
 
 
-def _render_anew(
+def _render_blocks(
     results: Results, *, truth: Mapping[str, float], is_public: bool, reader_note: str
 ) -> SafeString:
     blocks = list_blocks(results, truth=truth, with_details=True, is_public=is_public)

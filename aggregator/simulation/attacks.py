@@ -14,19 +14,18 @@ import numpy as np
 
 from aggregator.batches.columns import Columns
 from aggregator.models import Release
-from aggregator.releases.requests import HUNDREDTHS, count_most_symbols, list_candidates
+from aggregator.releases.requests import count_most_symbols, list_candidates
 from aggregator.results.display import Results
 from privacy.central.attacks import (
     Reconstruction,
     differencing_success,
     needle_success,
     reconstruct,
-    success_bound,
 )
 from privacy.central.noise import discrete_laplace_bound
 from privacy.central.selection import permute_and_flip_probabilities
 from surveys.formatting import percent
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import HUNDREDTHS, Manifest
 from surveys.manifest.questions import ManifestQuestion, Symbol
 
 GUESSING = 0.5  # both stories are equally likely beforehand
@@ -73,8 +72,6 @@ class Attacks:
 
     target: Target
     epsilon: float
-    bound: float  # on being right about taking part
-    bound_of_answers: float  # on being right about an answer or a code
     # Subtract two figures.
     both_noisy: float
     figure_scale: float
@@ -129,8 +126,6 @@ def play_attacks(results: Results, *, epsilon_hundredths: int) -> Attacks | None
     return Attacks(
         target=target,
         epsilon=epsilon,
-        bound=success_bound(epsilon=epsilon),
-        bound_of_answers=success_bound(epsilon=2 * epsilon),
         both_noisy=differencing_success(scale=1 / epsilon, noisy_figures=2),
         figure_scale=1 / epsilon,
         noise_bound=discrete_laplace_bound(scale=1 / epsilon),

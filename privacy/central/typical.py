@@ -14,7 +14,8 @@ from numbers import Integral, Rational
 
 from privacy.checks import check_whole
 
-_FACTOR = 1000
+# Scores are drawn in thousandths of a report.
+FACTOR = 1000
 
 
 def typical_scores(
@@ -109,7 +110,7 @@ def scaled_scores(
     *,
     other_probability: int | Fraction,
     others: int = 0,
-    factor: int = _FACTOR,
+    factor: int = FACTOR,
 ) -> list[int]:
     """Multiply `typical_scores` by a factor and round them to whole numbers.
 
@@ -145,7 +146,7 @@ def scaled_scores(
 
 
 def scaled_sensitivity(
-    points: int, *, other_probability: int | Fraction, factor: int = _FACTOR
+    points: int, *, other_probability: int | Fraction, factor: int = FACTOR
 ) -> int:
     """Find the most by which one added or removed report changes any of `scaled_scores`.
 

@@ -29,13 +29,14 @@ MOST_SYMBOLS = 3963
 SMALLEST_USUAL_BATCH = 50
 LEAST_BATCHES_IN_CAP = 3
 # What a survey may let its readers learn: ε in hundredths and δ in 10⁻⁹, so that sums are exact.
+HUNDREDTHS, NANOS = 100, 10**9
 LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON, USUAL_RELEASE_EPSILON = 10, 300, 100
 MOST_RELEASE_DELTA = USUAL_RELEASE_DELTA = 1_000
 
 
 def largest_release_delta(people: int) -> int:
     """Return the largest δ with this many people, in 10⁻⁹: one in ten times their number."""
-    return 10**9 // (10 * people)
+    return NANOS // (10 * people)
 
 
 class Limit(StrEnum):

@@ -2,7 +2,7 @@
 
 All releases of a wave together are (ε, δ)-differentially private about taking part, where ε and δ
 are its manifest's limits. From that follows what they can reveal about one answer. What releases
-that exist reveal is at most this (aggregator/publishing/readers.py).
+that exist reveal is at most this (aggregator/releases/readers.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from privacy.central.composition import group_delta
 from privacy.central.reader import reader_epsilon, reader_epsilon_by_distance
 from privacy.mechanism.accounting import round_up_sum, statement_epsilon
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest
 from surveys.manifest.questions import ManifestQuestion
 
 
@@ -56,8 +56,8 @@ def find_taking_part(manifest: Manifest) -> Loss:
     assert manifest.release_epsilon_hundredths is not None
     assert manifest.release_delta_nanos is not None
     return Loss(
-        epsilon=manifest.release_epsilon_hundredths / 100,
-        delta=manifest.release_delta_nanos / 10**9,
+        epsilon=manifest.release_epsilon_hundredths / HUNDREDTHS,
+        delta=manifest.release_delta_nanos / NANOS,
     )
 
 
@@ -69,16 +69,11 @@ def find_replaced(manifest: Manifest) -> Loss:
     return find_taking_part(manifest).replaced
 
 
-def worst_reader_epsilon(manifest: Manifest, question: ManifestQuestion) -> float:
-    """Return the ε that a reader can have about the answer to one question of a protected survey.
-
-    It covers the codes of its dependants and of questions about the same fact.
-    """
-    return find_answered(manifest, question).epsilon
-
-
 def find_answered(manifest: Manifest, question: ManifestQuestion) -> Loss:
-    """The same with δ: the smallest of four bounds, each of which holds alone.
+    """Return what a reader can learn about the answer to one question of a protected survey.
+
+    It covers the codes of its dependants and of questions about the same fact. It is the smallest
+    of four bounds, each of which holds alone.
 
     1. Replace the codes that tell about the answer one after the other: the reader's ε of each
        adds up (decision 49 has the proof for δ).

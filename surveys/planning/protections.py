@@ -19,10 +19,15 @@ from privacy.planning.protections import (
 )
 from surveys.formatting import cap, percent, whole
 from surveys.formatting import epsilon as write_epsilon
-from surveys.manifest.manifest import USUAL_RELEASE_DELTA, USUAL_RELEASE_EPSILON
+from surveys.manifest.manifest import (
+    HUNDREDTHS,
+    NANOS,
+    USUAL_RELEASE_DELTA,
+    USUAL_RELEASE_EPSILON,
+)
 from surveys.planning.plan_input import PlanInput
 
-DELTA = USUAL_RELEASE_DELTA / 10**9
+DELTA = USUAL_RELEASE_DELTA / NANOS
 NAMES = {
     Protection.NONE: "No protection",
     Protection.CENTRAL: "Central noise",
@@ -216,7 +221,7 @@ def cost_of_publication(given: PlanInput) -> PublicationCost | None:
     if given.is_conditional or given.part < 1:
         return None
     noise = choose_table_noise(
-        symbols=given.questions, epsilon=Fraction(USUAL_RELEASE_EPSILON, 100), delta=DELTA
+        symbols=given.questions, epsilon=Fraction(USUAL_RELEASE_EPSILON, HUNDREDTHS), delta=DELTA
     )
     mechanism = given.mechanism()
     parts = table_standard_error(

@@ -12,9 +12,11 @@ from django.core.exceptions import ValidationError
 from surveys.authoring.forms.fields import WholeNumber, decimal_range
 from surveys.formatting import whole
 from surveys.manifest.manifest import (
+    HUNDREDTHS,
     LEAST_RELEASE_EPSILON,
     MOST_RELEASE_DELTA,
     MOST_RELEASE_EPSILON,
+    NANOS,
     Publication,
     largest_release_delta,
 )
@@ -36,8 +38,6 @@ DETAILS = {
         "people may close it: that would publish how many took part."
     ),
 }
-
-
 # What the page explains.
 CAPS = (0.5, 1.0, 2.0, 3.0)
 
@@ -64,8 +64,8 @@ class PublicationForm(forms.Form):
         "right at most 74 times in 100, instead of 50. A larger cap allows more figures, or more "
         "precise ones. After the opening, nobody can raise it.",
         **decimal_range(
-            f"{LEAST_RELEASE_EPSILON / 100:.2f}",
-            f"{MOST_RELEASE_EPSILON / 100:.2f}",
+            f"{LEAST_RELEASE_EPSILON / HUNDREDTHS:.2f}",
+            f"{MOST_RELEASE_EPSILON / HUNDREDTHS:.2f}",
             what="the cap",
         ),
     )
@@ -90,7 +90,7 @@ class PublicationForm(forms.Form):
         The answer is one that is sent as it is; δ is the largest.
         """
         for cap in CAPS:
-            once = Loss(epsilon=cap, delta=MOST_RELEASE_DELTA / 10**9)
+            once = Loss(epsilon=cap, delta=MOST_RELEASE_DELTA / NANOS)
             taking_part, answer = once.guess_epsilon, once.replaced.guess_epsilon
             yield cap, write_guess(taking_part), write_guess(answer)
 
@@ -98,7 +98,7 @@ class PublicationForm(forms.Form):
     def read_limits(survey: SurveySettings) -> dict[str, Any]:
         """The limits of a survey as the form shows them."""
         return {
-            "release_epsilon": (Decimal(survey.release_epsilon_hundredths) / 100).quantize(
+            "release_epsilon": (Decimal(survey.release_epsilon_hundredths) / HUNDREDTHS).quantize(
                 Decimal("0.01")
             ),
             "release_delta_nanos": survey.release_delta_nanos,
@@ -114,7 +114,7 @@ class PublicationForm(forms.Form):
             return cleaned
         if "release_epsilon" in cleaned:
             epsilon: Decimal = cleaned.pop("release_epsilon")
-            cleaned["release_epsilon_hundredths"] = int(100 * epsilon)
+            cleaned["release_epsilon_hundredths"] = int(HUNDREDTHS * epsilon)
         if cleaned.get("cap") is not None:
             self.add_error(
                 "cap",

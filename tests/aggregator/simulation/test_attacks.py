@@ -91,7 +91,7 @@ def test_at_most_two_hundred_people_are_reconstructed_and_half_of_them_have_the_
 def test_exact_figures_are_broken_and_a_release_keeps_its_bound(hundredths: int) -> None:
     played = play(yes_wave(yes=300, total=700), hundredths)
     bound = success_bound(epsilon=hundredths / 100)
-    assert played.bound == bound
+    assert played.epsilon == hundredths / 100
     for bars in (played.differencing, played.needle, played.reconstruction):
         right = {bar.kind: bar.right for bar in bars}
         assert all(bar.right == 1 for bar in bars if bar.kind == "exact")
@@ -108,12 +108,13 @@ def test_a_leader_tells_more_about_an_answer_than_any_release_about_taking_part(
     epsilon = hundredths / 100
     assert played.leader is not None
     assert played.leader == pytest.approx(1 - exp(-epsilon) / 2)
-    assert played.bound < played.leader < played.bound_of_answers
-    assert played.bound_of_answers == success_bound(epsilon=2 * epsilon)
+    bound = success_bound(epsilon=played.epsilon)
+    bound_of_answers = success_bound(epsilon=played.replaced_epsilon)
+    assert bound < played.leader < bound_of_answers
     assert played.replaced_epsilon == 2 * epsilon
     if hundredths == 100:
         assert round(played.leader, 3) == 0.816
-        assert (round(played.bound, 3), round(played.bound_of_answers, 3)) == (0.731, 0.881)
+        assert (round(bound, 3), round(bound_of_answers, 3)) == (0.731, 0.881)
 
 
 def test_the_leader_of_a_list_tells_no_single_answer() -> None:
@@ -128,11 +129,11 @@ def test_the_leader_of_a_list_tells_no_single_answer() -> None:
 def test_the_needle_reaches_the_bound_in_a_table_of_one_code_only() -> None:
     one = play(yes_wave(yes=300, total=700), 100)
     assert one.symbols == 1
-    assert one.needle[-2].right == pytest.approx(one.bound)
+    assert one.needle[-2].right == pytest.approx(success_bound(epsilon=1))
     wave = make_closed_wave()
     many = play(wave, 100)
     assert many.symbols == len(wave.description.symbols)
-    assert 0.5 < many.needle[-2].right < many.bound
+    assert 0.5 < many.needle[-2].right < success_bound(epsilon=1)
 
 
 def test_a_table_of_a_random_subset_counts_only_what_one_report_can_have() -> None:

@@ -18,7 +18,6 @@ from surveys.manifest.readers import (
     find_replaced,
     find_taking_part,
     worst_reader,
-    worst_reader_epsilon,
 )
 from surveys.models import Survey
 from tests.support.factories import make_survey
@@ -71,7 +70,7 @@ def _weigh(chances: list[float], likelihoods: tuple[float, ...]) -> float:
 )
 def test_one_code_reveals_what_the_reference_says(cap: int, reader: float) -> None:
     manifest = read(make(cap=cap))
-    assert worst_reader_epsilon(manifest, manifest.questions[0]) == pytest.approx(reader, abs=1e-9)
+    assert find_answered(manifest, manifest.questions[0]).epsilon == pytest.approx(reader, abs=1e-9)
 
 
 @pytest.mark.parametrize("cap", [10, 50, 100, 300])
@@ -87,7 +86,7 @@ def test_no_release_tells_a_reader_more_about_a_fact_asked_several_times(
             survey=survey, text=f"Moved ({number})?", flips=flips, same_fact=first and first.pk
         )
     manifest = read(survey)
-    found = worst_reader_epsilon(manifest, manifest.questions[0])
+    found = find_answered(manifest, manifest.questions[0]).epsilon
     mechanisms = [one.mechanism for one in manifest.questions]
     worst = largest_log_ratio(mechanisms, epsilon=cap / 50)
     print(f"{codes} codes, cap {cap / 100}: bound {found:.6f}, worst release {worst:.6f}")
@@ -116,25 +115,25 @@ def test_the_smallest_bound_counts() -> None:
     several = 2 * log((1 + keep * growth) / (1 + other * growth))
     apart = log(1 + 2 * mechanism.slope * growth)
     assert apart < several < manifest.statement_epsilon(manifest.questions[0])
-    assert worst_reader_epsilon(manifest, manifest.questions[0]) == pytest.approx(apart)
+    assert find_answered(manifest, manifest.questions[0]).epsilon == pytest.approx(apart)
 
 
 def test_many_rows_reveal_no_more_than_a_replaced_report_or_than_to_the_server() -> None:
     survey = make(cap=50, questions=())
     add_question(survey=survey, type=QuestionType.SEVERAL, text="Which?", options=REGIONS)
     manifest = read(survey)
-    assert worst_reader_epsilon(manifest, manifest.questions[0]) == 1.0
+    assert find_answered(manifest, manifest.questions[0]).epsilon == 1.0
     weak = make(cap=300)
     [question] = read(weak).questions
     server = read(weak).statement_epsilon(question)
-    assert 1.08 < worst_reader_epsilon(read(weak), question) < server
+    assert 1.08 < find_answered(read(weak), question).epsilon < server
 
 
 def test_an_answer_that_is_sent_as_it_is_may_lose_twice_the_cap() -> None:
     survey = make(cap=30)
     add_question(survey=survey, type=QuestionType.DECLARED, text="Department?", options=REGIONS[:3])
     manifest = read(survey)
-    assert worst_reader_epsilon(manifest, manifest.questions[1]) == 0.6
+    assert find_answered(manifest, manifest.questions[1]).epsilon == 0.6
     worst = worst_reader(manifest)
     assert worst is not None
     assert worst.question.name == "q1"
@@ -147,7 +146,7 @@ def test_what_is_asked_only_after_an_answer_tells_about_that_answer_too() -> Non
     first = survey.questions.get()
     add_question(survey=survey, text="Last year?", rule={"name": str(first.pk), "is": [1]})
     manifest = read(survey)
-    parent, child = (worst_reader_epsilon(manifest, one) for one in manifest.questions)
+    parent, child = (find_answered(manifest, one).epsilon for one in manifest.questions)
     assert parent == pytest.approx(child + 0.801983163)
     worst = worst_reader(manifest)
     assert worst is not None
@@ -161,8 +160,8 @@ def test_of_a_random_subset_only_what_one_person_is_asked_counts() -> None:
     everything = read(survey)
     survey.drawn = 1
     one = read(survey)
-    assert worst_reader_epsilon(one, one.questions[0]) == pytest.approx(0.801983163)
-    assert worst_reader_epsilon(everything, everything.questions[0]) == pytest.approx(
+    assert find_answered(one, one.questions[0]).epsilon == pytest.approx(0.801983163)
+    assert find_answered(everything, everything.questions[0]).epsilon == pytest.approx(
         2 * 0.801983163
     )
 
