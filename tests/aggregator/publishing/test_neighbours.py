@@ -98,11 +98,13 @@ def test_one_person_more_loses_no_more_than_the_release_was_charged_for() -> Non
     assert 0.6 < measured <= 1
 
 
+@pytest.mark.long
 def test_three_people_more_are_noticed_by_the_same_audit() -> None:
     fewer, more = (make_released_wave(rows=rows) for rows in (CROWD, [*CROWD, *[PERSON] * 3]))
     assert 1 < measure_person(fewer, more, CROWD, PERSON) <= 3
 
 
+@pytest.mark.long
 def test_one_person_more_whose_subset_is_the_largest_loses_no_more_than_was_charged() -> None:
     """Each person is asked two of three blocks; a select-several block has three codes."""
     crowd = [b"\0\1\0\1\xff", b"\xff\0\1\1\0", b"\1\xff\xff\xff\1"] * 15
@@ -145,6 +147,7 @@ def _read_many(wave: Wave, event: Callable[[QuestionFigures], bool], *, runs: in
     return np.array(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "counts", "code", "least"),
     [(Release.Kind.LEADER, (12, 12, 2), 1, 0.7), (Release.Kind.TYPICAL, (2, 4, 4), 2, 0.5)],
@@ -168,6 +171,7 @@ def test_one_person_more_loses_no_more_in_a_choice(
     assert least < measure_loss(*events) <= 1
 
 
+@pytest.mark.long
 def test_readers_learn_no_more_about_an_answer_than_the_release_says() -> None:
     """Two people who answer differently; each run scrambles the answer and draws the noise."""
     waves = [make_released_wave(rows=[*CROWD, row], questions=3) for row in (b"\1\0\1", b"\0\0\1")]

@@ -20,7 +20,7 @@ from tests.support.breakdowns.waves import make_closed_wave
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, sign_in
 from tests.support.reading import words_of
-from tests.support.sampling.stored_releases import finish, plan, store, store_table
+from tests.support.releases.stored import finish, plan, store, store_table
 from tests.support.waves import count_all, make_protected_wave, make_released_wave, send_many
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]

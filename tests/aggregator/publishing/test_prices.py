@@ -14,7 +14,7 @@ from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Publication
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_survey, open_survey
-from tests.support.sampling.stored_releases import store_table
+from tests.support.releases.stored import store_table
 from tests.support.waves import count_all, make_released_wave, send_many
 
 pytestmark = pytest.mark.django_db

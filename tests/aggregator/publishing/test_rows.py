@@ -13,7 +13,7 @@ from surveys.manifest.manifest import Publication
 from surveys.models import Survey, Wave
 from tests.support.breakdowns.waves import make_grouped_survey
 from tests.support.factories import open_survey
-from tests.support.sampling.stored_releases import finish, plan
+from tests.support.releases.stored import finish, plan
 
 pytestmark = pytest.mark.django_db
 Kind = Release.Kind

@@ -26,7 +26,7 @@ from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.questions import ManifestQuestion, Symbol
 from tests.aggregator.routed import ask, survey, yes
-from tests.support.sampling.stored_releases import add_noise, as_gaussian, finish, plan
+from tests.support.releases.stored import add_noise, as_gaussian, finish, plan
 
 
 def protect(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:

@@ -29,7 +29,7 @@ from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.readers import find_answered
 from tests.aggregator.routed import ask, survey, yes
-from tests.support.sampling.stored_releases import as_gaussian, plan
+from tests.support.releases.stored import as_gaussian, plan
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 

@@ -18,7 +18,7 @@ from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.questions import ManifestQuestion
 from tests.aggregator.routed import ask, survey, yes
-from tests.support.sampling.stored_releases import as_gaussian, finish, plan
+from tests.support.releases.stored import as_gaussian, finish, plan
 
 
 def protect(*questions: ManifestQuestion) -> Manifest:

@@ -19,7 +19,7 @@ from surveys.manifest.manifest import Publication
 from surveys.models import Survey
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field
-from tests.support.sampling.stored_releases import finish, plan, store, store_table
+from tests.support.releases.stored import finish, plan, store, store_table
 
 pytestmark = pytest.mark.django_db
 NOT_HIDDEN = "The survey does not hide that a person took part."

@@ -16,7 +16,7 @@ from tests.support.browser.every_type import make_branching_survey
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader
 from tests.support.factories import make_survey, open_survey
-from tests.support.sampling.stored_releases import finish, plan, store, store_table
+from tests.support.releases.stored import finish, plan, store, store_table
 
 WIDTH = "document.documentElement.scrollWidth"
 SIZES = {"desk": DESK, "phone": PHONE}

@@ -116,6 +116,7 @@ def test_opendp_draws_discrete_gaussian_noise(variance: Fraction) -> None:
     assert chi_squared_p(add_noise([0] * RUNS), gaussian(variance), most=200) > BY_CHANCE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("scores", "rate"), CHOICES)
 def test_opendp_s_exponential_noise_is_permute_and_flip(
     scores: Sequence[int], rate: Fraction
@@ -125,6 +126,7 @@ def test_opendp_s_exponential_noise_is_permute_and_flip(
     assert chi_squared_p(drawn, among(chances), most=9) > BY_CHANCE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("scores", "rate"), CHOICES)
 def test_opendp_s_gumbel_noise_is_the_exponential_mechanism(
     scores: Sequence[int], rate: Fraction

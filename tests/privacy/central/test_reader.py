@@ -281,6 +281,7 @@ def test_a_count_of_one_person_reveals_the_report() -> None:
     assert exact_count_epsilon(mechanism=COINS, people=50, delta=1e-30) == COINS.epsilon
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=30)
 @given(st.floats(0.1, 3), st.integers(1, 3000), st.floats(1e-9, 0.01))
 def test_the_epsilon_of_a_count_keeps_its_delta(local: float, people: int, delta: float) -> None:
@@ -293,6 +294,7 @@ def test_the_epsilon_of_a_count_keeps_its_delta(local: float, people: int, delta
         assert less > delta
 
 
+@pytest.mark.long
 def test_ten_million_people_are_counted_too() -> None:
     found = exact_count_epsilon(mechanism=COINS, people=10**7, delta=1e-6)
     fewer = exact_count_epsilon(mechanism=COINS, people=10**5, delta=1e-6)

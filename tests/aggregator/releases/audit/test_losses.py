@@ -119,6 +119,7 @@ def test_cells_of_a_large_table_have_discrete_gaussian_noise() -> None:
     ) > BY_CHANCE  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [Release.Kind.LEADER, Release.Kind.TYPICAL])
 def test_choices_have_the_chances_of_permute_and_flip(kind: Release.Kind) -> None:
     is_leader = kind == Release.Kind.LEADER
@@ -141,6 +142,7 @@ def test_a_table_loses_no_more_than_it_was_charged_for() -> None:
     assert 0.7 * EPSILON < measured <= EPSILON
 
 
+@pytest.mark.long
 def test_a_replaced_report_loses_no_more_than_twice_that() -> None:
     plan = make_plan(Release.Kind.TABLE, "q1")
     one, other = draw_cells(plan, [1, 0]), draw_cells(plan, [0, 1])
@@ -157,12 +159,14 @@ def test_a_table_with_gaussian_noise_loses_no_more_than_it_was_charged_for(runs:
     assert 0 < measure_loss(more >= 54, fewer >= 54, delta=plan.delta_nanos / 1e9) <= 1
 
 
+@pytest.mark.long
 def test_a_leader_loses_no_more_than_it_was_charged_for() -> None:
     sampler = prepare_sampler(make_plan(Release.Kind.LEADER, "q4"))
     tie, led = (draw_places(sampler, counts) for counts in ([7, 7, 0], [8, 7, 0]))
     assert 0.8 * EPSILON < measure_loss(tie == 1, led == 1) <= EPSILON
 
 
+@pytest.mark.long
 def test_a_typical_answer_loses_no_more_than_it_was_charged_for() -> None:
     sampler = prepare_sampler(make_plan(Release.Kind.TYPICAL, "q3"))
     fewer, more = (draw_places(sampler, typical(counts)) for counts in ((2, 4, 4), (3, 4, 4)))

@@ -1,0 +1,52 @@
+"""The pages and files of a protected survey that anyone may ask for."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import datetime
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from aggregator.results import rendered_blocks
+from surveys.manifest.manifest import Publication
+from surveys.models import Survey, Wave
+from tests.support.factories import make_launched_survey
+
+NAMES = ("public_results", "public_results_csv")
+
+
+def protect(**settings: object) -> Wave:
+    return make_launched_survey(publication=Publication.PROTECTED, **settings)
+
+
+def read(survey: Survey, *, name: str = "public_results", status: int = 200) -> bytes:
+    rendered_blocks._rendered.clear()  # as another process would render it
+    return read_as_kept(survey, name=name, status=status)
+
+
+def read_as_kept(survey: Survey, *, name: str = "public_results", status: int = 200) -> bytes:
+    response = Client().get(reverse(f"aggregator:{name}", args=[survey.slug]))
+    assert response.status_code == status
+    assert not response.cookies
+    assert response["Vary"] == "Accept-Encoding"
+    return response.content
+
+
+def visit(survey: Survey) -> str:
+    return " ".join(read(survey).decode().split())
+
+
+def rows_of(survey: Survey) -> list[dict[str, str]]:
+    content = read(survey, name="public_results_csv").decode()
+    return list(csv.DictReader(io.StringIO(content)))
+
+
+def read_all(survey: Survey) -> list[bytes]:
+    return [read(survey, name=name) for name in NAMES]
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, moment: datetime) -> None:
+    monkeypatch.setattr("django.utils.timezone.now", lambda: moment)
