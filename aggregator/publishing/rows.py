@@ -11,12 +11,11 @@ from math import ceil
 
 from aggregator.publishing.spread import Spread, draw_spread
 from aggregator.releases.figures import (
+    ChosenFigure,
     FigureRow,
     Figures,
-    LeaderFigure,
     QuestionFigures,
     TableFigures,
-    TypicalFigure,
 )
 from aggregator.releases.sentences import describe_asked, describe_people, describe_too_few
 from aggregator.results.blocks import BlockRow, RowKind, row_of_share
@@ -81,12 +80,11 @@ def list_figures(figures: Figures) -> ShownFigures:
             people=describe_people(figures),
             questions=tuple(_show(one, shows_people=shows_people) for one in figures.questions),
         )
-    is_leader = isinstance(figures, LeaderFigure)
     chosen = ShownQuestion(
         question=figures.question,
-        note="" if is_leader else _describe_scale(figures.question),
+        note="" if figures.is_leader else _describe_scale(figures.question),
         chosen=name_answer(figures.question, figures.text),
-        is_leader=is_leader,
+        is_leader=figures.is_leader,
         bound=_describe_bound(figures),
     )
     return ShownFigures(people="", questions=(chosen,))
@@ -97,10 +95,10 @@ def _describe_scale(question: ManifestQuestion) -> str:
     return f"On a scale from {' to '.join(ends)}."
 
 
-def _describe_bound(figures: LeaderFigure | TypicalFigure) -> str:
+def _describe_bound(figures: ChosenFigure) -> str:
     """Say how far publication noise may move a choice; it is not all that can be wrong with it."""
     people = f"{whole(ceil(figures.bound))} people"
-    if isinstance(figures, LeaderFigure):
+    if figures.is_leader:
         noise = f"no answer is more than {people} ahead of this one"
     else:
         noise = f"this point is at most {people} from the middle"

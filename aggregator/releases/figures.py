@@ -92,32 +92,22 @@ class TableFigures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeaderFigure:
-    """With 95 %, no option is more than `bound` people ahead of this one.
+class ChosenFigure:
+    """A leader or a typical answer.
 
-    People are estimated as they are without the noise of the release. Scrambling comes on top.
+    With 95 %, no option is more than `bound` people ahead of a leader, and no point's score lies
+    more than `bound` people above that of a typical answer. People are estimated as they are
+    without the noise of the release. Scrambling comes on top.
     """
 
     question: ManifestQuestion
+    is_leader: bool
     code: int
     text: str
     bound: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class TypicalFigure:
-    """With 95 %, no point's score lies more than `bound` people above that of this one.
-
-    People are estimated as they are without the noise of the release. Scrambling comes on top.
-    """
-
-    question: ManifestQuestion
-    code: int
-    text: str
-    bound: float
-
-
-Figures = TableFigures | LeaderFigure | TypicalFigure
+Figures = TableFigures | ChosenFigure
 
 
 def read_figures(release: Release, manifest: Manifest) -> Figures:
@@ -131,9 +121,13 @@ def read_figures(release: Release, manifest: Manifest) -> Figures:
     question = next(one for one in manifest.questions if one.name == request.questions[0])
     code = result["code"]
     text = next(option.text for option in question.options if option.code == code)
-    bound = find_bound(request, question)
-    figure = LeaderFigure if request.kind == Release.Kind.LEADER else TypicalFigure
-    return figure(question=question, code=code, text=text, bound=bound)
+    return ChosenFigure(
+        question=question,
+        is_leader=request.kind == Release.Kind.LEADER,
+        code=code,
+        text=text,
+        bound=find_bound(request, question),
+    )
 
 
 def find_bound(request: ReleaseRequest, question: ManifestQuestion) -> float:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from aggregator.models import Release
 from aggregator.releases.figures import (
+    ChosenFigure,
     FigureRow,
-    LeaderFigure,
     QuestionFigures,
     TableFigures,
-    TypicalFigure,
     read_figures,
 )
 from aggregator.releases.ledger import read_account
@@ -72,8 +71,8 @@ def _write_release(release: Release, manifest: Manifest, *, spent: int) -> Itera
     )
 
 
-def _describe_choice(figure: LeaderFigure | TypicalFigure) -> str:
-    what = "Leader" if isinstance(figure, LeaderFigure) else "Typical answer"
+def _describe_choice(figure: ChosenFigure) -> str:
+    what = "Leader" if figure.is_leader else "Typical answer"
     return f"{what} of Q{figure.question.number}: {figure.text}"
 
 

@@ -14,10 +14,9 @@ from scipy.stats import binom
 
 from aggregator.models import Release
 from aggregator.releases.figures import (
+    ChosenFigure,
     FigureRow,
-    LeaderFigure,
     TableFigures,
-    TypicalFigure,
     read_figures,
 )
 from aggregator.releases.requests import count_most_symbols, list_candidates, list_symbols
@@ -185,14 +184,16 @@ def test_people_are_pooled_over_what_everyone_was_asked() -> None:
 def test_a_leader_and_a_typical_answer_have_their_text_and_bound() -> None:
     leader = finish(plan(EVERY_KIND, "q2", kind=Release.Kind.LEADER, epsilon=50), {"code": 2})
     figure = read_figures(leader, EVERY_KIND)
-    assert isinstance(figure, LeaderFigure)
+    assert isinstance(figure, ChosenFigure)
+    assert figure.is_leader
     assert (figure.code, figure.text) == (2, "2")
     # In people: a person more moves the expected number of reports by d = 2/7 of five codes.
     assert figure.bound == pytest.approx((np.log(3) + np.log(20)) / 0.5 / (2 / 7), rel=1e-6)
     typical = finish(plan(EVERY_KIND, "q6", epsilon=50), {"code": 3})
     typical.kind = typical.request["kind"] = Release.Kind.TYPICAL
     point = read_figures(typical, EVERY_KIND)
-    assert isinstance(point, TypicalFigure)
+    assert isinstance(point, ChosenFigure)
+    assert not point.is_leader
     assert (point.code, point.text) == (3, "3")
     c = float(RandomizedResponse.from_flips(symbols=5, flips=25).other_probability)
     exact = 2 * (1 + 2 * c) / 0.5 * (np.log(5) + np.log(20)) / (1 - 5 * c)
