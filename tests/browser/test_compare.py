@@ -61,7 +61,9 @@ def test_two_questions_are_compared_by_menus(
     context.close()
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize(
+    "size", [pytest.param(DESK, marks=pytest.mark.long), PHONE], ids=["desk", "phone"]
+)
 @pytest.mark.parametrize("kind", ["regression", "pairs"])
 def test_regression_and_pairs_fit_a_phone(
     chromium: Browser, live: LiveApplication, survey: Survey, size: dict[str, int], kind: str
@@ -103,7 +105,9 @@ def test_without_javascript_reloading_shows_a_comparison(
     context.close()
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize(
+    "size", [pytest.param(DESK, marks=pytest.mark.long), PHONE], ids=["desk", "phone"]
+)
 def test_planning_works_and_fits_a_phone(
     chromium: Browser, live: LiveApplication, survey: Survey, size: dict[str, int]
 ) -> None:

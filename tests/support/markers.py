@@ -5,6 +5,7 @@ A test that starts a server or a browser without its marker fails where it start
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ import pytest
 TESTS = Path(__file__).parents[1]
 # Those of tests/system start Murmur's own processes, Redis among them.
 MARKER_OF_FOLDER = {TESTS / "browser": "browser", TESTS / "system": "redis"}
+# In the browser, parameters that name this word are for `--long`: the default run sees pages light.
+DARK = re.compile(r"\bdark\b")
 # A fixture that starts one of these says so in its name: own_postgres, redis_urls.
 MARKER_IN_NAME = ("postgres", "redis")
 MARKER_OF_PROGRAM = {
@@ -37,6 +40,8 @@ def add_markers(item: pytest.Item) -> None:
         if item.path.is_relative_to(folder):
             item.add_marker(marker)
     callspec = getattr(item, "callspec", None)
+    if item.get_closest_marker("browser") and callspec is not None and DARK.search(callspec.id):
+        item.add_marker("long")
     parameters = callspec.params.values() if callspec is not None else ()
     names = " ".join([*getattr(item, "fixturenames", ()), *filter(_is_text, parameters)])
     for marker in MARKER_IN_NAME:

@@ -136,7 +136,7 @@ def test_a_file_that_may_not_grow_gives_503_and_loses_nothing(on_sqlite: Place) 
 # --- no database ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["stop", "kill"])
+@pytest.mark.parametrize("how", [pytest.param("stop", marks=pytest.mark.long), "kill"])
 def test_a_database_restarted_under_load_loses_nothing(on_postgresql: Place, how: str) -> None:
     target, server = on_postgresql.target, on_postgresql.server
     assert server is not None

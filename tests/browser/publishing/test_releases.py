@@ -109,6 +109,7 @@ def study(
     context.close()
 
 
+@pytest.mark.long
 def test_the_whole_way_of_a_protected_survey(
     chromium: Browser, study: Study, clock: Clock, settings: Settings, tmp_path: Path
 ) -> None:

@@ -492,7 +492,7 @@ def test_forced_colours_keep_all_shapes_and_nothing_moves(
     [
         ("en", PHONE),
         ("ar", {**PHONE, "height": TALL}),
-        ("en", {"width": 1280, "height": TALL}),
+        pytest.param("en", {"width": 1280, "height": TALL}, marks=pytest.mark.long),
     ],
 )
 def test_everything_can_be_read_before_any_script_and_nothing_moves_afterwards(

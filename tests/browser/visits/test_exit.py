@@ -39,7 +39,14 @@ def make_long_survey(language: str) -> Wave:
 
 
 @pytest.mark.parametrize(
-    ("language", "width"), [("en", 320), ("ar", 320), ("de", 390), ("ar", 390), ("en", 1280)]
+    ("language", "width"),
+    [
+        ("en", 320),
+        ("ar", 390),
+        pytest.param("ar", 320, marks=pytest.mark.long),
+        pytest.param("de", 390, marks=pytest.mark.long),
+        pytest.param("en", 1280, marks=pytest.mark.long),
+    ],
 )
 def test_the_exit_is_in_reach_on_every_page_when_scrolled(
     chromium: Browser, live: LiveApplication, language: str, width: int
