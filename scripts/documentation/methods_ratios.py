@@ -84,8 +84,15 @@ class Tables:
 
 
 def compute_tables() -> Tables:
-    rows = [Row(name=name, cells=list(ROWS[name](seeded(name)))) for name in ROWS]
-    return Tables(rows=rows, random=cover_random_cells(np.random.default_rng([SEED, len(ROWS)])))
+    return Tables(rows=[compute_row(name) for name in ROWS], random=compute_random_cells())
+
+
+def compute_row(name: str) -> Row:
+    return Row(name=name, cells=list(ROWS[name](seeded(name))))
+
+
+def compute_random_cells() -> list[Cell]:
+    return cover_random_cells(np.random.default_rng([SEED, len(ROWS)]))
 
 
 def seeded(name: str) -> np.random.Generator:
@@ -99,19 +106,22 @@ def write_ratio_table(tables: Tables) -> str:
         f"| figure | cells | {heads} | mean | cells that fail |",
         "|---|---|---|---|---|---|---|",
     ]
-    for row in tables.rows:
-        least = " | ".join(
-            _floor(min(cell.coverage for cell in row.cells if cell.epsilon == epsilon))
-            for epsilon, _ in EPSILONS
-        )
-        lines.append(f"| {row.name} | {len(row.cells)} | {least} | {_end(row.cells)} |")
-    least = _floor(min(cell.coverage for cell in tables.random))
-    name = "shares of all these kinds, at random places"
-    lines.append(
-        f"| {name} | {len(tables.random)} | {least} for ε from 0.3 to 2.9 | | | "
-        f"{_end(tables.random)} |"
+    lines += [write_row(row) for row in tables.rows]
+    return "\n".join([*lines, write_random_cells(tables.random)])
+
+
+def write_row(row: Row) -> str:
+    least = " | ".join(
+        _floor(min(cell.coverage for cell in row.cells if cell.epsilon == epsilon))
+        for epsilon, _ in EPSILONS
     )
-    return "\n".join(lines)
+    return f"| {row.name} | {len(row.cells)} | {least} | {_end(row.cells)} |"
+
+
+def write_random_cells(cells: Sequence[Cell]) -> str:
+    least = _floor(min(cell.coverage for cell in cells))
+    name = "shares of all these kinds, at random places"
+    return f"| {name} | {len(cells)} | {least} for ε from 0.3 to 2.9 | | | {_end(cells)} |"
 
 
 def _end(cells: Sequence[Cell]) -> str:

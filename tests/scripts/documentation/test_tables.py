@@ -97,9 +97,21 @@ def test_a_cell_fails_by_more_than_chance() -> None:
     assert Cell(epsilon=1.0, coverage=0.9299, runs=0).fails
 
 
+# Each row is a test of its own, so that processes share them.
 @pytest.mark.long
-def test_all_tables_of_ratios_are_what_the_code_computes() -> None:
-    assert methods_ratios.write_ratio_table(methods_ratios.compute_tables()) in TEXT
+@pytest.mark.parametrize("name", methods_ratios.ROWS)
+def test_a_row_of_ratios_is_what_the_code_computes(name: str) -> None:
+    assert f"\n{methods_ratios.write_row(methods_ratios.compute_row(name))}\n" in TEXT
+
+
+@pytest.mark.long
+def test_the_row_of_random_cells_is_what_the_code_computes() -> None:
+    cells = methods_ratios.compute_random_cells()
+    assert f"\n{methods_ratios.write_random_cells(cells)}\n" in TEXT
+
+
+@pytest.mark.long
+def test_the_table_of_what_is_shown_is_what_the_code_computes() -> None:
     assert methods_shown.write_shown_table(methods_shown.compute_shown()) in TEXT
 
 
