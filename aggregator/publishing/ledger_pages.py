@@ -33,7 +33,6 @@ class SumRow:
     name: str
     value: str
     about: str
-    anchor: str
     counts: bool = False
     is_larger: bool = False  # than the basic sum
 
@@ -72,7 +71,6 @@ def list_sums(sums: Sums) -> list[SumRow]:
             name="Basic",
             value=cap(round(sums.basic * HUNDREDTHS)),  # a sum of whole hundredths
             about="All ε added up. It holds for releases that you choose one after another.",
-            anchor="ledger",
             counts=True,
         ),
         _compare(sums, sums.advanced, name="Advanced", about="For many small releases."),
@@ -88,7 +86,7 @@ def list_sums(sums: Sums) -> list[SumRow]:
 
 def _compare(sums: Sums, value: float | None, *, name: str, about: str) -> SumRow:
     is_larger = value is not None and value > sums.basic
-    return SumRow(name=name, value=_write(value), about=about, anchor="ledger", is_larger=is_larger)
+    return SumRow(name=name, value=_write(value), about=about, is_larger=is_larger)
 
 
 def _write(value: float | None) -> str:
