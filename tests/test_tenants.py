@@ -269,7 +269,7 @@ def test_every_route_is_listed_and_every_listed_one_exists() -> None:
 @pytest.mark.usefixtures("static_files")
 @pytest.mark.parametrize("role", CAST)
 def test_the_permission_matrix_holds(role: str, surveys: dict[str, Survey]) -> None:
-    # Every route starts from the same surveys, which take longer to make than to ask for.
+    # Making the surveys takes longer than all requests, so the routes share them.
     before = transaction.savepoint()
     wrong = []
     for route in all_routes():

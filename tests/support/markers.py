@@ -16,7 +16,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 # Those of tests/system start Murmur's own processes, Redis among them.
 MARKER_OF_FOLDER = {TESTS / "browser": "browser", TESTS / "system": "redis"}
-# In the browser, parameters that name this word are for `--long`: the default run sees pages light.
+# Browser tests with this word in a parameter are long: by default, only their light versions run.
 DARK = re.compile(r"\bdark\b")
 # A fixture that starts one of these says so in its name: own_postgres, redis_urls.
 MARKER_IN_NAME = ("postgres", "redis")

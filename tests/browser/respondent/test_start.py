@@ -20,7 +20,7 @@ SCREEN = 844  # pixels
 
 @pytest.mark.parametrize(
     "language",
-    # German words are the longest, and Chinese ones are counted otherwise.
+    # German words are the longest, and Chinese ones are counted differently.
     [
         one if one in ("de", "zh-hans") else pytest.param(one, marks=pytest.mark.long)
         for one in LANGUAGES

@@ -225,7 +225,7 @@ def test_goodness_of_fit_keeps_its_level() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=20)  # each call of theirs collects all garbage
+@settings(max_examples=20)  # statsmodels runs the garbage collector at every call
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_adjusted_p_values_match_statsmodels(p_values: list[float]) -> None:
     from statsmodels.stats import multitest

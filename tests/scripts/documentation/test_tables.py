@@ -97,7 +97,16 @@ def test_a_cell_fails_by_more_than_chance() -> None:
     assert Cell(epsilon=1.0, coverage=0.9299, runs=0).fails
 
 
-# Each row is a test of its own, so that processes share them.
+def test_the_table_of_ratios_has_its_head_and_a_row_for_every_figure() -> None:
+    cell = Cell(epsilon=1.0, coverage=0.95)
+    written = methods_ratios.write_ratio_table(methods_ratios.Tables(rows=[], random=[cell]))
+    head, line, random_cells = written.splitlines()
+    assert f"{head}\n{line}\n" in TEXT
+    name = random_cells.strip("| ").split(" | ")[0]
+    assert [row[0] for row in rows_of("ratios")] == [*methods_ratios.ROWS, name]
+
+
+# One test for each row, so that several processes can compute the table.
 @pytest.mark.long
 @pytest.mark.parametrize("name", methods_ratios.ROWS)
 def test_a_row_of_ratios_is_what_the_code_computes(name: str) -> None:
