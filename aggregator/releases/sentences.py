@@ -88,12 +88,13 @@ def promise(release: Release) -> str:
 
 def promise_together(manifest: Manifest, *, spent_hundredths: int, delta_nanos: int) -> str:
     """Say in one line what all releases so far reveal together, and what all may ever reveal."""
-    limit = odds_factor((manifest.release_epsilon_hundredths or 0) / HUNDREDTHS)
+    most = manifest.release_epsilon_hundredths or 0
+    limit = odds_factor(most / HUNDREDTHS)
+    later = f" ({limit} times with all that may follow)" if spent_hundredths < most else ""
     rare = f", except with a probability of about {delta(delta_nanos)}" if delta_nanos else ""
     return (
         "Adding or removing any one person makes all figures here at most "
-        f"{odds_factor(spent_hundredths / HUNDREDTHS)} times as likely ({limit} times with all "
-        f"that may follow){rare}."
+        f"{odds_factor(spent_hundredths / HUNDREDTHS)} times as likely{later}{rare}."
     )
 
 

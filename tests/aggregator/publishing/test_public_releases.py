@@ -128,6 +128,8 @@ def test_what_all_figures_reveal_together_is_said_once() -> None:
     assert (
         "all figures here at most 2.8 times as likely (7.4 times with all that may follow)." in page
     )
+    store_table(wave, "q1", epsilon=100)
+    assert "all figures here at most 7.4 times as likely." in visit(wave.survey)
 
 
 def make_scale() -> Wave:
