@@ -1,4 +1,4 @@
-# Sourced by the commands in this folder: installs the packages that a requirements file pins in .venv.
+# Sourced by the commands in this folder: installs the pinned packages in .venv.
 
 stop_with() {
     printf '%s\n' "$1" >&2
@@ -16,24 +16,45 @@ find_python() {
         stop_with "Python's venv module is missing. On Debian, install the package python3-venv."
 }
 
-# prepare FILE: installs FILE into .venv unless this has already been done.
+# install FILE …: installs wheels only, because a machine may lack a compiler. What pip says is shown
+# if it fails.
+install() {
+    local file said status=0
+    local options=(--quiet --disable-pip-version-check --require-hashes --only-binary :all:)
+    for file in "$@"; do options+=(-r "$file"); done
+    said=$(mktemp)
+    .venv/bin/python -m pip install "${options[@]}" >"$said" 2>&1 || status=$?
+    [ $status = 0 ] || cat "$said" >&2
+    rm -f "$said"
+    return $status
+}
+
+# works_with CHOSEN: whether .venv works and, if somebody chose a Python, was made with that one.
+works_with() {
+    local identity='import sys; print(*sys.version_info[:3], sys.base_prefix)'
+    .venv/bin/python -c 'import pip' 2>/dev/null || return 1
+    [ -z "$1" ] || [ "$("$1" -c "$identity")" = "$(.venv/bin/python -c "$identity")" ]
+}
+
+# prepare PURPOSE: installs what a purpose needs, run or dev, unless this has already been done.
 prepare() {
-    local file=$1 stamp wanted
+    local purpose=$1 chosen=${PYTHON:-} run=(requirements.txt requirements-embedded.txt) files stamp wanted
     [ -w . ] || stop_with "Murmur cannot write to its folder $PWD. Copy Murmur to a folder that you own."
     find_python
-    stamp=.venv/installed-${file%.txt}
-    wanted=$(sha256sum "$file" | cut -d' ' -f1)
-    [ -x .venv/bin/python ] || rm -rf .venv
+    works_with "$chosen" || rm -rf .venv
+    stamp=.venv/installed-$purpose
+    files=("${run[@]}")
+    [ "$purpose" = run ] || files=("requirements-$purpose.txt")
+    wanted=$(cat "${files[@]}" | sha256sum)
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
-        printf 'Installing the packages of %s (once) …\n' "$file"
+        printf 'Installing the packages of %s (once) …\n' "$(IFS=+; echo "${files[*]}" | sed 's/+/ and /')"
         [ -d .venv ] || "$PYTHON" -m venv .venv || stop_with "The virtual environment could not be created in $PWD/.venv."
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$file" ||
-            stop_with "Installing $file failed; the lines above say why. Nothing was started."
-        # The other file's stamp may no longer describe what is installed.
+        install "${files[@]}" || stop_with "The packages could not be installed; the lines above say why. Nothing was started."
+        # The stamp of the other purpose may no longer describe what is installed.
         rm -f .venv/installed-*
         printf '%s\n' "$wanted" >"$stamp"
-        # The development requirements contain the others.
-        [ "$file" = requirements-dev.txt ] && sha256sum requirements.txt | cut -d' ' -f1 >.venv/installed-requirements
+        # The development packages contain the others.
+        [ "$purpose" = run ] || cat "${run[@]}" | sha256sum >.venv/installed-run
     fi
     return 0
 }

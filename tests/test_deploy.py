@@ -26,7 +26,7 @@ from aggregator.upkeep.checks.postgresql import RECOMMENDED_POSTGRESQL
 from aggregator.upkeep.checks.redis_servers import judge_version
 from config.asgi import DJANGO_THREADS
 from scripts.stack.postgres import Postgres, running_postgres
-from scripts.stack.stack import ROOT, Stack, free_port, redis_binary
+from scripts.stack.stack import ROOT, Stack, free_port, valkey_binary
 
 DEPLOY = ROOT / "deploy"
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
@@ -105,7 +105,7 @@ def test_containers_run_a_redis_without_known_vulnerabilities() -> None:
     for name in ("broker", "limiter"):
         program, _, version = COMPOSE["services"][name]["image"].partition(":")
         assert program == "redis"
-        assert judge_version(name, version, host=name) == []
+        assert judge_version(name, "Redis", version) == []
         assert version.count(".") == 2
 
 
@@ -202,7 +202,7 @@ def test_redis_accepts_its_file_and_its_only_user_and_writes_nothing_to_disk(
         content, times = re.subn(pattern, line, content, flags=re.MULTILINE)
         assert times == 1, pattern
     (tmp_path / "redis.conf").write_text(content)
-    server = subprocess.Popen([redis_binary(), tmp_path / "redis.conf"], stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([valkey_binary(), tmp_path / "redis.conf"], stdout=subprocess.DEVNULL)
     try:
         with redis.Redis.from_url(url, retry=patient()) as client:
             client.set("key", "value", ex=60)

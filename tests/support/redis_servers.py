@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import redis
 
-from scripts.stack.stack import free_port, redis_binary
+from scripts.stack.stack import free_port, valkey_binary
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def running_redis(*options: str) -> Iterator[str]:
     """Start a server with these options on a free port; return its address."""
     port = free_port()
     process = subprocess.Popen(
-        [str(redis_binary()), "--port", str(port), "--bind", "127.0.0.1", *options],
+        [str(valkey_binary()), "--port", str(port), "--bind", "127.0.0.1", *options],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

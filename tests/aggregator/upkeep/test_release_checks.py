@@ -54,7 +54,9 @@ def test_another_opendp_is_reported_where_releases_are_drawn(
 
 def test_the_version_that_is_installed_with_murmur_is_the_expected_one() -> None:
     pinned = [
-        line for line in (ROOT / "requirements.txt").read_text().splitlines() if "opendp" in line
+        line
+        for line in (ROOT / "requirements.txt").read_text().splitlines()
+        if line.startswith("opendp")
     ]
     assert pinned[0].startswith("opendp==0.16.")
 
