@@ -22,7 +22,7 @@ from asgiref.typing import (
 from django.conf import settings
 
 from aggregator import problems
-from surveys.respondent.csp import CSP, EXTRA, write_policy
+from surveys.respondent.csp import CSP, EXTRA, NOTHING, write_policy
 
 logger = logging.getLogger(__name__)
 # These pages work without scripts, so no scripts are allowed.
@@ -32,12 +32,6 @@ _FORM = {
     "img-src": "'self'",
     "base-uri": "'none'",
     "form-action": "'self'",
-    "frame-ancestors": "'none'",
-}
-_NOTHING = {
-    "default-src": "'none'",
-    "base-uri": "'none'",
-    "form-action": "'none'",
     "frame-ancestors": "'none'",
 }
 
@@ -63,7 +57,7 @@ class Policy:
 
 def _researcher(**changes: str | None) -> dict[str, str | None]:
     # Forms post to this site, and Django's CSRF check needs the referrer there.
-    return {**CSP, "form-action": "'self'", **changes}
+    return {**CSP, "script-src": "'self'", "form-action": "'self'", **changes}
 
 
 _SAME_ORIGIN = {"Referrer-Policy": "same-origin"}
@@ -81,8 +75,8 @@ TABLE = (
     Policy(
         paths=("/s/*/coins", "/s/*/paper", "/s/*/send", "/s/*/sent"), csp=_FORM, extra=_SAME_ORIGIN
     ),
-    Policy(paths=("/s/", "/m/", "/r/"), extra=EXTRA),
-    Policy(paths=("/static/", "/api/", "/.well-known/"), csp=_NOTHING),
+    Policy(paths=("/s/",), extra=EXTRA),
+    Policy(paths=("/m/", "/r/", "/static/", "/api/", "/.well-known/"), csp=NOTHING),
     # Downloads contain no code, but a refused download shows a page with the common style.
     Policy(
         paths=("*.svg", "*.png", "*.csv", "*.pdf", "*.docx"),
@@ -98,7 +92,7 @@ TABLE = (
         csp=_SWAPPED,
         extra=_SAME_ORIGIN,
     ),
-    Policy(paths=("*/preview",), csp=_researcher(**{"form-action": "'none'"}), extra=_SAME_ORIGIN),
+    Policy(paths=("*/preview",), extra=_SAME_ORIGIN),
     Policy(paths=("/",), csp=_researcher(), extra=_SAME_ORIGIN),
 )
 COMMON = {

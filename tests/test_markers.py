@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from scripts.stack.stack import redis_binary
+from scripts.stack.stack import valkey_binary
 from tests.support.markers import MarkerMissing
 
 
@@ -16,15 +16,15 @@ def markers_of(request: pytest.FixtureRequest) -> set[str]:
 
 def test_an_unmarked_test_cannot_start_a_server() -> None:
     with pytest.raises(MarkerMissing, match=r"pytest\.mark\.redis"):
-        subprocess.Popen([redis_binary(), "--version"])
+        subprocess.Popen([valkey_binary(), "--version"])
     with pytest.raises(MarkerMissing, match=r"pytest\.mark\.postgres"):
         subprocess.run(["initdb", "--version"], check=False)
 
 
 @pytest.mark.redis
 def test_a_marked_test_can_start_a_server() -> None:
-    done = subprocess.run([redis_binary(), "--version"], capture_output=True, check=True)
-    assert done.stdout.startswith(b"Redis server")
+    done = subprocess.run([valkey_binary(), "--version"], capture_output=True, check=True)
+    assert done.stdout.startswith((b"Valkey server", b"Server v="))
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import override
 
 from aggregator import problems
@@ -57,11 +58,14 @@ def show_notice(
 def show_thanks(request: HttpRequest, kind: str, *, form: str, wave: Wave) -> HttpResponse:
     """Thank for a form that was sent. Anyone who opens the address without sending gets the form.
 
-    Only the browser's header tells the two apart: the address is the same, and there is no cookie.
+    Only the browser's headers tell the two apart: the address is the same, and there is no cookie.
+    After a reload, WebKit says that the visit comes from nowhere, but keeps the referrer.
     """
-    if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
-        return lead_to(request, form, wave=wave)
-    return show_notice(request, kind, wave=wave)
+    comes_from_here = request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
+    referrer = request.headers.get("Referer", "")
+    if comes_from_here or url_has_allowed_host_and_scheme(referrer, {request.get_host()}):
+        return show_notice(request, kind, wave=wave)
+    return lead_to(request, form, wave=wave)
 
 
 def lead_to(request: HttpRequest, route: str, *, wave: Wave) -> HttpResponse:

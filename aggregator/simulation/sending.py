@@ -55,7 +55,7 @@ async def _send_all(
             async with asyncio.TaskGroup() as group:
                 for _ in range(connections):
                     group.create_task(_work(client, waiting, url, deadline, on_acknowledged))
-        except* SendingError as errors:
+        except ExceptionGroup as errors:  # until Python 3.11.4, except* would wrap it again
             raise errors.exceptions[0] from None
 
 

@@ -9,7 +9,6 @@ always has the same bytes, so it may be cached forever, and a page never mixes t
 
 from __future__ import annotations
 
-import base64
 import gzip
 import hashlib
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 import zopfli.gzip
 from django.urls import reverse
 
+from surveys.respondent.csp import hash_source
 from surveys.respondent.joining import SOURCES, join_modules, strip_module
 from surveys.respondent.parts import ONLY_IN_THE_FILE, PARTS
 from surveys.respondent.stylesheet import shorten_stylesheet
@@ -201,12 +201,11 @@ def _describe_joined(name: str, text: str) -> ClientFile:
 
 
 def _describe(name: str, content: bytes, compressed: bytes, content_type: str) -> ClientFile:
-    digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
     return ClientFile(
         name=name,
         content=content,
         compressed=compressed,
         content_type=content_type,
-        integrity=f"sha256-{digest}",
+        integrity=hash_source(content.decode()),
         url=reverse("surveys:client_file", args=[client_version(), name]),
     )

@@ -6,11 +6,21 @@ expects it.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Mapping
+
+from surveys.respondent.guard import GUARD
+
+
+def hash_source(text: str) -> str:
+    """Return the hash that names a script or a style, in a policy or for its integrity."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
 
 CSP = {
     "default-src": "'none'",
-    "script-src": "'self'",
+    "script-src": f"'self' '{hash_source(GUARD)}'",
     "style-src": "'self'",
     "img-src": "'self'",
     "connect-src": "'self'",
@@ -19,6 +29,13 @@ CSP = {
     "frame-ancestors": "'none'",
     "require-trusted-types-for": "'script'",
     "trusted-types": "'none'",
+}
+# Files do nothing on their own; the page that loads them has the policy above.
+NOTHING = {
+    "default-src": "'none'",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "'none'",
 }
 # No site learns where a visitor comes from, and no script runs without its hash.
 EXTRA = {

@@ -15,11 +15,18 @@ from surveys.respondent import csp
 
 TIMEOUT_SECONDS = 20.0
 LARGEST_BYTES = 2_000_000
-PAGE = {"Content-Type": "text/html; charset=utf-8"}
-MANIFEST = {"Content-Type": "application/json"}
-# Compared word for word: browsers obey the first of two directives with the same name, and know
-# directives that this release does not use.
-POLICY = {"Content-Security-Policy": csp.write_policy(csp.CSP), **csp.EXTRA}
+# Policies are compared word for word: browsers obey the first of two directives with the same name,
+# and know directives that this release does not use.
+PAGE = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": csp.write_policy(csp.CSP),
+    **csp.EXTRA,
+}
+FILE = {
+    "Content-Security-Policy": csp.write_policy(csp.NOTHING),
+    "Referrer-Policy": "no-referrer",
+}
+MANIFEST = {"Content-Type": "application/json", **FILE}
 # Other headers that are allowed: they decide how bytes travel or how long they are kept, or they
 # forbid more. Any other header is a finding, since new ones may load, send, report or keep.
 HARMLESS = frozenset(
@@ -65,13 +72,13 @@ class Reply:
         return self.content.decode(errors="replace")
 
     def compare(self, expected: bytes, headers: Mapping[str, str]) -> str:
-        """Describe what this release would not send. `headers` do not include the policy."""
+        """Describe what this release would not send."""
         return "; ".join(
             filter(None, [_compare(self.content, expected), *self.check_headers(headers)])
         )
 
     def check_headers(self, headers: Mapping[str, str]) -> Iterator[str]:
-        wanted = {name.lower(): value for name, value in {**POLICY, **headers}.items()}
+        wanted = {name.lower(): value for name, value in headers.items()}
         for name in dict.fromkeys([*wanted, *self.headers]):
             # Browsers use all values of a repeated header, or one. Our values contain no commas.
             values = set(self.headers.get_list(name, split_commas=True))

@@ -75,7 +75,7 @@ def _import(source: str, names: set[str]) -> str:
 def strip_module(name: str, source: str) -> str:
     """Write one module without comments and indentation. It still imports and exports."""
     _parse(name, source)
-    return f"// {SOURCES}{name}\n{strip_comments(split_tokens(source))}"
+    return strip_comments(split_tokens(source))
 
 
 def _find_modules(

@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext, override
 
 from privacy.mechanism.mechanisms import RandomizedResponse
@@ -40,6 +41,8 @@ from surveys.respondent.client_files import (
     page_script,
     page_style,
 )
+from surveys.respondent.csp import hash_source
+from surveys.respondent.guard import GUARD
 from surveys.respondent.introduction import fold_introduction
 from surveys.respondent.label.label import describe_protection
 from surveys.respondent.label.names import branches, counts_pages
@@ -67,8 +70,8 @@ def render_notice(
     """
     if manifest is not None:
         manifest = translate_manifest(manifest, language, words)
-    entry = client_files()[NOTICE] if mode == "early" else None
-    return _render(mode, manifest=manifest, language=language, entry=entry, **context)
+    modules = [client_files()[NOTICE]] if mode == "early" else []
+    return _render(mode, manifest=manifest, language=language, modules=modules, **context)
 
 
 def render_questions(
@@ -110,7 +113,10 @@ def render_questions(
         "title_tag": own if source.title not in known else "",
         "introduction_tag": own if source.introduction not in known else "",
         **_list_addresses(content),
-        "entry": page_script(parts),
+        # The first has its own element, because the second imports it: browsers refuse a script
+        # whose hash the page does not state, and WebKit does not take it from a modulepreload.
+        "modules": [client_files()[RANDOMIZER], page_script(parts)],
+        "guard": mark_safe(GUARD),  # noqa: S308
         "stylesheet": page_style(parts),
         "demo_threshold": demo.threshold,
         "demo_denies_proof": not is_weak(strength_word(demo.epsilon)),
@@ -135,7 +141,6 @@ def _list_addresses(content: bytes) -> dict[str, Any]:
         "manifest_hash": encode_base64url(digest),
         "manifest_hash_hex": digest.hex(),
         "intake_url": reverse("aggregator:intake"),
-        "modules": [client_files()[RANDOMIZER]],
     }
 
 
@@ -155,8 +160,9 @@ def render_check(*, content: bytes, language: str, words: str, **context: Any) -
         language=language,
         words=words,
         template="surveys/respondent/check.html",
-        entry=client_files()[SELF_TEST],
+        modules=[client_files()[RANDOMIZER], client_files()[SELF_TEST]],
         other_style=client_files()[OTHER_PAGES],
+        guard_hash=hash_source(GUARD),
         files=[page_script(parts), page_style(parts), *fixed],
         sources=list_sources(),
         **context,

@@ -17,6 +17,8 @@ from django.utils.safestring import mark_safe
 
 from surveys.manifest.serialization import hash_manifest, parse_manifest
 from surveys.respondent.client_files import join_page, page_style
+from surveys.respondent.csp import hash_source
+from surveys.respondent.guard import GUARD
 from surveys.respondent.page import render_check, render_questions
 from surveys.respondent.parts import choose_parts
 
@@ -38,9 +40,10 @@ def build_single_page(
         manifest_url=f"data:application/json;base64,{base64.b64encode(content).decode()}",
         send_url=urljoin(origin, reverse("aggregator:hand_in", args=[slug])) + f"?lang={language}",
         script=_embed(script),
-        script_hash=_hash_source(script),
+        guard_hash=hash_source(GUARD),
+        script_hash=hash_source(script),
         style=_embed(style),
-        style_hash=_hash_source(style),
+        style_hash=hash_source(style),
         modules=[],
         **context,
     )
@@ -82,7 +85,3 @@ def _embed(text: str) -> str:
     if "</" in text or "<!--" in text:
         raise ValueError("a file that closes an element or opens a comment cannot be embedded")
     return mark_safe(text)  # noqa: S308
-
-
-def _hash_source(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -25,7 +25,7 @@ from surveys.manifest.languages import NAMES, hash_words, translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import hash_manifest, parse_manifest
 from surveys.respondent.client_files import client_files, client_version, page_script, page_style
-from surveys.respondent.fetching import MANIFEST, PAGE, Reply, Unreadable, fetch, open_client
+from surveys.respondent.fetching import FILE, MANIFEST, PAGE, Reply, Unreadable, fetch, open_client
 from surveys.respondent.page import render_questions
 from surveys.respondent.parts import choose_parts
 from surveys.respondent.single_page import build_check_page, build_single_page, describe_download
@@ -236,5 +236,5 @@ def _check_files(client: httpx.Client, page: Reply, parts: tuple[str, ...]) -> I
     own = {file.name: file for file in (page_script(parts), page_style(parts))}
     for file in {**own, **client_files()}.values():
         sent = fetch(client, urljoin(page.url, file.url))
-        problem = sent.compare(file.content, {"Content-Type": file.content_type})
+        problem = sent.compare(file.content, {"Content-Type": file.content_type, **FILE})
         yield Finding(what=f"{file.name} {file.integrity}", problem=problem)

@@ -23,8 +23,11 @@ MARKER_IN_NAME = ("postgres", "redis")
 MARKER_OF_PROGRAM = {
     "initdb": "postgres",
     "postgres": "postgres",
-    "redis-server": "redis",
+    "valkey-server": "redis",
     "chromium": "browser",
+    "chromedriver": "browser",
+    "firefox-esr": "browser",
+    "WebKitWebDriver": "browser",
     "node": "browser",  # drives the browser for Playwright
 }
 _running: list[pytest.Item] = []

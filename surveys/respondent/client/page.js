@@ -22,7 +22,7 @@ async function begin(visit) {
   }
   followHistory(visit);
   addEventListener("beforeunload", (event) => {
-    if (visit.phase === "submitted" && visit.keeper?.isAtRisk()) event.preventDefault();
+    if (visit.phase === "submitted" && visit.keeper?.isAtRisk()) event.returnValue = true;
   });
   if (visit.keeper && (await visit.keeper.read())) {
     await finish(visit.keeper, openOutcome(visit), false);
@@ -47,8 +47,9 @@ async function offerStart(visit) {
       go(visit, survey, walk(survey.pages, visit.answers).open[0]?.name);
     });
   } catch (error) {
-    const why = error instanceof Refusal ? error.message : "offline";
-    tell(status, say(crypto.subtle ? why : "https"));
+    const why = error instanceof Refusal ? error.message : "";
+    // Otherwise the page's own text fits: the questions could not be loaded.
+    tell(status, say(crypto.subtle ? why : "https") || status.innerText);
   }
   showDemo(demo);
 }

@@ -133,6 +133,7 @@ function addRow(values) {
   rows.insertRow().append(...values.map((value) => make("td", {}, writer.format(value))));
 }
 
+verdict.textContent = verdict.className = "";
 button.hidden = false;
 button.addEventListener("click", async () => {
   button.disabled = true;

@@ -14,6 +14,6 @@ if (form instanceof HTMLFormElement) {
   form.addEventListener("submit", forget);
   form.querySelector("[data-discard]")?.addEventListener("click", forget);
   addEventListener("beforeunload", (event) => {
-    if (isChanged) event.preventDefault();
+    if (isChanged) event.returnValue = true; // older browsers ask only then
   });
 }

@@ -26,10 +26,6 @@ from tests.support.browser.visit import DUMP, NEXT, SENT, Visitor, answer, press
 from tests.support.factories import make_launched_survey, make_survey, make_user
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>&amp;{{ 7*7 }}"
-# As if the stylesheet had waited as long as it does.
-AFTER_SOME_SECONDS = """() => {
-    for (const animation of document.getAnimations()) animation.finish();
-}"""
 LONG = "Averyverylongwordwithoutanyspace" * 30 + " and many short ones" * 200
 
 
@@ -423,7 +419,7 @@ def test_questions_that_cannot_be_loaded_are_explained(visitor: Visitor) -> None
     visitor.context.route("**/m/*.json", lambda route: route.abort())
     page = visitor.open(make_launched_survey())
     expect(page.locator("#status")).to_have_text(
-        "The questions could not be loaded. Check your connection and load the page again."
+        "The questions could not be loaded. Load the page again, or use another browser."
     )
 
 
@@ -433,21 +429,33 @@ def test_if_the_scripts_fail_the_first_screen_says_so_and_leads_to_the_coins(
 ) -> None:
     visitor.context.route(failing, lambda route: route.abort())
     wave = make_launched_survey(introduction="About driving.\n" * 3, coins=True)
-    page = visitor.open(wave)
-    if failing.endswith(".js"):
-        expect(page.locator("#status")).to_be_hidden()
-        page.evaluate(AFTER_SOME_SECONDS)
-    expect(page.locator("#status")).to_contain_text("load the page again")
+    page = visitor.context.new_page()
+    page.clock.install()  # it stands still, so nothing here waits for ten seconds
+    page.goto(f"{visitor.url}/s/{wave.survey.slug}")
+    expect(page.locator("#status")).to_contain_text("Load the page again")
     coins = page.get_by_role("link", name="You can use two coins instead.").first
     expect(coins).to_have_attribute("href", f"/s/{wave.survey.slug}/coins?lang=en")
     for part in (page.locator("#status"), coins):
         expect(part).to_be_in_viewport()
 
 
+def test_a_script_that_does_not_arrive_is_mentioned_after_ten_seconds(visitor: Visitor) -> None:
+    page = visitor.context.new_page()
+    page.clock.install()
+    visitor.context.route("**/r/**/page.js", lambda route: None)
+    address = f"{visitor.url}/s/{make_launched_survey().survey.slug}"
+    page.goto(address, wait_until="commit")
+    expect(page.locator("#status")).to_be_hidden()
+    page.clock.run_for(11_000)
+    expect(page.locator("#status")).to_contain_text("Load the page again")
+
+
 def test_no_hint_appears_if_the_scripts_have_run(visitor: Visitor) -> None:
-    page = visitor.open(make_launched_survey(coins=True))
+    page = visitor.context.new_page()
+    page.clock.install()
+    page.goto(f"{visitor.url}/s/{make_launched_survey(coins=True).survey.slug}")
     expect(page.get_by_role("button", name="Start")).to_be_visible()
-    page.evaluate(AFTER_SOME_SECONDS)
+    page.clock.run_for(11_000)
     expect(page.locator("#status")).to_be_hidden()
     coins = page.get_by_role("link", name="You can use two coins instead.")
     expect(coins).to_have_count(0)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import uvicorn
@@ -20,19 +21,34 @@ import uvicorn
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
 
+class Application:
+    """Murmur, with what a test puts around it. Its intake can serve only one server a process."""
+
+    def __init__(self) -> None:
+        self.around: Callable[[Any], Any] | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        from config.asgi import application
+
+        around = self.around if scope["type"] == "http" else None
+        await (around(application) if around else application)(scope, receive, send)
+
+
 @dataclass(frozen=True, kw_only=True)
 class LiveApplication:
     url: str  # without a slash at the end
+    port: int
+    application: Application
 
 
 @pytest.fixture(scope="session")
 def live_server_process(django_db_setup: None, static_files: None) -> Iterator[LiveApplication]:
-    """Run config.asgi:application by uvicorn in a thread, once for all tests."""
-    from config.asgi import application
+    """Run the application by uvicorn in a thread, once for all tests."""
     from config.protocol import Protocol
 
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
+    application = Application()
     server = uvicorn.Server(
         uvicorn.Config(
             application,
@@ -46,7 +62,7 @@ def live_server_process(django_db_setup: None, static_files: None) -> Iterator[L
     )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    yield LiveApplication(url=f"http://127.0.0.1:{port}")
+    yield LiveApplication(url=f"http://127.0.0.1:{port}", port=port, application=application)
     server.should_exit = True
     thread.join(timeout=10)
     listener.close()

@@ -11,7 +11,7 @@ const MOST_POINTS = 7; // longer scales are rounded like numbers
 
 /** @param {boolean} condition */
 export function demand(condition) {
-  if (!condition) throw new RangeError("the manifest is broken");
+  if (!condition) throw new RangeError();
 }
 
 /**

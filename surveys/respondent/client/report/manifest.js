@@ -74,7 +74,7 @@ export async function readWhole(bytes, promised) {
 /** @param {string} url */
 async function fetchWhole(url) {
   const response = await fetch(url, { redirect: "error" });
-  if (!response.ok) throw new TypeError(`${url} answered ${response.status}`);
+  demand(response.ok);
   return response.arrayBuffer();
 }
 

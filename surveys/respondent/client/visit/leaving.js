@@ -13,7 +13,8 @@ const delay = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mil
 /** @param {number} steps */
 const travel = (steps) =>
   new Promise((resolve) => {
-    addEventListener("popstate", resolve, { once: true });
+    // Until the event is over, Firefox would replace the step that it comes from.
+    addEventListener("popstate", () => setTimeout(resolve), { once: true });
     setTimeout(resolve, 1000);
     history.go(steps);
   });

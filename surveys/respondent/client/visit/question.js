@@ -84,4 +84,5 @@ function showError(group, first, text) {
   const prefix = `${say("error")} `;
   document.title = prefix + document.title.replace(prefix, "");
   summary.focus();
+  scrollTo(0, 0); // WebKit leaves it behind the bar that sticks to the top
 }

@@ -1,0 +1,1 @@
+"""The same visits in Chromium, Firefox and WebKit."""

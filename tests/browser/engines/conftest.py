@@ -1,0 +1,23 @@
+"""Fixtures of the tests that run in each engine."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.engines.launch import ENGINES, open_browser
+from tests.support.engines.line import line
+from tests.support.engines.tab import Tab
+
+__all__ = ["line"]
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def tab(engine: str) -> Iterator[Tab]:
+    """A tab in a browser with an empty profile, as large as a phone."""
+    with open_browser(engine) as found:
+        yield found

@@ -1,0 +1,1 @@
+"""Three browsers that tests drive in the same way."""
