@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from surveys.models import Wave
@@ -134,7 +137,14 @@ class Inspection:
 
 
 def begin(visitor: Visitor, language: str) -> tuple[Wave, Page]:
-    wave = make_launched_survey(language=language, questions=("One?", "Two?"), quick_exit=True)
+    opens_at = timezone.now() + timedelta(
+        seconds=0.2
+    )  # only such surveys know the words for "early"
+    questions = ("One?", "Two?")
+    wave = make_launched_survey(
+        language=language, questions=questions, quick_exit=True, opens_at=opens_at
+    )
+    time.sleep(0.2)
     page = visitor.open(wave)
     answer_all(page)
     return wave, page

@@ -225,7 +225,7 @@ def test_a_leaky_build_is_detected(vendor: str, tmp_path: Path, assets: Path) ->
     chances = judge(dump, findings, crowd)
     assert {hit.canary for hit in findings.hits} == {"forwarded", "address"}
     assert {hit.file for hit in findings.hits} == {"files/var/log/web.log"}
-    dates = {("a task's message", "files/var/redis-broker/appendonly.aof")}
+    dates = {("a task's message", "files/var/redis-broker/appendonlydir/appendonly.aof.1.incr.aof")}
     if vendor == "postgresql":
         dates.add(("a checkpoint in a log", "files/postgresql.log"))
     assert findings.dates == dates
