@@ -92,6 +92,9 @@ class Snapshot(models.Model):
     looks: models.JSONField[list[int]] = models.JSONField(default=list)
     # The last batch from before there were looks, when every batch was shown; 0 for later waves.
     looks_from = models.PositiveIntegerField(default=0)
+    # Whether the wave was counted when a version that asked for fewer reports showed this; None if
+    # none did. Such a snapshot stays shown.
+    earlier_final = models.BooleanField(null=True)
     # Until this batch it is decided that no newer look is due.
     decided_through = models.PositiveIntegerField(default=0)
     method_version = models.PositiveIntegerField()

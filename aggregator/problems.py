@@ -136,7 +136,8 @@ TOO_FEW_RESPONSES = Problem(
     "too-few-responses",
     409,
     "Too few responses to show",
-    "Results and exports appear once the survey's display minimum is reached.",
+    "Results and exports need 3 × K reports, or the display minimum if that is more. A survey that "
+    "asks each person only some of its questions shows them once it has closed.",
 )
 SURVEY_NOT_COUNTED = Problem(
     "survey-not-counted",

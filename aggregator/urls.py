@@ -27,8 +27,6 @@ def _mode_pages(folder: str, *, prefix: str = "", mode: Mode = Mode.ELECTRONIC) 
     pages = {
         "results": ("", results.results),
         "results_panel": ("/panel", results.results_panel),
-        "reports_csv": ("/reports.csv", downloads.reports_csv),
-        "codebook_csv": ("/codebook.csv", downloads.codebook_csv),
         "estimates_csv": ("/estimates.csv", downloads.estimates_csv),
     }
     return [
@@ -59,6 +57,9 @@ urlpatterns = [
     path("problems", home.problem_list, name="problems"),
     path("problems/<slug:slug>", home.problem, name="problem"),
     *_mode_pages("results"),
+    # Only of browsers: few people use coins, and a row would show all codes of one of them.
+    path("surveys/<slug:slug>/results/reports.csv", downloads.reports_csv, name="reports_csv"),
+    path("surveys/<slug:slug>/results/codebook.csv", downloads.codebook_csv, name="codebook_csv"),
     # Answers from coins: the same pages and files for this mode.
     *_mode_pages("results/coins", prefix="coin_", mode=Mode.MANUAL),
     path(

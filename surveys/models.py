@@ -19,7 +19,7 @@ from django.utils import timezone
 from surveys.asked_questions import AskedQuestion
 from surveys.manifest import modes
 from surveys.manifest.languages import LANGUAGES
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import Manifest, find_crowd
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.questions import has_point_shares
 from surveys.manifest.serialization import parse_manifest
@@ -88,6 +88,11 @@ class Survey(SurveySettings):
         if self.rehearsal:
             return self.Origin.REHEARSAL
         return self.Origin.DEMO if self.demo else self.Origin.SURVEY
+
+    @property
+    def crowd(self) -> int:
+        """C, as the manifest of its next wave will have it."""
+        return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
 
     @property
     def has_fixed_end(self) -> bool:
@@ -323,6 +328,11 @@ class Wave(models.Model):
     def has_fixed_end(self) -> bool:
         """Whether a date or a number of people, fixed before the opening, ends the wave."""
         return self.closes_at is not None or self.cap is not None
+
+    @property
+    def crowd(self) -> int:
+        """C: exact figures and rows describe at least as many reports."""
+        return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
 
     @property
     def manifest_hash_hex(self) -> str:

@@ -56,10 +56,8 @@ def _problem(description: str) -> OpenApiResponse:
 
 NOT_SIGNED_IN = {(403, PROBLEM_TYPE): _problem("not signed in")}
 NOT_FOUND = {(404, PROBLEM_TYPE): _problem("you have no such survey")}
-TOO_FEW = {(409, PROBLEM_TYPE): _problem("below the display minimum: nothing is shown")}
-NO_ROWS = {
-    (409, PROBLEM_TYPE): _problem("below the display minimum, or the survey has not closed yet")
-}
+TOO_FEW = {(409, PROBLEM_TYPE): _problem("too few reports, or not shown before the close")}
+NO_ROWS = {(409, PROBLEM_TYPE): _problem("too few reports, or the survey has not closed yet")}
 CSV = {(200, "text/csv"): OpenApiTypes.BINARY}
 
 
@@ -113,7 +111,7 @@ def reports_csv(request: Request, slug: str) -> HttpResponseBase:
     each block of questions, without declared answers.
     """
     found = _find_results(request, slug)
-    if not found.is_final:
+    if not found.has_rows:
         raise SurveyNotCounted
     return respond_with_csv(results=found, kind="reports", stream=stream_reports)
 

@@ -268,11 +268,11 @@ def _compute(comparison: Comparison) -> StoredResult:
             indicators=find_plain_indicators(manifest),
             counts=counter.result(),
             columns=columns,
-            minimum=comparison.wave.display_minimum,
+            minimum=comparison.wave.crowd,
         )
     indicators = find_indicators(manifest, comparison.names)
     counts, known = _count_jointly(comparison, columns, indicators)
-    minimum = comparison.wave.display_minimum
+    minimum = comparison.wave.crowd
     if counts.sum() < minimum:
         raise TooFewToShow(TOO_FEW_TOGETHER.format(people=int(counts.sum())))
     if known is not None:

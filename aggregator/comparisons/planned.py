@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Greatest
 
 from aggregator.comparisons.jobs import compute_again, request_comparison
 from aggregator.comparisons.result import TwoQuestionsResult
@@ -21,6 +22,7 @@ from aggregator.results.snapshots import METHOD_VERSION, newest_snapshot
 from privacy.associations.significance import adjust_for_multiplicity
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import Indicator, find_indicators, list_indicators
+from surveys.manifest.manifest import BATCHES_IN_CROWD
 from surveys.models import Wave
 
 TABLE = Comparison.Kind.TABLE
@@ -34,7 +36,9 @@ def find_waves_to_compare() -> QuerySet[Wave]:
         wave=OuterRef("pk"),
         final=True,
         method_version=METHOD_VERSION,
-        total__gte=OuterRef("display_minimum"),
+        total__gte=Greatest(
+            OuterRef("display_minimum"), BATCHES_IN_CROWD * OuterRef("minimum_batch")
+        ),
     ).order_by("-through_batch")
     requested = Q(
         comparisons__planned=True,

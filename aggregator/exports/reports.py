@@ -54,8 +54,8 @@ def stream_reports(results: Results) -> Iterator[bytes]:
     All lines of the file are sorted as text. So it shows neither batches, nor who answered when,
     nor which part rows belong to one person; and it is always the same.
     """
-    if not results.is_final:
-        raise ValueError("a wave must be closed and counted before its rows are written")
+    if not results.has_rows:
+        raise ValueError("only a wave that is closed, counted and large enough has rows")
     columns = list_columns(results.manifest)
     yield write_row([ORIGIN_COLUMN, ROW_COLUMN, *(column.name for column in columns)])
     for lines in _gather(results, columns):
@@ -73,7 +73,7 @@ def _gather(results: Results, columns: Sequence[ReportColumn]) -> list[Lines]:
         manifest,
         (matrix[:, combined] for matrix in _read_batches(found, layout)),
         hidden_codes={one.question.name: one.hidden for one in results.declared},
-        minimum=results.wave.display_minimum,
+        minimum=results.wave.crowd,
     )
     origin = results.wave.survey.origin.value
     unused = {CodeKind.NOT_SHOWN, *([] if layout.mask_count else [CodeKind.NOT_IN_ROW])}

@@ -21,6 +21,7 @@ from aggregator.results.display import Results, read_results
 from aggregator.results.snapshots import (
     METHOD_VERSION,
     UnreadableSnapshotError,
+    find_shown,
     newest_snapshot,
 )
 from surveys.models import Wave
@@ -118,8 +119,9 @@ def _attempt(rendering: Rendering, recipe: Recipe | None) -> None:
 
 def _read_newest(wave: Wave) -> Results | None:
     """Read the newest look, as far as it may be shown."""
-    snapshot = newest_snapshot(wave)
-    if snapshot is None or snapshot.total < wave.display_minimum:
+    newest = newest_snapshot(wave)
+    snapshot = find_shown(wave, newest) if newest else None
+    if snapshot is None:
         return None
     try:
         return read_results(wave=wave, snapshot=snapshot)

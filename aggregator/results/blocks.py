@@ -341,7 +341,7 @@ def _write_asked(asked: Estimate) -> str:
 def _explain_nothing(result: QuestionResult, results: Results) -> str:
     return (
         f"Too few answers to show: {whole(result.total)} people were asked, and results need "
-        f"{whole(results.wave.display_minimum)}."
+        f"{whole(results.wave.crowd)}."
     )
 
 

@@ -1,6 +1,6 @@
 """What may be shown of a survey now: the newest snapshot, or why there is nothing to show.
 
-Pages, API, charts and exports all read results here, so the display minimum is checked in
+Pages, API, charts and exports all read results here, so the crowd is checked in
 one place and an estimate means the same everywhere.
 """
 
@@ -19,6 +19,7 @@ from aggregator.results.small_groups import hide_small_groups
 from aggregator.results.snapshots import (
     UnreadableSnapshotError,
     ended_as_frozen,
+    find_shown,
     newest_snapshot,
     recompute_later,
 )
@@ -40,7 +41,8 @@ class Standing(Enum):
     RECOMPUTING = "recomputing"  # estimated by an earlier version that stored other names
     EMPTY = "empty"  # closed, and no report ever came
     DISCARDED = "discarded"  # closed below the minimum batch; the reports were deleted
-    TOO_FEW = "too-few"  # below the display minimum
+    TOO_FEW = "too-few"  # below the crowd C
+    AT_CLOSE = "at-close"  # open, with results that are shown only at the close
     SHOWN = "shown"
 
 
@@ -90,6 +92,18 @@ class Results:
         return self.snapshot.final
 
     @property
+    def has_rows(self) -> bool:
+        """Whether the rows may leave; never those of coins, whose crowd is a small one of its own.
+
+        Figures that an earlier version showed with fewer reports stay, but their rows do not leave.
+        """
+        return (
+            self.is_final
+            and self.wave.mode == Mode.ELECTRONIC
+            and self.snapshot.total >= self.wave.crowd
+        )
+
+    @property
     def alarms(self) -> tuple[QuestionResult, ...]:
         """Questions whose codes the design could not plausibly have produced."""
         return tuple(question for question in self.questions if question.alarm)
@@ -136,7 +150,7 @@ class View:
         """How many reports must be sealed before results can be shown."""
         assert self.wave is not None
         seen = self.snapshot.total if self.snapshot else 0
-        return max(self.wave.display_minimum, seen + self.next_look)
+        return max(self.wave.crowd, seen + self.next_look)
 
     @property
     def first_look(self) -> int:
@@ -165,14 +179,17 @@ def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
         return View(
             survey=survey, wave=wave, standing=_standing_without_batches(wave), manifest=manifest
         )
-    if snapshot.total < wave.display_minimum:
+    shown = find_shown(wave, snapshot)
+    if shown is None:
+        is_enough = snapshot.total >= wave.crowd
         return View(
             survey=survey,
             wave=wave,
-            standing=Standing.TOO_FEW,
+            standing=Standing.AT_CLOSE if is_enough else Standing.TOO_FEW,
             manifest=manifest,
             snapshot=snapshot,
         )
+    snapshot = shown
     try:
         results = read_results(wave=wave, snapshot=snapshot)
     except UnreadableSnapshotError:
@@ -207,18 +224,23 @@ def read_results(*, wave: Wave, snapshot: Snapshot) -> Results:
 def _join_results(*, wave: Wave, snapshot: Snapshot) -> Results:
     manifest = wave.description
     fixed_end = snapshot.final and ended_as_frozen(wave)
+    kept = snapshot.earlier_final
+    minimum = wave.crowd if kept is None else wave.display_minimum
     by_name = {stored["name"]: stored for stored in snapshot.estimates}
     return Results(
         wave=wave,
         manifest=manifest,
         snapshot=snapshot,
         questions=tuple(
-            QuestionResult.from_json(by_name[question.name], question, minimum=wave.display_minimum)
+            QuestionResult.from_json(by_name[question.name], question, minimum=minimum)
             for question in manifest.questions
             if question.is_protected
         ),
         declared=_read_declared(
-            manifest, snapshot, minimum=wave.display_minimum, fixed_end=fixed_end
+            manifest,
+            snapshot,
+            minimum=wave.display_minimum if kept else wave.crowd,
+            fixed_end=fixed_end,
         )
         if snapshot.final
         else (),

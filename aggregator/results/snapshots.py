@@ -18,7 +18,7 @@ from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
 # Increased whenever the same batches would give different estimates, or a different format.
-METHOD_VERSION = 8
+METHOD_VERSION = 9
 KEPT_PER_WAVE = 200
 _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
 
@@ -185,6 +185,18 @@ def recompute_later(snapshot: Snapshot) -> None:
         snapshot.through_batch,
         snapshot.wave_id,
     )
+
+
+def find_shown(wave: Wave, newest: Snapshot) -> Snapshot | None:
+    """Return the newest snapshot that may be shown: the newest one, one shown earlier, or None.
+
+    It needs the crowd C. Where each person is asked only some blocks of questions, a look at one
+    of them could move by few people, so nothing but the total is shown before the close.
+    """
+    is_whole = newest.final or wave.description.drawn is None
+    if newest.earlier_final is not None or (is_whole and newest.total >= wave.crowd):
+        return newest
+    return wave.snapshots.exclude(earlier_final=None).order_by("-through_batch").first()
 
 
 def newest_snapshot(wave: Wave) -> Snapshot | None:

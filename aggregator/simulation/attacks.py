@@ -120,7 +120,7 @@ def play_attacks(results: Results, *, epsilon_hundredths: int) -> Attacks | None
         results.manifest, Release.Kind.LEADER
     )
     people = target.people
-    smallest = min(results.wave.display_minimum, people // 2)
+    smallest = min(results.wave.crowd, people // 2)
     groups = 2 * people
     solved = _reconstruct(people, smallest, epsilon_hundredths)
     return Attacks(

@@ -23,21 +23,18 @@ from surveys.models import Survey
 
 @for_owner
 @require_safe
-def reports_csv(
-    request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
-) -> HttpResponseBase:
-    view = view_of(survey, mode=mode)
-    if view.results is not None and not view.results.is_final:
+def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
+    """Send the rows of the browsers' reports; answers from coins have none."""
+    view = view_of(survey, mode=Mode.ELECTRONIC)
+    if view.results is not None and not view.results.has_rows:
         return explain(request, view, status=SURVEY_NOT_COUNTED.status)
     return _download(request, view, kind="reports", stream=stream_reports)
 
 
 @for_owner
 @require_safe
-def codebook_csv(
-    request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
-) -> HttpResponseBase:
-    view = view_of(survey, mode=mode)
+def codebook_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
+    view = view_of(survey, mode=Mode.ELECTRONIC)
     return _download(request, view, kind="codebook", stream=stream_codebook)
 
 

@@ -16,8 +16,6 @@ from surveys.models import Survey
 _PAGES = (
     "results",
     "results_panel",
-    "reports_csv",
-    "codebook_csv",
     "estimates_csv",
 )
 

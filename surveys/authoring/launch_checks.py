@@ -12,7 +12,6 @@ from surveys.authoring.repeats import describe_elsewhere, describe_equal, descri
 from surveys.authoring.translations import find_translation_problems
 from surveys.formatting import epsilon, whole
 from surveys.manifest.manifest import (
-    LEAST_BATCHES_IN_CAP,
     MOST_SYMBOLS,
     SMALLEST_USUAL_BATCH,
     Limit,
@@ -86,8 +85,8 @@ class ExceededLimit:
 
 _REASONS = {
     Limit.CAP: (
-        "In such a small survey, made-up reports can fill almost every place, so that one person "
-        "stands alone. Then only the scrambling protects that person."
+        "It will have no exact results: figures and files need that many reports, so that one "
+        "person cannot be found among made-up ones."
     ),
     Limit.MINIMUM_BATCH: (
         "Someone who sent all reports of a batch but one can single that one out. Then only the "
@@ -106,8 +105,8 @@ def describe_limits(manifest: Manifest) -> list[ExceededLimit]:
     k = manifest.minimum_batch
     texts = {
         Limit.CAP: (
-            f"It closes after {whole(manifest.cap or 0)} people, fewer than "
-            f"{LEAST_BATCHES_IN_CAP} × K = {whole(LEAST_BATCHES_IN_CAP * k)}."
+            f"It closes after {whole(manifest.cap or 0)} people, but results need "
+            f"{whole(manifest.crowd)}."
         ),
         Limit.MINIMUM_BATCH: f"The minimum batch K is {whole(k)}, below {SMALLEST_USUAL_BATCH}.",
         Limit.TOTAL_EPSILON: (

@@ -27,11 +27,20 @@ NOT_DRAWN = 255
 MOST_SYMBOLS = 3963
 # Below these, authors acknowledge at the launch that they know what it means.
 SMALLEST_USUAL_BATCH = 50
-LEAST_BATCHES_IN_CAP = 3
+BATCHES_IN_CROWD = 3
 # What a survey may let its readers learn: ε in hundredths and δ in 10⁻⁹, so that sums are exact.
 HUNDREDTHS, NANOS = 100, 10**9
 LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON, USUAL_RELEASE_EPSILON = 10, 300, 100
 MOST_RELEASE_DELTA = USUAL_RELEASE_DELTA = 1_000
+
+
+def find_crowd(*, minimum_batch: int, display_minimum: int) -> int:
+    """Return C, the least number of reports that an exact figure or a row may describe.
+
+    Whoever sends all of them but one reads off that one. Three times K is what a batch and the
+    reports that always wait make dear anyway.
+    """
+    return max(BATCHES_IN_CROWD * minimum_batch, display_minimum)
 
 
 def largest_release_delta(people: int) -> int:
@@ -266,11 +275,15 @@ class Manifest:
         )
 
     @cached_property
+    def crowd(self) -> int:
+        """C: exact figures and rows describe at least as many reports."""
+        return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
+
+    @cached_property
     def exceeded_limits(self) -> tuple[str, ...]:
         """The limits that an author must acknowledge at the launch, sorted."""
         exceeded = {
-            Limit.CAP: self.cap is not None
-            and self.cap < LEAST_BATCHES_IN_CAP * self.minimum_batch,
+            Limit.CAP: self.cap is not None and self.cap < self.crowd,
             Limit.MINIMUM_BATCH: self.minimum_batch < SMALLEST_USUAL_BATCH,
             Limit.TOTAL_EPSILON: self.epsilon > LARGEST_UNCONFIRMED_EPSILON,
         }

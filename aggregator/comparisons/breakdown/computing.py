@@ -95,7 +95,7 @@ def compute_breakdown(
             if code in hidden.of(manifest, result.question) or not result.total:
                 continue
             estimates.extend(_write_estimate(one, code) for one in result.shown)
-            if others[name].total >= manifest.display_minimum:
+            if others[name].total >= manifest.crowd:
                 differences.extend(_list_differences(result, others[name], code))
         after_each()
     return BreakdownResult(
@@ -171,7 +171,7 @@ def _cross(
         if not other.is_declared or other.name == question.name:
             continue
         crossing = counts.columns[columns.places[find_place(manifest, other)]]
-        found = find_crossing(crossing, minimum=manifest.display_minimum)
+        found = find_crossing(crossing, minimum=manifest.crowd)
         if found is None:
             continue
         hidden, hidden_answers = found

@@ -43,7 +43,7 @@ class Hidden:
 
 
 def find_hidden(manifest: Manifest, counts: GroupCounts) -> Hidden:
-    minimum, columns = manifest.display_minimum, Columns.of(manifest)
+    minimum, columns = manifest.crowd, Columns.of(manifest)
     everywhere = hide_small_groups(count_people(counts), minimum=minimum)
     return Hidden(
         everywhere=everywhere,

@@ -74,7 +74,7 @@ def describe_pairs_left_out(result: PairsResult, manifest: Manifest) -> str:
     ]
     others = len(result.too_few) - len(pairs)
     return NOT_TESTED.format(
-        minimum=manifest.display_minimum,
+        minimum=manifest.crowd,
         pairs="; ".join(pairs),
         more=f"; and {others:,} more" if others else "",
     )

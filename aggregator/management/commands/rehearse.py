@@ -57,9 +57,9 @@ class Command(BaseCommand):
         if survey is None:
             raise CommandError(f"There is no survey {options['survey']}.")
         people = options["people"]
-        if not survey.display_minimum <= people <= MAX_PEOPLE:
+        if not survey.crowd <= people <= MAX_PEOPLE:
             raise CommandError(
-                f"--people must be from {survey.display_minimum:,}, the display minimum, to "
+                f"--people must be from {survey.crowd:,}, the fewest that results need, to "
                 f"{MAX_PEOPLE:,}."
             )
         manifest = describe(survey=survey, wave_number=1)

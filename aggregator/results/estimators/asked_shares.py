@@ -62,7 +62,7 @@ def _count_groups(estimand: Estimand, counted: Counted) -> Method | None:
     cells = describe_asked(found)
     if not counted.is_final or counted.broken_down_by:
         return None
-    if cells.counts.min() < counted.manifest.display_minimum:
+    if cells.counts.min() < counted.manifest.crowd:
         return None
     holds = cells.channel @ [cell.numerator for cell in cells.true]
     return _state(

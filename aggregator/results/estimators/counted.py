@@ -147,7 +147,7 @@ class Counted:
         return event.symbol not in self.scrambled and self._may_tell(event.symbol, classes)
 
     def _may_tell(self, symbol: str, classes: Sequence[int]) -> bool:
-        cells, minimum = self.symbols[symbol].cells, self.manifest.display_minimum
+        cells, minimum = self.symbols[symbol].cells, self.manifest.crowd
         if self.broken_down_by:
             if symbol != self.broken_down_by:
                 return False  # it would cross two declared questions

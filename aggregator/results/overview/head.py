@@ -8,7 +8,7 @@ from typing import Any
 
 from aggregator.results.looks import EVERYBODY, list_least, reports_needed
 from aggregator.results.overview.next_steps import NextStep, describe_waiting, plan_draft
-from aggregator.results.overview.progress import find_step, with_progress
+from aggregator.results.overview.progress import find_step, is_shown, with_progress
 from surveys.authoring.drafts import load_draft
 from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.state import SurveyState, describe_state
@@ -40,10 +40,14 @@ def _describe_waiting(wave: Any) -> str:
     """Count the reports of the next look; K reports always wait, so the first needs K more."""
     least = list_least(wave.description)[EVERYBODY]
     more = reports_needed(seen=wave.counted, least=least)
-    if wave.counted >= wave.display_minimum:
+    if is_shown(wave):
         return describe_waiting(reports_needed=more, is_shown=True)
-    sealed = max(wave.display_minimum, wave.counted + more)
-    return describe_waiting(reports_needed=sealed + wave.minimum_batch, is_shown=False)
+    sealed = max(wave.crowd, wave.counted + more)
+    return describe_waiting(
+        reports_needed=sealed + wave.minimum_batch,
+        is_shown=False,
+        at_close=wave.survey.drawn is not None,
+    )
 
 
 def _plan_draft(survey: Survey, *, now: datetime) -> NextStep:

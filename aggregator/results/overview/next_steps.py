@@ -56,8 +56,10 @@ def plan_launched(
     return PUBLISH if awaits_release else READ_REPORT
 
 
-def describe_waiting(*, reports_needed: int, is_shown: bool) -> str:
-    """Say after how many reports results appear, or after how many more they move."""
+def describe_waiting(*, reports_needed: int, is_shown: bool, at_close: bool = False) -> str:
+    """Say when results appear, or after how many more reports they move."""
+    if at_close and not is_shown:
+        return "Results appear when the survey closes."
     if is_shown:
         return f"Results move after {whole(reports_needed)} more reports."
     return f"Results appear after {whole(reports_needed)} reports."

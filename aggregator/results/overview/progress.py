@@ -22,6 +22,7 @@ def with_progress(waves: WaveQuerySet) -> QuerySet[Any]:
     return waves.order_by("-number").annotate(
         counted=Coalesce(Subquery(newest.values("total")[:1]), 0),
         is_final=Coalesce(Subquery(newest.values("final")[:1]), False),
+        is_kept=Exists(Snapshot.objects.filter(**own).exclude(earlier_final=None)),
         is_released=Exists(Release.objects.filter(**own)),
         is_over=Exists(Discard.objects.filter(**own)) | ~has_reports,
     )
@@ -32,9 +33,15 @@ def find_step(wave: Any, *, state: SurveyState) -> NextStep:
     return plan_launched(
         is_open=state.key in ("open", "scheduled"),
         is_counted=not wave.is_open and (wave.is_final or wave.is_over),
-        is_shown=wave.counted >= wave.display_minimum,
+        is_shown=is_shown(wave),
         awaits_release=_awaits_release(wave),
     )
+
+
+def is_shown(wave: Any) -> bool:
+    """Whether the results page shows figures of a wave with its progress, as `find_shown` does."""
+    is_whole = wave.is_final or wave.survey.drawn is None
+    return wave.is_kept or (is_whole and wave.counted >= wave.crowd)
 
 
 def _awaits_release(wave: Any) -> bool:

@@ -118,8 +118,11 @@ def explain_nothing(view: View) -> Section:
             f"The survey closed with fewer than {whole(wave.minimum_batch)} reports. So few people "
             "cannot hide among each other, so their reports were deleted."
         ),
+        Standing.AT_CLOSE: (
+            "Each person is asked only some of the questions, so results come at the close."
+        ),
         Standing.TOO_FEW: (
-            f"Results need {whole(wave.display_minimum)} sealed reports, and there are fewer."
+            f"Results need {whole(wave.crowd)} sealed reports, and there are fewer."
         ),
     }[view.standing]
     return Section(anchor=RESULTS, heading="Results", parts=(Paragraph(text=text),))

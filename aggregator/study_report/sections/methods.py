@@ -175,7 +175,7 @@ def _say_why(results: Results) -> str:
 def _describe_suppression(wave: Wave) -> str:
     return (
         f"Reports were released in batches of at least {whole(wave.minimum_batch)}, and nothing "
-        f"was estimated from fewer than {whole(wave.display_minimum)}. The marks start from the "
+        f"was estimated from fewer than {whole(wave.crowd)}. The marks start from the "
         f"standards of the National Center for Health Statistics ({source.PARKER}), but what these "
         "suppress is marked † here: an effective sample size below 30, or an interval wider than "
         "30 points, or wider than 130 % of the share and than 5 points. Not shown is what has an "

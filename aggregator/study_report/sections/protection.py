@@ -128,7 +128,7 @@ def _describe_crowd(wave: Wave) -> str:
     return (
         f"Reports were sealed and counted in batches of at least {whole(wave.minimum_batch)} (K). "
         f"Figures exist for a question or a declared group only from "
-        f"{whole(wave.display_minimum)} reports on. No time, address or account is stored with a "
+        f"{whole(wave.crowd)} reports on. No time, address or account is stored with a "
         "report."
     )
 

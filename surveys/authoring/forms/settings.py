@@ -14,7 +14,7 @@ from surveys.authoring.forms.care import CareForm, declining_switch
 from surveys.authoring.forms.fields import BrowserMoment, PlainText, number_messages
 from surveys.authoring.forms.publication import PublicationForm
 from surveys.manifest.languages import LANGUAGES
-from surveys.manifest.manifest import LEAST_BATCHES_IN_CAP, SMALLEST_USUAL_BATCH, Publication
+from surveys.manifest.manifest import BATCHES_IN_CROWD, SMALLEST_USUAL_BATCH, Publication
 from surveys.models import MAX_QUESTIONS, Survey
 from surveys.survey_settings import MIN_BATCH_FLOOR
 
@@ -100,7 +100,7 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
         min_value=MIN_BATCH_FLOOR,
         max_value=MAX_PEOPLE,
         error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE),
-        help_text="Below this number of reports, results say only “too few responses”. "
+        help_text=f"Results also need {BATCHES_IN_CROWD} × K reports; a larger number here hides more. "
         "It cannot be below K.",
     )
     opens_at = BrowserMoment(
@@ -113,8 +113,8 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
         required=False,
         max_value=MAX_PEOPLE,
         error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE, " Or leave it empty."),
-        help_text=f"For fewer than {LEAST_BATCHES_IN_CAP} × K people, you must acknowledge "
-        "the risk when you open the survey.",
+        help_text=f"Results need {BATCHES_IN_CROWD} × K people, or the display minimum if that is more. "
+        "With a smaller number, the survey has no exact results.",
     )
     people_expected = forms.IntegerField(
         label="How many people do you expect to answer? (optional)",
@@ -200,13 +200,13 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
             "cap",
             lambda display, cap: cap >= display,
             "A survey that closes after {second:,} people would never show a result, because "
-            "results need {first:,}. Raise this number or lower the display minimum.",
+            "results need at least {first:,}. Raise this number or lower the display minimum.",
         )
         self._compare(
             "display_minimum",
             "people_expected",
             lambda display, people: people >= display,
-            "If {second:,} people answer, no result is ever shown, because results need {first:,}. "
+            "If {second:,} people answer, no result is ever shown, because results need at least {first:,}. "
             "Raise this number or lower the display minimum.",
         )
         self._compare(
