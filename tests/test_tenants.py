@@ -150,8 +150,6 @@ TABLE: dict[str, Row] = {
     "aggregator:estimates_csv": RESULTS,
     "aggregator:coin_results": RESULTS,
     "aggregator:coin_results_panel": RESULTS,
-    "aggregator:coin_reports_csv": ROWS,
-    "aggregator:coin_codebook_csv": RESULTS,
     "aggregator:coin_estimates_csv": RESULTS,
     "aggregator:choose_chart": replace(RESULTS, get=own(404)),  # without a choice
     "aggregator:file": FILES,

@@ -33,7 +33,6 @@ from aggregator.results.reliability import (
 )
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
 ORIGINS: Mapping[Survey.Origin, str] = {
@@ -83,10 +82,6 @@ RELIABILITIES: Mapping[Reliability, str] = {
 IN_BROWSER = (
     "randomized in the browser: it sent the true code with probability {keep:.6g} and otherwise "
     "{others}"
-)
-WITH_COINS = (
-    "randomized with two coins: they let the person report the true code with probability "
-    "{keep:.6g} and otherwise {others}"
 )
 ROUNDED = (
     "First rounded at random: a number x became {maximum} with probability {distance} / {length} "
@@ -150,7 +145,7 @@ class CodebookRow:
             unsent = {CodeKind.NOT_IN_ROW: NOT_HERE, CodeKind.NOT_SHOWN: HIDDEN}
             return unsent.get(self.code.kind, AS_SENT)
         question, others = self.column.question, self.mechanism.symbols - 1
-        text = (WITH_COINS if self.manifest.mode == Mode.MANUAL else IN_BROWSER).format(
+        text = IN_BROWSER.format(
             keep=self.mechanism.keep_probability,
             others="the other one"
             if others == 1

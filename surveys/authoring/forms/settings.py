@@ -100,7 +100,7 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
         min_value=MIN_BATCH_FLOOR,
         max_value=MAX_PEOPLE,
         error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE),
-        help_text=f"Results also need {BATCHES_IN_CROWD} × K reports; a larger number here hides more. "
+        help_text=f"Results need {BATCHES_IN_CROWD} × K reports, or this number if it is larger. "
         "It cannot be below K.",
     )
     opens_at = BrowserMoment(
@@ -113,8 +113,8 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
         required=False,
         max_value=MAX_PEOPLE,
         error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE, " Or leave it empty."),
-        help_text=f"Results need {BATCHES_IN_CROWD} × K people, or the display minimum if that is more. "
-        "With a smaller number, the survey has no exact results.",
+        help_text=f"Results need {BATCHES_IN_CROWD} × K people, or the display minimum if that is "
+        "more. With a smaller number, the survey has no exact results.",
     )
     people_expected = forms.IntegerField(
         label="How many people do you expect to answer? (optional)",
@@ -206,8 +206,8 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
             "display_minimum",
             "people_expected",
             lambda display, people: people >= display,
-            "If {second:,} people answer, no result is ever shown, because results need at least {first:,}. "
-            "Raise this number or lower the display minimum.",
+            "If {second:,} people answer, no result is ever shown, because results need at least "
+            "{first:,}. Raise this number or lower the display minimum.",
         )
         self._compare(
             "cap",

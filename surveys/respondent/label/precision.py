@@ -33,7 +33,7 @@ def describe_finding(manifest: Manifest) -> tuple[str, ...]:
         )
     if means:
         learned.append(_("The average of the numbers that people give."))
-    people = manifest.cap or manifest.crowd
+    people = manifest.cap or manifest.display_minimum
     asked = people
     if manifest.drawn is not None:
         asked = max(1, people * manifest.drawn // manifest.block_count)

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from aggregator.coins import coin_form
 from aggregator.coins.sheets import new_sheet
+from aggregator.exports.reports import stream_reports
 from aggregator.intake import page_limiter
 from aggregator.models import RawReport, SpentId
 from aggregator.results.display import find_view
@@ -544,7 +545,7 @@ class TestStratum:
         words, text = words_of(page), page.content.decode()
         assert "With two coins" in words or "with two coins" in words
         assert reverse("aggregator:results", args=[survey.slug]) in text
-        for name in ("results_panel", "codebook_csv", "estimates_csv"):
+        for name in ("results_panel", "estimates_csv"):
             own = reverse(f"aggregator:coin_{name}", args=[survey.slug])
             place = text if name == "results_panel" else self.read(survey, "data").text
             assert f'"{own}' in place, name
@@ -560,29 +561,27 @@ class TestStratum:
     @pytest.mark.slow
     def test_file_names_say_which_mode_they_are_from(self, closed: Survey) -> None:
         survey = closed
-        assert reverse("aggregator:coin_reports_csv", args=[survey.slug]) in (
-            self.read(survey, "data").content.decode()
-        )
-        for name in ("coin_estimates_csv", "coin_reports_csv"):
-            response = self.read(survey, name)
-            assert response.status_code == 200
-            assert "_w1_coins_" in response["Content-Disposition"]
-        content = b"".join(self.read(survey, "coin_estimates_csv").streaming_content).decode()
+        response = self.read(survey, "coin_estimates_csv")
+        assert response.status_code == 200
+        assert "_w1_coins_" in response["Content-Disposition"]
+        content = b"".join(response.streaming_content).decode()
         rows = list(csv.DictReader(io.StringIO(content)))
         assert {row["mode"] for row in rows} == {"manual"}
         assert {row["threshold"] for row in rows} == {str(3 * 2**30)}
-        content = b"".join(self.read(survey, "coin_reports_csv").streaming_content).decode()
-        assert len(content.splitlines()) == 1 + find_counted(survey)
+
+    def test_coins_have_no_file_of_rows(self, closed: Survey) -> None:
+        """Few people use them, so a row would be among few: all codes of one person."""
+        assert "results/coins/reports.csv" not in self.read(closed, "data").text
+        client = sign_in(closed.owner)
+        assert client.get(f"/surveys/{closed.slug}/results/coins/reports.csv").status_code == 404
+        view = find_view(closed, mode=Wave.Mode.MANUAL)
+        assert view.results is not None
+        with pytest.raises(ValueError, match="large enough"):
+            next(stream_reports(view.results))
 
     def test_the_list_of_surveys_counts_only_reports_from_browsers(self, survey: Survey) -> None:
         page = sign_in(survey.owner).get(reverse("aggregator:home"))
         assert "0 sealed reports" in words_of(page)
-
-
-def find_counted(survey: Survey) -> int:
-    snapshot = find_view(survey, mode=Wave.Mode.MANUAL).snapshot
-    assert snapshot is not None
-    return snapshot.total
 
 
 @pytest.mark.parametrize("name", ["coins", "hand_in"])

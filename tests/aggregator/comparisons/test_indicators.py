@@ -168,7 +168,7 @@ def test_pairs_that_too_few_people_were_asked_are_named(plain: Manifest) -> None
     text = describe_pairs_left_out(found, plain)
     first, second = found.too_few[0].indicators
     assert f"{first.upper()} and {second.upper()}" in text
-    assert f"fewer than {plain.display_minimum} people were asked both" in text
+    assert f"fewer than {plain.crowd} people were asked both" in text
 
 
 def test_pairs_are_refused_if_nobody_is_asked_two_questions(plain: Manifest) -> None:

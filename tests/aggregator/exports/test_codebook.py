@@ -17,11 +17,11 @@ from aggregator.models import RawReport
 from aggregator.results.reliability import Reliability
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import close_wave
 from surveys.manifest.serialization import hash_manifest
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, open_survey
-from tests.support.fielding import process, send_codes, sign_in
+from tests.support.fielding import process, sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 Type = Question.Type
@@ -135,36 +135,18 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
 
 def test_the_wording_of_authors_is_no_formula() -> None:
     wave = make_launched_survey(questions=["=1+1", "Two?"])
-    codebook = read_codebook(send(wave, [b"\1\0"] * 20))
+    codebook = read_codebook(send(wave, [b"\1\0"] * 30))
     assert [row["question_text"] for row in codebook] == ["", "", *["'=1+1"] * 2, *["Two?"] * 2]
     assert [row["code"] for row in codebook] == ["survey", "whole", *["1", "0"] * 2]
 
 
 def test_the_last_rows_explain_the_classes_of_reliability() -> None:
-    survey = send(make_launched_survey(), [b"\1\0"] * 20)
+    survey = send(make_launched_survey(), [b"\1\0"] * 30)
     rows = read_file(survey, "codebook")[-len(Reliability) :]
     assert [row["code"] for row in rows] == [each.value for each in Reliability]
     assert {row["column"] for row in rows} == {"reliability"} <= set(ESTIMATE_COLUMNS)
     assert "at least 30 direct answers" in rows[0]["meaning"]
     assert "wider than 50 points" in rows[2]["meaning"]
-
-
-def test_codes_from_coins_have_their_own_codebook() -> None:
-    survey = make_survey(questions=("Driven?", "Moved?"), coins=True)
-    add_question(survey=survey, text="Tired?", type=Type.SCALE, minimum=1, maximum=5)
-    open_survey(survey=survey)
-    wave = Wave.objects.manual().get()
-    send_codes(wave, yes=[10, 12], total=20)
-    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave)
-    _, _, *codebook = read_codebook(survey, folder="results/coins")
-    assert [(row["column"], row["code"]) for row in codebook] == [
-        ("q1_randomized", "1"), ("q1_randomized", "0"),
-        ("q2_randomized", "1"), ("q2_randomized", "0"),
-    ]  # fmt: skip
-    assert all("two coins" in row["randomization"] for row in codebook)
-    reports = read_file(survey, "reports", folder="results/coins")
-    assert Counter(row["q1_randomized"] for row in reports) == {"1": 10, "0": 10}
 
 
 # As an earlier version froze it: a scale whose points are codes of missing answers now.

@@ -287,7 +287,7 @@ def test_rows_of_an_open_wave_cannot_be_written() -> None:
     wave = make_launched_survey()
     send_people(wave, people=100)
     process(wave)
-    with pytest.raises(ValueError, match="must be closed"):
+    with pytest.raises(ValueError, match="closed, counted and large enough"):
         read_lines(read_results(wave.survey))
 
 

@@ -95,7 +95,7 @@ def test_groups_are_counted_after_the_close() -> None:
 
 @pytest.mark.django_db
 def test_a_row_without_a_value_has_no_place_on_the_axis() -> None:
-    survey = field(make_launched_survey(), yes=[5, 10], total=10)
+    survey = field(make_launched_survey(), yes=[15, 30], total=30)
     results = find_view(survey).results
     assert results is not None
     row = list_blocks(results)[0].rows[0]

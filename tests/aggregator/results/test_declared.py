@@ -55,7 +55,7 @@ def test_no_small_group_is_shown_or_can_be_found_by_subtracting(
 @pytest.fixture
 def wave(db: None) -> Wave:
     owner = User.objects.create_user(email="groups@example.org")
-    survey = create_survey(owner=owner, title="Groups", display_minimum=MINIMUM)
+    survey = create_survey(owner=owner, title="Groups", minimum_batch=30, display_minimum=MINIMUM)
     add_question(
         survey=survey,
         type=Question.Type.DECLARED,

@@ -191,7 +191,7 @@ def test_a_rehearsal_that_cannot_open_leaves_nothing_behind(db: None) -> None:
 def test_the_command_says_what_is_wrong(survey: Survey, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="There is no survey nothing"):
         call_command("rehearse", "nothing")
-    with pytest.raises(CommandError, match="--people must be from 100"):
+    with pytest.raises(CommandError, match="--people must be from 150"):
         call_command("rehearse", survey.slug, people=99)
     broken = tmp_path / "answers.json"
     broken.write_text("{")

@@ -92,7 +92,7 @@ def copy_and_open(survey: Survey) -> Wave:
 def test_every_row_of_every_file_says_so(rehearsal: Survey) -> None:
     one = list_comparison_names(rehearsal)
     files = {
-        "estimates_csv": {}, "reports_csv": {}, "coin_estimates_csv": {}, "coin_reports_csv": {},
+        "estimates_csv": {}, "reports_csv": {}, "coin_estimates_csv": {},
         "mode_comparison_csv": {}, "comparison_csv": one,
     }  # fmt: skip
     for origin, marks in (

@@ -105,7 +105,7 @@ def test_an_open_survey_says_that_its_intervals_are_valid_while_you_watch() -> N
 
 def test_nothing_is_said_about_a_value_that_is_not_shown() -> None:
     """Few codes are plausible for every share, and their estimate is above 100 % by chance."""
-    survey = field(make_launched_survey(flips=45), yes=[6, 5], total=10)
+    survey = field(make_launched_survey(flips=45), yes=[18, 15], total=30)
     words = text_of(read(survey))
     assert TOO_FEW_ANSWERS in words
     assert "% is shown" not in words
@@ -209,14 +209,14 @@ def test_an_open_survey_without_a_batch_polls() -> None:
     words = text_of(read(wave.survey))
     assert "Listening" in words
     assert "in batches of at least 10, so that no single person stands out." in words
-    assert "The first appears after 20 reports, or when the survey closes." in words
+    assert "The first appears after 40 reports, or when the survey closes." in words
     assert "7" not in words.replace(wave.manifest_hash_hex, "")
 
 
 def test_the_first_results_are_promised_for_the_display_minimum() -> None:
-    words = text_of(read(make_launched_survey(display_minimum=30).survey))
-    assert "The first appears after 40 reports" in words  # ten of them wait
-    assert "Results appear after 40 reports." in words  # the head says the same
+    words = text_of(read(make_launched_survey(display_minimum=50).survey))
+    assert "The first appears after 60 reports" in words  # ten of them wait
+    assert "Results appear after 60 reports." in words  # the head says the same
 
 
 def test_a_survey_that_closed_below_the_display_minimum_promises_nothing() -> None:
@@ -385,7 +385,7 @@ def test_results_that_an_earlier_version_stored_otherwise_are_announced() -> Non
 def test_reports_that_came_at_once_are_told_at_the_next_look(rehearsal: bool) -> None:
     wave = make_launched_survey(minimum_batch=50, display_minimum=50)
     Survey.objects.filter(pk=wave.survey_id).update(rehearsal=rehearsal)
-    for total in (100, 60):
+    for total in (100, 80):
         send_codes(wave, yes=[20, 30], total=total)
         process(wave)
     assert find_view(wave.survey).results is not None
@@ -396,7 +396,7 @@ def test_reports_that_came_at_once_are_told_at_the_next_look(rehearsal: bool) ->
     assert 'id="burst"' not in read(wave.survey).content.decode()  # sealed, but no look yet
     process(wave)
     shown = text_of(read(wave.survey))
-    told = "At least 350 of these 510 reports came within seconds of many others."
+    told = "At least 350 of these 530 reports came within seconds of many others."
     assert (told in shown) is not rehearsal
     api = sign_in(wave.survey.owner).get(reverse("aggregator:api_results", args=[wave.survey.slug]))
     assert api.json()["burst_reports"] == 350

@@ -173,8 +173,8 @@ def test_a_cap_that_is_not_a_sensible_number_is_refused(value: str) -> None:
 def test_fewer_people_than_the_display_minimum_cannot_be_expected() -> None:
     message = only_error(settings_form(people_expected="99"), "people_expected")
     assert message == (
-        "If 99 people answer, no result is ever shown, because results need 100. Raise this "
-        "number or lower the display minimum."
+        "If 99 people answer, no result is ever shown, because results need at least 100. "
+        "Raise this number or lower the display minimum."
     )
     assert settings_form(people_expected="100").is_valid()
 
