@@ -41,7 +41,7 @@ def test_a_line_that_breaks_delays_the_report_and_one_that_loses_the_answer_repe
     answer_all(tab, TWO)
     line.cut()
     tab.press("Submit")
-    tab.wait_for_heading("Still trying")
+    tab.wait_for_heading("Your code is waiting")
     assert line.reports == []
     line.restore()
     line.loses_acknowledgements = True

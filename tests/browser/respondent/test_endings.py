@@ -109,7 +109,7 @@ ENDINGS: dict[str, Callable[[Page], None]] = {
     "held": hold,
     "later": stay_offline,
     "agreed": agree,
-    "trying": find_refused(503, "trying-title", "trying"),
+    "trying": find_refused(503, "waiting", "trying"),
     "early": find_refused(TOO_EARLY, "early-title", "early"),
     "closed": find_refused(410, "closed-title", "closed"),
     "refused": find_refused(409, "refused-title", "refused"),

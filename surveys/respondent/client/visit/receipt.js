@@ -22,7 +22,7 @@ export async function makeReceipt(body, visit) {
   // After a reload, the questions are not there yet. The receipt does without them if it must.
   const survey = visit.survey ?? await loadSurvey(null).catch(() => null);
   return {
-    code: [make("p", {}, say("receipt")), bytes, ...makeCopy(body)],
+    code: [bytes, ...makeCopy(body)],
     facts: [
       ...(survey ? listLetters(body, survey) : []),
       make("p", {}, say("hash")),
