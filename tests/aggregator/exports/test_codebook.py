@@ -52,15 +52,15 @@ def send(wave: Wave, rows: list[bytes]) -> Survey:
 
 @pytest.fixture
 def study() -> Survey:
-    """Every type of question, rules, refusals and a random part; declared groups of 170 and 30.
+    """Every type of question, rules, refusals and a random part; declared groups of 340 and 60.
 
-    With 15 ways of drawing four of six blocks, some combinations have ten people and some have not.
+    With six ways of drawing five of six blocks, some combinations have thirty people and some not.
     """
-    survey = make_survey(questions=(), drawn=4, display_minimum=10)
+    survey = make_survey(questions=(), drawn=5, display_minimum=10)
     STUDY.add_questions(survey)
     people = STUDY.people()
-    first = [one for one in people if one["q1"] == 0][:30]
-    later = [one for one in people if one["q1"] == 1][:170]
+    first = [one for one in people if one["q1"] == 0][:60]
+    later = [one for one in people if one["q1"] == 1][:340]
     wave = open_survey(survey=survey)
     return send(wave, [randomize_answers(wave.description, one) for one in first + later])
 

@@ -25,7 +25,7 @@ def data(survey: Survey) -> str:
 def links(page: str, survey: Survey) -> set[str]:
     """Return which of the files the page links to."""
     names = ("estimates_csv", "reports_csv", "codebook_csv")
-    files = {f"{prefix}{name}" for prefix in ("", "coin_") for name in names}
+    files = {*names, "coin_estimates_csv"}
     return {
         name
         for name in files

@@ -84,7 +84,7 @@ def test_closing_by_hand_keeps_the_wide_interval_and_says_why(cap: int | None, r
 def test_a_closed_survey_invites_nobody_to_wait_or_to_close_it() -> None:
     """Q1 is open to every value, and Q2 is clear."""
     wave = make_launched_survey()
-    survey = field(wave, yes=[5, 10], total=10)
+    survey = field(wave, yes=[15, 30], total=30)
     words = text_of(read(survey))
     assert TOO_FEW_ANSWERS in words
     for phrase in (r"\byet\b", "while you watch", "whenever you like", "wait for"):
@@ -183,7 +183,7 @@ def test_the_frozen_settings_are_on_the_page() -> None:
     words = text_of(response)
     assert f'href="/m/{wave.manifest_hash_hex}.json"' in response.content.decode()
     assert "Smallest batch (K) 10 reports" in words
-    assert "Display minimum 123 reports" in words
+    assert "Results need 123 reports" in words
     # Two questions of ln 3 each: 1.0987 and 2.1973, never rounded down.
     assert "2.20 Q1: 1.10, 25 flips of 100" in words
 
@@ -385,7 +385,7 @@ def test_results_that_an_earlier_version_stored_otherwise_are_announced() -> Non
 def test_reports_that_came_at_once_are_told_at_the_next_look(rehearsal: bool) -> None:
     wave = make_launched_survey(minimum_batch=50, display_minimum=50)
     Survey.objects.filter(pk=wave.survey_id).update(rehearsal=rehearsal)
-    for total in (100, 80):
+    for total in (100, 90, 60):
         send_codes(wave, yes=[20, 30], total=total)
         process(wave)
     assert find_view(wave.survey).results is not None
@@ -396,7 +396,7 @@ def test_reports_that_came_at_once_are_told_at_the_next_look(rehearsal: bool) ->
     assert 'id="burst"' not in read(wave.survey).content.decode()  # sealed, but no look yet
     process(wave)
     shown = text_of(read(wave.survey))
-    told = "At least 350 of these 530 reports came within seconds of many others."
+    told = "At least 350 of these 600 reports came within seconds of many others."
     assert (told in shown) is not rehearsal
     api = sign_in(wave.survey.owner).get(reverse("aggregator:api_results", args=[wave.survey.slug]))
     assert api.json()["burst_reports"] == 350

@@ -159,8 +159,8 @@ def test_the_display_minimum_cannot_be_below_k() -> None:
 def test_a_cap_below_the_display_minimum_is_refused_with_the_reason() -> None:
     message = only_error(settings_form(cap="99"), "cap")
     assert message == (
-        "A survey that closes after 99 people would never show a result, because results need "
-        "100. Raise this number or lower the display minimum."
+        "A survey that closes after 99 people would never show a result, because results need at "
+        "least 100. Raise this number or lower the display minimum."
     )
     assert settings_form(cap="100").is_valid()
 
