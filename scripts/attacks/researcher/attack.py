@@ -38,7 +38,7 @@ BEFORE: Mapping[tuple[str, int], tuple[int, int]] = {
     ("after the close, 100 marked fakes for each person", 50): (104, 12),
     ("one survey for each person, which ends after 50", 50): (49, 12),
     ("one survey for each person, which ends after 150", 50): (149, 12),
-    ("after the close, 9 fakes in each person's groups", 10): (9, 12),
+    ("after the close, 29 fakes in each person's groups", 10): (29, 12),
 }
 # Before: rows alone in what people know, and rows that share it with too few.
 ALONE_BEFORE: Mapping[str, tuple[int, int]] = {
@@ -89,6 +89,27 @@ def _tell_limits(outcome: Outcome) -> str:
     return f"  acknowledged: {', '.join(outcome.acknowledged)}" if outcome.acknowledged else ""
 
 
+def run_small_crowds() -> Iterator[str]:
+    """Say for each small crowd what the attacker finds with K - 1, C - 2 and C - 1 fakes."""
+    from scripts.attacks.researcher.small_crowds import (
+        attack_by_hand,
+        attack_coins,
+        find_smallest_move,
+    )
+
+    for k in (10, 50):
+        for fakes in (k - 1, 3 * k - 2, 3 * k - 1):
+            for found in (
+                attack_by_hand(k, fakes=fakes),
+                attack_coins(k, fakes=fakes, people=4 * k),
+            ):
+                seen = "seen" if found.isolated else "not seen"
+                yield f"{k:>3}  {found.attack:<50}{seen:>10}{_tell_limits(found)}"
+        smallest = find_smallest_move(k=k, blocks=16, people=40 * k)
+        told = "none is shown before" if smallest is None else f"one moves by {smallest}"
+        yield f"{k:>3}  {'blocks of a random subset at the close':<50}{told:>10}"
+
+
 def write_fingerprints(found: Fingerprints) -> str:
     alone, few = ALONE_BEFORE[found.attack]
     return (
@@ -103,6 +124,8 @@ def main() -> None:
         print(f"{'before':>74} |  now", HEAD, sep="\n")
         for outcome in run_isolation():
             print(write_outcome(outcome), flush=True)
+        for line in run_small_crowds():
+            print(line, flush=True)
         print(f"{'before':>74} |  now", ROWS_HEAD, sep="\n")
         for found in run_combinations():
             print(write_fingerprints(found), flush=True)

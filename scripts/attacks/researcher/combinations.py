@@ -36,8 +36,8 @@ class Fingerprints:
     people: int
     rows: int
     alone: int
-    few: int  # rows that share it with fewer than the display minimum
-    compared: int = 0  # crossed groups below the display minimum that Compare counted
+    few: int  # rows that share it with fewer than C
+    compared: int = 0  # crossed groups of fewer than C people that Compare counted
 
 
 def find_fingerprints(name: str, design: Design) -> Fingerprints:
@@ -54,7 +54,7 @@ def find_fingerprints(name: str, design: Design) -> Fingerprints:
         people=PEOPLE,
         rows=len(sight.rows),
         alone=sum(times for times in known.values() if times == 1),
-        few=sum(times for times in known.values() if times < design.display_minimum),
+        few=sum(times for times in known.values() if times < design.crowd),
         compared=_cross_groups(wave, people) if design.groups else 0,
     )
 
@@ -92,7 +92,7 @@ def attack_small_groups(*, people: int) -> Outcome:
     """
     design, generator, account = GROUPS, random.Random(SEED), Account()
     outcome = Outcome(
-        attack=f"after the close, {design.display_minimum - 1} fakes in each person's groups",
+        attack=f"after the close, {design.crowd - 1} fakes in each person's groups",
         minimum_batch=design.minimum_batch,
         people=people,
     )
@@ -105,8 +105,8 @@ def attack_small_groups(*, people: int) -> Outcome:
     for victim in victims:
         # Codes that the person did not send, so that the rows differ.
         fake = victim[:width] + bytes(1 - code for code in victim[width:])
-        send(wave, [fake] * (design.display_minimum - 1))
-        outcome.fakes += design.display_minimum - 1
+        send(wave, [fake] * (design.crowd - 1))
+        outcome.fakes += design.crowd - 1
     close(wave)
     rows = Counter(row for row in account.look(wave).rows)
     for victim in victims:

@@ -22,7 +22,7 @@ from aggregator.intake.wire import Upload
 from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep.due import Due, WorkKind, find_due_work
 from surveys.authoring.services import add_question, close_wave, create_survey, launch_survey
-from surveys.manifest.manifest import NOT_DRAWN, Limit
+from surveys.manifest.manifest import NOT_DRAWN, Limit, find_crowd
 from surveys.models import Question, Wave
 
 ID_BYTES = 32
@@ -40,6 +40,11 @@ class Design:
     groups: Sequence[int] = ()  # the number of options of each declared question, which come first
     cap: int | None = None
     drawn: int | None = None
+    coins: bool = False
+
+    @property
+    def crowd(self) -> int:
+        return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
 
 
 def open_survey(owner: User, design: Design) -> Wave:
@@ -50,6 +55,7 @@ def open_survey(owner: User, design: Design) -> Wave:
         display_minimum=design.display_minimum,
         cap=design.cap,
         drawn=design.drawn,
+        coins=design.coins,
     )
     for number, size in enumerate(design.groups, start=1):
         options = [f"Group {option}" for option in range(1, size + 1)]

@@ -114,7 +114,7 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
     assert meanings["q3_rounded_up_randomized", "1"] == "Rounded up to 30 days"
     assert meanings["q3_rounded_up_randomized", "-98"].startswith("Not asked")
     assert meanings["q4_randomized", "3"] == "Drink alcohol"
-    assert "4 of 6 blocks" in meanings["q4_randomized", ""]
+    assert "5 of 6 blocks" in meanings["q4_randomized", ""]
     assert "In a part row" in meanings["q4_randomized", ""]
     assert "q6_gate_randomized" in meanings["q6_2_randomized", "0"]
     assert codebook["q6_2_randomized", "1"]["part"] == "Medicine"

@@ -20,6 +20,11 @@ from scripts.attacks.researcher.isolation import (
     attack_live,
     attack_one_by_one,
 )
+from scripts.attacks.researcher.small_crowds import (
+    attack_by_hand,
+    attack_coins,
+    find_smallest_move,
+)
 from scripts.attacks.researcher.there import There
 from scripts.stack.world import make_world
 
@@ -73,7 +78,24 @@ def test_fakes_still_fill_the_group_of_a_person_whose_declared_answers_are_known
     """As above: their rows then leave whole, among fakes."""
     outcome = tell(attack_small_groups(people=FEW))
     assert outcome.rows == FEW
-    assert outcome.fakes == FEW * 9
+    assert outcome.fakes == FEW * 29
+
+
+@pytest.mark.usefixtures("static_files")
+@at_both_sizes
+def test_a_crowd_of_fewer_than_three_batches_shows_nobody(k: int) -> None:
+    """Neither closed by hand nor on paper; with C - 1 fakes, everybody can still be found."""
+    for fakes, found in ((k - 1, 0), (3 * k - 2, 0), (3 * k - 1, 1)):
+        by_hand = attack_by_hand(k, fakes=fakes)
+        assert (by_hand.isolated, by_hand.rows) == (found, found)
+        on_paper = attack_coins(k, fakes=fakes, people=4 * k)
+        assert (on_paper.isolated, on_paper.rows) == (found, 0)
+        assert ("cap" in by_hand.acknowledged) is False
+
+
+def test_no_block_of_a_random_subset_is_shown_before_the_close() -> None:
+    """Otherwise many of them would move by one or two people at the close."""
+    assert find_smallest_move(k=10, blocks=16, people=600) is None
 
 
 @pytest.mark.long
