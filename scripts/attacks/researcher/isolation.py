@@ -245,7 +245,7 @@ def attack_one_by_one(design: Design, *, people: int) -> Outcome:
         read = Counter(read_codes(row) for row in sight.rows)
         outcome.rows += read[person] == 1 and read[fake] == design.cap - 1
         shown = [
-            yes - bit * (design.cap - 1) for yes, bit in zip(sight.yes.values(), fake, strict=True)
+            yes - bit * (design.cap - 1) for yes, bit in zip(sight.yes.values(), fake, strict=False)
         ]
         outcome.isolated += shown == list(person)
         outcome.named += shown == list(person)

@@ -195,8 +195,8 @@ def _describe_warnings(manifest: Manifest, *, asked_elsewhere: int) -> tuple[str
     if Limit.CAP in manifest.exceeded_limits:
         cap = manifest.cap or 0
         ends = ngettext(
-            "This survey ends after only %(count)s person, fewer than Murmur advises.",
-            "This survey ends after only %(count)s people, fewer than Murmur advises.",
+            "This survey ends after only %(count)s person, too few for exact results.",
+            "This survey ends after only %(count)s people, too few for exact results.",
             cap,
         )
         said.append(ends % {"count": write_whole(cap)})

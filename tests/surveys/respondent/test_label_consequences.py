@@ -91,7 +91,7 @@ def test_what_must_be_known_stands_before_start_and_the_rest_one_tap_below() -> 
 
 MADE_UP = "They could be made up."
 FEW = "Your code hides among only 9 others, fewer than Murmur advises."
-SHORT = "This survey ends after only 20 people, fewer than Murmur advises."
+SHORT = "This survey ends after only 20 people, too few for exact results."
 HOW_LONG = "Yes. Others can see how long this page was open."
 
 
@@ -120,7 +120,7 @@ def test_made_up_codes_stand_first_if_groups_are_small_or_much_is_told() -> None
     assert lines(describe_protection(few))[3:] == [HOW_LONG, f"But {among} {MADE_UP}"]
     among = "Your code hides among 49 others."
     assert lines(describe_protection(much))[3:] == [HOW_LONG, f"But {among} {MADE_UP}"]
-    ends = "This survey ends after only 149 people, fewer than Murmur advises."
+    ends = "This survey ends after only 149 people, too few for exact results."
     assert lines(describe_protection(short))[3:] == [OPENED, f"But {ends}"]
 
 
