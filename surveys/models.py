@@ -16,7 +16,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.utils import timezone
 
-from surveys.asked_questions import AskedQuestion
+from surveys.asked_questions import AskedBefore as AskedBefore
+from surveys.asked_questions import count_elsewhere
 from surveys.manifest import modes
 from surveys.manifest.languages import LANGUAGES
 from surveys.manifest.manifest import Manifest
@@ -105,8 +106,11 @@ class Survey(SurveySettings):
 
     @property
     def asked_elsewhere(self) -> int:
-        """How many other launched surveys of the same author share a question with this one."""
-        return AskedQuestion.objects.count_others(survey=self.pk, owner=self.owner_id)
+        """How many other surveys of the author share a question with this launched one, today."""
+        wave = self.wave
+        if wave is None or self.origin != self.Origin.SURVEY:
+            return 0
+        return count_elsewhere(manifest=wave.description, survey=self.pk, owner=self.owner_id)
 
 
 class Question(models.Model):
