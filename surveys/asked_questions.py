@@ -11,9 +11,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import Any
 
 from django.apps import apps
 from django.conf import settings
@@ -23,9 +23,6 @@ from django.db import models
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.plain_text import find_skeleton
 from surveys.manifest.questions import ManifestQuestion
-
-if TYPE_CHECKING:
-    from surveys.models import Wave
 
 # Parts keys from everything else that is made with SECRET_KEY.
 _PURPOSE = b"murmur: what an author's surveys ask"
@@ -121,20 +118,30 @@ def count_elsewhere(*, manifest: Manifest, survey: int | None, owner: int) -> in
     """
     asked = list_all(manifest)
     keys = [key for one in asked for key in list_keys(one, owner=owner)]
-    # Deleted ones second: a survey that is deleted in between counts twice rather than never.
     others = AskedQuestion.objects.of_others(keys=keys, survey=survey, owner=owner)
-    living = others.values("survey").distinct().count()
-    return living + count_deleted(asked=asked, owner=owner)
+    living = others.values_list(models.Value(b"", models.BinaryField()), "survey").distinct()
+    # One query, so that a survey that is deleted meanwhile is among either.
+    rows = list(living.union(_find_deleted(asked, owner), all=True))
+    counts = {bytes(key): surveys for key, surveys in rows if key}
+    return len(rows) - len(counts) + _count_deleted(counts, owner)
 
 
-def count_deleted(*, asked: Iterable[str], owner: int) -> int:
-    """Count the owner's deleted surveys that asked one of these, at most (see above)."""
-    all_of_them = set(list_keys(_ANY_SURVEY, owner=owner))
-    keys = {key for one in asked for key in list_keys(one, owner=owner)}
-    found = AskedBefore.objects.filter(pk__in=[*keys, *all_of_them])
-    counts = {bytes(row.key): row.surveys for row in found}
-    most = sum(counts.get(key, 0) for key in all_of_them)
-    return min(most, sum(counts.get(key, 0) for key in keys))
+def count_deleted(*, manifest: Manifest, owner: int) -> int:
+    """Count the owner's deleted surveys that asked one of these questions, at most."""
+    found = _find_deleted(list_all(manifest), owner)
+    return _count_deleted({bytes(key): surveys for key, surveys in found}, owner)
+
+
+def _find_deleted(
+    asked: Iterable[str], owner: int
+) -> models.QuerySet[AskedBefore, tuple[Any, Any]]:
+    keys = [key for one in {_ANY_SURVEY, *asked} for key in list_keys(one, owner=owner)]
+    return AskedBefore.objects.filter(pk__in=keys).values_list("key", "surveys")
+
+
+def _count_deleted(counts: Mapping[bytes, int], owner: int) -> int:
+    most = sum(counts.get(key, 0) for key in list_keys(_ANY_SURVEY, owner=owner))
+    return min(most, sum(counts.values()) - most)
 
 
 def lock_owner(owner: int) -> None:
@@ -164,16 +171,12 @@ def remember_questions(*, survey: int, owner: int, manifests: Iterable[Manifest]
     )
 
 
-def forget_if_unanswered(waves: Iterable[Wave]) -> None:
+def forget_if_unanswered(*, survey: int, waves: Collection[int], lasted: timedelta) -> None:
     """No longer count a survey that ended within a day of its launch, before any report.
 
     Its waves are locked and closed, so no report can follow.
     """
-    for wave in waves:
-        assert wave.closed_at is not None
-        if wave.closed_at - wave.launched_at >= SECOND_THOUGHTS:
-            return
-        # By name, because this room does not know the one that stores reports.
-        if apps.get_model("aggregator", "SpentId")._default_manager.filter(wave=wave).exists():
-            return
-    AskedQuestion.objects.filter(survey__in={wave.survey_id for wave in waves}).delete()
+    # By name, because this room does not know the one that stores reports.
+    reported = apps.get_model("aggregator", "SpentId")._default_manager.filter(wave__in=waves)
+    if lasted < SECOND_THOUGHTS and not reported.exists():
+        AskedQuestion.objects.filter(survey=survey).delete()

@@ -106,11 +106,9 @@ class Survey(SurveySettings):
 
     @property
     def asked_elsewhere(self) -> int:
-        """How many other surveys of the author share a question with this launched one, today."""
+        """What its newest wave says; 0 for a draft, whose own manifest counts."""
         wave = self.wave
-        if wave is None or self.origin != self.Origin.SURVEY:
-            return 0
-        return count_elsewhere(manifest=wave.description, survey=self.pk, owner=self.owner_id)
+        return 0 if wave is None else wave.asked_elsewhere
 
 
 class Question(models.Model):
@@ -327,6 +325,14 @@ class Wave(models.Model):
     def has_fixed_end(self) -> bool:
         """Whether a date or a number of people, fixed before the opening, ends the wave."""
         return self.closes_at is not None or self.cap is not None
+
+    @property
+    def asked_elsewhere(self) -> int:
+        """How many other surveys of the author share a question with this wave, today."""
+        survey = self.survey
+        if survey.origin != Survey.Origin.SURVEY:
+            return 0
+        return count_elsewhere(manifest=self.description, survey=survey.pk, owner=survey.owner_id)
 
     @property
     def manifest_hash_hex(self) -> str:

@@ -41,9 +41,7 @@ def describe(
     if survey.origin != Survey.Origin.SURVEY:
         return described
     elsewhere = count_elsewhere(manifest=described, survey=survey.pk, owner=survey.owner_id)
-    return replace(
-        described, acknowledged=described.exceeded_limits, asked_elsewhere=elsewhere
-    )
+    return replace(described, acknowledged=described.exceeded_limits, asked_elsewhere=elsewhere)
 
 
 def _describe_blocks(

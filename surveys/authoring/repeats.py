@@ -88,8 +88,7 @@ def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
             f"{'is' if one else 'are'} also asked in your survey{'s' if len(titles) > 1 else ''} "
             f"{join_list(named)}. Someone who answers both reveals more, and respondents read that."
         )
-    asked = [one for question in manifest.questions for one in list_asked(question)]
-    deleted = count_deleted(asked=asked, owner=survey.owner_id)
+    deleted = count_deleted(manifest=manifest, owner=survey.owner_id)
     if deleted:
         yield (
             f"{deleted} of your deleted surveys asked one of these questions too. Respondents read "

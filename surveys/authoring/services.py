@@ -381,5 +381,6 @@ def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     for wave in waves.values():
         wave.state, wave.ending, wave.closed_at = Wave.State.CLOSED, ending, now
         wave.save(update_fields=["state", "ending", "closed_at"])
-    forget_if_unanswered(waves.values())
+    lasted = now - waves[wave_id].launched_at
+    forget_if_unanswered(survey=named.survey_id, waves=list(waves), lasted=lasted)
     return waves[wave_id]

@@ -9,4 +9,4 @@ from django.db import migrations
 class Migration(migrations.Migration):
     dependencies = [("surveys", "0010_asked_questions")]
 
-    operations: list[migrations.RunPython] = []
+    operations = []

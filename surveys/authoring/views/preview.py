@@ -11,7 +11,6 @@ from django.views.decorators.http import require_safe
 from surveys.access import get_own_survey
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.views.access import authoring
-from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Survey
 from surveys.respondent.page import link_languages, render_notice, render_questions
