@@ -27,6 +27,8 @@ def _own_secret_key(folder: Path) -> str:
 VAR_DIR = Path(env.str("MURMUR_VAR", default=str(BASE_DIR / "var")))
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env.str("SECRET_KEY", default="") or _own_secret_key(VAR_DIR)
+# Keys that were replaced: with them, labels still count what surveys asked before.
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 # Turn this off only where there is no TLS, such as on a laptop: cookies then go over plain HTTP.
 HTTPS = env.bool("MURMUR_HTTPS", default=True)

@@ -16,7 +16,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.utils import timezone
 
-from surveys.asked_questions import AskedQuestion
+from surveys.asked_questions import AskedBefore as AskedBefore
+from surveys.asked_questions import count_elsewhere
 from surveys.manifest import modes
 from surveys.manifest.languages import LANGUAGES
 from surveys.manifest.manifest import Manifest, find_crowd
@@ -110,8 +111,9 @@ class Survey(SurveySettings):
 
     @property
     def asked_elsewhere(self) -> int:
-        """How many other launched surveys of the same author share a question with this one."""
-        return AskedQuestion.objects.count_others(survey=self.pk, owner=self.owner_id)
+        """What its newest wave says; 0 for a draft, whose own manifest counts."""
+        wave = self.wave
+        return 0 if wave is None else wave.asked_elsewhere
 
 
 class Question(models.Model):
@@ -333,6 +335,14 @@ class Wave(models.Model):
     def crowd(self) -> int:
         """C: exact figures and rows describe at least as many reports."""
         return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
+
+    @property
+    def asked_elsewhere(self) -> int:
+        """How many other surveys of the author share a question with this wave, today."""
+        survey = self.survey
+        if survey.origin != Survey.Origin.SURVEY:
+            return 0
+        return count_elsewhere(manifest=self.description, survey=survey.pk, owner=survey.owner_id)
 
     @property
     def manifest_hash_hex(self) -> str:

@@ -19,6 +19,7 @@ from aggregator.models import (
     Snapshot,
     SpentId,
 )
+from surveys.asked_questions import remember_questions
 from surveys.authoring.errors import NotClosed
 from surveys.models import DeletedWave, Survey, Wave
 
@@ -38,7 +39,9 @@ _COLLECTED = (
 
 @transaction.atomic(durable=True)
 def delete_survey(*, survey: Survey) -> None:
-    """Delete a closed survey; only a row of DeletedWave stays of each wave.
+    """Delete a closed survey; of each wave, a row of DeletedWave stays.
+
+    Its owner's counts of what was asked go up (surveys.asked_questions).
 
     Raises Survey.DoesNotExist if someone else was faster.
     """
@@ -51,6 +54,8 @@ def delete_survey(*, survey: Survey) -> None:
     DeletedWave.objects.bulk_create(
         DeletedWave(manifest_hash=bytes(wave.manifest_hash), slug=locked.slug) for wave in waves
     )
+    manifests = [wave.description for wave in waves if wave.mode == Wave.Mode.ELECTRONIC]
+    remember_questions(survey=locked.pk, owner=locked.owner_id, manifests=manifests)
     for model in _COLLECTED:
         model._default_manager.filter(wave__in=waves).delete()
     Wave.objects.filter(survey=locked).delete()

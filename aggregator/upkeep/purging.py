@@ -43,6 +43,7 @@ TABLES_OF_SURVEYS = (
     "surveys_planned_comparison",
     "surveys_question",
     "surveys_asked_question",
+    "surveys_asked_before",
     "surveys_translation",
     "surveys_wave",
     "surveys_survey",

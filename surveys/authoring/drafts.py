@@ -9,6 +9,7 @@ from django.db.models import prefetch_related_objects
 from django.utils.translation import override
 
 from privacy.shares.concentration import choose_concentration
+from surveys.asked_questions import count_elsewhere
 from surveys.authoring.answer_options import list_options, number_all
 from surveys.comparing.indicators import indicator_name
 from surveys.manifest.languages import hash_words, write_words
@@ -36,10 +37,11 @@ def describe(
     blocks = _describe_blocks(survey=survey, wave_number=wave_number, questions=questions)
     described = replace(blocks, concentration=_choose_concentration(blocks))
     # Opening requires that the author acknowledges every limit that is exceeded. Nobody is asked
-    # to answer a rehearsal or a demo.
+    # to answer a rehearsal or a demo, so these have no limits and count no other surveys.
     if survey.origin != Survey.Origin.SURVEY:
         return described
-    return replace(described, acknowledged=described.exceeded_limits)
+    elsewhere = count_elsewhere(manifest=described, survey=survey.pk, owner=survey.owner_id)
+    return replace(described, acknowledged=described.exceeded_limits, asked_elsewhere=elsewhere)
 
 
 def _describe_blocks(

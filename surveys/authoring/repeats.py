@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from surveys.asked_questions import AskedQuestion, list_keys
+from surveys.asked_questions import AskedQuestion, count_deleted, list_asked, list_keys
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.plain_text import are_similar
@@ -35,11 +35,11 @@ def find_repeats(manifest: Manifest) -> list[Repeat]:
     """
     found = []
     protected = [question for question in manifest.questions if question.is_protected]
-    keys = {question.name: set(list_keys(question)) for question in protected}
+    asked = {question.name: set(list_asked(question)) for question in protected}
     for place, question in enumerate(protected):
         fact = manifest.facts[question.name]
         earlier = [one for one in protected[:place] if manifest.facts[one.name] != fact]
-        equal = (one for one in earlier if keys[one.name] & keys[question.name])
+        equal = (one for one in earlier if asked[one.name] & asked[question.name])
         similar = (one for one in earlier if _ask_nearly_the_same(one, question))
         for is_equal, repeated in ((True, next(equal, None)), (False, next(similar, None))):
             if repeated is not None:
@@ -88,6 +88,12 @@ def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
             f"{'is' if one else 'are'} also asked in your survey{'s' if len(titles) > 1 else ''} "
             f"{join_list(named)}. Someone who answers both reveals more, and respondents read that."
         )
+    deleted = count_deleted(manifest=manifest, owner=survey.owner_id)
+    if deleted:
+        yield (
+            f"{deleted} of your deleted surveys asked one of these questions too. Respondents read "
+            "that, because someone who answered both reveals more."
+        )
 
 
 def _find_elsewhere(survey: Survey, manifest: Manifest) -> list[tuple[list[int], list[str]]]:
@@ -95,7 +101,8 @@ def _find_elsewhere(survey: Survey, manifest: Manifest) -> list[tuple[list[int],
     numbers = {
         key: question.number
         for question in reversed(manifest.questions)
-        for key in list_keys(question)
+        for asked in list_asked(question)
+        for key in list_keys(asked, owner=survey.owner_id)
     }
     rows = AskedQuestion.objects.of_others(
         keys=list(numbers), survey=survey.pk, owner=survey.owner_id

@@ -14,7 +14,7 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.asked_questions import record_questions
+from surveys.asked_questions import forget_if_unanswered, lock_owner, record_questions
 from surveys.authoring.answer_options import call_all, has_room_for_refusal, number_answered
 from surveys.authoring.drafts import describe, describe_words, name_questions
 from surveys.authoring.errors import (
@@ -311,6 +311,7 @@ def launch_survey(
     survey exceeds must be among those acknowledged; the manifest says so. Others are ignored.
     """
     locked = lock_draft(survey=survey)
+    lock_owner(locked.owner_id)  # the manifest counts the owner's surveys
     problems = find_launch_problems(survey=locked, now=timezone.now())
     if problems:
         raise NotLaunchable(problems)
@@ -326,8 +327,8 @@ def launch_survey(
     coins = derive_coin_manifest(parse_manifest(content))
     if coins is not None:
         _open_wave(survey=locked, content=serialize_manifest(coins), words=words)
-    if not locked.rehearsal:
-        record_questions(survey=locked.pk, manifest=manifest)
+    if locked.origin == Survey.Origin.SURVEY:
+        record_questions(survey=locked.pk, owner=locked.owner_id, manifest=manifest)
     return wave
 
 
@@ -380,4 +381,6 @@ def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     for wave in waves.values():
         wave.state, wave.ending, wave.closed_at = Wave.State.CLOSED, ending, now
         wave.save(update_fields=["state", "ending", "closed_at"])
+    lasted = now - waves[wave_id].launched_at
+    forget_if_unanswered(survey=named.survey_id, waves=list(waves), lasted=lasted)
     return waves[wave_id]

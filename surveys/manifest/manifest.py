@@ -106,6 +106,9 @@ class Manifest:
     mode: Mode = Mode.ELECTRONIC
     # The limits that the survey exceeds and that its author acknowledged, sorted.
     acknowledged: tuple[str, ...] = ()
+    # How many other surveys of the author shared a question at the launch, deleted ones included.
+    # Manifests that are older than this key do not say it.
+    asked_elsewhere: int = 0
     # Comparisons planned before the opening: the names of an outcome and of what forms the groups
     # (surveys.comparing.indicators).
     planned_comparisons: tuple[tuple[str, str], ...] = ()

@@ -45,6 +45,19 @@ _SMALL = str.maketrans(
 # replaced only in texts that are mostly Latin, so that case makes no difference in Greek ones.
 _CAPITALS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX")
 _SHOWN_NOWHERE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe00-\ufe0f\uffa0]")
+_ENCLOSED = re.compile("[\u2460-\u2473\u24b6-\u24ea\u2776-\u2793]|\\d[\ufe0f]?\u20e3")
+# A number in front of a text: "1.", "2)", "(3)", "4 –", "b)", "iv.", "Q5", "Question 6:". What may
+# belong to the text stays, as in "2 children?", "1.5 litres?", "5 – 10 glasses?" and "U.S.".
+_QUESTION = "question|frage|pregunta|pergunta|domanda|вопрос|السؤال|سؤال|问题|問題|q|no|nr|n"
+_NUMBER = re.compile(
+    rf"""\W* (?:
+      (?:(?:{_QUESTION})\W{{0,2}})? \d+(?:\.\d+)*[a-z]?
+        (?:\ ?[)\]:、](?!\d) | \.(?![\d]) | \ ?[-–—|]\ (?!\d))
+    | (?:question|frage|pregunta|pergunta|domanda|q)\ ?\d+[a-z]?(?=\ )
+    | (?:[^\W\d_]|[ivx]{{2,5}}) (?:\ ?[)\]:](?!\d) | \.(?=\ ) | \ ?[-–—|]\ (?!\d))
+    )\W*""".translate(_SMALL),
+    re.VERBOSE,
+)
 # Similar texts have one difference for so many letters; short ones have one as well.
 _LETTERS_PER_DIFFERENCE = 12
 _MOST_DIFFERENCES = 5
@@ -59,20 +72,41 @@ def fold(text: str) -> str:
 def find_skeleton(text: str) -> str:
     """Reduce a question to its letters, digits and symbols, without spaces and punctuation.
 
-    Case makes no difference, nor do letters of other scripts that look like Latin ones.
+    Case makes no difference, nor do letters of other scripts that look like Latin ones, nor a
+    number in front.
     """
     return "".join(_split_words(text)) or fold(text)
 
 
 @lru_cache(maxsize=4096)
 def _split_words(text: str) -> tuple[str, ...]:
+    text = _ENCLOSED.sub(_unpack, text)
     text = _SHOWN_NOWHERE.sub("", unicodedata.normalize("NFKC", text))
     names = [unicodedata.name(c, "").split(" ")[0] for c in text if c.isalpha()]
     if 2 * names.count("LATIN") > len(names):
         text = text.translate(_CAPITALS)
-    kinds = {"Z": " ", "P": " ", "C": ""}
+    kinds = {"Z": " ", "C": ""}
     parts = (" " if c.isspace() else kinds.get(unicodedata.category(c)[0], c) for c in text)
-    return tuple("".join(parts).casefold().translate(_SMALL).split())
+    shown = " ".join("".join(parts).casefold().translate(_SMALL).split())
+    parts = (" " if unicodedata.category(c)[0] == "P" else c for c in _drop_number(shown))
+    return tuple("".join(parts).split())
+
+
+def _unpack(found: re.Match[str]) -> str:
+    """Write an enclosed number, such as ①, as one that is followed by a bracket."""
+    sign = found[0][0]
+    number = unicodedata.numeric(sign, None)
+    return f"({unicodedata.normalize('NFKC', sign) if number is None else int(number)}) "
+
+
+def _drop_number(text: str) -> str:
+    """Drop all numbers in front of a text, such as "1. a)"; one that is all of it stays."""
+    while found := _NUMBER.match(text):
+        rest = text[found.end() :]
+        if not any(c.isalnum() for c in rest):
+            break
+        text = rest
+    return text
 
 
 def are_similar(one: str, other: str) -> bool:

@@ -222,8 +222,11 @@ class ManifestQuestion:
     def statements(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Each thing that it asks, with the answers: a follow-up is a second yes/no question."""
         answers = [option.text for option in self.options]
-        if self.is_yes_or_no or self.described.has_follow_up:
+        two_points = self.described.has_range and self.points == 2
+        if self.is_yes_or_no or self.described.has_follow_up or two_points:
             answers = ["yes", "no"]  # in every language
+        if two_points:
+            return ((self.text, tuple(answers)),)
         ends = [str(end) for end in (self.minimum, self.maximum) if end is not None]
         words = [word for word in (self.unit, self.low_label, self.high_label) if word]
         return tuple(

@@ -75,6 +75,8 @@ def serialize_manifest(manifest: Manifest) -> bytes:
         content["publication"] = manifest.publication
     if manifest.acknowledged:
         content["acknowledged"] = manifest.acknowledged
+    if manifest.asked_elsewhere:
+        content["asked_elsewhere"] = manifest.asked_elsewhere
     content |= _describe(manifest, _OPTIONAL)
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8")
@@ -125,6 +127,7 @@ def parse_manifest(content: bytes) -> Manifest:
         mode=Mode(raw.get("mode", Mode.ELECTRONIC)),
         publication=Publication(raw["publication"]) if "publication" in raw else None,
         acknowledged=tuple(raw.get("acknowledged", ())),
+        asked_elsewhere=raw.get("asked_elsewhere", 0),
         questions=tuple(map(_parse_question, raw["questions"])),
         **{key: _freeze(raw[key]) for key in _OPTIONAL if key in raw},
     )

@@ -88,7 +88,8 @@ def render_questions(
 
     `content` is the manifest as bytes. `words` are the words of the language; empty for the
     author's own language. `asked_elsewhere` is how many other surveys of the author share a
-    question with this one. `context` replaces or adds variables of the template.
+    question with this one today; the page states it if it is larger than at the launch, which the
+    manifest says. `context` replaces or adds variables of the template.
     """
     source = parse_manifest(content)
     manifest = translate_manifest(source, language, words)
@@ -108,7 +109,7 @@ def render_questions(
     found: dict[str, Any] = {
         "label": label,
         "introduction": fold_introduction(manifest.introduction),
-        "asked_elsewhere": asked_elsewhere,
+        "asked_elsewhere": asked_elsewhere if asked_elsewhere > source.asked_elsewhere else 0,
         "words": words,
         "title_tag": own if source.title not in known else "",
         "introduction_tag": own if source.introduction not in known else "",

@@ -79,8 +79,10 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
             yield Finding(what=f"“Exit this page” leads to {exit_url}")
         with _using_manifest():
             elsewhere = int(data["elsewhere"])
-        # The server counts them, and nobody else can. Surveys that open later change the number.
-        yield Finding(what=f"“asked in {elsewhere} other surveys of this author”")
+            asked = max(manifest.asked_elsewhere, elsewhere)
+        # The server counts them, and nobody else can. The manifest has the number at the launch;
+        # surveys that open later make it larger.
+        yield Finding(what=f"“asked in {asked} other surveys of this author”")
         survey = _Survey(
             client=client,
             url=url,

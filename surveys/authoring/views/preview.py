@@ -9,10 +9,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from surveys.access import get_own_survey
-from surveys.asked_questions import AskedQuestion, list_keys
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.views.access import authoring
-from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Survey
 from surveys.respondent.page import link_languages, render_notice, render_questions
@@ -43,7 +41,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         content=content,
         language=language,
         words=words.get(language, ""),
-        asked_elsewhere=_count_others(survey, manifest),
+        asked_elsewhere=survey.asked_elsewhere,
         manifest_url=reverse("surveys:preview_manifest", args=[slug]),
         languages=link_languages(manifest, but=language, find_url=lambda code: f"?lang={code}"),
         **way_back,
@@ -56,15 +54,6 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
 def preview_manifest(request: HttpRequest, slug: str) -> HttpResponse:
     content, _ = _freeze(get_own_survey(request.user, slug))
     return answer(request, content, content_type="application/json")
-
-
-def _count_others(survey: Survey, manifest: Manifest) -> int:
-    """Count the author's other surveys that share a question; a draft has no rows yet."""
-    if not survey.is_draft:
-        return survey.asked_elsewhere
-    keys = [key for question in manifest.questions for key in list_keys(question)]
-    others = AskedQuestion.objects.of_others(keys=keys, survey=survey.pk, owner=survey.owner_id)
-    return others.count_surveys()
 
 
 def _freeze(survey: Survey) -> tuple[bytes, dict[str, str]]:

@@ -53,7 +53,8 @@ def describe_consequences(
 ) -> tuple[Consequence, ...]:
     """Say what others can know.
 
-    `asked_elsewhere` is how many other surveys of the author share a question with this one.
+    `asked_elsewhere` is how many other surveys of the author share a question with this one
+    today; fewer than at the launch change nothing.
     """
     asked = _sort(manifest)
     exceptions = (
@@ -200,8 +201,9 @@ def _describe_warnings(manifest: Manifest, *, asked_elsewhere: int) -> tuple[str
             cap,
         )
         said.append(ends % {"count": write_whole(cap)})
-    if asked_elsewhere:
-        said.append(_describe_elsewhere(asked_elsewhere))
+    most = max(manifest.asked_elsewhere, asked_elsewhere)
+    if most:
+        said.append(_describe_elsewhere(most))
     return tuple(said)
 
 

@@ -33,7 +33,8 @@ __all__ = ["PrivacyLabel", "Quote", "describe_protection", "hides_every_answer",
 def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> PrivacyLabel:
     """Write the label of one survey, in the language that is active.
 
-    `asked_elsewhere` is how many other surveys of the author share a question with this one.
+    `asked_elsewhere` is how many other surveys of the author share a question with this one
+    today. The label never says fewer than the manifest.
     """
     manifest = _without_impossible_subset(manifest)
     return PrivacyLabel(

@@ -21,7 +21,7 @@ def check(request: HttpRequest, slug: str) -> HttpResponse:
         language=language,
         words=wave.words.get(language, ""),
         origin=_origin(request),
-        asked_elsewhere=wave.survey.asked_elsewhere,
+        asked_elsewhere=wave.asked_elsewhere,
         is_rehearsal=wave.survey.rehearsal,
     )
     return answer(request, content, content_type="text/html; charset=utf-8")
@@ -37,7 +37,7 @@ def single_page(request: HttpRequest, slug: str) -> HttpResponse:
         language=language,
         words=wave.words.get(language, ""),
         origin=_origin(request),
-        asked_elsewhere=wave.survey.asked_elsewhere,
+        asked_elsewhere=wave.asked_elsewhere,
         is_rehearsal=wave.survey.rehearsal,
     )
     response = answer(request, page, content_type="text/html; charset=utf-8")

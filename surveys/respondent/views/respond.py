@@ -55,7 +55,7 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
         content=content,
         language=language,
         words=words,
-        asked_elsewhere=wave.survey.asked_elsewhere,
+        asked_elsewhere=wave.asked_elsewhere,
         is_rehearsal=wave.survey.rehearsal,
     )
     return answer(request, page, content_type=HTML, compressed=squeeze(page))

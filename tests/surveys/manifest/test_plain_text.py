@@ -32,6 +32,31 @@ def test_these_texts_ask_the_same(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "number",
+    [
+        *(
+            "1. ",
+            "12.",
+            "2) ",
+            "(3) ",
+            "[3]",
+            "4 – ",
+            "4- ",
+            "b) ",
+            "B. ",
+            "iv) ",
+            "1. a) ",
+            "1.2. ",
+        ),
+        *("5a) ", "Q3: ", "q3 ", "Question 3. ", "Quеstion 3 ", "Frage 3: ", "№ 3: ", "Вопрос 3. "),
+        *("#3: ", "① ", "❶", "Ⓐ ", "1\ufe0f\u20e3 ", "１．", "٣) ", "1\u200b. ", "\u2022 1: "),
+    ],
+)
+def test_a_number_in_front_makes_no_other_question(number: str) -> None:
+    assert find_skeleton(number + DRIVEN) == find_skeleton(DRIVEN)
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("У вас есть дети?", "у ВАС ЕСТЬ ДЕТИ"),
@@ -49,6 +74,13 @@ def test_case_makes_no_difference_in_other_scripts(one: str, other: str) -> None
         (DRIVEN, "Do you have children?"),
         ("Income > 1000?", "Income < 1000?"),
         ("More than 1 time?", "More than 10 times?"),
+        ("2 children or more?", "3 children or more?"),
+        ("1.5 litres?", "2.5 litres?"),
+        ("5 – 10 glasses?", "7 – 10 glasses?"),
+        ("U.S. citizen?", "E.S. citizen?"),
+        ("3-year-old child?", "4-year-old child?"),
+        ("10:30 or later?", "11:30 or later?"),
+        ("1.", "2."),
         ("?", "!"),
         ("你有孩子吗？", "你有车吗？"),
     ],

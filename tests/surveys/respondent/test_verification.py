@@ -102,11 +102,25 @@ def test_a_server_with_this_release_matches_in_everything(language: str) -> None
 def test_a_page_that_names_other_surveys_or_a_rehearsal_matches_too() -> None:
     wave = make_launched_survey()
     make_launched_survey(owner=wave.survey.owner, title="Once more")
-    Survey.objects.update(rehearsal=True)
     assert problems(address(wave)) == []
     for number in (b"2", b"01"):
         change = replacing(wave.survey.slug, b'elsewhere="1"', b'elsewhere="' + number + b'"')
         assert problems(address(wave), change)[0].what.startswith("the page")
+    Survey.objects.update(rehearsal=True)
+    assert problems(address(wave)) == []
+
+
+@pytest.mark.slow
+def test_a_page_that_says_fewer_other_surveys_than_the_manifest_is_found() -> None:
+    first = make_launched_survey()
+    for _ in range(2):
+        wave = make_launched_survey(owner=first.survey.owner)
+    assert wave.description.asked_elsewhere == 2
+    assert problems(address(wave)) == []
+    fewer = replacing(wave.survey.slug, b"asked in 2 other", b"asked in 1 other")
+    added = replacing(wave.survey.slug, b' data-mode="', b' data-elsewhere="1" data-mode="')
+    for change in (fewer, added):
+        assert problems(address(wave), change)
 
 
 @pytest.mark.slow
