@@ -13,7 +13,6 @@ from django.views.decorators.http import require_safe
 from aggregator.models import Release
 from aggregator.publishing.desk import Desk, Obstacle, find_desk
 from aggregator.publishing.forms import write_choice
-from aggregator.publishing.leaders import find_chance
 from aggregator.publishing.rows import list_figures
 from aggregator.publishing.words import KINDS, find_questions, list_choices, name_release
 from aggregator.releases.figures import read_figures
@@ -84,7 +83,6 @@ def release(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
         context |= {
             "figures": list_figures(read_figures(found, manifest)),
             "lines": list_lines(found, manifest, spent_hundredths=spent),
-            "chance": find_chance(found),
         }
     minutes_late = 0
     if found.state == Release.State.RESERVED:

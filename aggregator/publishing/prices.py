@@ -12,6 +12,7 @@ from math import ceil
 from typing import Any
 
 from aggregator.models import Release
+from aggregator.publishing.rows import PREFERS
 from aggregator.publishing.spread import Spread, draw_spread
 from aggregator.releases.figures import Noise, find_bound
 from aggregator.releases.ledger import Account
@@ -62,8 +63,7 @@ class Price:
     figures: tuple[FigurePrice, ...] = ()
     people_needed: int = 0
     enough: int = 0  # the least ε that is enough for this many people; 0 if that is not left
-    # Of a choice: how far the published answer may lie below the best one.
-    reach: str = ""
+    reach: str = ""  # of a choice: what to expect of the published answer
     is_blunt: bool = False  # so far that the choice says next to nothing
 
     @property
@@ -219,11 +219,13 @@ def _price_choice(
 ) -> Price:
     reach = find_bound(price.request, question)
     reports = _count_reports(manifest, question, price.people)
-    where = "behind the leader" if plan.is_monotone else "away from the middle"
+    behind = (
+        f"With 95 % probability, the published answer is at most {whole(ceil(reach))} of "
+        f"{_write_people(reports, price.people)} behind the leader."
+    )
     return replace(
         price,
-        reach=f"With 95 % confidence, the published answer is at most {whole(ceil(reach))} of "
-        f"{_write_people(reports, price.people)} {where}.",
+        reach=behind if plan.is_monotone else PREFERS,
         is_blunt=reach > reports / 2,
     )
 

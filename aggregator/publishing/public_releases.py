@@ -82,7 +82,7 @@ def _describe(number: int, release: Release, manifest: Manifest, *, spent: int) 
         release=release,
         figures=list_figures(figures),
         too_few=_find_too_few(figures),
-        promise=promise(release),
+        promise=promise(release, manifest),
         lines=list_lines(release, manifest, spent_hundredths=spent),
     )
 

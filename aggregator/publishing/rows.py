@@ -26,6 +26,11 @@ from surveys.manifest.questions import ManifestQuestion
 CONTRADICTING = (
     "The noisy counts contradict the design of this question. Treat this figure as a warning."
 )
+# The score compares the two sides of a point. It does not see how many chose the point itself.
+PREFERS = (
+    "Chance names a point, most likely one for which the numbers of answers below and above differ "
+    "least. Few people may have chosen it, and it can be far from the middle answer."
+)
 SEVERAL = "More than one answer possible."
 
 
@@ -47,12 +52,11 @@ class ShownQuestion:
     warning: str = ""
     chosen: str = ""  # the leader, or the typical point
     is_leader: bool = False
-    # In Murmur's words: how far it may lie below the best.
-    bound: str = ""
+    limits: str = ""  # of a choice, in Murmur's words
 
     @property
     def chosen_as(self) -> str:
-        return "Leads:" if self.is_leader else "In the middle:"
+        return "Named as leading:" if self.is_leader else "Named as typical:"
 
     @property
     def widest(self) -> Spread | None:
@@ -85,7 +89,7 @@ def list_figures(figures: Figures) -> ShownFigures:
         note="" if figures.is_leader else _describe_scale(figures.question),
         chosen=name_answer(figures.question, figures.text),
         is_leader=figures.is_leader,
-        bound=_describe_bound(figures),
+        limits=_describe_limits(figures),
     )
     return ShownFigures(people="", questions=(chosen,))
 
@@ -95,16 +99,14 @@ def _describe_scale(question: ManifestQuestion) -> str:
     return f"On a scale from {' to '.join(ends)}."
 
 
-def _describe_bound(figures: ChosenFigure) -> str:
-    """Say how far publication noise may move a choice; it is not all that can be wrong with it."""
-    people = f"{whole(ceil(figures.bound))} people"
-    if figures.is_leader:
-        noise = f"no answer is more than {people} ahead of this one"
-    else:
-        noise = f"this point is at most {people} from the middle"
+def _describe_limits(figures: ChosenFigure) -> str:
+    """Say what publication noise does to a choice; it is not all that can be wrong with it."""
+    if figures.bound is None:
+        return PREFERS
     rest = "Scrambling and chance come" if figures.question.is_protected else "Chance comes"
     return (
-        f"Noise of publication alone: {noise} (95 % confidence). {rest} on top; the intervals of a "
+        "Noise of publication alone: with 95 % probability, no answer is more than "
+        f"{whole(ceil(figures.bound))} people ahead of this one. {rest} on top; the intervals of a "
         "table show how much."
     )
 

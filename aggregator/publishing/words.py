@@ -42,7 +42,7 @@ KINDS = {
         usual_hundredths=50,
     ),
     Kind.TYPICAL: KindWords(
-        about="The point of a rating scale with as many answers below it as above it.",
+        about="A point of a rating scale: likely one with nearly as many answers below as above.",
         heading="Publish a typical answer",
         choose="Rating scale",
         nothing="This survey has no rating scale of 3 to 7 points.",

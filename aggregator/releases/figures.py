@@ -95,16 +95,16 @@ class TableFigures:
 class ChosenFigure:
     """A leader or a typical answer.
 
-    With 95 %, no option is more than `bound` people ahead of a leader, and no point's score lies
-    more than `bound` people above that of a typical answer. People are estimated as they are
-    without the noise of the release. Scrambling comes on top.
+    With 95 %, no option is more than `bound` people ahead of a leader. People are estimated as they
+    are without the noise of the release. Scrambling comes on top. A typical answer has no bound:
+    that of its score is not the distance from any answer.
     """
 
     question: ManifestQuestion
     is_leader: bool
     code: int
     text: str
-    bound: float
+    bound: float | None
 
 
 Figures = TableFigures | ChosenFigure
@@ -121,17 +121,18 @@ def read_figures(release: Release, manifest: Manifest) -> Figures:
     question = next(one for one in manifest.questions if one.name == request.questions[0])
     code = result["code"]
     text = next(option.text for option in question.options if option.code == code)
+    is_leader = request.kind == Release.Kind.LEADER
     return ChosenFigure(
         question=question,
-        is_leader=request.kind == Release.Kind.LEADER,
+        is_leader=is_leader,
         code=code,
         text=text,
-        bound=find_bound(request, question),
+        bound=find_bound(request, question) if is_leader else None,
     )
 
 
 def find_bound(request: ReleaseRequest, question: ManifestQuestion) -> float:
-    """Return how many people the chosen answer may lie below the best one, with 95 %.
+    """Return how many people the score of the chosen answer may lie below the best, with 95 %.
 
     One person more moves the expected number of reports of an answer by the slope of the channel.
     """

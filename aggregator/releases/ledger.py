@@ -35,7 +35,7 @@ KEY_BYTES = 16
 class Sums:
     """What all releases of a wave together reveal about taking part; `basic` is what counts.
 
-    The others allow an exception with probability `delta`. A sum is None where it does not apply.
+    The others allow `delta` on top of the factor. A sum is None where it does not apply.
     """
 
     basic: float
@@ -93,9 +93,9 @@ def _new_ledger(wave: Wave, manifest: Manifest) -> ReleaseLedger:
 def _add_up(releases: tuple[Release, ...], *, delta_cap: int) -> Sums:
     epsilons = [release.epsilon_hundredths / HUNDREDTHS for release in releases]
     rhos = [release.rho for release in releases if release.rho is not None]
-    # These two sums are about losses without an exception.
+    # These two sums are about losses without δ.
     is_pure = all(release.delta_nanos == 0 for release in releases)
-    # Some sums allow an exception even in a survey whose own δ is zero.
+    # Some sums need a δ even in a survey whose own δ is zero.
     delta = (delta_cap or USUAL_RELEASE_DELTA) / NANOS
     return Sums(
         basic=sum(release.epsilon_hundredths for release in releases) / HUNDREDTHS,

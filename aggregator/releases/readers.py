@@ -40,8 +40,8 @@ class ReaderLine:
     """What readers and the server can learn about the answer to one question, in nats.
 
     Both count all that tells about it: questions that depend on it or ask for the same fact. The
-    server's is infinite for an answer that was sent as it is. The reader's holds except with
-    probability `delta`.
+    server's is infinite for an answer that was sent as it is. The reader's holds with
+    `delta` added to the chance of everything.
     """
 
     question: ManifestQuestion
@@ -61,7 +61,7 @@ class _Loss:
         return _Loss(epsilon=self.epsilon + other.epsilon, rho=self.rho + other.rho)
 
     def total(self, delta: float) -> float:
-        """Return an ε that holds except with probability `delta`."""
+        """Return an ε that holds with `delta` added to every chance."""
         return self.epsilon + (_zcdp(self.rho, delta) if self.rho else 0.0)
 
 
@@ -141,8 +141,8 @@ def _write_line(
     involved = [one for one in releases if _is_about(one, {each.name for each in telling})]
     noisy = sum(losses[symbol.name].rho > 0 for symbol in symbols if symbol.name in losses)
     delta = sum(release.delta_nanos for release in involved) / NANOS if noisy else 0.0
-    # What is released about one symbol is independent of the others, so their δ add up: each may
-    # fail with an equal part.
+    # What is released about one symbol is independent of the others, so their δ add up: each
+    # takes an equal part.
     part = delta / noisy if noisy else 0.0
 
     def own(one: ManifestQuestion) -> float:
@@ -155,8 +155,8 @@ def _write_line(
 
     server = manifest.statement_epsilon(question) if question.is_protected else inf
     summed = add_up(manifest, telling, own)
-    # Figures from several symbols at once: replace the codes one after the other. Each step may
-    # fail with its part of δ, multiplied by e^ε of the steps before it.
+    # Figures from several symbols at once: replace the codes one after the other. Each step adds
+    # its part of δ, multiplied by e^ε of the steps before it.
     joins = delta and any(_joins_items(one, manifest) for one in involved)
     bounds = [
         (server, 0.0),
@@ -167,14 +167,14 @@ def _write_line(
         # What the manifest promises holds for all releases together. Without δ, it is never less.
         promised = find_answered(manifest, question)
         bounds.append((promised.epsilon, promised.delta))
-    reader, exception = min(bounds)
-    return ReaderLine(question=question, reader=reader, server=server, delta=exception)
+    reader, added = min(bounds)
+    return ReaderLine(question=question, reader=reader, server=server, delta=added)
 
 
 def _pass_scrambling(loss: _Loss, mechanism: RandomizedResponse | None, *, delta: float) -> float:
     """Return what is left of a loss about a symbol for the answer behind it.
 
-    With δ too: with e^r for the reader's ε, the exception about the answer is at most
+    With δ too: with e^r for the reader's ε, the δ about the answer is at most
     δ (t − e^r c), which is less than δ.
     """
     epsilon = loss.total(delta)

@@ -72,17 +72,13 @@ def list_lines(release: Release, manifest: Manifest, *, spent_hundredths: int) -
     )
 
 
-def promise(release: Release) -> str:
+def promise(release: Release, manifest: Manifest) -> str:
     """Say in one line what readers of a release cannot learn."""
     factor = odds_factor(release.epsilon_hundredths / HUNDREDTHS)
-    rare = (
-        f", except with a probability of about {delta(release.delta_nanos)}"
-        if release.delta_nanos
-        else ""
-    )
-    return (
-        f"Adding or removing any one person makes these figures at most {factor} times as likely"
-        f"{rare}."
+    return _promise(
+        "these figures",
+        f"{factor} times what it was{_write_addition(release.delta_nanos)}",
+        manifest,
     )
 
 
@@ -90,12 +86,26 @@ def promise_together(manifest: Manifest, *, spent_hundredths: int, delta_nanos: 
     """Say in one line what all releases so far reveal together, and what all may ever reveal."""
     most = manifest.release_epsilon_hundredths or 0
     limit = odds_factor(most / HUNDREDTHS)
-    later = f" ({limit} times with all that may follow)" if spent_hundredths < most else ""
-    rare = f", except with a probability of about {delta(delta_nanos)}" if delta_nanos else ""
+    added = _write_addition(delta_nanos)
+    limits = f"{odds_factor(spent_hundredths / HUNDREDTHS)} times what it was{added}"
+    if spent_hundredths < most:
+        added = _write_addition(manifest.release_delta_nanos or 0)
+        limits += f" ({limit} times{added} with all that may follow)"
+    return _promise("all figures here", limits, manifest)
+
+
+def _promise(figures: str, limits: str, manifest: Manifest) -> str:
+    # With one report less than the smallest batch there is no release, so one person can decide
+    # whether there are any figures.
     return (
-        "Adding or removing any one person makes all figures here at most "
-        f"{odds_factor(spent_hundredths / HUNDREDTHS)} times as likely{later}{rare}."
+        f"If at least {whole(manifest.minimum_batch)} others took part, adding or removing any one "
+        f"person changes the chance of {figures} to at most {limits}."
     )
+
+
+def _write_addition(delta_nanos: int) -> str:
+    """δ is added to the chance of everything: it is not how often the factor is exceeded."""
+    return f" plus {delta(delta_nanos)}" if delta_nanos else ""
 
 
 def describe_took_part(release: Release) -> str:

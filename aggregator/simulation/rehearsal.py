@@ -199,9 +199,8 @@ def open_rehearsal(*, survey: Survey, people: int) -> Wave:
 
     The copy is a separate survey, so rehearsed reports can never reach the real results.
     """
-    rehearsal = copy_survey(survey=survey)
+    rehearsal = copy_survey(survey=survey, title=TITLE)
     rehearsal.rehearsal = True
-    rehearsal.title = TITLE.format(title=survey.title)[:200]
     rehearsal.cap, rehearsal.opens_at, rehearsal.closes_at = people, None, None
     rehearsal.people_expected = None  # it is the number of the real survey
     save_draft(survey=rehearsal)

@@ -48,10 +48,10 @@ def typical_scores(
     Each of the n reports shows a point that is not the truth with probability c, whether its truth
     is another point or a refusal. Below j lie j such points and above it a - 1 - j. So the expected
     difference is (2 j - a + 1) c n, plus the channel's slope d times the difference of the true
-    counts. After subtracting the first part, the best point is the one with most nearly as many
-    people below it as above it: a gap of d in the scores is one person. That is the median, unless
-    many chose the median itself: if 40 chose the lowest of three points and 60 the highest, the one
-    between them is the best.
+    counts. After subtracting the first part, the best point is the one for which the numbers of
+    people below and above it differ least: a gap of d in the scores is one person. That need not be
+    the median: if 40 chose the lowest of three points and 60 the highest, the one between them is
+    the best.
 
     Examples
     --------

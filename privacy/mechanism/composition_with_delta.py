@@ -1,4 +1,4 @@
-"""The total privacy loss of several reports if an exception with probability delta is allowed.
+"""The total privacy loss of several reports if delta is added to every chance.
 
 A statement with a delta is weaker than the basic sum in `privacy.mechanism.accounting`, which is
 what surveys state.

@@ -69,7 +69,7 @@ def protected_standard_error(
     answers : int, optional
         Number of answers k, from 2 to 64; 2 for shuffled reports.
     delta : float, optional
-        Chance of an exception for shuffled reports, in (0, 1). The other ways have none.
+        Added to every chance for shuffled reports, in (0, 1). The other ways add nothing.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def people_for_protected_standard_error(
     answers : int, optional
         Number of answers k, from 2 to 64; 2 for shuffled reports.
     delta : float, optional
-        Chance of an exception for shuffled reports, in (0, 1). The other ways have none.
+        Added to every chance for shuffled reports, in (0, 1). The other ways add nothing.
 
     Returns
     -------

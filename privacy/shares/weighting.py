@@ -158,9 +158,9 @@ def weighted_share(
     Notes
     -----
     With l = sum of w_i y_i / sum of w_i, the estimate is (l - c) / d. The effective sample size m
-    is (sum of w_i)**2 / sum of w_i**2, and the standard error is sqrt(l (1 - l) / m) / d: exact for
-    weights that are unrelated to the answers, otherwise approximate. The effective counts stand in
-    for counts in fixed-sample intervals only, which take them as `effective`
+    is (sum of w_i)**2 / sum of w_i**2, and the standard error is sqrt(l (1 - l) / m) / d: a
+    large-sample approximation, best for weights that are unrelated to the answers. The effective
+    counts stand in for counts in fixed-sample intervals only, which take them as `effective`
     (`privacy.shares.intervals.likelihood_ratio`). The confidence sequence rests on a martingale of
     equally weighted reports and does not hold with weights.
 

@@ -173,7 +173,7 @@ def _check_dates(survey: Survey, *, now: datetime) -> Iterator[str]:
 
 
 def _check_releases(survey: Survey, manifest: Manifest) -> Iterator[str]:
-    """Whether protected figures hide who took part: the end must not depend on the number.
+    """Whether protected figures tell little about who took part: the end must not tell the number.
 
     Rehearsals and demos are exempt, because their people are invented.
     """

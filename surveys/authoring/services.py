@@ -235,13 +235,11 @@ def delete_draft(*, survey: Survey) -> None:
 
 
 @transaction.atomic
-def copy_survey(*, survey: Survey) -> Survey:
+def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
     """Make a new draft with the same questions; dates may have passed, so they are left out."""
     settings = {name: getattr(survey, name) for name in Survey.SETTINGS}
-    title = f"Copy of {survey.title}"[:200]
-    copied = create_survey(owner=survey.owner, title=title, **settings)
-    for translation in survey.translations.all():
-        copied.translations.create(language=translation.language, texts=translation.texts)
+    name = title.format(title=survey.title)[:200]
+    copied = create_survey(owner=survey.owner, title=name, **settings)
     copies: dict[str, str] = {}
 
     def find_copy(key: str) -> str:
@@ -262,7 +260,23 @@ def copy_survey(*, survey: Survey) -> Survey:
             group_id=int(copies[str(plan.group_id)]),
             group_part=plan.group_part,
         )
+    _copy_translations(survey, copied)
     return copied
+
+
+def _copy_translations(survey: Survey, copied: Survey) -> None:
+    """Copy all translations: that of the title belongs to the title of the copy.
+
+    Another text may have the words of the title, and keeps them.
+    """
+    sources = {source.text for source in list_texts(describe(survey=copied, wave_number=1))}
+    for translation in survey.translations.all():
+        texts = dict(translation.texts)
+        if survey.title in texts:
+            texts[copied.title] = texts[survey.title]
+            if survey.title not in sources:
+                del texts[survey.title]
+        copied.translations.create(language=translation.language, texts=texts)
 
 
 @transaction.atomic

@@ -200,7 +200,7 @@ def _describe_trust(protection: Protection, given: PlanInput, epsilon: float) ->
         case Protection.SHUFFLED:
             weaker = strength_for_reader(people=given.reports, epsilon=epsilon, delta=DELTA)
             return "The server, to mix the reports; the other people, to send honest ones", (
-                f"Answers from readers (ε = {loss}, with exceptions of one in a million), from the "
+                f"Answers from readers (ε = {loss}, δ = one in a million), from the "
                 f"server only at ε = {write_epsilon(weaker)}"
             )
         case Protection.LOCAL:

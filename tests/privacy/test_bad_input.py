@@ -33,7 +33,6 @@ from privacy.central import (
     audit,
     calibration,
     composition,
-    leading,
     noise,
     points,
     reader,
@@ -405,10 +404,6 @@ ROWS: list[Row] = [
     (coverage.choose_method, {**QUESTION, "fixed_end": False}, OF_QUESTION),
     (conditional.likelihood_ratio_share, RATIO, OF_RATIO),
     (bets.betting_sequence, BETS, OF_BETS),
-    (leading.leader_chances, {"counts": [5, 4], "total": 9}, {
-        "counts": [*spoil([5, 4], [*COUNT, 6]), [], [5], [[5, 4]]], "total": NUMBER,
-        "draws": [*NUMBER, 99, 1_000_001], "seed": COUNT,
-    }),
     (scales.relaxed_likelihood_interval, {"cells": SHARES, "level": 0.95}, {"level": OPEN}),
     (ratio_cells.RatioCells, ROW, {
         "counts": [*spoil([5, 5, 5], COUNT), [], [[5, 5, 5]], [0, 0, 0]],

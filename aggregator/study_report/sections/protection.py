@@ -139,7 +139,10 @@ def _list_unprotected(manifest: Manifest) -> Iterator[str]:
         names = join_list([f"Q{question.number}" for question in declared])
         yield f"Answers to {names} were sent as they are. Respondents were told so."
     if manifest.publishes_releases:
-        yield "Releases hide from their readers that a person took part. Nothing else does."
+        yield (
+            "Releases limit what their readers can tell about whether any one person took part. "
+            "Nothing else does."
+        )
     else:
         yield "The survey does not hide that a person took part."
     yield "Results about a group also say something about members who did not answer."

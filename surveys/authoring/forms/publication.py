@@ -32,10 +32,10 @@ DETAILS = {
         "together: no codes, no groups. It does not hide that a person took part."
     ),
     Publication.PROTECTED: (
-        "The page shows only figures with noise, which you choose after the close. They hide from "
-        "readers whether a person took part, and let them learn less about answers. Groups that "
-        "people declared can be shown too. The survey needs a closing date, and no number of "
-        "people may close it: that would publish how many took part."
+        "The page shows only figures with noise, which you choose after the close. The noise "
+        "limits what readers can tell about whether any one person took part, and about answers. "
+        "Groups that people declared can be shown too. The survey needs a closing date, and no "
+        "number of people may close it: that would publish how many took part."
     ),
 }
 # What the page explains.

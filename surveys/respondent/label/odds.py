@@ -143,15 +143,17 @@ def _describe_same_codes(question: ManifestQuestion) -> str:
     if question.has_items:
         sentence = ngettext(
             "For each row: of %(people)s people with another answer, "
-            "at least %(count)s sends your code too.",
+            "on average at least %(count)s sends your code too.",
             "For each row: of %(people)s people with another answer, "
-            "at least %(count)s send your code too.",
+            "on average at least %(count)s send your code too.",
             count,
         )
     elif question.is_rounded:
         sentence = ngettext(
-            "Of %(people)s people with another number, at least %(count)s sends your code too.",
-            "Of %(people)s people with another number, at least %(count)s send your code too.",
+            "Of %(people)s people with another number, "
+            "on average at least %(count)s sends your code too.",
+            "Of %(people)s people with another number, "
+            "on average at least %(count)s send your code too.",
             count,
         )
     else:
@@ -162,8 +164,10 @@ def _describe_same_codes(question: ManifestQuestion) -> str:
 def _describe_others(count: int, people: int) -> str:
     # Translators: "people" is 100 or 1,000, "count" is some of them.
     return ngettext(
-        "Of %(people)s people with another answer, at least %(count)s sends your code too.",
-        "Of %(people)s people with another answer, at least %(count)s send your code too.",
+        "Of %(people)s people with another answer, "
+        "on average at least %(count)s sends your code too.",
+        "Of %(people)s people with another answer, "
+        "on average at least %(count)s send your code too.",
         count,
     ) % {"count": write_whole(count), "people": write_whole(people)}
 

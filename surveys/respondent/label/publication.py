@@ -13,7 +13,7 @@ from surveys.formatting import delta
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.readers import Loss, find_replaced, find_taking_part, worst_reader
 from surveys.respondent.label.guesses import write_guess
-from surveys.respondent.label.names import name_questions, sent_as_answered
+from surveys.respondent.label.names import name_questions, sent_as_answered, write_whole
 from surveys.respondent.label.parts import join_sentences
 
 # Does not break: in Arabic, the two halves of a formula would change places.
@@ -43,20 +43,26 @@ def describe_anyone(manifest: Manifest) -> str:
 def _describe_releases(manifest: Manifest) -> Iterator[str]:
     """Say the most that releases can tell, however the researchers spend the cap."""
     once = find_taking_part(manifest)
-    # Translators: "most" is a number of guesses, "loss" a formula.
+    # With the smallest batch less one, there are no figures: then one person decides about them.
+    # Translators: "most" is a number of guesses, "loss" a formula, "others" a number of people.
     taking_part = _(
-        "A guess about whether you took part is right at most %(most)s times in 100 (%(loss)s)."
+        "A guess about whether you took part is right 50 times in 100 without these figures and at "
+        "most %(most)s times with them (%(loss)s), if at least %(others)s others take part."
     )
     limits = _write_loss(once.epsilon)
     if manifest.release_delta_nanos:
         limits += f",{_GAP}δ{_GAP}={_GAP}{delta(manifest.release_delta_nanos)}"
-    yield taking_part % {"most": _write_guess(once), "loss": limits}
+    yield taking_part % {
+        "most": _write_guess(once),
+        "loss": limits,
+        "others": write_whole(manifest.minimum_batch),
+    }
     worst = worst_reader(manifest)
     if worst is not None:
         # Translators: how often a guess is right. "loss" and "server_loss" are formulas.
         answered = _(
-            "About an answer: readers at most %(most)s in 100 (%(loss)s), the researchers "
-            "%(server)s (%(server_loss)s)."
+            "About an answer: readers at most %(most)s times instead of 50 (%(loss)s), the "
+            "researchers %(server)s (%(server_loss)s)."
         )
         yield answered % {
             "most": _write_guess(worst.loss),
@@ -68,7 +74,9 @@ def _describe_releases(manifest: Manifest) -> Iterator[str]:
     if plain:
         replaced = find_replaced(manifest)
         # Translators: "name" is "Question 3" or "Questions 1, 3 and 4", "loss" a formula.
-        as_it_is = _("%(name)s, sent as it is: readers at most %(most)s in 100 (%(loss)s).")
+        as_it_is = _(
+            "%(name)s, sent as it is: readers at most %(most)s times instead of 50 (%(loss)s)."
+        )
         yield as_it_is % {
             "name": name_questions(manifest, plain),
             "most": _write_guess(replaced),

@@ -57,7 +57,8 @@ def test_the_ledger_lists_every_release_and_says_which_sum_counts() -> None:
     assert "ε spent: 0.75 of 2.00" in page
     assert f"Basic this one counts {ADDED_UP} 0.75" in page
     assert "The basic sum counts against the cap" in page
-    assert "exceptions with probability δ = 10⁻⁶" in page
+    assert "δ = 10⁻⁶ on top of the factor" in page
+    assert "to at most 7.4 times what it was plus 10⁻⁶, so far 2.2 times." in page
     rows = page.split("For readers from")[1]
     assert rows.index("Table of Q1 Discrete Laplace, scale 2") < rows.index("Table of Q2")
     assert rows.count(" lost ") == 1

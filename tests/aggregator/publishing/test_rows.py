@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from aggregator.models import Release
-from aggregator.publishing.rows import CONTRADICTING, ShownFigures, ShownQuestion, list_figures
+from aggregator.publishing.rows import (
+    CONTRADICTING,
+    PREFERS,
+    ShownFigures,
+    ShownQuestion,
+    list_figures,
+)
 from aggregator.releases.figures import read_figures
 from aggregator.releases.requests import list_symbols
 from aggregator.results.blocks import RowKind
@@ -98,11 +104,13 @@ def test_counts_that_no_share_explains_are_warned_of(wave: Wave) -> None:
 def test_a_choice_by_chance_says_how_far_it_may_be_off(wave: Wave) -> None:
     leader = plan(wave.description, "q4", kind=Kind.LEADER, epsilon=50)
     shown = only(list_figures(read_figures(finish(leader, {"code": 2}), wave.description)))
-    assert (shown.chosen_as, shown.chosen) == ("Leads:", "Duty")
+    assert (shown.chosen_as, shown.chosen) == ("Named as leading:", "Duty")
     # (ln 3 + ln 20) / .5 = 8.19 reports, and d = .4
-    assert "no answer is more than 21 people ahead of this one" in shown.bound
-    assert "Scrambling and chance come on top" in shown.bound
+    noise = "with 95 % probability, no answer is more than 21 people ahead of this one"
+    assert noise in shown.limits
+    assert "Scrambling and chance come on top" in shown.limits
     typical = plan(wave.description, "q3", kind=Kind.TYPICAL, epsilon=50)
     shown = only(list_figures(read_figures(finish(typical, {"code": 3}), wave.description)))
-    assert (shown.chosen_as, shown.chosen) == ("In the middle:", "4 (Always)")
+    assert (shown.chosen_as, shown.chosen) == ("Named as typical:", "4 (Always)")
     assert shown.note == "On a scale from 1 (Never) to 4 (Always)."
+    assert shown.limits == PREFERS

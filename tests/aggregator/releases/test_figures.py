@@ -17,9 +17,15 @@ from aggregator.releases.figures import (
     ChosenFigure,
     FigureRow,
     TableFigures,
+    find_bound,
     read_figures,
 )
-from aggregator.releases.requests import count_most_symbols, list_candidates, list_symbols
+from aggregator.releases.requests import (
+    ReleaseRequest,
+    count_most_symbols,
+    list_candidates,
+    list_symbols,
+)
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType as Kind
@@ -195,10 +201,12 @@ def test_a_leader_and_a_typical_answer_have_their_text_and_bound() -> None:
     assert isinstance(point, ChosenFigure)
     assert not point.is_leader
     assert (point.code, point.text) == (3, "3")
+    assert point.bound is None
     c = float(RandomizedResponse.from_flips(symbols=5, flips=25).other_probability)
     exact = 2 * (1 + 2 * c) / 0.5 * (np.log(5) + np.log(20)) / (1 - 5 * c)
     # Whole thousandths are drawn, which takes a little more noise.
-    assert exact < point.bound < 1.001 * exact
+    score = find_bound(ReleaseRequest.from_json(typical.request), point.question)
+    assert exact < score < 1.001 * exact
 
 
 def test_what_was_not_drawn_has_no_figures() -> None:

@@ -117,11 +117,11 @@ def test_the_whole_way_of_a_protected_survey(
     protect_and_open(study, clock)
     collect(chromium, study, clock)
     publish_table(study)
-    publish_choice(study, "leader", "Only you see this, from the exact counts")
+    publish_choice(study, "leader", "Named as leading:")
     left_open = study.page.context.new_page()
     left_open.goto(f"{study.live.url}/surveys/{study.survey.slug}/releases/new/leader")
     left_open.get_by_role("button", name="Show the price").click()
-    publish_choice(study, "typical", "In the middle:")
+    publish_choice(study, "typical", "Named as typical:")
     read_ledger(study)
     refuse_more(study, left_open)
     read_in_public(chromium, study, clock)
@@ -261,7 +261,13 @@ def read_in_public(chromium: Browser, study: Study, clock: Clock) -> None:
     page.goto(address)
     assert page.content() != before
     main = page.locator("main")
-    for words in ("Have you worked while ill?", TIRED, WHERE, "Leads:", "In the middle:"):
+    for words in (
+        "Have you worked while ill?",
+        TIRED,
+        WHERE,
+        "Named as leading:",
+        "Named as typical:",
+    ):
         expect(main).to_contain_text(words)
     assert "exact counts" not in main.inner_text()
     assert context.cookies() == []

@@ -196,6 +196,22 @@ def test_laplace_noise_is_chosen_up_to_eight_symbols_and_gaussian_from_nine_on()
     assert [gaussian < laplace for gaussian, laplace in variances] == [False, True]
 
 
+def test_delta_is_added_to_the_chance_and_is_not_how_often_the_factor_is_exceeded() -> None:
+    """A table of nine symbols: one person more moves each by one, and their sum by nine."""
+    noise = choose_table_noise(symbols=9, epsilon=1, delta=1e-6)
+    cell = np.arange(-200, 201)
+    weights = np.exp(-(cell**2) / (2 * noise.variance))
+    chances = np.ones(1)
+    for _ in range(9):
+        chances = np.convolve(chances, weights / weights.sum())
+    total = np.arange(len(chances)) - 9 * 200
+    loss = (2 * total + 9) / (2 * noise.variance)
+    exceeded = float(chances[loss > 1].sum())
+    assert 19e-6 < exceeded < 20e-6  # "except with a probability of 10⁻⁶" is false
+    beyond = float((chances * np.clip(1 - np.exp(1 - loss), 0, None)).sum())
+    assert beyond <= noise.delta == 1e-6  # P <= e P' + δ holds for every set of tables
+
+
 def test_without_a_delta_the_noise_is_laplace() -> None:
     assert choose_table_noise(symbols=10, epsilon=Fraction(1, 2), delta=0.0) == TableNoise(
         mechanism="laplace",

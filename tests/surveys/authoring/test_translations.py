@@ -481,12 +481,22 @@ def test_nothing_changes_after_opening(author: Client, survey: Survey) -> None:
 
 
 def test_a_copy_has_the_translations_too(survey: Survey) -> None:
+    """Also that of the title, which the copy of a copy calls "Copy of Copy of On the road"."""
+    translate(survey)
+    copied = copy_survey(survey=copy_survey(survey=survey))
+    texts = french(copied)
+    assert texts.pop("Copy of Copy of On the road") == "Sur la route"
+    assert texts == {text: words for text, words in FRENCH.items() if text != "On the road"}
+    assert problems(copied) == []
+
+
+def test_a_question_with_the_words_of_the_title_keeps_its_translation(survey: Survey) -> None:
+    Survey.objects.filter(pk=survey.pk).update(title=QUESTIONS[0])
+    survey.refresh_from_db()
     translate(survey)
     copied = copy_survey(survey=survey)
-    assert french(copied) == FRENCH
-    assert problems(copied) == [
-        "French lacks 1 text: Title. Translate it or remove the language."  # "Copy of …"
-    ]
+    assert french(copied)[QUESTIONS[0]] == french(copied)[copied.title] == FRENCH[QUESTIONS[0]]
+    assert problems(copied) == []
 
 
 def test_languages_have_english_names() -> None:

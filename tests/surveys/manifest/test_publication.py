@@ -126,7 +126,7 @@ def test_a_copy_publishes_the_same_and_is_not_switched_off() -> None:
 
 
 # A manifest from before decision 49, and the SHA-256 of its label in six languages: the same words
-# as then, but what anyone can see is also said before the first question.
+# as then, some of them shorter in Arabic, and what anyone can see is also said before the first question.
 OLDER = (
     '{"cap":null,"closes":null,"display_minimum":100,"format":1,"introduction":"","language":"en",'
     '"minimum_batch":50,"opens":null,%s"questions":[{"flips":25,"k":2,"name":"q1","options":'
@@ -134,8 +134,8 @@ OLDER = (
     '"type":"yes_no"},{"k":2,"name":"q2","options":[{"code":0,"text":"A"},{"code":1,"text":"B"}],'
     '"text":"Department?","type":"declared"}],"survey":"abc","title":"On the road","wave":1}'
 )
-NONE_LABEL = "b129ab74ea374ae4962e901e7d4433dedff72a9af71b6abe4c2af65f2ca9d17d"
-EXACT_LABEL = "148fb0938b7fc2bb58a8ea165cda11d9d34c04a5665c1b5e4767bf49d1c236d9"
+NONE_LABEL = "44ca83ca8030840aea988bfc8c2327b89645ed08da967b5091894d5c339f7bca"
+EXACT_LABEL = "f3c3501cbf41eafa9ecd2278044d03c3e209aea00ea7d952a6d6c1a3a30b08cb"
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,10 @@ def test_the_label_of_a_protected_survey_says_how_often_a_guess_is_right() -> No
     survey = make_survey(publication=PROTECTED)
     assert tell(survey) == (
         "Once the survey has closed, anyone can see figures that chance has changed a little. "
-        "A guess about whether you took part is right at most 74 times in 100 "
-        "(ε = 1.00, δ = 10⁻⁶). "
-        "About an answer: readers at most 70 in 100 (ε = 0.81), the researchers 75 (ε = 1.10)."
+        "A guess about whether you took part is right 50 times in 100 without these figures and at "
+        "most 74 times with them (ε = 1.00, δ = 10⁻⁶), if at least 10 others take part. "
+        "About an answer: readers at most 70 times instead of 50 (ε = 0.81), the researchers 75 "
+        "(ε = 1.10)."
     )
 
 
@@ -186,8 +187,10 @@ def test_the_label_names_what_is_sent_as_it_is() -> None:
     )
     add_question(survey=survey, type="declared", text="Department?", options=["A", "B"])
     said = tell(survey)
-    assert "right at most 76 times in 100 (ε = 1.10). About" in said
-    assert said.endswith(" Question 3, sent as it is: readers at most 91 in 100 (ε = 2.20).")
+    assert "most 76 times with them (ε = 1.10), if at least 10 others take part. About" in said
+    assert said.endswith(
+        " Question 3, sent as it is: readers at most 91 times instead of 50 (ε = 2.20)."
+    )
 
 
 @pytest.mark.parametrize("language", ["es", "fr", "de", "ar", "zh-hans"])

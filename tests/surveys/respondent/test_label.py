@@ -148,7 +148,9 @@ def test_less_than_one_of_100_is_counted_of_1000() -> None:
     many = tuple(Option(code=code, text=f"Row {code}") for code in range(64))
     # t = 98 / 224, and each of the 63 others is sent 0.89 times in 100.
     [odds] = all_odds(describe(question(flips=2, options=many)))
-    assert odds.sentence == ("Of 1,000 people with another answer, at least 8 send your code too.")
+    assert odds.sentence == (
+        "Of 1,000 people with another answer, on average at least 8 send your code too."
+    )
     assert odds.dots is None
 
 

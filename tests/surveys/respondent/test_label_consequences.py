@@ -30,11 +30,11 @@ def test_the_line_on_proof_counts_the_least_of_all_questions() -> None:
     options = tuple(Option(code=code, text=f"Row {code}") for code in range(5))
     # t = 75 / 175, so each of the four others has 100 (1 - t) / 4 = 14.28 of 100.
     mixed = describe(make("yes_no"), make("choice", options=options))
-    least = "Of 100 people with another answer, at least 14 send your code too."
+    least = "Of 100 people with another answer, on average at least 14 send your code too."
     assert lines(mixed)[2] == f"No. Nobody can prove what you answered. {least}"
     assert mixed.consequences[2].counted == 14
     two = describe(make("yes_no"), make("yes_no", flips=12))
-    assert "Of 100 people with another answer, at least 12 send" in lines(two)[2]
+    assert "Of 100 people with another answer, on average at least 12 send" in lines(two)[2]
     assert "gives each answer" in text_of(mixed)
 
 

@@ -29,7 +29,7 @@ from tests.support.label import (
 )
 
 ROUNDED = "Your number is turned into one of two codes by chance."
-OF_100 = "Of 100 people with another {}, at least {} send your code too."
+OF_100 = "Of 100 people with another {}, on average at least {} send your code too."
 GUESS = "A guess between two answers is right 50 times in 100."
 ABOUT_ONE = "With all codes about one answer, at most {} in 100."
 

@@ -19,7 +19,6 @@ GENERATORS = {
     "aggregator/simulation/sending.py": "invented respondents",
     "privacy/associations/profiles.py": "starting points of a search, from a fixed seed",
     "privacy/central/attacks.py": "attackers on invented people",
-    "privacy/central/leading.py": "a probability for researchers, from a fixed seed",
 }
 # Where figures are drawn and shown, `secrets` may only make names.
 DRAWS = "aggregator/releases/noise.py"
