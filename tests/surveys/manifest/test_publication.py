@@ -126,7 +126,8 @@ def test_a_copy_publishes_the_same_and_is_not_switched_off() -> None:
 
 
 # A manifest from before decision 49, and the SHA-256 of its label in six languages: the same words
-# as then, some of them shorter in Arabic, and what anyone can see is also said before the first question.
+# as then, some of them shorter in Arabic, and what anyone can see is also said before the first
+# question.
 OLDER = (
     '{"cap":null,"closes":null,"display_minimum":100,"format":1,"introduction":"","language":"en",'
     '"minimum_batch":50,"opens":null,%s"questions":[{"flips":25,"k":2,"name":"q1","options":'
