@@ -46,8 +46,9 @@ def _describe_releases(manifest: Manifest) -> Iterator[str]:
     # With the smallest batch less one, there are no figures: then one person decides about them.
     # Translators: "most" is a number of guesses, "loss" a formula, "others" a number of people.
     taking_part = _(
-        "A guess about whether you took part is right 50 times in 100 without these figures and at "
-        "most %(most)s times with them (%(loss)s), if at least %(others)s others take part."
+        "Without these figures, a guess about whether you took part is right 50 times in 100. With "
+        "them, it is right at most %(most)s times (%(loss)s) if at least %(others)s others take "
+        "part."
     )
     limits = _write_loss(once.epsilon)
     if manifest.release_delta_nanos:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.models import User
+from aggregator.intake.store import record_report
+from aggregator.intake.wire import parse_upload
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.rehearsal import (
     RehearsalError,
@@ -23,9 +27,11 @@ from aggregator.simulation.rehearsal import (
 from aggregator.simulation.respondents import Answers, find_asked, randomize_answers
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import NotLaunchable
-from surveys.authoring.services import add_question, create_survey
+from surveys.authoring.services import add_question, create_survey, save_translation
+from surveys.manifest.languages import list_texts, read_words
 from surveys.manifest.manifest import Manifest, Publication
-from surveys.models import Survey
+from surveys.models import Survey, Wave
+from tests.support.waves import count_all
 
 
 @pytest.fixture
@@ -186,6 +192,26 @@ def test_a_rehearsal_that_cannot_open_leaves_nothing_behind(db: None) -> None:
     with pytest.raises(NotLaunchable):
         open_rehearsal(survey=empty, people=500)
     assert list(Survey.objects.all()) == [empty]
+
+
+def test_a_survey_with_a_complete_translation_is_rehearsed(
+    survey: Survey, manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The title too, although the rehearsal is called something else."""
+    german = {source.text: f"{source.text} (deutsch)" for source in list_texts(manifest)}
+    save_translation(survey=survey, language="de", texts=german)
+
+    def store(bodies: Sequence[bytes], **_: object) -> None:
+        for body in bodies:
+            record_report(parse_upload(body))
+        count_all(Wave.objects.get())
+
+    monkeypatch.setattr("aggregator.management.commands.rehearse.send_reports", store)
+    output = StringIO()
+    call_command("rehearse", survey.slug, people=150, stdout=output)
+    assert "150 reports counted" in output.getvalue()
+    wave = Wave.objects.get()
+    assert read_words(wave.words["de"])["Rehearsal of Study"] == "Study (deutsch)"
 
 
 def test_the_command_says_what_is_wrong(survey: Survey, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_copy_publishes_the_same_and_is_not_switched_off() -> None:
 
 
 # A manifest from before decision 49, and the SHA-256 of its label in six languages: the same words
-# as then, some of them shorter in Arabic, and what anyone can see is also said before the first
+# as then, some of them shorter in Arabic, but what anyone can see is also said before the first
 # question.
 OLDER = (
     '{"cap":null,"closes":null,"display_minimum":100,"format":1,"introduction":"","language":"en",'
@@ -174,8 +174,8 @@ def test_the_label_of_a_protected_survey_says_how_often_a_guess_is_right() -> No
     survey = make_survey(publication=PROTECTED)
     assert tell(survey) == (
         "Once the survey has closed, anyone can see figures that chance has changed a little. "
-        "A guess about whether you took part is right 50 times in 100 without these figures and at "
-        "most 74 times with them (ε = 1.00, δ = 10⁻⁶), if at least 10 others take part. "
+        "Without these figures, a guess about whether you took part is right 50 times in 100. With "
+        "them, it is right at most 74 times (ε = 1.00, δ = 10⁻⁶) if at least 10 others take part. "
         "About an answer: readers at most 70 times instead of 50 (ε = 0.81), the researchers 75 "
         "(ε = 1.10)."
     )
@@ -188,7 +188,7 @@ def test_the_label_names_what_is_sent_as_it_is() -> None:
     )
     add_question(survey=survey, type="declared", text="Department?", options=["A", "B"])
     said = tell(survey)
-    assert "most 76 times with them (ε = 1.10), if at least 10 others take part. About" in said
+    assert "right at most 76 times (ε = 1.10) if at least 10 others take part. About" in said
     assert said.endswith(
         " Question 3, sent as it is: readers at most 91 times instead of 50 (ε = 2.20)."
     )
