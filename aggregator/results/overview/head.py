@@ -25,7 +25,7 @@ class SurveyHead:
 
 
 def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
-    """Describe where a survey stands: one query after the launch, four before."""
+    """Describe where a survey stands: one query after the launch, five before."""
     wave = with_progress(survey.waves.electronic()).first()
     state = describe_state(wave=wave, now=now)
     if wave is None:
