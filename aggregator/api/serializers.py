@@ -141,7 +141,7 @@ class QuestionSerializer(serializers.Serializer[QuestionResult]):
         help_text="chance makes such codes in fewer than 1 of 100 surveys"
     )
     estimates = EstimateSerializer(
-        many=True, help_text="empty while fewer people were asked than the display minimum"
+        many=True, help_text="empty while fewer people were asked than results need"
     )
 
     def get_statement_epsilon(self, result: QuestionResult) -> float:

@@ -39,7 +39,7 @@ class Combinations:
     packing: Packing
     whole: NDArray[np.bytes_]  # the keys of combinations that leave whole
     whole_rows: int
-    part_rows: tuple[int, ...]  # of each block; 0 where fewer than the display minimum would leave
+    part_rows: tuple[int, ...]  # of each block; 0 where fewer than the crowd would leave
 
     def find_whole(self, combined: NDArray[np.uint8]) -> _Members:
         """Say for each report whether it leaves whole; one column for each of the combination."""

@@ -8,9 +8,8 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 def keep_what_was_shown(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     snapshots = apps.get_model("aggregator", "Snapshot").objects
     shown = snapshots.filter(total__gte=models.F("wave__display_minimum"))
-    newest = {pk: wave for wave, pk in shown.order_by("through_batch").values_list("wave", "pk")}
-    last = {wave: pk for pk, wave in newest.items()}
-    for snapshot in snapshots.filter(pk__in=list(last.values())).only("final"):
+    newest = dict(shown.order_by("through_batch").values_list("wave", "pk"))  # the last one wins
+    for snapshot in snapshots.filter(pk__in=list(newest.values())).only("final"):
         snapshots.filter(pk=snapshot.pk).update(earlier_final=snapshot.final)
 
 

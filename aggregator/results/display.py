@@ -93,7 +93,7 @@ class Results:
 
     @property
     def has_rows(self) -> bool:
-        """Whether the rows may leave; never those of coins, whose crowd is a small one of its own.
+        """Whether the rows may leave; those of coins never may, because few people use coins.
 
         Figures that an earlier version showed with fewer reports stay, but their rows do not leave.
         """

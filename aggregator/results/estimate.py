@@ -224,7 +224,7 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionResult:
-    """All estimates of one question; none if fewer people than the display minimum were asked."""
+    """All estimates of one question; none if fewer people than the crowd were asked."""
 
     question: ManifestQuestion
     total: int  # reports in which the question was asked
@@ -265,7 +265,7 @@ class QuestionResult:
     def from_json(
         cls, stored: Mapping[str, Any], question: ManifestQuestion, *, minimum: int
     ) -> QuestionResult:
-        """Read the part of a snapshot about one question, for a display minimum."""
+        """Read the part of a snapshot about one question, for a smallest crowd."""
         rows = {row["estimand"]: row for row in stored["estimates"]}
         return cls(
             question=question,

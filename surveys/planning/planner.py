@@ -45,7 +45,7 @@ SHARES = (0.05, 0.2, 0.5)
 BASES = (0.01, 0.1, 0.5)
 FINE_MARGIN = 0.02
 CROWD = 50  # the usual smallest batch
-SHOWN_FROM = 100  # the usual display minimum
+SHOWN_FROM = 150  # the usual crowd C: 3 × K, for a K of 50
 
 
 @dataclass(frozen=True, kw_only=True)
