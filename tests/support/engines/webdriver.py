@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import socket
-import time
 from typing import Any, Protocol
 
 import httpx
+
+from scripts.stack.stack import wait_for_port
 
 PATIENCE_SECONDS = 20.0
 # How the protocol marks an element in JSON.
@@ -112,16 +113,3 @@ class Marionette:
 
     def close(self) -> None:
         self._socket.close()
-
-
-def wait_for_port(port: int) -> None:
-    """Wait until a program that was just started listens."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
