@@ -180,6 +180,29 @@ class Discard(models.Model):
         return f"{self.size} discarded"
 
 
+class RowsFile(models.Model):
+    """Which background questions the file of rows has: proposed by a worker, chosen once.
+
+    Everything but the choice is a pure function of the wave's batches.
+    """
+
+    wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="rows_file")
+    # As aggregator.background.levels writes it.
+    proposed: models.JSONField[list[dict[str, Any]]] = models.JSONField()
+    # People in the smallest combination that the proposal tells apart, or in the smallest block.
+    smallest = models.PositiveIntegerField()
+    # Whether the drawn blocks alone make too small combinations, so that each has its own file.
+    has_files_of_blocks = models.BooleanField()
+    # None until the owner has chosen; empty for no background question. It never changes again.
+    chosen: models.JSONField[list[dict[str, Any]] | None] = models.JSONField(null=True)
+
+    class Meta:
+        db_table = "aggregator_rows_file"
+
+    def __str__(self) -> str:
+        return f"rows of wave {self.wave_id}"
+
+
 class Comparison(models.Model):
     """A comparison of several questions: requested on a page and computed by a worker.
 

@@ -19,6 +19,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from accounts.reset_mail import is_reset_mail_due, send_next_reset_mail
+from aggregator.background.rows_files import make_rows_file
 from aggregator.batches.closing import close_due_waves
 from aggregator.batches.sealing import MAX_BATCH, seal_next_batch
 from aggregator.comparisons.jobs import run_comparison
@@ -116,6 +117,12 @@ def _unless_deleted(wave_id: int) -> Iterator[None]:
 
 
 @shared_task
+def propose_rows(wave_id: int) -> None:
+    with _unless_deleted(wave_id):
+        make_rows_file(wave_id=wave_id)
+
+
+@shared_task
 def render_file(rendering_id: int) -> None:
     run_rendering(rendering_id=rendering_id, find_recipe=find_recipe)
 
@@ -169,6 +176,7 @@ def verify() -> None:
 _TASKS: dict[WorkKind, tuple[Any, int]] = {
     WorkKind.SEAL: (seal_wave, SOON),
     WorkKind.ESTIMATE: (estimate_wave, SOON),
+    WorkKind.ROWS: (propose_rows, LATER),
     WorkKind.RENDER: (render_file, LATER),
     WorkKind.PLAN: (request_planned_comparisons, LATER),
     WorkKind.COMPARE: (compare, AT_LEISURE),

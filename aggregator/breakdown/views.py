@@ -8,6 +8,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from aggregator.background.rows_files import find_background
 from aggregator.charts.comparisons import list_breakdown_menu
 from aggregator.comparisons.breakdown.blocks import (
     build_block,
@@ -52,6 +53,7 @@ def _show_menu(request: HttpRequest, view: View) -> HttpResponse:
         "survey": view.survey,
         "wave": view.wave,
         "has_groups": has_groups,
+        "must_choose": bool(results and results.is_final) and find_background(view.wave) is None,
         "declared": results.declared if results and results.is_final else (),
     }
     return render(request, "aggregator/breakdown/breakdowns.html", context)
@@ -64,7 +66,7 @@ def breakdown(request: HttpRequest, survey: Survey, question: str) -> HttpRespon
     view = find_view(survey)
     declared = _find_declared(view, question)
     results = view.results
-    if results is None or not results.is_final:
+    if results is None or not results.is_final or find_background(results.wave) is None:
         return _show_menu(request, view)
     if request.method == "POST":
         _request(results, declared)
@@ -150,11 +152,12 @@ def _describe(
         request.GET.get("page")
     )
     blocks = [build_block(question, declared, result) for question in page]
-    names = name_groups(declared)
+    names = name_groups(declared, result)
     return {
         "result": result,
         "groups": [(names[group.code], group.n) for group in result.groups],
         "hides_some": any(group.n is None for group in result.groups),
+        "needs_more": result.least > results.wave.crowd,
         "intervals": describe_intervals(results),
         "caution": CAUTION if any(block.has_caution for block in blocks) else "",
         "page": page,

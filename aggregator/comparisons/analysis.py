@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import exp, inf
 from typing import Any
@@ -111,17 +111,27 @@ def _read_term(fit: LatentLogisticFit, place: int, adjusted: float | None) -> Te
 
 
 def analyse_pairs(
-    *, indicators: Sequence[Indicator], counts: PairCounts, columns: Columns, minimum: int
+    *,
+    indicators: Sequence[Indicator],
+    counts: PairCounts,
+    columns: Columns,
+    minimum: int,
+    may_cross: Callable[[Sequence[Indicator], NDArray[np.int64]], bool],
 ) -> PairsResult:
     """Test every pair of plain indicators, with p-values adjusted for the number of pairs.
 
-    If fewer than `minimum` people were asked both questions, the pair is named but not tested.
+    If fewer than `minimum` people were asked both questions, or `may_cross` forbids it by who was
+    asked their blocks, the pair is named but not tested.
     """
     tables = [
         ((first.name, second.name), (first, second), count_pair(counts, columns, first, second))
         for first, second in combinations(indicators, 2)
     ]
-    enough = [entry for entry in tables if entry[2].sum() >= minimum]
+    enough = [
+        entry
+        for entry in tables
+        if entry[2].sum() >= minimum and may_cross(entry[1], count_asked(counts, columns, entry[1]))
+    ]
     level = simultaneous_level(CONTRADICTION_LEVEL, shares=max(len(enough), 1))
     tests = [_test_pair(pair, table, level) for _, pair, table in enough]
     adjusted = adjust_for_multiplicity([test.p_value for test, _ in tests])
@@ -144,7 +154,7 @@ def analyse_pairs(
         too_few=tuple(
             UntestedPair(indicators=names, n=int(table.sum()))
             for names, _, table in tables
-            if table.sum() < minimum
+            if names not in {names for names, _, _ in enough}
         ),
     )
 
@@ -180,6 +190,19 @@ def count_pair(
     return np.array(
         [[total - has_one - has_other + both, has_other - both], [has_one - both, both]]
     )
+
+
+def count_asked(
+    counts: PairCounts, columns: Columns, pair: Sequence[Indicator]
+) -> NDArray[np.int64]:
+    """Count who was asked the blocks of a pair: an axis for each, not drawn before drawn."""
+    masks = list(dict.fromkeys(columns.masks[one.place] for one in pair))
+    if len(masks) < 2 or None in masks:
+        return np.array([0, counts.total])
+    first, second = (mask for mask in masks if mask is not None)
+    both = counts.joint(first, second)
+    one, other = (counts.joint(mask, mask) - both for mask in (first, second))
+    return np.array([[counts.total - one - other - both, other], [one, both]])
 
 
 def _exp(value: float) -> float:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from aggregator.background.levels import find_levels, read_background
 from aggregator.batches.cross_tabulation import MAX_CELLS as MAX_CODES
 from aggregator.comparisons.analysis import MAX_PREDICTORS
-from aggregator.models import Comparison, Snapshot
+from aggregator.models import Comparison, RowsFile, Snapshot
 from aggregator.results.looks import EVERYBODY, find_part
 from surveys.comparing.choice import (
     GROUP,
@@ -38,6 +39,26 @@ GROUPS_AFTER_CLOSE = (
     "counted. Until then, choose scrambled questions."
 )
 NOT_DECLARED = "Choose a declared question of this survey."
+CHOOSE_FIRST = (
+    "Background questions wait until you have chosen which of them the file of rows has. Choose "
+    "them on the Data page, once."
+)
+NOT_IN_ROWS = (
+    "The file of rows has no Q{number}, so it enters no comparison. Break down by Q{number} to see "
+    "its groups one question at a time."
+)
+MERGED = (
+    "The file of rows does not tell {label} from other groups of Q{number}. Choose a group that it "
+    "has by itself."
+)
+PREPARING = (
+    "Murmur is preparing the file of rows, which decides what may be compared across blocks. Try "
+    "again in a few seconds."
+)
+ONE_OF_EACH_BLOCK = (
+    "Too few people were asked the same blocks, so each block has a file of rows of its own. Then "
+    "a comparison across blocks has one question of each. Choose one question of each block."
+)
 NO_PREDICTOR = "Choose an outcome and at least one predictor."
 OUTCOME_AS_PREDICTOR = "The outcome cannot be one of its predictors. Choose other predictors."
 SAME_QUESTION = (
@@ -59,21 +80,30 @@ ALL_BLOCKS_MOVE_APART = (
 
 
 def check_choice(
-    *, manifest: Manifest, kind: Comparison.Kind, names: Sequence[str], is_final: bool
+    *,
+    manifest: Manifest,
+    kind: str,
+    names: Sequence[str],
+    is_final: bool,
+    rows_file: RowsFile | None,
 ) -> None:
     """Raise NotComparable unless these indicators make a comparison of this kind.
 
     `is_final` says whether the wave is closed and counted; before, no declared group is compared.
+    Afterwards groups are those of the file of rows, whose background was chosen once.
     """
     if kind == Comparison.Kind.BREAKDOWN:
         _check_breakdown(manifest, names, is_final=is_final)
+        if rows_file is None or rows_file.chosen is None:
+            raise NotComparable(CHOOSE_FIRST)
         return
     chosen = find_chosen(manifest, names)
     if kind == Comparison.Kind.PAIRS:
         _check_pairs(manifest)
         return
-    if not is_final:
-        _check_no_group(chosen, kind)
+    _check_groups(chosen, kind, is_final=is_final, rows_file=rows_file)
+    if is_final:
+        _check_blocks(manifest, chosen, rows_file)
     if kind == Comparison.Kind.TABLE:
         check_two_questions(manifest=manifest, names=names)
     else:
@@ -115,11 +145,47 @@ def find_looks(
     return {part: snapshot.find_look(part) for part in parts}
 
 
-def _check_no_group(chosen: Sequence[Indicator], kind: Comparison.Kind) -> None:
+def _check_groups(
+    chosen: Sequence[Indicator], kind: str, *, is_final: bool, rows_file: RowsFile | None
+) -> None:
+    """Raise NotComparable unless the file of rows has every declared group by itself."""
     others = GROUP if kind == Comparison.Kind.TABLE else PREDICTORS
     for place, indicator in enumerate(chosen):
-        if indicator.is_known:
-            raise NotComparable(GROUPS_AFTER_CLOSE, field=others if place else OUTCOME)
+        problem = find_problem(indicator, is_final=is_final, rows_file=rows_file)
+        if problem:
+            raise NotComparable(problem, field=others if place else OUTCOME)
+
+
+def find_problem(indicator: Indicator, *, is_final: bool, rows_file: RowsFile | None) -> str:
+    """Say why a declared group cannot be compared; empty if it can, and for scrambled answers."""
+    if not indicator.is_known:
+        return ""
+    if not is_final:
+        return GROUPS_AFTER_CLOSE
+    if rows_file is None or rows_file.chosen is None:
+        return CHOOSE_FIRST
+    levels = find_levels(read_background(rows_file.chosen), indicator.question.name)
+    if levels is None:
+        return NOT_IN_ROWS.format(number=indicator.number)
+    if indicator.yes not in levels.shown:
+        return MERGED.format(label=indicator.label, number=indicator.number)
+    return ""
+
+
+def _check_blocks(
+    manifest: Manifest, chosen: Sequence[Indicator], rows_file: RowsFile | None
+) -> None:
+    """Raise NotComparable if blocks have files of their own and one of them gives two questions.
+
+    These would tell too much about which rows belong to people who were asked both blocks.
+    """
+    blocks = [one.symbol.block for one in chosen if one.symbol.block is not None]
+    if manifest.drawn is None or len(set(blocks)) < 2:
+        return
+    if rows_file is None:
+        raise NotComparable(PREPARING)
+    if rows_file.has_files_of_blocks and len(blocks) > len(set(blocks)):
+        raise NotComparable(ONE_OF_EACH_BLOCK)
 
 
 def _check_breakdown(manifest: Manifest, names: Sequence[str], *, is_final: bool) -> None:

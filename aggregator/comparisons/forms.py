@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from aggregator.comparisons.analysis import MAX_PREDICTORS
 from aggregator.comparisons.choice import PREDICTORS, check_choice, find_through_batch
-from aggregator.models import Comparison, Snapshot
+from aggregator.models import Comparison, RowsFile, Snapshot
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
 from surveys.comparing.indicators import Indicator, list_indicators
 from surveys.comparing.menus import GROUP_HELP, OUTCOME_HELP, AnswerMenu
@@ -33,10 +33,11 @@ class ComparisonForm(forms.Form):
         *,
         manifest: Manifest,
         snapshot: Snapshot,
+        rows_file: RowsFile | None,
         shown: Sequence[Indicator],
     ) -> None:
         super().__init__(data, auto_id=f"{self.kind.value}_%s")
-        self.manifest, self.snapshot = manifest, snapshot
+        self.manifest, self.snapshot, self.rows_file = manifest, snapshot, rows_file
         self.names: list[str] = []
         self._in_order = [indicator.name for indicator in list_indicators(manifest)]
         groups = [indicator for indicator in shown if not indicator.is_number]
@@ -55,6 +56,7 @@ class ComparisonForm(forms.Form):
                 kind=self.kind,
                 names=names,
                 is_final=self.snapshot.final,
+                rows_file=self.rows_file,
             )
             find_through_batch(
                 manifest=self.manifest, snapshot=self.snapshot, kind=self.kind, names=names

@@ -17,8 +17,9 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 from numpy.typing import NDArray
 
+from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
-from aggregator.batches.cross_tabulation import PairCounter
+from aggregator.batches.cross_tabulation import PairCounter, cross_tabulate
 from aggregator.comparisons.analysis import analyse_pairs, analyse_regression, analyse_table
 from aggregator.comparisons.breakdown.computing import GroupCounter, compute_breakdown
 from aggregator.comparisons.breakdown.result import BreakdownResult
@@ -28,14 +29,20 @@ from aggregator.comparisons.choice import (
     find_looks,
     find_through_batch,
 )
-from aggregator.comparisons.counting import cross_tabulate_indicators
-from aggregator.comparisons.crossed_groups import TooFewToShow, check_crossings, count_known
+from aggregator.comparisons.counting import cross_tabulate_indicators, find_masks
+from aggregator.comparisons.crossed_blocks import (
+    FEW_ASKED,
+    TooFewToShow,
+    check_not_empty,
+    may_cross,
+)
 from aggregator.comparisons.result import StoredResult
 from aggregator.comparisons.stored import read_result, write_result
 from aggregator.leases import is_due
-from aggregator.models import Batch, Comparison, Snapshot
+from aggregator.models import Batch, Comparison, RowsFile, Snapshot
 from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
+from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import (
     Indicator,
     find_indicators,
@@ -76,7 +83,13 @@ def request_comparison(
 ) -> Comparison:
     """Return the comparison for this snapshot, computed or waiting; may raise NotComparable."""
     manifest = wave.description
-    check_choice(manifest=manifest, kind=kind, names=names, is_final=snapshot.final)
+    check_choice(
+        manifest=manifest,
+        kind=kind,
+        names=names,
+        is_final=snapshot.final,
+        rows_file=find_rows_file(wave),
+    )
     through_batch = find_through_batch(manifest=manifest, snapshot=snapshot, kind=kind, names=names)
     comparison, created = Comparison.objects.get_or_create(
         wave=wave,
@@ -225,7 +238,7 @@ def _attempt(comparison: Comparison) -> None:
         _settle(comparison, problem=describe_divergence(error.names, comparison.wave.description))
     except NotSettledError:
         _settle(comparison, problem=NOT_SETTLED)
-    except TooFewToShow as error:
+    except (NotComparable, TooFewToShow) as error:
         _settle(comparison, problem=str(error))
     except Exception:
         logger.exception("comparison %s failed", comparison.pk)
@@ -257,10 +270,21 @@ def _settle(
 
 
 def _compute(comparison: Comparison) -> StoredResult:
-    manifest = comparison.wave.description
+    manifest, rows_file = comparison.wave.description, find_rows_file(comparison.wave)
     columns = Columns.of(manifest)
+    # Again: an earlier version may have requested it.
+    check_choice(
+        manifest=manifest,
+        kind=comparison.kind,
+        names=comparison.names,
+        is_final=is_of_final_snapshot(comparison),
+        rows_file=rows_file,
+    )
     if comparison.kind == Comparison.Kind.BREAKDOWN:
-        return _break_down(comparison, manifest)
+        assert rows_file is not None
+        return _break_down(comparison, manifest, rows_file)
+    minimum = comparison.wave.crowd
+    has_one_file = rows_file is not None and not rows_file.has_files_of_blocks
     if comparison.kind == Comparison.Kind.PAIRS:
         counter = PairCounter(ks=columns.ks)
         _read_batches(comparison, lambda packed, size: counter.add(packed, size=size))
@@ -268,21 +292,22 @@ def _compute(comparison: Comparison) -> StoredResult:
             indicators=find_plain_indicators(manifest),
             counts=counter.result(),
             columns=columns,
-            minimum=comparison.wave.crowd,
+            minimum=minimum,
+            may_cross=lambda pair, asked: has_one_file or may_cross(manifest, pair, asked),
         )
     indicators = find_indicators(manifest, comparison.names)
-    counts, known = _count_jointly(comparison, columns, indicators)
-    minimum = comparison.wave.crowd
+    counts, asked = _count_jointly(comparison, columns, indicators)
     if counts.sum() < minimum:
         raise TooFewToShow(TOO_FEW_TOGETHER.format(people=int(counts.sum())))
-    if known is not None:
-        check_crossings(known, indicators, minimum=minimum)
+    check_not_empty(counts, indicators)
+    if not has_one_file and not may_cross(manifest, indicators, asked):
+        raise TooFewToShow(FEW_ASKED)
     if comparison.kind == Comparison.Kind.TABLE:
         return analyse_table(indicators=indicators, counts=counts)
     return analyse_regression(indicators=indicators, counts=counts)
 
 
-def _break_down(comparison: Comparison, manifest: Manifest) -> BreakdownResult:
+def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile) -> BreakdownResult:
     question = find_declared(comparison, manifest)
     assert question is not None
     counter = GroupCounter(manifest, question)
@@ -290,6 +315,7 @@ def _break_down(comparison: Comparison, manifest: Manifest) -> BreakdownResult:
     return compute_breakdown(
         manifest=manifest,
         question=question,
+        rows_file=rows_file,
         counts=counter.result(),
         fixed_end=ended_as_frozen(comparison.wave),
         after_each=lambda: _renew_lease(comparison),
@@ -306,23 +332,22 @@ def find_declared(comparison: Comparison, manifest: Manifest) -> ManifestQuestio
 
 def _count_jointly(
     comparison: Comparison, columns: Columns, indicators: Sequence[Indicator]
-) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """Count the codes of the indicators, and all that is known if some of them are declared."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the codes of the indicators, and who was asked their blocks: an axis for each."""
+    masks = find_masks(columns, indicators)
     total = np.zeros([indicator.codes for indicator in indicators], dtype=np.int64)
-    known: NDArray[np.int64] | None = None
-    has_groups = any(indicator.is_known for indicator in indicators)
+    asked = np.zeros([2] * len(masks), dtype=np.int64)
 
     def add(packed: bytes, size: int) -> None:
-        nonlocal total, known
+        nonlocal total, asked
         total = total + cross_tabulate_indicators(
             packed, size=size, columns=columns, indicators=indicators
         )
-        if has_groups:
-            more = count_known(packed, size=size, columns=columns, indicators=indicators)
-            known = more if known is None else known + more
+        if masks:
+            asked = asked + cross_tabulate(packed, size=size, ks=columns.ks, columns=masks)
 
     _read_batches(comparison, add)
-    return total, known
+    return total, asked
 
 
 def _read_batches(comparison: Comparison, take: Callable[[bytes, int], None]) -> None:

@@ -47,7 +47,7 @@ def find_waves_to_compare() -> QuerySet[Wave]:
     )
     return (
         Wave.objects.closed()
-        .filter(planned_comparisons__gt=0)
+        .filter(planned_comparisons__gt=0, rows_file__isnull=False)
         .annotate(last=Subquery(last.values("through_batch")[:1]))
         .filter(last__isnull=False)
         .annotate(requested=Count("comparisons", filter=requested))

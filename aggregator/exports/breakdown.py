@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from django.http import HttpResponse
 
-from aggregator.comparisons.breakdown.blocks import name_groups
+from aggregator.comparisons.breakdown.blocks import name_groups, name_level
 from aggregator.comparisons.breakdown.result import BreakdownResult, CrossedCount
 from aggregator.exports.csv_format import CONTENT_TYPE, Cell, name_wave, write_row
 from aggregator.exports.report_codes import list_columns
@@ -91,7 +91,7 @@ def _write_rows(
 def _describe_groups(
     results: Results, result: BreakdownResult, declared: ManifestQuestion
 ) -> dict[int, dict[str, Cell]]:
-    names, written = name_groups(declared), _find_codes(results)[declared.name]
+    names, written = name_groups(declared, result), _find_codes(results)[declared.name]
     return {
         group.code: {
             "group": written[group.code],
@@ -105,7 +105,7 @@ def _describe_groups(
 def _find_codes(results: Results) -> dict[str, dict[int, int | None]]:
     """For each symbol, the codes of reports.csv by the codes in batches."""
     return {
-        column.symbol.name: {code.sent: code.written for code in column.codes}
+        column.symbol.name: {sent: code.written for code in column.codes for sent in code.sent}
         for column in list_columns(results.manifest)
     }
 
@@ -172,7 +172,7 @@ def _describe_crossed(
         "question": question.name,
         "question_text": question.text,
         "estimand": str(written),
-        "estimand_text": name_groups(question)[crossed.code],
+        "estimand_text": name_level(crossed, question),
         "kind": "share",
         "of": "everyone",
         "n": people,

@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from aggregator.background.levels import Background
+from aggregator.background.rows_files import find_background
 from aggregator.exports.csv_format import Cell, write_row
 from aggregator.exports.report_codes import (
     ORIGIN_COLUMN,
-    ROW_COLUMN,
     CodeKind,
     ReportCode,
     ReportColumn,
-    RowKind,
-    has_part_rows,
     list_columns,
 )
 from aggregator.results.display import Results
@@ -43,18 +42,10 @@ ORIGINS: Mapping[Survey.Origin, str] = {
 WITHOUT_ANSWER: Mapping[CodeKind, str] = {
     CodeKind.DECLINED: "Declined: “Prefer not to say”",
     CodeKind.NOT_ASKED: "Not asked: the answers to earlier questions led past this question",
-    CodeKind.NOT_IN_ROW: "Empty cell. In a part row, this question is in another row",
-    CodeKind.NOT_SHOWN: "Not shown: part rows have no declared answers",
-}
-NOT_DRAWN = (
-    ". In a whole row, it was not drawn: each person was asked {drawn} of {blocks} blocks of "
-    "questions, chosen at random before the first answer, and this question was in none of them"
-)
-ROWS: Mapping[RowKind, str] = {
-    RowKind.WHOLE: "Everything that one person sent",
-    RowKind.PART: "What one person sent for one block of questions. This person’s other rows are "
-    "elsewhere in the file and cannot be found: few people have the same declared answers and the "
-    "same drawn blocks, or their number would show how many do",
+    CodeKind.NOT_DRAWN: "Empty cell: not drawn. Each person was asked {drawn} of {blocks} blocks "
+    "of questions, chosen at random before the first answer, and this question was in none of them",
+    CodeKind.NOT_SHOWN: "Groups that no page shows, because they are too small or would reveal one "
+    "that is, and those that had to be merged with them",
 }
 NOT_CHOSEN_OR_MISSING = (
     "{label}. People who did not answer the question have this code too; {gate} tells how many"
@@ -89,7 +80,6 @@ ROUNDED = (
 )
 AS_SENT = "Not randomized: sent as it was chosen"
 NOT_HERE = "Not randomized: this row has no code of this question"
-HIDDEN = "Not randomized, but hidden in this file"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +94,7 @@ class CodebookRow:
     @cached_property
     def mechanism(self) -> RandomizedResponse | None:
         """How the code was randomized; None if it was not."""
-        is_sent = self.code.kind is not CodeKind.NOT_IN_ROW
+        is_sent = self.code.kind is not CodeKind.NOT_DRAWN
         has_mechanism = is_sent and self.column.symbol.threshold is not None
         return self.column.symbol.mechanism if has_mechanism else None
 
@@ -122,11 +112,9 @@ class CodebookRow:
     @property
     def meaning(self) -> str:
         kind = self.code.kind
-        if kind is CodeKind.NOT_IN_ROW and self.manifest.drawn is not None:
-            drawn, blocks = self.manifest.drawn, self.manifest.block_count
-            return WITHOUT_ANSWER[kind] + NOT_DRAWN.format(drawn=drawn, blocks=blocks)
         if kind is not CodeKind.ANSWER:
-            return WITHOUT_ANSWER[kind]
+            manifest = self.manifest
+            return WITHOUT_ANSWER[kind].format(drawn=manifest.drawn, blocks=manifest.block_count)
         if self.gate and self.code.written == 0:
             return NOT_CHOSEN_OR_MISSING.format(label=self.code.label, gate=self.gate)
         return self.code.label
@@ -135,15 +123,14 @@ class CodebookRow:
     def estimand(self) -> str | None:
         """The estimand that is the share of this code, as estimates.csv names it."""
         for estimand in estimands_of(self.column.question):
-            if estimand.symbol == self.column.symbol.name and estimand.event == (self.code.sent,):
+            if estimand.symbol == self.column.symbol.name and estimand.event == self.code.sent:
                 return estimand.name
         return None
 
     @property
     def randomization(self) -> str:
         if self.mechanism is None:
-            unsent = {CodeKind.NOT_IN_ROW: NOT_HERE, CodeKind.NOT_SHOWN: HIDDEN}
-            return unsent.get(self.code.kind, AS_SENT)
+            return NOT_HERE if self.code.kind is CodeKind.NOT_DRAWN else AS_SENT
         question, others = self.column.question, self.mechanism.symbols - 1
         text = IN_BROWSER.format(
             keep=self.mechanism.keep_probability,
@@ -193,13 +180,14 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
     """
     yield write_row(CODEBOOK_COLUMNS)
     origin = results.wave.survey.origin
-    kinds = RowKind if has_part_rows(results.manifest) else [RowKind.WHOLE]
-    first = [(ORIGIN_COLUMN, origin.value, "origin", ORIGINS[origin])]
-    first += [(ROW_COLUMN, kind.value, "row", ROWS[kind]) for kind in kinds]
-    for column, code, kind, meaning in first:
-        cells = {"column": column, "code": code, "kind": kind, "meaning": meaning}
-        yield write_row(cells.get(name) for name in CODEBOOK_COLUMNS)
-    for row in list_rows(results.manifest):
+    first = {
+        "column": ORIGIN_COLUMN,
+        "code": origin.value,
+        "kind": "origin",
+        "meaning": ORIGINS[origin],
+    }
+    yield write_row(first.get(name) for name in CODEBOOK_COLUMNS)
+    for row in list_rows(results.manifest, find_background(results.wave)):
         yield write_row(read(row) for read in CODEBOOK_COLUMNS.values())
     for reliability, meaning in RELIABILITIES.items():
         cells = {
@@ -211,8 +199,9 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
         yield write_row(cells.get(name) for name in CODEBOOK_COLUMNS)
 
 
-def list_rows(manifest: Manifest) -> Iterator[CodebookRow]:
-    columns = list_columns(manifest)
+def list_rows(manifest: Manifest, background: Background | None = None) -> Iterator[CodebookRow]:
+    """List the codes of the file of rows; before its background is chosen, of every question."""
+    columns = list_columns(manifest, background)
     gates = {one.question.name: one.name for one in columns if one.symbol.is_gate}
     for column in columns:
         name = column.question.name

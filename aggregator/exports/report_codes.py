@@ -7,39 +7,33 @@ options from 1 as in rules, and negative codes, which no answer has, for those w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from aggregator.background.levels import Background, Levels, find_levels
 from surveys.manifest.manifest import NOT_DRAWN, Manifest
 from surveys.manifest.questions import FIRST_RESERVED, REFUSED_TEXT, ManifestQuestion, Symbol
 
-# The first columns: the origin of the survey, and the kind of row. `list_columns` has the others.
-ORIGIN_COLUMN, ROW_COLUMN = "data", "row"
+# The first column: the origin of the survey. `list_columns` has the others.
+ORIGIN_COLUMN = "data"
 DECLINED, NOT_ASKED, NOT_SHOWN = -97, -98, -99
-# What no report shows: the declared codes of part rows. No symbol has this code.
-HIDDEN_CODE = 254
 RANDOMIZED, ROUNDED_UP = "_randomized", "_rounded_up"
-
-
-class RowKind(StrEnum):
-    WHOLE = "whole"  # everything that one person sent
-    PART = "part"  # what one person sent for one block of questions
 
 
 class CodeKind(StrEnum):
     ANSWER = "answer"
     DECLINED = "declined"
     NOT_ASKED = "not_asked"
-    NOT_IN_ROW = "not_in_row"
+    NOT_DRAWN = "not_drawn"
     NOT_SHOWN = "not_shown"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportCode:
-    """One code of a column; `sent` is the code in a batch."""
+    """One code of a column; `sent` are the codes in a batch that it stands for."""
 
-    sent: int
+    sent: tuple[int, ...]
     written: int | None  # None is an empty cell
     kind: CodeKind
     label: str  # the answer in the author's words; empty where there is no answer
@@ -53,24 +47,27 @@ class ReportColumn:
     codes: tuple[ReportCode, ...]  # in the order in which people see the answers
 
 
-def list_columns(manifest: Manifest) -> list[ReportColumn]:
-    """List the columns of reports.csv that have one symbol of a report each."""
+def list_columns(
+    manifest: Manifest, background: Background | None = None, *, block: int | None = None
+) -> list[ReportColumn]:
+    """List the columns that have one symbol of a report each.
+
+    With a background: those of the file of rows, which has its levels and no other declared
+    question; with a block, those of that block's own file.
+    """
     questions = {question.name: question for question in manifest.questions}
     return [
         ReportColumn(
             name=name_column(symbol, questions[symbol.question]),
             symbol=symbol,
             question=questions[symbol.question],
-            codes=tuple(_list_codes(symbol, questions[symbol.question], manifest)),
+            codes=tuple(_list_codes(symbol, questions[symbol.question], manifest, levels, block)),
         )
         for symbol in manifest.symbols
+        if block is None or symbol.block == block
+        for levels in [find_levels(background, symbol.question)]
+        if symbol.threshold is not None or background is None or levels is not None
     ]
-
-
-def has_part_rows(manifest: Manifest) -> bool:
-    """Whether some reports may be too rare to leave as a whole row."""
-    some_declared = any(symbol.threshold is None for symbol in manifest.symbols)
-    return manifest.drawn is not None or some_declared
 
 
 def name_column(symbol: Symbol, question: ManifestQuestion) -> str:
@@ -81,21 +78,36 @@ def name_column(symbol: Symbol, question: ManifestQuestion) -> str:
 
 
 def _list_codes(
-    symbol: Symbol, question: ManifestQuestion, manifest: Manifest
+    symbol: Symbol,
+    question: ManifestQuestion,
+    manifest: Manifest,
+    levels: Levels | None,
+    block: int | None,
 ) -> Iterator[ReportCode]:
-    answers = list(_list_answers(symbol, question))
-    yield from answers
+    codes = list(_list_answers(symbol, question))
     if symbol.is_gate or not question.has_items:
-        yield from _list_missing(question, least=min(code.written or 0 for code in answers))
-    if question.is_declared:
-        yield ReportCode(sent=HIDDEN_CODE, written=NOT_SHOWN, kind=CodeKind.NOT_SHOWN, label="")
-    elif manifest.block_count > 1 and has_part_rows(manifest):
-        yield ReportCode(sent=NOT_DRAWN, written=None, kind=CodeKind.NOT_IN_ROW, label="")
+        codes += _list_missing(question, least=min(code.written or 0 for code in codes))
+    yield from codes if levels is None else _merge(codes, levels, question)
+    if manifest.drawn is not None and symbol.block is not None and block is None:
+        yield ReportCode(sent=(NOT_DRAWN,), written=None, kind=CodeKind.NOT_DRAWN, label="")
+
+
+def _merge(
+    codes: Sequence[ReportCode], levels: Levels, question: ManifestQuestion
+) -> Iterator[ReportCode]:
+    """Yield the levels that are shown, by the smallest code of an answer, then the hidden one."""
+    for level in levels.shown:
+        own = [code for code in codes if set(code.sent) <= set(level)]
+        # Answers come first.
+        yield replace(own[0], sent=level, label=levels.name(level, question))
+    for level in levels.levels:
+        if levels.is_hidden(level):
+            yield ReportCode(sent=level, written=NOT_SHOWN, kind=CodeKind.NOT_SHOWN, label="")
 
 
 def _list_answers(symbol: Symbol, question: ManifestQuestion) -> Iterator[ReportCode]:
     for sent, written, label in _pair_answers(symbol, question):
-        yield ReportCode(sent=sent, written=written, kind=CodeKind.ANSWER, label=label)
+        yield ReportCode(sent=(sent,), written=written, kind=CodeKind.ANSWER, label=label)
 
 
 def _pair_answers(symbol: Symbol, question: ManifestQuestion) -> Iterator[tuple[int, int, str]]:
@@ -136,7 +148,7 @@ def _list_missing(question: ManifestQuestion, *, least: int) -> Iterator[ReportC
         (question.not_asked_code, NOT_ASKED, CodeKind.NOT_ASKED, ""),
     ):
         if sent is not None:
-            yield ReportCode(sent=sent, written=written + shift, kind=kind, label=label)
+            yield ReportCode(sent=(sent,), written=written + shift, kind=kind, label=label)
 
 
 def _find_shift(least: int) -> int:

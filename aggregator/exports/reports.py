@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aggregator.background.levels import read_background
+from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
 from aggregator.batches.packing import unpack_reports
-from aggregator.exports.combinations import Combinations, combined_columns, find_combinations
 from aggregator.exports.csv_format import write_row
 from aggregator.exports.packed_rows import LineColumn, Lines
-from aggregator.exports.report_codes import (
-    NOT_SHOWN,
-    ORIGIN_COLUMN,
-    ROW_COLUMN,
-    CodeKind,
-    ReportColumn,
-    RowKind,
-    list_columns,
-)
+from aggregator.exports.report_codes import ORIGIN_COLUMN, ReportColumn, list_columns
 from aggregator.models import Batch
 from aggregator.results.display import Results
-from surveys.manifest.manifest import NOT_DRAWN
 
 # Batches are read until they hold this many reports; only packed rows are kept of all of them.
 ROWS_AT_ONCE = 65_536
@@ -40,101 +32,68 @@ class BatchKey:
     size: int
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Part:
-    """The rows of one block: the codes of all its questions."""
+def stream_reports(results: Results, *, block: int | None = None) -> Iterator[bytes]:
+    """Write one row for each person: all codes, and the chosen background questions.
 
-    places: list[int]  # of its symbols in a report
-    lines: Lines
-
-
-def stream_reports(results: Results) -> Iterator[bytes]:
-    """Write whole rows, and for each report of a rare combination one row for each of its blocks.
-
-    All lines of the file are sorted as text. So it shows neither batches, nor who answered when,
-    nor which part rows belong to one person; and it is always the same.
+    Where blocks have files of their own, one block's file has its codes and a row for each person
+    who was asked it. All lines are sorted as text, so the file shows neither batches nor who
+    answered when, and rows of two files cannot be joined; and it is always the same.
     """
-    if not results.has_rows:
-        raise ValueError("only a wave that is closed, counted and large enough has rows")
-    columns = list_columns(results.manifest)
-    yield write_row([ORIGIN_COLUMN, ROW_COLUMN, *(column.name for column in columns)])
-    for lines in _gather(results, columns):
-        yield from lines.write(at_once=ROWS_AT_ONCE)
+    rows_file = find_rows_file(results.wave)
+    if not results.has_rows or rows_file is None or rows_file.chosen is None:
+        raise ValueError("rows need a wave that is closed, counted and large, and a background")
+    if rows_file.has_files_of_blocks != (block is not None):
+        raise ValueError("a wave has either one file of rows or one for each block")
+    columns = list_columns(results.manifest, read_background(rows_file.chosen), block=block)
+    yield write_row([ORIGIN_COLUMN, *(column.name for column in columns)])
+    yield from _gather(results, columns, block=block).write(at_once=ROWS_AT_ONCE)
 
 
-def _gather(results: Results, columns: Sequence[ReportColumn]) -> list[Lines]:
-    """Read every report into its lines, in the order of the file."""
-    manifest, layout = results.manifest, Columns.of(results.manifest)
-    combined = combined_columns(manifest)
-    found = find_batches(results)
-    if not found:
-        raise ReportsDeleted  # a snapshot counts at least one batch
-    combinations = find_combinations(
-        manifest,
-        (matrix[:, combined] for matrix in _read_batches(found, layout)),
-        hidden_codes={one.question.name: one.hidden for one in results.declared},
-        minimum=results.wave.crowd,
-    )
-    origin = results.wave.survey.origin.value
-    unused = {CodeKind.NOT_SHOWN, *([] if layout.mask_count else [CodeKind.NOT_IN_ROW])}
-    whole = Lines(
-        _whole_columns(columns, unused=unused, origin=origin), size=combinations.whole_rows
-    )
-    parts = _list_parts(columns, combinations, origin=origin)
-    for matrix in _read_batches(found, layout):
-        symbols = layout.read_symbols(matrix)
-        is_whole = combinations.find_whole(matrix[:, combined])
-        whole.add(symbols[is_whole])
-        rest = symbols[~is_whole]
-        for part in parts:
-            codes = rest[:, part.places]
-            part.lines.add(codes[codes[:, 0] != NOT_DRAWN])
-    return [*(part.lines for part in parts), whole]
+def count_rows(results: Results, *, block: int | None = None) -> int:
+    """Count the people who have a row: everybody, or those who were asked a block."""
+    if block is None:
+        return results.snapshot.total
+    _, asked = results.snapshot.counts[block]  # of its mask
+    return int(asked)
 
 
-def _whole_columns(
-    columns: Sequence[ReportColumn], *, unused: Set[CodeKind], origin: str
-) -> list[LineColumn]:
-    head = [LineColumn.always(origin), LineColumn.always(RowKind.WHOLE)]
-    return head + [
-        LineColumn.of(_cells(column, without=unused), place=place)
-        for place, column in enumerate(columns)
+def list_blocks_with_rows(results: Results) -> list[int]:
+    """List the blocks that enough people were asked for a file of their own."""
+    return [
+        block
+        for block in range(results.manifest.block_count)
+        if count_rows(results, block=block) >= results.wave.crowd
     ]
 
 
-def _list_parts(
-    columns: Sequence[ReportColumn], combinations: Combinations, *, origin: str
-) -> list[_Part]:
-    """List the blocks that leave rows; the last block first, as their lines are sorted."""
-    parts = []
-    for block, size in enumerate(combinations.part_rows):
-        if size:
-            places = [place for place, column in enumerate(columns) if column.symbol.block == block]
-            cells = list(_part_columns(columns, places=places, origin=origin))
-            parts.append(_Part(places=places, lines=Lines(cells, size=size)))
-    return sorted(parts, key=lambda part: -part.places[0])
+def _gather(results: Results, columns: Sequence[ReportColumn], *, block: int | None) -> Lines:
+    """Read every report into its line, in the order of the file."""
+    layout = Columns.of(results.manifest)
+    found = find_batches(results)
+    if not found:
+        raise ReportsDeleted  # a snapshot counts at least one batch
+    places = {symbol.name: place for place, symbol in enumerate(results.manifest.symbols)}
+    lines = Lines(
+        [
+            LineColumn.always(results.wave.survey.origin.value),
+            *(
+                LineColumn.of(_cells(column), place=places[column.symbol.name])
+                for column in columns
+            ),
+        ],
+        size=count_rows(results, block=block),
+    )
+    for matrix in _read_batches(found, layout):
+        asked = matrix if block is None else matrix[matrix[:, block] == 1]
+        lines.add(layout.read_symbols(asked))
+    return lines
 
 
-def _part_columns(
-    columns: Sequence[ReportColumn], *, places: list[int], origin: str
-) -> Iterator[LineColumn]:
-    yield LineColumn.always(origin)
-    yield LineColumn.always(RowKind.PART)
-    for place, column in enumerate(columns):
-        if column.question.is_declared:
-            yield LineColumn.always(str(NOT_SHOWN))
-        elif place in places:
-            cells = _cells(column, without={CodeKind.NOT_IN_ROW})
-            yield LineColumn.of(cells, place=places.index(place))
-        else:
-            yield LineColumn.always("")
-
-
-def _cells(column: ReportColumn, *, without: Set[CodeKind]) -> dict[int, str]:
+def _cells(column: ReportColumn) -> dict[int, str]:
     return {
-        code.sent: "" if code.written is None else str(code.written)
+        sent: "" if code.written is None else str(code.written)
         for code in column.codes
-        if code.kind not in without
+        for sent in code.sent
     }
 
 

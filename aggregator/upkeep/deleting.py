@@ -16,6 +16,7 @@ from aggregator.models import (
     Release,
     ReleaseLedger,
     Rendering,
+    RowsFile,
     Snapshot,
     SpentId,
 )
@@ -30,6 +31,7 @@ _COLLECTED = (
     Discard,
     Snapshot,
     Rendering,
+    RowsFile,
     Comparison,
     # Drawing locks it first, then the release.
     ReleaseLedger,

@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import F, Max, Min, Value
 from django.db.models.functions import Coalesce
 
+from aggregator.background.rows_files import find_waves_without_rows_file
 from aggregator.batches.sealing import find_waves_to_seal
 from aggregator.comparisons.jobs import find_comparisons_to_run
 from aggregator.comparisons.planned import find_waves_to_compare
@@ -28,6 +29,7 @@ from aggregator.results.snapshots import find_waves_to_estimate
 class WorkKind(StrEnum):
     SEAL = "seal"
     ESTIMATE = "estimate"
+    ROWS = "rows"
     RENDER = "render"
     PLAN = "plan"
     COMPARE = "compare"
@@ -52,6 +54,7 @@ def find_due_work() -> list[Due]:
         WorkKind.ESTIMATE: find_waves_to_estimate()
         .annotate(progress=F("decided_batch"))
         .values_list("pk", "progress"),
+        WorkKind.ROWS: find_waves_without_rows_file().values_list("pk", Value(0)),
         WorkKind.RENDER: find_renderings_to_run().values_list("pk", "attempts"),
         WorkKind.PLAN: find_waves_to_compare().values_list("pk", "planned_comparisons"),
         WorkKind.COMPARE: find_comparisons_to_run().values_list("pk", "attempts"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from aggregator.comparisons.choice import BLOCKS_MOVE_APART
+from aggregator.background.rows_files import find_rows_file
+from aggregator.comparisons.choice import BLOCKS_MOVE_APART, find_problem
 from aggregator.comparisons.forms import CHOOSE_KIND, FORMS, ComparisonForm, predictor_field
 from aggregator.comparisons.jobs import request_comparison
 from aggregator.comparisons.planned import (
@@ -48,7 +51,7 @@ from aggregator.comparisons.words.table_sentences import (
     write_estimates,
 )
 from aggregator.exports.comparisons import respond_with_comparison
-from aggregator.models import Comparison
+from aggregator.models import Comparison, RowsFile
 from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results.display import Results, find_view
 from aggregator.results.sentences import describe_alarm
@@ -88,40 +91,43 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
             request, "aggregator/comparisons/nothing_to_compare.html", context, status=status
         )
     results = view.results
-    shown = _list_shown(results)
-    posted = _bind(request, results, shown)
+    rows_file = find_rows_file(results.wave)
+    shown = _list_shown(results, rows_file)
+    forms = {
+        kind: form(
+            request.POST if request.POST.get("kind") == kind else None,
+            manifest=results.manifest,
+            snapshot=results.snapshot,
+            rows_file=rows_file,
+            shown=shown,
+        )
+        for kind, form in FORMS.items()
+    }
+    posted = next((form for form in forms.values() if form.is_bound), None)
     if posted is not None and posted.is_valid():
         comparison = request_comparison(
             wave=results.wave, snapshot=results.snapshot, kind=posted.kind, names=posted.names
         )
         return redirect("aggregator:comparison", slug=survey.slug, pk=comparison.pk)
-    context = _describe_forms(survey, results, shown, posted)
+    context = _describe_forms(results, shown, forms)
+    context |= {"survey": survey, "form": posted, "must_choose": must_choose(results, rows_file)}
     if request.method == "POST" and posted is None:
         context["problem"] = CHOOSE_KIND
     status = REFUSED if request.method == "POST" else 200
     return render(request, "aggregator/comparisons/compare.html", context, status=status)
 
 
-def _bind(request: HttpRequest, results: Results, shown: list[Indicator]) -> ComparisonForm | None:
-    """Return the posted form if it is one of ours."""
-    form = FORMS.get(request.POST.get("kind", ""))
-    if form is None:
-        return None
-    return form(request.POST, manifest=results.manifest, snapshot=results.snapshot, shown=shown)
+def must_choose(results: Results, rows_file: RowsFile | None) -> bool:
+    """Whether background questions wait for the owner's choice."""
+    return results.has_rows and rows_file is not None and rows_file.chosen is None
 
 
 def _describe_forms(
-    survey: Survey, results: Results, shown: list[Indicator], posted: ComparisonForm | None
+    results: Results, shown: list[Indicator], forms: Mapping[str, ComparisonForm]
 ) -> dict[str, object]:
     wave, manifest = results.wave, results.manifest
     planned = list_planned(results)
     listed = {one.comparison.pk for one in planned if one.comparison is not None}
-    forms = {
-        kind: form(manifest=manifest, snapshot=results.snapshot, shown=shown)
-        for kind, form in FORMS.items()
-    }
-    if posted is not None:
-        forms[posted.kind.value] = posted
     recent = [
         one
         for one in wave.comparisons.exclude(pk__in=listed)
@@ -130,8 +136,6 @@ def _describe_forms(
         if is_of_survey(one, manifest)
     ]
     return {
-        "survey": survey,
-        "form": posted,
         "forms": forms,
         "can_compare": len(shown) > 1 and not all(indicator.is_number for indicator in shown),
         "plain_indicators": len(find_plain_indicators(manifest)),
@@ -147,17 +151,22 @@ def _describe_forms(
     }
 
 
-def _list_shown(results: Results) -> list[Indicator]:
-    """List all indicators except groups that are too small to show, or not counted yet."""
-    hidden = {
-        declared.question.name: {group.code for group in declared.groups if not group.count}
-        for declared in results.declared
+def _list_shown(results: Results, rows_file: RowsFile | None) -> list[Indicator]:
+    """List all indicators except groups of nobody, and those that the file of rows does not have.
+
+    There are no groups before they are counted.
+    """
+    empty = {
+        (one.question.name, group.code)
+        for one in results.declared
+        for group in one.groups
+        if not group.count
     }
     return [
         indicator
         for indicator in list_indicators(results.manifest)
-        if not indicator.is_known
-        or (results.is_final and hidden[indicator.question.name].isdisjoint(indicator.yes))
+        if not find_problem(indicator, is_final=results.is_final, rows_file=rows_file)
+        and not (indicator.is_known and (indicator.question.name, *indicator.yes) in empty)
     ]
 
 

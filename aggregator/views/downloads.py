@@ -24,11 +24,22 @@ from surveys.models import Survey
 @for_owner
 @require_safe
 def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    """Send the rows of the browsers' reports; answers from coins have none."""
+    """Send the rows of the browsers' reports, of one block if each has a file of its own.
+
+    Before their background is chosen, show the page of the choice. Answers from coins have no rows.
+    """
     view = view_of(survey, mode=Mode.ELECTRONIC)
-    if view.results is not None and not view.results.has_rows:
+    if view.results is None:
+        return explain(request, view, status=TOO_FEW_RESPONSES.status)
+    if not view.results.has_rows:
         return explain(request, view, status=SURVEY_NOT_COUNTED.status)
-    return _download(request, view, kind="reports", stream=stream_reports)
+    try:
+        rows = find_rows(view.results, block=request.GET.get("block", ""))
+    except NotChosen:
+        return redirect("aggregator:background", slug=survey.slug)
+    except NoSuchRows as error:
+        raise Http404 from error
+    return respond_with_csv(results=view.results, kind=rows.kind, stream=rows.stream)
 
 
 @for_owner

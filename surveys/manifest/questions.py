@@ -16,6 +16,7 @@ from surveys.manifest.rules import Rule
 # needs several times as many people (docs/methods/other-kinds.md, rating scales).
 MOST_POINTS_WITH_SHARES = 7
 REFUSED_TEXT = "Prefer not to say"
+NOT_ASKED_TEXT = "Not asked"
 NONE_TEXT = "None of these"  # a choice that the page adds to "select several"
 ANSWERED = 0  # the gate's code for a question that was answered
 # From here down, codes in files say why there is no answer, so no point of a scale may be there.
@@ -155,6 +156,13 @@ class ManifestQuestion:
     @property
     def not_asked_code(self) -> int | None:
         return None if self.rule is None else self._first_extra + self.refusal
+
+    def name_code(self, code: int) -> str:
+        """Name a code of a question that has one symbol, in the author's words where they are."""
+        texts = {option.code: option.text for option in self.options}
+        if code == self.not_asked_code:
+            return NOT_ASKED_TEXT
+        return texts.get(code, REFUSED_TEXT)
 
     @property
     def _first_extra(self) -> int:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from aggregator.comparisons.breakdown.computing import list_group_codes
-from aggregator.comparisons.breakdown.result import BreakdownResult, GroupDifference
+from aggregator.comparisons.breakdown.result import (
+    BreakdownResult,
+    CrossedCount,
+    GroupDifference,
+    GroupSize,
+)
 from aggregator.results.blocks import (
     NOT_SHOWN,
     BlockRow,
@@ -20,7 +24,7 @@ from surveys.formatting import points
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 
-SMALL_CROSSINGS = "Not shown: some groups would have too few people with the same answer."
+NOT_TOGETHER = "Not shown: the file of rows does not have both questions."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +95,7 @@ def build_block(
 def count_answers(question: ManifestQuestion) -> int:
     """Count the answers, or other figures, that have a row for each group."""
     if question.is_declared:
-        return len(list_group_codes(question))
+        return question.k
     return sum(one.shown for one in estimands_of(question))
 
 
@@ -100,15 +104,19 @@ def count_differences(result: BreakdownResult) -> int:
     return sum(one.group in compared for one in result.differences)
 
 
-def name_groups(declared: ManifestQuestion) -> dict[int, str]:
-    texts = {option.code: option.text for option in declared.options}
-    return {code: texts.get(code, REFUSED_TEXT) for code in list_group_codes(declared)}
+def name_groups(declared: ManifestQuestion, result: BreakdownResult) -> dict[int, str]:
+    return {group.code: name_level(group, declared) for group in result.groups}
+
+
+def name_level(level: GroupSize | CrossedCount, question: ManifestQuestion) -> str:
+    """Name a group by its answers: Work or School."""
+    return " or ".join(question.name_code(code) for code in (level.code, *level.others))
 
 
 def _break_down(
     question: ManifestQuestion, declared: ManifestQuestion, result: BreakdownResult
 ) -> BrokenBlock:
-    names = name_groups(declared)
+    names = name_groups(declared, result)
     estimands = [one for one in estimands_of(question) if one.shown]
     usual = next((one.of for one in estimands), Among.EVERYONE)
     return BrokenBlock(
@@ -193,21 +201,22 @@ def write_difference(found: GroupDifference, estimand: Estimand) -> str:
 def _cross(
     question: ManifestQuestion, declared: ManifestQuestion, result: BreakdownResult
 ) -> BrokenBlock:
-    if not any(one.question == question.name for one in result.crossed):
-        return BrokenBlock(question=question, answers=(), note=SMALL_CROSSINGS)
-    names = name_groups(declared)
+    answers = {one.code: one for one in result.crossed if one.question == question.name}
+    if not answers:
+        return BrokenBlock(question=question, answers=(), note=NOT_TOGETHER)
+    names = name_groups(declared, result)
     return BrokenBlock(
         question=question,
         answers=tuple(
             AnswerRows(
-                label=answer,
+                label=name_level(answer, question),
                 among="",
                 rows=tuple(
                     _count_row(question, code, group.code, names[group.code], result)
                     for group in result.shown
                 ),
             )
-            for code, answer in name_groups(question).items()
+            for code, answer in answers.items()
         ),
     )
 

@@ -5,14 +5,16 @@ Each group is estimated as a survey of only its reports would be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 
+import numpy as np
+
+from aggregator.background.levels import Background, Level, Levels, find_levels, read_background
 from aggregator.batches.columns import Columns
 from aggregator.batches.group_counts import GroupCounts, count_by_group
 from aggregator.batches.joint_tables import list_tables
 from aggregator.comparisons.breakdown.hiding import (
     count_people,
-    find_crossing,
     find_hidden,
 )
 from aggregator.comparisons.breakdown.result import (
@@ -22,6 +24,7 @@ from aggregator.comparisons.breakdown.result import (
     GroupEstimate,
     GroupSize,
 )
+from aggregator.models import RowsFile
 from aggregator.results.display import find_share_ends
 from aggregator.results.estimate import Estimate, QuestionResult
 from aggregator.results.estimating import LEVEL, compute_estimates
@@ -64,14 +67,31 @@ def compute_breakdown(
     *,
     manifest: Manifest,
     question: ManifestQuestion,
+    rows_file: RowsFile,
     counts: GroupCounts,
     fixed_end: bool,
     after_each: Callable[[], None] = lambda: None,
 ) -> BreakdownResult:
-    """Estimate every question in every group that may be shown; call `after_each` group."""
-    people, hidden = count_people(counts), find_hidden(manifest, counts)
-    groups = list_group_codes(question)
+    """Estimate every question in every group that may be shown; call `after_each` group.
+
+    Groups are the levels of the file of rows, whose background was chosen; where it does not hold
+    the question, they are single answers.
+    """
+    background = read_background(rows_file.chosen or [])
+    levels = find_levels(background, question.name)
+    hidden = find_hidden(
+        manifest, counts, levels, has_files_of_blocks=rows_file.has_files_of_blocks
+    )
+    people = count_people(counts)
     everyone = frozenset(range(len(people)))
+    groups = [
+        GroupSize(
+            code=level[0],
+            others=level[1:],
+            n=None if level[0] in hidden.everywhere else sum(people[code] for code in level),
+        )
+        for level in (question_codes(question) if levels is None else levels.levels)
+    ]
     estimates: list[GroupEstimate] = []
     differences: list[GroupDifference] = []
 
@@ -87,10 +107,11 @@ def compute_breakdown(
         )
         return {result.question.name: result for result in found}
 
-    for code in groups:
-        if code in hidden.everywhere or not people[code]:
+    for group in groups:
+        if not group.n:
             continue
-        own, others = estimate([code]), estimate(everyone - {code})
+        code, codes = group.code, {group.code, *group.others}
+        own, others = estimate(codes), estimate(everyone - codes)
         for name, result in own.items():
             if code in hidden.of(manifest, result.question) or not result.total:
                 continue
@@ -100,20 +121,18 @@ def compute_breakdown(
         after_each()
     return BreakdownResult(
         n=sum(people),
-        groups=tuple(
-            GroupSize(code=code, n=None if code in hidden.everywhere else people[code])
-            for code in groups
-        ),
+        least=hidden.least,
+        groups=tuple(groups),
         estimates=tuple(estimates),
         differences=tuple(differences),
-        crossed=tuple(_cross(manifest, question, counts, fixed_end=fixed_end)),
+        crossed=tuple(_cross(manifest, levels, background, counts, fixed_end=fixed_end)),
     )
 
 
-def list_group_codes(question: ManifestQuestion) -> Sequence[int]:
-    """List the codes of the options, and of "prefer not to say"."""
+def question_codes(question: ManifestQuestion) -> list[Level]:
+    """List the codes of the options, and of "prefer not to say", each by itself."""
     declined = [] if question.refused_code is None else [question.refused_code]
-    return [*(option.code for option in question.options), *declined]
+    return [(code,) for code in (*(option.code for option in question.options), *declined)]
 
 
 def _write_estimate(found: Estimate, group: int) -> GroupEstimate:
@@ -163,31 +182,37 @@ def _read(found: Estimate) -> IntervalEstimate:
 
 
 def _cross(
-    manifest: Manifest, question: ManifestQuestion, counts: GroupCounts, *, fixed_end: bool
+    manifest: Manifest,
+    levels: Levels | None,
+    background: Background,
+    counts: GroupCounts,
+    *,
+    fixed_end: bool,
 ) -> Iterator[CrossedCount]:
-    """Count the answers to the other declared questions, where no crossing has few people."""
+    """Count the answers to the other declared questions that the file of rows has with this one."""
     columns = Columns.of(manifest)
-    for other in manifest.questions:
-        if not other.is_declared or other.name == question.name:
+    places = {
+        symbol.name: place for symbol, place in zip(manifest.symbols, columns.places, strict=True)
+    }
+    for other in background if levels is not None else ():
+        if levels is None or other.question == levels.question:
             continue
-        crossing = counts.columns[columns.places[find_place(manifest, other)]]
-        found = find_crossing(crossing, minimum=manifest.crowd)
-        if found is None:
-            continue
-        hidden, hidden_answers = found
-        for group in list_group_codes(question):
-            people = tuple(crossing[group].tolist())
-            if group in hidden or not any(people):
+        crossing = counts.columns[places[other.question]]
+        for group in levels.shown:
+            people = [
+                int(crossing[np.ix_(list(group), list(level))].sum()) for level in other.levels
+            ]
+            if not any(people):
                 continue
-            ends = find_share_ends(people, fixed_end=fixed_end)
-            for code in list_group_codes(other):
-                if code not in hidden_answers:
-                    low, high = ends[code]
+            ends = find_share_ends(tuple(people), fixed_end=fixed_end)
+            for level, count, (low, high) in zip(other.levels, people, ends, strict=True):
+                if not other.is_hidden(level):
                     yield CrossedCount(
-                        question=other.name,
-                        code=code,
-                        group=group,
-                        count=people[code],
+                        question=other.question,
+                        code=level[0],
+                        others=level[1:],
+                        group=group[0],
+                        count=count,
                         low=low,
                         high=high,
                     )

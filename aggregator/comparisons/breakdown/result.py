@@ -15,10 +15,14 @@ from privacy.associations.contradictions import Contradiction
 
 @dataclass(frozen=True, kw_only=True)
 class GroupSize:
-    """One group, by its code of the declared question; `n` is None if it is hidden."""
+    """One group, by its smallest code of the declared question; `n` is None if it is hidden.
+
+    `others` are the codes of answers that were merged with it.
+    """
 
     code: int
     n: int | None
+    others: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,13 +94,18 @@ class CrossedCount:
     count: int
     low: float
     high: float
+    others: tuple[int, ...] = ()  # codes that were merged with the answer
 
 
 @dataclass(frozen=True, kw_only=True)
 class BreakdownResult:
-    """All that is shown of a break down; `n` counts all reports."""
+    """All that is shown of a break down; `n` counts all reports.
+
+    `least` is how many people a group needs.
+    """
 
     n: int
+    least: int
     groups: tuple[GroupSize, ...]
     estimates: tuple[GroupEstimate, ...]
     differences: tuple[GroupDifference, ...]

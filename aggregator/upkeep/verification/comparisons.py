@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
 from aggregator.comparisons.analysis import analyse_table
 from aggregator.comparisons.breakdown.computing import GroupCounter, compute_breakdown
@@ -77,9 +78,13 @@ class OpenComparison:
 
     def _is_right(self, wave: Wave, reports: int) -> bool:
         if self._declared and self._groups:
+            rows_file = find_rows_file(wave)
+            if rows_file is None:
+                return False
             broken_down = compute_breakdown(
                 manifest=self._manifest,
                 question=self._declared,
+                rows_file=rows_file,
                 counts=self._groups.result(),
                 fixed_end=ended_as_frozen(wave),
             )

@@ -16,7 +16,7 @@ from aggregator.models import Upkeep
 from aggregator.upkeep.verification.differences import Difference
 from aggregator.upkeep.verification.releases import check_releases
 from aggregator.upkeep.verification.results import WaveCheck
-from aggregator.upkeep.verification.waves import check_manifest, check_reports
+from aggregator.upkeep.verification.waves import check_manifest, check_reports, check_rows_file
 from surveys.models import Wave
 
 # A damaged database may differ everywhere; the upkeep row does not store every difference.
@@ -49,6 +49,7 @@ class Verification:
             yield broken
         if manifest:
             yield from check_releases(wave, manifest)
+            yield from check_rows_file(wave)
             check = WaveCheck(wave, manifest)
             yield from check.run()
             self.batches += check.batches

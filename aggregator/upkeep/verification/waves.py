@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from django.db import connection
 
+from aggregator.background.levels import is_within, read_background, write_background
+from aggregator.background.rows_files import compute_proposal, find_rows_file
 from aggregator.batches.sealing import read_ledger
 from aggregator.upkeep.verification.differences import RESTORE, Difference, name_wave
 from surveys.manifest.languages import NAMES, hash_words
@@ -76,4 +78,27 @@ def check_reports(wave: Wave) -> Iterator[Difference]:
             number=wave.pk,
             finding=finding,
             remedy="Compare with a backup, and find out who else writes to this database.",
+        )
+
+
+def check_rows_file(wave: Wave) -> Iterator[Difference]:
+    """Compute the proposal for the file of rows again, and check that the choice is within it."""
+    stored = find_rows_file(wave)
+    if stored is None:
+        return
+    proposal = compute_proposal(wave)
+    proposed = write_background(proposal.background)
+    computed = (proposed, proposal.smallest, proposal.has_files_of_blocks)
+    finding = ""
+    if computed != (stored.proposed, stored.smallest, stored.has_files_of_blocks):
+        finding = "the proposal for the file of rows does not match the batches"
+    elif not is_within(read_background(stored.chosen or []), proposal.background):
+        finding = "the file of rows tells more people apart than was proposed"
+    if finding:
+        yield Difference(
+            kind="rows",
+            where=name_wave(wave),
+            number=wave.pk,
+            finding=finding,
+            remedy=f"It is row {stored.pk} of aggregator_rows_file. {RESTORE}",
         )

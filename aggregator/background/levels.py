@@ -1,0 +1,101 @@
+"""The levels of background questions: groups of codes that the file of rows does not tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surveys.manifest.questions import ManifestQuestion
+
+Level = tuple[int, ...]  # codes as sent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Levels:
+    """How the file of rows tells the answers to one declared question apart.
+
+    Each code as sent is in one level. Codes that no page shows share one.
+    """
+
+    question: str
+    levels: tuple[Level, ...]
+    hidden: frozenset[int]
+
+    def is_hidden(self, level: Level) -> bool:
+        """Whether a level holds a group that no page shows."""
+        return not self.hidden.isdisjoint(level)
+
+    @property
+    def shown(self) -> tuple[Level, ...]:
+        return tuple(level for level in self.levels if not self.is_hidden(level))
+
+    def number_codes(self) -> NDArray[np.int64]:
+        """Return the number of each code's level, in the order of the codes."""
+        numbers = {code: place for place, level in enumerate(self.levels) for code in level}
+        return np.array([numbers[code] for code in sorted(numbers)])
+
+    def is_coarser(self, other: Levels) -> bool:
+        """Whether every level of the other lies within one of these; equal levels do."""
+        return self.hidden == other.hidden and all(
+            any(set(level) <= set(own) for own in self.levels) for level in other.levels
+        )
+
+    def merge(self, numbers: Sequence[int]) -> Levels:
+        """Merge the levels that have the same number; there is one number for each level."""
+        merged = {
+            number: tuple(
+                sorted(
+                    code
+                    for level, own in zip(self.levels, numbers, strict=True)
+                    for code in level
+                    if own == number
+                )
+            )
+            for number in numbers
+        }
+        return Levels(question=self.question, levels=tuple(merged.values()), hidden=self.hidden)
+
+    def name(self, level: Level, question: ManifestQuestion) -> str:
+        """Name a level that is shown by the answers in it: Work or School."""
+        return " or ".join(question.name_code(code) for code in level)
+
+
+Background = tuple[Levels, ...]
+
+
+def is_within(background: Background, proposed: Background) -> bool:
+    """Whether a background tells nothing apart that the proposed one does not."""
+    found = [(one, find_levels(proposed, one.question)) for one in background]
+    return all(levels is not None and one.is_coarser(levels) for one, levels in found)
+
+
+def find_levels(background: Background | None, name: str) -> Levels | None:
+    """Return the levels of a question; None if the background does not hold it."""
+    return next((one for one in background or () if one.question == name), None)
+
+
+def write_background(background: Background) -> list[dict[str, Any]]:
+    """Write what a JSON field stores."""
+    return [
+        {
+            "question": one.question,
+            "levels": [list(level) for level in one.levels],
+            "hidden": sorted(one.hidden),
+        }
+        for one in background
+    ]
+
+
+def read_background(stored: Sequence[dict[str, Any]]) -> Background:
+    return tuple(
+        Levels(
+            question=one["question"],
+            levels=tuple(tuple(level) for level in one["levels"]),
+            hidden=frozenset(one["hidden"]),
+        )
+        for one in stored
+    )

@@ -1,0 +1,195 @@
+"""Which background questions the file of rows could have: proposed from declared counts alone.
+
+Anybody may know a person's declared answers and the blocks that they were asked. So every
+combination of these that the file tells apart must hold at least the crowd C, or nobody. Then so
+does every union of combinations, complements included, and every coarser set qualifies too.
+
+Questions enter one after another, those of planned comparisons first. Each time it is the question
+that keeps most of its own information: levels of too few people merge with a neighbour, so that
+ordered answers such as ages stay in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aggregator.background.levels import Background, Level, Levels
+from aggregator.results.small_groups import hide_small_groups
+from surveys.comparing.indicators import find_indicators
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
+
+# A question that would lose more of its information tells more as a break down of its own.
+LEAST_KEPT = 0.5
+# Sums of logarithms may differ in their last digits between processors.
+DIGITS = 9
+_Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """The proposed background; `smallest` is the least number of people in a combination.
+
+    Where the drawn blocks alone make too small combinations, each block has a file of its own, and
+    `smallest` counts the people of the smallest block.
+    """
+
+    background: Background
+    smallest: int
+    has_files_of_blocks: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Combinations:
+    """The combinations of masks and declared codes that occur, a row for each."""
+
+    masks: NDArray[np.uint8]
+    declared: NDArray[np.uint8]
+    people: _Counts  # who have each combination
+
+
+def propose(manifest: Manifest, found: Combinations) -> Proposal:
+    """Propose the background of the file of rows."""
+    minimum = manifest.crowd
+    sizes, cells = _number(found.masks, found.people)
+    if found.masks.shape[1] and sizes.min() < minimum:
+        asked = found.people @ found.masks
+        return Proposal(background=(), smallest=int(asked.min()), has_files_of_blocks=True)
+    planned, order = find_planned(manifest), list_declared(manifest)
+    left = {question.name: place for place, question in enumerate(order)}
+    background: list[Levels] = []
+    while left:
+        candidates = [
+            candidate
+            for name, place in left.items()
+            for candidate in _fit(
+                order[place],
+                _count(cells, found.declared[:, place], found.people, k=order[place].k),
+                planned=planned.get(name, []),
+                minimum=minimum,
+            )
+        ]
+        if not candidates:
+            break
+        best = max(candidates, key=lambda candidate: candidate.rank)  # the first of equals
+        background.append(best.levels)
+        place = left.pop(best.levels.question)
+        codes = best.levels.number_codes()[found.declared[:, place]]
+        sizes, cells = _number(np.stack([cells, codes], axis=1), found.people)
+    names = [question.name for question in order]
+    background.sort(key=lambda one: names.index(one.question))
+    return Proposal(background=tuple(background), smallest=int(sizes.min()))
+
+
+def list_declared(manifest: Manifest) -> list[ManifestQuestion]:
+    return [question for question in manifest.questions if question.is_declared]
+
+
+def find_planned(manifest: Manifest) -> dict[str, list[Level]]:
+    """Map declared questions to the answers that planned comparisons tell from all others."""
+    planned: dict[str, list[Level]] = {}
+    for names in manifest.planned_comparisons:
+        for one in find_indicators(manifest, names):
+            if one.is_known:
+                planned.setdefault(one.question.name, []).append(one.yes)
+    return planned
+
+
+def _number(columns: NDArray[Any], people: _Counts) -> tuple[_Counts, _Counts]:
+    """Number the distinct rows; return how many people each has, and the number of each row."""
+    if not columns.shape[1]:
+        return np.array([people.sum()]), np.zeros(len(columns), dtype=np.int64)
+    _, cells = np.unique(columns, axis=0, return_inverse=True)
+    cells = cells.reshape(-1).astype(np.int64)
+    return np.bincount(cells, weights=people).astype(np.int64), cells
+
+
+def _count(cells: _Counts, codes: NDArray[np.uint8], people: _Counts, *, k: int) -> _Counts:
+    """Count the people of each cell, a row, by their codes."""
+    places = cells * k + codes
+    counts = np.bincount(places, weights=people, minlength=(int(cells.max()) + 1) * k)
+    return counts.astype(np.int64).reshape(-1, k)
+
+
+# --- one question ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Candidate:
+    """A question as it could enter next."""
+
+    levels: Levels
+    is_planned: bool
+    kept: float  # the share of its own information that its levels keep
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        return self.is_planned, round(self.kept, DIGITS)
+
+
+def _fit(
+    question: ManifestQuestion, counts: _Counts, *, planned: Sequence[Level], minimum: int
+) -> Iterator[_Candidate]:
+    """Yield the question with as many levels as the combinations so far allow, or nothing.
+
+    `counts` has a row for each of these. Levels of planned comparisons stay, if they can.
+    """
+    people = counts.sum(axis=0)
+    hidden = hide_small_groups(people.tolist(), minimum=minimum)
+    shown = [(code,) for code in range(question.k) if code not in hidden]
+    full = [*shown, tuple(sorted(hidden))] if hidden else shown
+    last = {*hidden, question.refused_code, question.not_asked_code}
+    for kept in ([level for level in planned if level in shown], []) if planned else ([],):
+        levels = _merge(full, counts, kept=kept, last=last, minimum=minimum)
+        share = _find_entropy(levels, people) / (_find_entropy(full, people) or 1.0)
+        if share >= LEAST_KEPT or (kept and share):
+            found = Levels(question=question.name, levels=tuple(sorted(levels)), hidden=hidden)
+            yield _Candidate(levels=found, is_planned=bool(kept), kept=share)
+            return
+
+
+def _merge(
+    levels: Sequence[Level],
+    counts: _Counts,
+    *,
+    kept: Sequence[Level],
+    last: Set[int | None],
+    minimum: int,
+) -> list[Level]:
+    """Merge levels until each has the minimum, or nobody, in every combination.
+
+    The level with most people in too small combinations merges with the smaller of its neighbours:
+    an answer with an answer, as long as there are two, and never one of those that are kept.
+    """
+    levels = list(levels)
+    while True:
+        sums = np.stack([counts[:, list(level)].sum(axis=1) for level in levels], axis=1)
+        people = sums.sum(axis=0)
+        in_small = np.where(sums < minimum, sums, 0).sum(axis=0)
+        if not in_small.any():
+            return levels
+        free = [place for place, level in enumerate(levels) if people[place] and level not in kept]
+        answers = [place for place in free if last.isdisjoint(levels[place])]
+        worst = max(free, key=lambda place: in_small[place], default=None)
+        if worst is None or len(free) < 2:
+            return [tuple(sorted(code for level in levels for code in level))]
+        if worst in answers and len(answers) > 1:
+            place = answers.index(worst)
+            others = answers[max(place - 1, 0) : place] + answers[place + 1 : place + 2]
+        else:
+            others = [place for place in free if place != worst]
+        other = min(others, key=lambda place: people[place])
+        merged = tuple(sorted((*levels[worst], *levels[other])))
+        levels[min(worst, other)] = merged
+        del levels[max(worst, other)]
+
+
+def _find_entropy(levels: Sequence[Level], people: _Counts) -> float:
+    sizes = np.array([people[list(level)].sum() for level in levels])
+    shares = sizes[sizes > 0] / people.sum()
+    return float(-(shares * np.log2(shares)).sum())
