@@ -145,6 +145,19 @@ SURVEY_NOT_COUNTED = Problem(
     "There are no rows yet",
     "reports.csv exists once the survey has closed and all its reports are counted.",
 )
+BACKGROUND_NOT_CHOSEN = Problem(
+    "background-not-chosen",
+    409,
+    "The background of the rows is not chosen yet",
+    "Choose once, on the Data page, which background questions reports.csv has.",
+)
+NO_SUCH_ROWS = Problem(
+    "no-such-rows",
+    404,
+    "There is no such file of rows",
+    "Where blocks of questions were drawn at random and few people were asked the same ones, each "
+    "block has a file of its own: reports.csv?block=1 and so on. Otherwise leave block out.",
+)
 INVALID_INPUT = Problem(
     "invalid-input", 422, "The input is not valid", "The detail says what is wrong."
 )
@@ -191,6 +204,8 @@ API_PROBLEMS: tuple[Problem, ...] = (
     NOT_FOUND,
     TOO_FEW_RESPONSES,
     SURVEY_NOT_COUNTED,
+    BACKGROUND_NOT_CHOSEN,
+    NO_SUCH_ROWS,
     INVALID_INPUT,
     NOT_ACCEPTABLE,
     SERVER_ERROR,

@@ -8,6 +8,7 @@ from aggregator.methods import views as methods
 from aggregator.publishing import break_it, choosing, ledger_pages, pages, public_page
 from aggregator.study_report import views as study_report
 from aggregator.views import (
+    background,
     comparisons,
     data,
     deleting,
@@ -71,6 +72,7 @@ urlpatterns = [
         name="mode_comparison_csv",
     ),
     path("surveys/<slug:slug>/data", data.data, name="data"),
+    path("surveys/<slug:slug>/data/background", background.background, name="background"),
     path("surveys/<slug:slug>/break-it", break_it.break_it, name="break_it"),
     path("surveys/<slug:slug>/report", study_report.report, name="report"),
     path("surveys/<slug:slug>/chart", files.choose_chart, name="choose_chart"),

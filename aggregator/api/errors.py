@@ -34,10 +34,26 @@ class SurveyNotCounted(exceptions.APIException):
     default_detail = problems.SURVEY_NOT_COUNTED.advice
 
 
+class BackgroundNotChosen(exceptions.APIException):
+    """The rows exist once their owner has chosen which background questions they have."""
+
+    status_code = problems.BACKGROUND_NOT_CHOSEN.status
+    default_detail = problems.BACKGROUND_NOT_CHOSEN.advice
+
+
+class NoSuchRows(exceptions.APIException):
+    """A block was named where there is one file, or none where each block has its own."""
+
+    status_code = problems.NO_SUCH_ROWS.status
+    default_detail = problems.NO_SUCH_ROWS.advice
+
+
 # The first match wins; an exception that matches nothing is our own failure.
 _PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
     (TooFewResponses, problems.TOO_FEW_RESPONSES),
     (SurveyNotCounted, problems.SURVEY_NOT_COUNTED),
+    (BackgroundNotChosen, problems.BACKGROUND_NOT_CHOSEN),
+    (NoSuchRows, problems.NO_SUCH_ROWS),
     (exceptions.NotAuthenticated, problems.NOT_SIGNED_IN),
     (exceptions.AuthenticationFailed, problems.NOT_SIGNED_IN),
     (exceptions.PermissionDenied, problems.FORBIDDEN),

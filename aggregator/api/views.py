@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import generics
 from rest_framework.decorators import api_view, renderer_classes
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -18,7 +18,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.models import User
-from aggregator.api.errors import SurveyNotCounted, TooFewResponses
+from aggregator.api.errors import (
+    BackgroundNotChosen,
+    NoSuchRows,
+    SurveyNotCounted,
+    TooFewResponses,
+)
 from aggregator.api.serializers import (
     ProblemSerializer,
     ResultsSerializer,
@@ -27,7 +32,7 @@ from aggregator.api.serializers import (
 from aggregator.exports.codebook import stream_codebook
 from aggregator.exports.csv_format import respond_with_csv
 from aggregator.exports.estimates import stream_estimates
-from aggregator.exports.reports import stream_reports
+from aggregator.exports.reports import NoSuchRowsError, NotChosenError, find_rows
 from aggregator.problems import CONTENT_TYPE as PROBLEM_TYPE
 from aggregator.results.display import Results, find_view
 from aggregator.results.overview.survey_list import find_surveys, read_lines
@@ -57,7 +62,9 @@ def _problem(description: str) -> OpenApiResponse:
 NOT_SIGNED_IN = {(403, PROBLEM_TYPE): _problem("not signed in")}
 NOT_FOUND = {(404, PROBLEM_TYPE): _problem("you have no such survey")}
 TOO_FEW = {(409, PROBLEM_TYPE): _problem("too few reports, or not shown before the close")}
-NO_ROWS = {(409, PROBLEM_TYPE): _problem("too few reports, or the survey has not closed yet")}
+NO_ROWS = {
+    (409, PROBLEM_TYPE): _problem("too few reports, not closed, or no background chosen")
+}
 CSV = {(200, "text/csv"): OpenApiTypes.BINARY}
 
 
@@ -100,20 +107,30 @@ def results(request: Request, slug: str) -> Response:
 
 
 @extend_schema(
-    operation_id="export_reports", responses={**CSV, **NOT_SIGNED_IN, **NOT_FOUND, **NO_ROWS}
+    operation_id="export_reports",
+    parameters=[
+        OpenApiParameter("block", int, description="the number of a block that has its own file")
+    ],
+    responses={**CSV, **NOT_SIGNED_IN, **NOT_FOUND, **NO_ROWS},
 )
 @api_view(["GET", "HEAD"])
 @renderer_classes([CsvRenderer, JSONRenderer])
 def reports_csv(request: Request, slug: str) -> HttpResponseBase:
-    """Rows of randomized codes, once the survey has closed and all its reports are counted.
+    """One row of randomized codes for each person, once the survey has closed and is counted.
 
-    A report with a rare combination of declared answers and drawn blocks is in parts: one row for
-    each block of questions, without declared answers.
+    It has the background questions that the owner chose. Where blocks of questions were drawn at
+    random and few people were asked the same ones, each block has a file of its own.
     """
     found = _find_results(request, slug)
     if not found.has_rows:
         raise SurveyNotCounted
-    return respond_with_csv(results=found, kind="reports", stream=stream_reports)
+    try:
+        rows = find_rows(found, number=request.query_params.get("block", ""))
+    except NotChosenError as error:
+        raise BackgroundNotChosen from error
+    except NoSuchRowsError as error:
+        raise NoSuchRows from error
+    return respond_with_csv(results=found, kind=rows.kind, stream=rows.stream)
 
 
 @extend_schema(

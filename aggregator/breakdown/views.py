@@ -53,7 +53,9 @@ def _show_menu(request: HttpRequest, view: View) -> HttpResponse:
         "survey": view.survey,
         "wave": view.wave,
         "has_groups": has_groups,
-        "must_choose": bool(results and results.is_final) and find_background(view.wave) is None,
+        "must_choose": results is not None
+        and results.is_final
+        and find_background(results.wave) is None,
         "declared": results.declared if results and results.is_final else (),
     }
     return render(request, "aggregator/breakdown/breakdowns.html", context)

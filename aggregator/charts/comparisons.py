@@ -325,7 +325,7 @@ def _draw_breakdown(
 
 
 def _describe_groups(declared: ManifestQuestion, result: BreakdownResult) -> str:
-    names = name_all_groups(declared)
+    names = name_all_groups(declared, result)
     sizes = (f"{names[one.code]} (n = {whole(one.n)})" for one in result.shown if one.n is not None)
     return f"Groups of Q{declared.number} “{declared.text}”: {', '.join(sizes)}."
 

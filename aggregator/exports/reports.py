@@ -17,9 +17,11 @@ from aggregator.exports.packed_rows import LineColumn, Lines
 from aggregator.exports.report_codes import ORIGIN_COLUMN, ReportColumn, list_columns
 from aggregator.models import Batch
 from aggregator.results.display import Results
+from surveys.formatting import join_list
 
 # Batches are read until they hold this many reports; only packed rows are kept of all of them.
 ROWS_AT_ONCE = 65_536
+MOST_NAMED = 6
 
 
 class ReportsDeleted(Exception):
@@ -32,21 +34,95 @@ class BatchKey:
     size: int
 
 
-def stream_reports(results: Results, *, block: int | None = None) -> Iterator[bytes]:
-    """Write one row for each person: all codes, and the chosen background questions.
+class NotChosenError(Exception):
+    """The owner has not chosen the background of the rows yet."""
 
-    Where blocks have files of their own, one block's file has its codes and a row for each person
-    who was asked it. All lines are sorted as text, so the file shows neither batches nor who
-    answered when, and rows of two files cannot be joined; and it is always the same.
-    """
+
+class NoSuchRowsError(Exception):
+    """The wave has one file of rows and no files of blocks, or the other way round."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsOfWave:
+    """What the file of rows contains, or that of one block if each has a file of its own."""
+
+    results: Results
+    columns: list[ReportColumn]
+    block: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """What the file's name says it is."""
+        return "reports" if self.block is None else f"reports_block_{self.block + 1}"
+
+    @property
+    def people(self) -> int:
+        return count_rows(self.results, block=self.block)
+
+    def stream(self, results: Results) -> Iterator[bytes]:
+        """Write one row for each person: all codes, and the chosen background questions.
+
+        A block's file has the codes of one block, and a row for each person who was asked it. All
+        lines are sorted as text, so a file shows neither batches nor who answered when, and rows of
+        two files cannot be joined; and it is always the same.
+        """
+        yield write_row([ORIGIN_COLUMN, *(column.name for column in self.columns)])
+        yield from _gather(results, self.columns, block=self.block).write(at_once=ROWS_AT_ONCE)
+
+
+def find_rows(results: Results, *, number: str = "") -> RowsOfWave:
+    """Find the file of rows, or by its number that of a block; the wave must have rows."""
     rows_file = find_rows_file(results.wave)
-    if not results.has_rows or rows_file is None or rows_file.chosen is None:
-        raise ValueError("rows need a wave that is closed, counted and large, and a background")
-    if rows_file.has_files_of_blocks != (block is not None):
-        raise ValueError("a wave has either one file of rows or one for each block")
-    columns = list_columns(results.manifest, read_background(rows_file.chosen), block=block)
-    yield write_row([ORIGIN_COLUMN, *(column.name for column in columns)])
-    yield from _gather(results, columns, block=block).write(at_once=ROWS_AT_ONCE)
+    if rows_file is None or rows_file.chosen is None:
+        raise NotChosenError
+    listed: dict[str, int | None] = {"": None}
+    if rows_file.has_files_of_blocks:
+        listed = {str(block + 1): block for block in list_blocks_with_rows(results)}
+    if number not in listed:
+        raise NoSuchRowsError
+    background = read_background(rows_file.chosen)
+    columns = list_columns(results.manifest, background, block=listed[number])
+    return RowsOfWave(results=results, columns=columns, block=listed[number])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkToRows:
+    """One file of rows as the Data page offers it."""
+
+    query: str
+    label: str
+    people: int
+    contents: str  # Q2 to Q9 scrambled, with Q1 as background
+
+
+def list_links_to_rows(results: Results) -> list[LinkToRows]:
+    """List the files of rows with what they contain; none until the background is chosen."""
+    rows_file = find_rows_file(results.wave) if results.has_rows else None
+    if rows_file is None or rows_file.chosen is None:
+        return []
+    numbers = [""]
+    if rows_file.has_files_of_blocks:
+        numbers = [str(block + 1) for block in list_blocks_with_rows(results)]
+    found = [(number, find_rows(results, number=number)) for number in numbers]
+    return [
+        LinkToRows(
+            query=f"?block={number}" if number else "",
+            label=f"{rows.kind}.csv",
+            people=rows.people,
+            contents=_describe_columns(rows.columns),
+        )
+        for number, rows in found
+    ]
+
+
+def _describe_columns(columns: Sequence[ReportColumn]) -> str:
+    questions = dict.fromkeys(column.question for column in columns)
+    background = [f"Q{one.number}" for one in questions if one.is_declared]
+    scrambled = [f"Q{one.number}" for one in questions if not one.is_declared]
+    if len(scrambled) > MOST_NAMED:
+        scrambled = [f"{len(scrambled)} questions"]
+    ending = f", with {join_list(background)} as background" if background else ""
+    return f"{join_list(scrambled)} scrambled{ending}"
 
 
 def count_rows(results: Results, *, block: int | None = None) -> int:

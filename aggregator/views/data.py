@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from aggregator.charts.questions import list_menu
 from aggregator.comparisons.sentences import describe_title
 from aggregator.comparisons.standing import is_of_survey
+from aggregator.exports.reports import list_links_to_rows
 from aggregator.models import Comparison
 from aggregator.results.display import Results, View
 from aggregator.results.snapshots import METHOD_VERSION
@@ -41,6 +42,7 @@ def data(request: HttpRequest, survey: Survey) -> HttpResponse:
         "survey": survey,
         "wave": view.wave,
         "view": view,
+        "rows": list_links_to_rows(view.results) if view.results else [],
         "chosen_chart": request.GET.get("chart", ""),
         "modes": [_describe_mode(each) for each in views],
         "can_be_attacked": is_invented(survey),

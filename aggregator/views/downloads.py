@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from aggregator.exports.codebook import stream_codebook
 from aggregator.exports.csv_format import respond_with_csv
 from aggregator.exports.estimates import stream_estimates
-from aggregator.exports.reports import stream_reports
+from aggregator.exports.reports import NoSuchRowsError, NotChosenError, find_rows
 from aggregator.problems import SURVEY_NOT_COUNTED, TOO_FEW_RESPONSES
 from aggregator.results.display import Results, View
 from aggregator.views.mode_addresses import view_of
@@ -34,11 +35,11 @@ def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     if not view.results.has_rows:
         return explain(request, view, status=SURVEY_NOT_COUNTED.status)
     try:
-        rows = find_rows(view.results, block=request.GET.get("block", ""))
-    except NotChosen:
+        rows = find_rows(view.results, number=request.GET.get("block", ""))
+    except NotChosenError:
         return redirect("aggregator:background", slug=survey.slug)
-    except NoSuchRows as error:
-        raise Http404 from error
+    except NoSuchRowsError:
+        return redirect(f"{reverse('aggregator:data', args=[survey.slug])}#download")
     return respond_with_csv(results=view.results, kind=rows.kind, stream=rows.stream)
 
 
