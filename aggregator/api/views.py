@@ -62,9 +62,7 @@ def _problem(description: str) -> OpenApiResponse:
 NOT_SIGNED_IN = {(403, PROBLEM_TYPE): _problem("not signed in")}
 NOT_FOUND = {(404, PROBLEM_TYPE): _problem("you have no such survey")}
 TOO_FEW = {(409, PROBLEM_TYPE): _problem("too few reports, or not shown before the close")}
-NO_ROWS = {
-    (409, PROBLEM_TYPE): _problem("too few reports, not closed, or no background chosen")
-}
+NO_ROWS = {(409, PROBLEM_TYPE): _problem("too few reports, not closed, or no background chosen")}
 CSV = {(200, "text/csv"): OpenApiTypes.BINARY}
 
 
@@ -130,7 +128,7 @@ def reports_csv(request: Request, slug: str) -> HttpResponseBase:
         raise BackgroundNotChosen from error
     except NoSuchRowsError as error:
         raise NoSuchRows from error
-    return respond_with_csv(results=found, kind=rows.kind, stream=rows.stream)
+    return respond_with_csv(results=found, kind=rows.kind, rows=rows.stream())
 
 
 @extend_schema(
@@ -165,4 +163,4 @@ def _send_csv(
     request: Request, slug: str, *, kind: str, stream: Callable[[Results], Iterator[bytes]]
 ) -> HttpResponseBase:
     found = _find_results(request, slug)
-    return respond_with_csv(results=found, kind=kind, stream=stream)
+    return respond_with_csv(results=found, kind=kind, rows=stream(found))

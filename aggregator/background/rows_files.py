@@ -129,7 +129,7 @@ def choose(rows_file: RowsFile, background: Background) -> None:
     if not is_within(background, read_background(rows_file.proposed)):
         raise ValueError("background must tell nothing apart that was not proposed")
     chosen = write_background(background)
-    if not RowsFile.objects.filter(pk=rows_file.pk, chosen=None).update(chosen=chosen):
+    if not RowsFile.objects.filter(pk=rows_file.pk, chosen__isnull=True).update(chosen=chosen):
         raise AlreadyChosenError
     Comparison.objects.filter(
         wave=rows_file.wave_id, planned=True, state=Comparison.State.FAILED

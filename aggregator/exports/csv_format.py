@@ -6,7 +6,7 @@ a spreadsheet would run as a formula get a leading apostrophe; numeric cells nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from django.http import StreamingHttpResponse
@@ -38,9 +38,8 @@ def name_wave(wave: Wave, *, slug: str) -> str:
 
 
 def respond_with_csv(
-    *, results: Results, kind: str, stream: Callable[[Results], Iterator[bytes]]
+    *, results: Results, kind: str, rows: Iterator[bytes]
 ) -> StreamingHttpResponse:
-    rows = stream(results)
     # Read before the response begins: if the survey is deleted now, the reply is still a 404.
     first = list(islice(rows, PARTS_AT_FIRST))
     response = StreamingHttpResponse(chain(first, rows), content_type=CONTENT_TYPE)

@@ -59,7 +59,7 @@ class RowsOfWave:
     def people(self) -> int:
         return count_rows(self.results, block=self.block)
 
-    def stream(self, results: Results) -> Iterator[bytes]:
+    def stream(self) -> Iterator[bytes]:
         """Write one row for each person: all codes, and the chosen background questions.
 
         A block's file has the codes of one block, and a row for each person who was asked it. All
@@ -67,11 +67,14 @@ class RowsOfWave:
         two files cannot be joined; and it is always the same.
         """
         yield write_row([ORIGIN_COLUMN, *(column.name for column in self.columns)])
-        yield from _gather(results, self.columns, block=self.block).write(at_once=ROWS_AT_ONCE)
+        lines = _gather(self.results, self.columns, block=self.block)
+        yield from lines.write(at_once=ROWS_AT_ONCE)
 
 
 def find_rows(results: Results, *, number: str = "") -> RowsOfWave:
     """Find the file of rows, or by its number that of a block; the wave must have rows."""
+    if not results.has_rows:
+        raise ValueError("only a wave that is closed, counted and large enough has rows")
     rows_file = find_rows_file(results.wave)
     if rows_file is None or rows_file.chosen is None:
         raise NotChosenError

@@ -40,7 +40,7 @@ def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
         return redirect("aggregator:background", slug=survey.slug)
     except NoSuchRowsError:
         return redirect(f"{reverse('aggregator:data', args=[survey.slug])}#download")
-    return respond_with_csv(results=view.results, kind=rows.kind, stream=rows.stream)
+    return respond_with_csv(results=view.results, kind=rows.kind, rows=rows.stream())
 
 
 @for_owner
@@ -68,7 +68,7 @@ def _download(
 ) -> HttpResponseBase:
     if view.results is None:
         return explain(request, view, status=TOO_FEW_RESPONSES.status)
-    return respond_with_csv(results=view.results, kind=kind, stream=stream)
+    return respond_with_csv(results=view.results, kind=kind, rows=stream(view.results))
 
 
 def explain(request: HttpRequest, view: View, *, status: int) -> HttpResponse:

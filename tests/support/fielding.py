@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from django.test import Client
 
 from accounts.models import User
+from aggregator.background.levels import read_background
+from aggregator.background.rows_files import choose, find_waves_without_rows_file, make_rows_file
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import RawReport
 from aggregator.results.snapshots import update_snapshot
@@ -47,11 +49,20 @@ def send_people(wave: Wave, *, people: int, seed: int = 20261122) -> None:
     )
 
 
-def process(wave: Wave) -> None:
-    """Do what the workers do until nothing is left to do."""
+def process(wave: Wave, *, accepts: bool = True) -> None:
+    """Do what the workers do, and let the owner accept the proposed background of the rows."""
     while seal_next_batch(wave_id=wave.pk):
         pass
     update_snapshot(wave_id=wave.pk)
+    prepare_rows(wave, accepts=accepts)
+
+
+def prepare_rows(wave: Wave, *, accepts: bool = True) -> None:
+    """Propose the background of an ended wave's rows, and accept it."""
+    if find_waves_without_rows_file().filter(pk=wave.pk).exists():
+        rows_file = make_rows_file(wave_id=wave.pk)
+        if accepts and rows_file.chosen is None:
+            choose(rows_file, read_background(rows_file.proposed))
 
 
 def field(

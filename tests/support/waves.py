@@ -17,6 +17,7 @@ from surveys.authoring.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import Wave
 from tests.support.factories import make_launched_survey
+from tests.support.fielding import prepare_rows
 
 
 def make_wave(*, questions: int = 3, **settings: Any) -> Wave:
@@ -62,4 +63,5 @@ def count_all(wave: Wave) -> None:
     while seal_next_batch(wave_id=wave.pk):
         pass
     update_snapshot(wave_id=wave.pk)
+    prepare_rows(wave)
     wave.refresh_from_db()
