@@ -142,6 +142,8 @@ TABLE: dict[str, Row] = {
     "aggregator:problem": Row(get=everyone(302), other=everyone(405)),
     "aggregator:api_guide": PUBLIC,
     "aggregator:data": RESULTS,
+    # the survey has not closed
+    "aggregator:background": Row(get=own(409), post=own(409), other=own(405), survey="launched"),
     "aggregator:break_it": Row(get=own(403), other=own(405), survey="launched"),  # invented only
     "aggregator:results": RESULTS,
     "aggregator:results_panel": RESULTS,

@@ -134,3 +134,9 @@ def choose(rows_file: RowsFile, background: Background) -> None:
     Comparison.objects.filter(
         wave=rows_file.wave_id, planned=True, state=Comparison.State.FAILED
     ).delete()
+
+
+def accept_proposal(rows_file: RowsFile) -> None:
+    """Choose all that is proposed, unless there is a choice already."""
+    if rows_file.chosen is None:
+        choose(rows_file, read_background(rows_file.proposed))

@@ -36,6 +36,7 @@ TABLES_OF_SURVEYS = (
     "aggregator_discard",
     "aggregator_snapshot",
     "aggregator_rendering",
+    "aggregator_rows_file",
     "aggregator_comparison",
     "aggregator_release",
     "aggregator_release_ledger",

@@ -38,6 +38,7 @@ Message = tuple[Callable[..., None], Sequence[int]]
 ALL = (
     tasks.seal_wave,
     tasks.estimate_wave,
+    tasks.propose_rows,
     tasks.render_file,
     tasks.compare,
     tasks.send_reset_mail,
@@ -90,6 +91,8 @@ def test_two_sweeps_and_their_messages_bring_a_wave_up_to_date(
     deliver(queue, times=times)
     assert_all_counted(wave, 40)
     assert wave.ending == Wave.Ending.CAP
+    tasks.sweep()  # proposes the background of the rows
+    deliver(queue, times=times)
     tasks.sweep()
     assert queue == []
 

@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from django.test import Client
 
 from accounts.models import User
-from aggregator.background.levels import read_background
-from aggregator.background.rows_files import choose, find_waves_without_rows_file, make_rows_file
+from aggregator.background.rows_files import (
+    accept_proposal,
+    find_waves_without_rows_file,
+    make_rows_file,
+)
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import RawReport
 from aggregator.results.snapshots import update_snapshot
@@ -61,8 +64,8 @@ def prepare_rows(wave: Wave, *, accepts: bool = True) -> None:
     """Propose the background of an ended wave's rows, and accept it."""
     if find_waves_without_rows_file().filter(pk=wave.pk).exists():
         rows_file = make_rows_file(wave_id=wave.pk)
-        if accepts and rows_file.chosen is None:
-            choose(rows_file, read_background(rows_file.proposed))
+        if accepts:
+            accept_proposal(rows_file)
 
 
 def field(

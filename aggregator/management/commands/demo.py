@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from accounts.models import User
+from aggregator.background.rows_files import accept_proposal, make_rows_file
 from aggregator.batches.sealing import count_acknowledged
 from aggregator.models import Snapshot
 from aggregator.releases.requests import NotReleasable
@@ -78,6 +79,7 @@ class Command(BaseCommand):
                 path.unlink(missing_ok=True)
         else:
             self.stdout.write(f"“{demo.title}” is already complete.")
+        accept_proposal(make_rows_file(wave_id=wave.pk))
         self._summarize(wave, snapshot)
         self._release(demo, wave)
 

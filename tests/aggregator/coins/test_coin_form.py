@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from aggregator.coins import coin_form
 from aggregator.coins.sheets import new_sheet
-from aggregator.exports.reports import stream_reports
+from aggregator.exports.reports import find_rows
 from aggregator.intake import page_limiter
 from aggregator.models import RawReport, SpentId
 from aggregator.results.display import find_view
@@ -577,7 +577,7 @@ class TestStratum:
         view = find_view(closed, mode=Wave.Mode.MANUAL)
         assert view.results is not None
         with pytest.raises(ValueError, match="large enough"):
-            next(stream_reports(view.results))
+            find_rows(view.results)
 
     def test_the_list_of_surveys_counts_only_reports_from_browsers(self, survey: Survey) -> None:
         page = sign_in(survey.owner).get(reverse("aggregator:home"))

@@ -37,7 +37,7 @@ from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.models import Wave
 from tests.support.comparisons import compute
 from tests.support.factories import YES_NO, make_launched_survey, make_survey, open_survey
-from tests.support.fielding import send_codes, send_people, sign_in
+from tests.support.fielding import process, send_codes, send_people, sign_in
 from tests.support.reading import text_of
 
 K = 10
@@ -393,8 +393,8 @@ def test_questions_of_different_blocks_are_compared_only_after_the_close() -> No
         with pytest.raises(NotComparable, match="once the survey is closed"):
             request_comparison(wave=wave, snapshot=snapshot, kind=kind, names=names)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    seal_next_batch(wave_id=wave.pk)
-    snapshot = update_snapshot(wave_id=wave.pk)
+    process(wave)
+    snapshot = newest_snapshot(wave)
     assert snapshot is not None
     for kind, names in ((Comparison.Kind.TABLE, ["q1", "q2"]), (Comparison.Kind.PAIRS, [])):
         comparison = request_comparison(wave=wave, snapshot=snapshot, kind=kind, names=names)

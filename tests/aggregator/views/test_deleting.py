@@ -12,7 +12,7 @@ from django.http import StreamingHttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from aggregator.exports import combinations, reports
+from aggregator.exports import reports
 from aggregator.upkeep.deleting import delete_survey
 from surveys.authoring.services import close_wave
 from surveys.models import DeletedWave, Survey, Wave
@@ -199,14 +199,14 @@ def test_a_survey_deleted_between_counting_and_reading_its_reports_gives_no_file
     survey = make_closed()
     author = sign_in(survey.owner)
     author.raise_request_exception = False
-    original = combinations.find_combinations
+    original = reports.find_batches
 
     def delete_afterwards(*arguments: Any, **named: Any) -> Any:
         found = original(*arguments, **named)
         delete_survey(survey=survey)
         return found
 
-    monkeypatch.setattr("aggregator.exports.reports.find_combinations", delete_afterwards)
+    monkeypatch.setattr("aggregator.exports.reports.find_batches", delete_afterwards)
     response = author.get(reverse("aggregator:reports_csv", args=[survey.slug]))
     assert response.status_code == 404
     assert not response.get("Content-Disposition")
