@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,17 +33,6 @@ class Packing:
                     value += _check_range(read(place), self.sizes[place])
             packed[:, byte] = value
         return packed
-
-    def unpack(self, packed: NDArray[np.uint8], place: int) -> NDArray[np.uint8]:
-        """Return the numbers at one place of every row."""
-        for values, group in zip(packed.T, self.groups, strict=True):
-            if place in group:
-                if self.sizes[place] == 1:
-                    return np.zeros_like(values)
-                later = prod(self.sizes[other] for other in group if other > place)
-                numbers: NDArray[np.uint8] = values // np.uint8(later) % np.uint8(self.sizes[place])
-                return numbers
-        raise ValueError(f"place must be below {len(self.sizes)}, got {place}")
 
 
 def _group_neighbours(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:

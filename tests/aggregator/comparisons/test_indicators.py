@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from accounts.models import User
+from aggregator.background.levels import Levels, write_background
 from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import PairCounter, PairCounts
 from aggregator.batches.packing import count_codes, pack_reports, unpack_reports
@@ -31,7 +32,7 @@ from aggregator.comparisons.choice import (
 from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.words.pair_sentences import describe_pairs_left_out
 from aggregator.comparisons.words.table_sentences import NEARER_92, describe_coverage
-from aggregator.models import Comparison
+from aggregator.models import Comparison, RowsFile
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers
 from privacy.associations.tables import kronecker
@@ -162,7 +163,13 @@ def test_pairs_that_too_few_people_were_asked_are_named(plain: Manifest) -> None
     numbers = sorted(
         int(count_pair(counts, columns, *pair).sum()) for pair in combinations(indicators, 2)
     )
-    found = analyse_pairs(indicators=indicators, counts=counts, columns=columns, minimum=numbers[2])
+    found = analyse_pairs(
+        indicators=indicators,
+        counts=counts,
+        columns=columns,
+        minimum=numbers[2],
+        may_cross=lambda *_: True,
+    )
     assert sorted(pair.n for pair in found.pairs) == numbers[2:]
     assert sorted(pair.n for pair in found.too_few) == numbers[:2]
     text = describe_pairs_left_out(found, plain)
@@ -174,8 +181,30 @@ def test_pairs_that_too_few_people_were_asked_are_named(plain: Manifest) -> None
 def test_pairs_are_refused_if_nobody_is_asked_two_questions(plain: Manifest) -> None:
     alone = replace(plain, drawn=1)
     with pytest.raises(NotComparable, match=re.escape(NO_PAIR_ASKED)):
-        check_choice(manifest=alone, kind=Kind.PAIRS, names=[], is_final=True)
-    check_choice(manifest=plain, kind=Kind.PAIRS, names=[], is_final=True)
+        check_choice(manifest=alone, kind=Kind.PAIRS, names=[], is_final=True, rows_file=None)
+    check_choice(manifest=plain, kind=Kind.PAIRS, names=[], is_final=True, rows_file=None)
+
+
+def test_pairs_across_blocks_are_tested_as_allowed_by_who_was_asked_them(plain: Manifest) -> None:
+    reports = send_anything(plain, people=700)
+    counts, indicators, columns = (
+        count_pairs(plain, reports),
+        find_plain_indicators(plain),
+        Columns.of(plain),
+    )
+
+    def may_cross(pair: Sequence[Indicator], asked: Any) -> bool:
+        drawn = [[report[one.place] != NOT_DRAWN for one in pair] for report in reports]
+        expected = [[drawn.count([one, other]) for other in (False, True)] for one in (False, True)]
+        assert asked.tolist() == expected
+        return bool(asked[1, 1] > 115)
+
+    found = analyse_pairs(
+        indicators=indicators, counts=counts, columns=columns, minimum=50, may_cross=may_cross
+    )
+    assert 0 < len(found.pairs) < len(list(combinations(indicators, 2)))
+    assert all(pair.n > 115 for pair in found.pairs)
+    assert all(50 <= pair.n <= 115 for pair in found.too_few)
 
 
 # --- the study, in which everything occurs --------------------------------------------------------
@@ -192,6 +221,12 @@ def test_every_answer_that_can_form_groups_is_an_indicator(manifest: Manifest) -
     assert (indicators["q5.3"].yes, indicators["q5.3"].no) == ((3, 4), (0, 1, 2))
     assert indicators["q8.follow_up"].variable.categories == ((2,), (1,), (0,))
     assert [name for name, indicator in indicators.items() if indicator.is_number] == ["q3", "q7"]
+
+
+def make_rows_file() -> RowsFile:
+    """One file of rows, which tells all answers to Q1 apart."""
+    levels = Levels(question="q1", levels=((0,), (1,)), hidden=frozenset())
+    return RowsFile(chosen=write_background((levels,)))
 
 
 @pytest.mark.parametrize(
@@ -216,7 +251,9 @@ def test_a_choice_that_cannot_be_compared_is_refused(
     manifest: Manifest, kind: Comparison.Kind, names: list[str], message: str
 ) -> None:
     with pytest.raises(NotComparable, match=re.escape(message)):
-        check_choice(manifest=manifest, kind=kind, names=names, is_final=True)
+        check_choice(
+            manifest=manifest, kind=kind, names=names, is_final=True, rows_file=make_rows_file()
+        )
 
 
 # --- "select several" behind a gate ---------------------------------------------------------------
@@ -303,4 +340,7 @@ def test_gates_are_counted_with_the_first_of_their_indicators(gated: Manifest) -
 
 
 def test_a_number_may_be_the_outcome_of_two_questions(manifest: Manifest) -> None:
-    check_choice(manifest=manifest, kind=Kind.TABLE, names=["q7", "q2"], is_final=True)
+    names = ["q7", "q2"]
+    check_choice(
+        manifest=manifest, kind=Kind.TABLE, names=names, is_final=True, rows_file=make_rows_file()
+    )

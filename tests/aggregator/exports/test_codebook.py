@@ -52,15 +52,15 @@ def send(wave: Wave, rows: list[bytes]) -> Survey:
 
 @pytest.fixture
 def study() -> Survey:
-    """Every type of question, rules, refusals and a random part; declared groups of 340 and 60.
+    """Every type of question, rules, refusals and a random part; declared groups of 700 and 500.
 
-    With six ways of drawing five of six blocks, some combinations have thirty people and some not.
+    There are six ways of drawing five of six blocks, so each combination has more than thirty.
     """
     survey = make_survey(questions=(), drawn=5, display_minimum=10)
     STUDY.add_questions(survey)
     people = STUDY.people()
-    first = [one for one in people if one["q1"] == 0][:60]
-    later = [one for one in people if one["q1"] == 1][:340]
+    first = [one for one in people if one["q1"] == 0][:500]
+    later = [one for one in people if one["q1"] == 1][:700]
     wave = open_survey(survey=survey)
     return send(wave, [randomize_answers(wave.description, one) for one in first + later])
 
@@ -69,17 +69,14 @@ def study() -> Survey:
 def test_every_column_and_every_code_of_the_reports_is_explained(study: Survey) -> None:
     reports, codebook = read_file(study, "reports"), read_codebook(study)
     assert list(codebook[0]) == list(CODEBOOK_COLUMNS)
-    assert [(row["column"], row["code"]) for row in codebook[:3]] == [
-        ("data", "survey"), ("row", "whole"), ("row", "part"),
-    ]  # fmt: skip
-    assert {report["row"] for report in reports} == {"whole", "part"}
+    assert (codebook[0]["column"], codebook[0]["code"]) == ("data", "survey")
     pairs = [(row["column"], row["code"]) for row in codebook]
     assert len(set(pairs)) == len(pairs)  # no code has two meanings
     assert list(dict.fromkeys(column for column, _ in pairs)) == list(reports[0])
     found = {(column, code) for report in reports for column, code in report.items()}
     assert found <= set(pairs)
     assert len(found) > 0.9 * len(pairs)  # and few can be found in no report
-    for row in codebook[3:]:
+    for row in codebook[1:]:
         assert row["meaning"]
         assert row["question_text"]
         assert row["randomization"]
@@ -115,15 +112,14 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
     assert meanings["q3_rounded_up_randomized", "-98"].startswith("Not asked")
     assert meanings["q4_randomized", "3"] == "Drink alcohol"
     assert "5 of 6 blocks" in meanings["q4_randomized", ""]
-    assert "In a part row" in meanings["q4_randomized", ""]
+    assert ("q1", "") not in meanings
     assert "q6_gate_randomized" in meanings["q6_2_randomized", "0"]
     assert codebook["q6_2_randomized", "1"]["part"] == "Medicine"
     assert codebook["q8_randomized", "2"]["part"] == "If yes: Did you tell anybody?"
-    assert meanings["q1", "-99"].startswith("Not shown")
     assert "Not randomized" in codebook["q1", "1"]["randomization"]
     # The text to read has no number on respondents' pages.
     assert {row["question_number"] for row in codebook.values() if row["question"] == "q8"} == {"8"}
-    # A question and those that depend on it are in one block, which part rows keep together.
+    # A question and those that depend on it are in one block.
     blocks = {row["question"]: row["block"] for row in codebook.values()}
     assert blocks["q2"] == blocks["q3"] != blocks["q4"]
     rounded = codebook["q3_rounded_up_randomized", "0"]["randomization"]
@@ -136,8 +132,8 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
 def test_the_wording_of_authors_is_no_formula() -> None:
     wave = make_launched_survey(questions=["=1+1", "Two?"])
     codebook = read_codebook(send(wave, [b"\1\0"] * 30))
-    assert [row["question_text"] for row in codebook] == ["", "", *["'=1+1"] * 2, *["Two?"] * 2]
-    assert [row["code"] for row in codebook] == ["survey", "whole", *["1", "0"] * 2]
+    assert [row["question_text"] for row in codebook] == ["", *["'=1+1"] * 2, *["Two?"] * 2]
+    assert [row["code"] for row in codebook] == ["survey", *["1", "0"] * 2]
 
 
 def test_the_last_rows_explain_the_classes_of_reliability() -> None:
@@ -186,7 +182,7 @@ def test_an_old_wave_is_exported_with_the_new_codes() -> None:
     assert Counter(row["q2_randomized"] for row in reports) == dict.fromkeys(
         ["-99", "-98", "-97", "-96", "-95", "-997", "-998"], 20
     )
-    kinds = {row["code"]: row["kind"] for row in read_codebook(survey)[4:]}
+    kinds = {row["code"]: row["kind"] for row in read_codebook(survey)[3:]}
     assert kinds == {
         **dict.fromkeys(["-99", "-98", "-97", "-96", "-95"], "answer"),
         "-997": "declined",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from aggregator.background.levels import Level, Levels
 from aggregator.exports.report_codes import CodeKind, ReportColumn, list_columns
 from surveys.manifest.manifest import NOT_DRAWN, Manifest
 from surveys.manifest.question_types import QuestionType
@@ -46,7 +47,7 @@ def read_column(question: ManifestQuestion, *, place: int = 0) -> ReportColumn:
 
 def codes_of(column: ReportColumn) -> dict[int, int | None]:
     """By code as sent."""
-    return {code.sent: code.written for code in column.codes}
+    return {sent: code.written for code in column.codes for sent in code.sent}
 
 
 def test_a_scale_carries_its_points_as_asked() -> None:
@@ -109,26 +110,58 @@ def test_the_column_of_a_declared_group_does_not_say_randomized() -> None:
     column = read_column(make_question("q2", QuestionType.DECLARED, options=groups))
     assert column.name == "q2"
     kinds = {code.written: code.kind for code in column.codes}
-    assert kinds == {1: CodeKind.ANSWER, 2: CodeKind.ANSWER, -99: CodeKind.NOT_SHOWN}
+    assert kinds == {1: CodeKind.ANSWER, 2: CodeKind.ANSWER}
     may_refuse = make_question("q2", QuestionType.DECLARED, options=groups, refusal=True)
-    assert codes_of(read_column(may_refuse)) == {0: 1, 1: 2, 2: -97, 254: -99}
+    assert codes_of(read_column(may_refuse)) == {0: 1, 1: 2, 2: -97}
 
 
-def test_an_empty_cell_means_only_that_the_row_lacks_the_question() -> None:
+def make_ward_manifest(*, drawn: int | None = None) -> Manifest:
     questions = [make_question(f"q{n}", QuestionType.YES_NO, options=YES_NO) for n in (1, 2)]
-    group = make_question("q3", QuestionType.DECLARED, options=list_options("Ward", "Office"))
-    first, second, declared = list_columns(make_manifest(*questions, group, drawn=1))
+    options = list_options("Ward", "Office", "Kitchen", "Shop")
+    group = make_question("q3", QuestionType.DECLARED, options=options, refusal=True)
+    return make_manifest(*questions, group, drawn=drawn)
+
+
+@pytest.mark.parametrize(
+    ("levels", "hidden", "cells"),
+    [
+        (((0,), (1,), (2,), (3,), (4,)), (), [(1, "Ward"), (2, "Office"), (3, "Kitchen"),
+                                              (4, "Shop"), (-97, "Prefer not to say")]),
+        (((0,), (1, 2), (3, 4)), (3, 4), [(1, "Ward"), (2, "Office or Kitchen"), (-99, "")]),
+        (((0, 3), (1, 2, 4)), (2, 4), [(1, "Ward or Shop"), (-99, "")]),
+        (((0, 1, 2), (3, 4)), (), [(1, "Ward or Office or Kitchen"),
+                                   (4, "Shop or Prefer not to say")]),
+    ],
+)  # fmt: skip
+def test_a_background_question_has_a_code_for_each_level(
+    levels: tuple[Level, ...], hidden: tuple[int, ...], cells: list[tuple[int, str]]
+) -> None:
+    own = Levels(question="q3", levels=levels, hidden=frozenset(hidden))
+    column = list_columns(make_ward_manifest(), (own,))[2]
+    assert [(code.written, code.label) for code in column.codes] == cells
+    assert sorted(code.sent for code in column.codes) == sorted(levels)
+    kinds = {code.written: code.kind for code in column.codes}
+    assert (kinds.get(-99) == CodeKind.NOT_SHOWN) == bool(hidden)
+
+
+def test_a_question_outside_of_the_background_has_no_column() -> None:
+    names = [column.name for column in list_columns(make_ward_manifest(), ())]
+    assert names == ["q1_randomized", "q2_randomized"]
+
+
+def test_an_empty_cell_means_only_that_the_question_was_not_drawn() -> None:
+    manifest = make_ward_manifest(drawn=1)
+    first, second, declared = list_columns(manifest)
     for column in (first, second):
         assert codes_of(column) == {1: 1, 0: 0, NOT_DRAWN: None}
+        assert column.codes[-1].kind == CodeKind.NOT_DRAWN
     assert None not in codes_of(declared).values()
-    # Without a random part too: a part row is about one question.
-    has_empty = [
-        None in codes_of(column).values()
-        for column in list_columns(make_manifest(*questions, group))
-    ]
-    assert has_empty == [True, True, False]
-    for manifest in (make_manifest(*questions), make_manifest(questions[0], group)):
-        assert all(None not in codes_of(column).values() for column in list_columns(manifest))
+    # In a block's own file everybody was asked, and nothing else has a column.
+    for block, name in enumerate(("q1_randomized", "q2_randomized")):
+        [column] = list_columns(manifest, (), block=block)
+        assert (column.name, codes_of(column)) == (name, {1: 1, 0: 0})
+    for column in list_columns(make_ward_manifest()):
+        assert None not in codes_of(column).values()
 
 
 @pytest.mark.parametrize(
