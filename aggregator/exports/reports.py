@@ -119,7 +119,7 @@ def list_links_to_rows(results: Results) -> list[LinkToRows]:
 
 
 def _describe_columns(columns: Sequence[ReportColumn]) -> str:
-    questions = dict.fromkeys(column.question for column in columns)
+    questions = {column.question.name: column.question for column in columns}.values()
     background = [f"Q{one.number}" for one in questions if one.is_declared]
     scrambled = [f"Q{one.number}" for one in questions if not one.is_declared]
     if len(scrambled) > MOST_NAMED:
