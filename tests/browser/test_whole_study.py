@@ -230,6 +230,10 @@ def read_results(study: Study) -> None:
 def break_down(study: Study) -> None:
     page = study.page
     slug = page.url.split("/surveys/")[1].split("/")[0]
+    page.goto(f"{study.world.stack.url}/surveys/{slug}/data/background")
+    expect(page.locator("#background")).to_be_visible(timeout=SLOW)
+    study.look("14-background")
+    study.press("Choose these for good")
     page.goto(f"{study.world.stack.url}/surveys/{slug}/breakdown/q1")
     expect(page.get_by_text("Offices").first).to_be_visible(timeout=SLOW)
     expect(page.get_by_text(TIRED).first).to_be_visible(timeout=SLOW)
