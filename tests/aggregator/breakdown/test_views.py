@@ -6,12 +6,14 @@ import re
 
 import pytest
 
+from aggregator.background.levels import Levels
+from aggregator.background.rows_files import accept_proposal
 from aggregator.breakdown.views import MOST_ROWS_ON_A_PAGE
 from aggregator.comparisons.jobs import GAVE_UP, MAX_ATTEMPTS, run_comparison
-from aggregator.models import Comparison
+from aggregator.models import Comparison, RowsFile
 from aggregator.results.sentences import MAY_BE_ZERO
 from aggregator.upkeep.deleting import delete_survey
-from surveys.authoring.services import add_question
+from surveys.authoring.services import add_question, close_wave
 from surveys.models import Question, Survey, Wave
 from tests.support.breakdowns.waves import (
     GROUPS,
@@ -117,11 +119,46 @@ def test_small_groups_are_not_shown_anywhere() -> None:
     )
     finish(wave)
     result = break_down(wave)
-    assert [group.n for group in result.groups] == [None, None, 90, None]
+    assert [(group.code, group.others, group.n) for group in result.groups] == [
+        (0, (1, 3), None),
+        (2, (), 90),
+    ]
     assert {one.group for one in result.estimates} == {2}
     page = sign_in(wave.survey.owner).get(address_of(wave)).content.decode()
-    assert page.count("not shown</span>") == 3
+    assert page.count("not shown</span>") == 1
     assert "Small groups are not shown" in page
+
+
+def test_groups_outside_of_the_rows_need_more_people_and_the_page_says_so() -> None:
+    wave = make_closed_wave(people=1050, background=())
+    result = break_down(wave)
+    assert [group.n is None for group in result.groups] == [False, False, True, True]
+    page = sign_in(wave.survey.owner).get(address_of(wave)).content.decode()
+    assert page.count("not shown</span>") == 2
+    assert "Groups of fewer than 220 people are not shown" in page
+
+
+def test_the_groups_wait_for_the_choice_of_the_background_of_the_rows() -> None:
+    wave = open_survey(survey=make_grouped_survey())
+    send_people(wave, people=600)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, accepts=False)
+    client, link = sign_in(wave.survey.owner), f'href="/surveys/{wave.survey.slug}/data/background"'
+    for address in (f"/surveys/{wave.survey.slug}/breakdown", address_of(wave)):
+        page = client.get(address).content.decode()
+        assert link in page.split('id="no-break-down"')[1]
+    client.post(address_of(wave))
+    assert not Comparison.objects.exists()
+    accept_proposal(RowsFile.objects.get())
+    assert client.get(address_of(wave))["Refresh"] == "2"
+
+
+def test_levels_that_the_owner_merged_are_one_group_by_the_names_of_both() -> None:
+    groups = Levels(question="q1", levels=((0, 2), (1,), (3,)), hidden=frozenset())
+    wave = make_closed_wave(people=1200, background=(groups,))
+    result = break_down(wave)
+    words = words_of(sign_in(wave.survey.owner).get(address_of(wave)))
+    assert f"Kitchen or Office {result.groups[0].n}" in words
 
 
 def test_a_survey_whose_groups_are_all_small_says_so() -> None:
@@ -130,7 +167,8 @@ def test_a_survey_whose_groups_are_all_small_says_so() -> None:
     finish(wave)
     assert break_down(wave).estimates == ()
     words = words_of(sign_in(wave.survey.owner).get(address_of(wave)))
-    assert "Every group is too small to show" in words
+    assert "Every group has fewer than 220 people" in words
+    assert "ten people for each number" in words
 
 
 @pytest.mark.parametrize("name", ["q2", "q99", "q1.0", "x"])
@@ -165,7 +203,7 @@ def test_a_break_down_that_failed_says_so_and_can_be_tried_again() -> None:
     assert Comparison.objects.get().state == Comparison.State.WAITING
 
 
-def test_another_declared_question_is_counted_by_groups_unless_a_crossing_is_small() -> None:
+def test_another_declared_question_is_counted_by_groups_if_the_rows_have_both() -> None:
     types = Question.Type
     survey = make_survey(questions=["Ill?"], display_minimum=MINIMUM)
     add_question(survey=survey, type=types.DECLARED, text="Where?", options=["A", "B"])
@@ -179,6 +217,8 @@ def test_another_declared_question_is_counted_by_groups_unless_a_crossing_is_sma
     ]
     send_rows(wave, rows)
     finish(wave)
+    # Of the combinations of Where and Who one would have three people.
+    assert [one["question"] for one in RowsFile.objects.get().chosen or []] == ["q2", "q3"]
     result = break_down(wave, "q2")
     assert {one.question for one in result.crossed} == {"q3"}
     assert {one.count for one in result.crossed} == {100}
@@ -186,8 +226,9 @@ def test_another_declared_question_is_counted_by_groups_unless_a_crossing_is_sma
     day = page.split('id="q3"')[1].split("</article>")[0]
     assert day.count("50\xa0%") == 4
     boss_block = page.split('id="q4"')[1].split("</article>")[0]
-    assert "too few people with the same answer" in boss_block
+    assert "the file of rows does not have both" in boss_block
     assert "block-row" not in boss_block
+    assert break_down(wave, "q4").crossed == ()
 
 
 def test_of_two_groups_that_are_everybody_one_difference_says_it_all() -> None:

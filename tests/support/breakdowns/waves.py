@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from aggregator.background.levels import Background
+from aggregator.background.rows_files import choose
 from aggregator.batches.columns import Columns
 from aggregator.batches.group_counts import GroupCounts
 from aggregator.batches.joint_tables import count_tables, list_tables
@@ -14,7 +16,7 @@ from aggregator.batches.packing import count_codes, pack_reports, unpack_reports
 from aggregator.comparisons.breakdown.computing import GroupCounter
 from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.comparisons.stored import read_result
-from aggregator.models import Comparison, RawReport
+from aggregator.models import Comparison, RawReport, RowsFile
 from surveys.authoring.services import add_question, close_wave
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
@@ -63,7 +65,13 @@ def make_grouped_survey(
     return survey
 
 
-def field_people(wave: Wave, *, people: int = 600, ending: Wave.Ending = Wave.Ending.OWNER) -> Wave:
+def field_people(
+    wave: Wave,
+    *,
+    people: int = 600,
+    ending: Wave.Ending = Wave.Ending.OWNER,
+    background: Background | None = None,
+) -> Wave:
     """Send people who answer at random; every fifth prefers not to tell the group."""
     send_people(wave, people=people)
     declined = wave.description.questions[0].refused_code
@@ -72,12 +80,22 @@ def field_people(wave: Wave, *, people: int = 600, ending: Wave.Ending = Wave.En
         for report in few:
             report.symbols = bytes([declined, *bytes(report.symbols)[1:]])
         RawReport.objects.bulk_update(few, ["symbols"])
-    return finish(wave, ending=ending)
+    return finish(wave, ending=ending, background=background)
 
 
-def finish(wave: Wave, *, ending: Wave.Ending = Wave.Ending.OWNER) -> Wave:
+def finish(
+    wave: Wave,
+    *,
+    ending: Wave.Ending = Wave.Ending.OWNER,
+    background: Background | None = None,
+) -> Wave:
+    """Close and count; the owner accepts the proposed background of the rows, or chooses this."""
     close_wave(wave_id=wave.pk, ending=ending)
-    process(wave)
+    process(wave, accepts=background is None)
+    if background is not None:
+        rows_file = RowsFile.objects.get(wave=wave)
+        if rows_file.chosen is None:
+            choose(rows_file, background)
     wave.refresh_from_db()
     return wave
 
@@ -129,5 +147,8 @@ def find_question(manifest: Manifest, name: str) -> ManifestQuestion:
     return next(question for question in manifest.questions if question.name == name)
 
 
-def make_closed_wave(*, people: int = 600, **settings: object) -> Wave:
-    return field_people(open_survey(survey=make_grouped_survey(**settings)), people=people)  # type: ignore[arg-type]
+def make_closed_wave(
+    *, people: int = 600, background: Background | None = None, **settings: object
+) -> Wave:
+    wave = open_survey(survey=make_grouped_survey(**settings))  # type: ignore[arg-type]
+    return field_people(wave, people=people, background=background)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections import Counter
+from collections.abc import Collection
+
 import numpy as np
 import pytest
 
+from aggregator.background.levels import Background, Levels
 from aggregator.comparisons.breakdown.computing import find_place
+from aggregator.comparisons.breakdown.result import BreakdownResult
+from aggregator.exports.codebook import list_rows
+from aggregator.exports.reports import find_rows
+from aggregator.results.display import find_view
 from aggregator.results.estimate import Estimate, QuestionResult
 from aggregator.results.estimating import compute_estimates
 from surveys.authoring.services import add_question
 from surveys.models import Question, Wave
 from tests.support.breakdowns.waves import (
+    MINIMUM,
     break_down,
     count_groups,
     count_rows,
@@ -27,12 +38,12 @@ from tests.support.factories import make_survey, open_survey
 pytestmark = pytest.mark.django_db
 
 
-def rows_of_group(wave: Wave, group: int, name: str = "q1") -> np.ndarray:
+def rows_of_groups(wave: Wave, groups: Collection[int], name: str = "q1") -> np.ndarray:
     manifest = wave.description
     rows = read_rows(wave)
     masks = len(rows[0]) - len(manifest.symbols)
     place = find_place(manifest, find_question(manifest, name))
-    chosen: np.ndarray = rows[rows[:, masks + place] == group]
+    chosen: np.ndarray = rows[np.isin(rows[:, masks + place], list(groups))]
     return chosen
 
 
@@ -58,36 +69,84 @@ def test_the_groups_add_up_to_everything_and_each_is_counted_as_alone(drawn: int
     everything = range(len(counts.columns[0]))
     assert counts.gather(everything) == count_rows(wave.description, read_rows(wave))
     for group in everything:
-        rows = rows_of_group(wave, group)
+        rows = rows_of_groups(wave, [group])
         assert len(rows) > 0
         assert counts.gather([group]) == count_rows(wave.description, rows)
 
 
 @pytest.mark.parametrize("ending", [Wave.Ending.OWNER, Wave.Ending.DATE])
-@pytest.mark.parametrize("drawn", [None, 3])
+@pytest.mark.parametrize(
+    ("drawn", "people", "background"),
+    [(None, 800, None), (None, 1200, ()), (3, 2400, None), (3, 2000, ())],
+)
 def test_a_group_is_estimated_as_a_survey_of_only_its_reports(
-    ending: Wave.Ending, drawn: int | None
+    ending: Wave.Ending, drawn: int | None, people: int, background: Background | None
 ) -> None:
+    """Whether the file of rows has the question or not."""
     wave = open_survey(survey=make_grouped_survey(drawn=drawn))
-    field_people(wave, people=800, ending=ending)
+    field_people(wave, people=people, ending=ending, background=background)
     result = break_down(wave)
     fixed_end = ending == Wave.Ending.DATE
-    assert len(result.shown) == 4
+    assert len(result.shown) > 2
+    assert result.least == (MINIMUM if background is None else 220)
     for group in result.shown:
-        rows = rows_of_group(wave, group.code)
+        rows = rows_of_groups(wave, {group.code, *group.others})
         assert group.n == len(rows)
-        alone = list_shown(estimate_alone(wave, rows, fixed_end=fixed_end))
-        found = {
-            key[:2]: one for key, one in result.estimates_by_key.items() if key[2] == group.code
-        }
-        assert found.keys() == alone.keys()
-        for key, own in alone.items():
-            one = found[key].as_estimate(own.estimand)
-            assert (one.total, one.count) == (own.total, own.count)
-            assert (one.value, one.standard_error) == (own.value, own.standard_error)
-            assert one.intervals.main == own.intervals.main
-            assert one.reliability == own.reliability
-            assert one.status == own.status
+        assert_estimated_alone(wave, result, group.code, rows, fixed_end=fixed_end)
+
+
+def assert_estimated_alone(
+    wave: Wave, result: BreakdownResult, group: int, rows: np.ndarray, *, fixed_end: bool
+) -> None:
+    alone = list_shown(estimate_alone(wave, rows, fixed_end=fixed_end))
+    found = {key[:2]: one for key, one in result.estimates_by_key.items() if key[2] == group}
+    assert found.keys() == alone.keys()
+    for key, own in alone.items():
+        one = found[key].as_estimate(own.estimand)
+        assert (one.total, one.count) == (own.total, own.count)
+        assert (one.value, one.standard_error) == (own.value, own.standard_error)
+        assert one.intervals.main == own.intervals.main
+        assert one.reliability == own.reliability
+        assert one.status == own.status
+
+
+def read_file(wave: Wave) -> list[dict[str, str]]:
+    results = find_view(wave.survey).results
+    assert results is not None
+    text = b"".join(find_rows(results).stream()).decode()
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+@pytest.mark.parametrize("numbers", [(0, 1, 2, 3), (0, 1, 0, 3)])
+def test_a_question_of_the_rows_is_broken_down_as_anybody_can_from_the_file(
+    numbers: tuple[int, ...],
+) -> None:
+    """By the levels that the owner chose: Kitchen and Office together, or each by itself."""
+    groups = Levels(question="q1", levels=((0,), (1,), (2,), (3,)), hidden=frozenset())
+    survey = make_grouped_survey()
+    add_question(survey=survey, type=Question.Type.DECLARED, text="When?", options=["Day", "Night"])
+    shifts = Levels(question="q8", levels=((0,), (1,)), hidden=frozenset())
+    background = (groups.merge(numbers), shifts)
+    wave = field_people(open_survey(survey=survey), people=1200, background=background)
+    rows, result = read_file(wave), break_down(wave)
+    assert [(group.code, *group.others) for group in result.groups] == list(background[0].levels)
+    linked = [one for one in list_rows(wave.description, background) if one.estimand]
+    for group in result.groups:
+        written = "-97" if group.code == 3 else str(group.code + 1)
+        own = [row for row in rows if row["q1"] == written]
+        assert group.n == len(own)
+        counted = 0
+        for one in linked:
+            key = one.column.question.name, one.estimand or "", group.code
+            if key in result.estimates_by_key:
+                counted += 1
+                found = result.estimates_by_key[key]
+                shown = Counter(row[one.column.name] for row in own)
+                assert (found.n, found.count) == (len(own), shown[str(one.code.written)])
+        assert counted > 12
+        for code in (0, 1):
+            crossed = result.crossed_by_key["q8", code, group.code]
+            assert crossed.count == sum(row["q8"] == str(code + 1) for row in own)
 
 
 def test_one_group_with_everybody_has_exactly_the_results_of_all() -> None:

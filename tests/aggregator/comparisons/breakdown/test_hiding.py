@@ -9,18 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggregator.comparisons.breakdown.computing import compute_breakdown
-from aggregator.comparisons.breakdown.hiding import find_crossing, find_hidden
+from aggregator.background.levels import Background
+from aggregator.batches.columns import Columns
+from aggregator.comparisons.breakdown.computing import compute_breakdown, find_place
+from aggregator.comparisons.equations import count_equations
+from aggregator.models import RowsFile
 from aggregator.results.small_groups import hide_small_groups
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import NOT_DRAWN
-from surveys.models import Question
+from surveys.models import Question, Wave
 from tests.support.breakdowns.waves import (
     break_down,
     count_groups,
     field_people,
     find_question,
     finish,
+    make_closed_wave,
+    read_rows,
     send_rows,
 )
 from tests.support.factories import make_survey, open_survey
@@ -67,32 +72,6 @@ def test_no_sum_or_difference_singles_out_few_people_in_any_block(
         assert in_block == everywhere
 
 
-@given(
-    st.lists(st.lists(st.integers(0, 200), min_size=3, max_size=3), min_size=2, max_size=4),
-    st.integers(1, 100),
-)
-def test_a_crossing_is_shown_only_if_no_sum_of_its_cells_is_small(
-    cells: list[list[int]], minimum: int
-) -> None:
-    crossing = np.array(cells)
-    found = find_crossing(crossing, minimum=minimum)
-    if found is None:
-        return
-    hidden, hidden_answers = found
-    for group in range(len(cells)):
-        row = crossing[group]
-        rest = int(row[sorted(hidden_answers)].sum()) if hidden_answers else 0
-        sizes = [int(row[code]) for code in range(3) if code not in hidden_answers]
-        if group not in hidden:
-            assert all(size == 0 or size >= minimum for size in (*sizes, rest))
-    together = crossing[sorted(hidden)].sum(axis=0)
-    assert all(
-        size == 0 or size >= minimum
-        for code, size in enumerate(together.tolist())
-        if code not in hidden_answers
-    )
-
-
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("asked", "shown"),
@@ -106,7 +85,10 @@ def test_a_crossing_is_shown_only_if_no_sum_of_its_cells_is_small(
 def test_a_random_subset_hides_groups_block_by_block(
     asked: tuple[int, ...], shown: set[int]
 ) -> None:
-    """So many of each group of 200 were asked the first question, all others the second one."""
+    """So many of each group of 200 were asked the first question, all others the second one.
+
+    The file of rows does not have the groups.
+    """
     survey = make_survey(questions=("Ill?", "Late?"), display_minimum=MINIMUM, drawn=1)
     add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=["A", "B", "C"])
     wave = open_survey(survey=survey)
@@ -118,7 +100,7 @@ def test_a_random_subset_hides_groups_block_by_block(
         for number in range(200)
     ]
     send_rows(wave, rows)
-    finish(wave)
+    finish(wave, background=())
     result = break_down(wave, "q3")
     assert [group.n for group in result.groups] == [200, 200, 200]
     assert {one.group for one in result.estimates if one.question == "q1"} == shown
@@ -129,7 +111,10 @@ def test_a_random_subset_hides_groups_block_by_block(
 
 
 @pytest.mark.django_db
-def test_what_is_stored_names_no_hidden_group_and_counts_nobody_in_it() -> None:
+@pytest.mark.parametrize("background", [None, ()])
+def test_what_is_stored_names_no_hidden_group_and_counts_nobody_in_it(
+    background: Background | None,
+) -> None:
     survey = make_survey(questions=("Ill?",), display_minimum=MINIMUM)
     options = [f"Ward {number}" for number in range(8)]
     add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=options)
@@ -139,13 +124,96 @@ def test_what_is_stored_names_no_hidden_group_and_counts_nobody_in_it() -> None:
         wave,
         [bytes([number % 2, group]) for group, n in enumerate(sizes) for number in range(n)],
     )
-    finish(wave)
-    hidden = find_hidden(wave.description, count_groups(wave, "q2")).everywhere
-    assert hidden == {0, 1, 2, 3}
+    finish(wave, background=background)
     result = break_down(wave, "q2")
-    assert {group.code for group in result.groups if group.n is None} == hidden
-    assert hidden.isdisjoint({one.group for one in result.estimates})
-    assert hidden.isdisjoint({one.group for one in result.differences})
+    unknown = [(one.code, *one.others) for one in result.groups if one.n is None]
+    # The file has one value for all of them.
+    assert unknown == ([(0, 1, 2, 3)] if background is None else [(0,), (1,), (2,), (3,)])
+    assert {one.group for one in result.estimates} == {4, 5, 6, 7}
+    assert {one.group for one in result.differences} <= {4, 5, 6, 7}
+
+
+def count_asked(wave: Wave, block: int | None) -> list[int]:
+    """Count the people of each group who were asked a block."""
+    layout, rows = Columns.of(wave.description), read_rows(wave)
+    groups = rows[:, layout.places[find_place(wave.description, wave.description.questions[0])]]
+    asked = groups if block is None else groups[rows[:, block] == 1]
+    sizes: list[int] = np.bincount(asked, minlength=4).tolist()
+    return sizes
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("people", "drawn", "groups"),
+    [
+        # Kitchen, Ward, Office, and a fifth of all prefer not to say.
+        (600, None, set()),
+        (850, None, {1, 2}),  # 170 and the next
+        (1200, None, {0, 1, 2, 3}),
+        (900, 3, {1, 2}),
+        (2000, 3, {0, 1, 2, 3}),
+        (2000, 1, {0, 1, 2, 3}),
+    ],
+)
+def test_a_group_outside_of_the_rows_has_ten_people_for_each_equation(
+    people: int, drawn: int | None, groups: set[int]
+) -> None:
+    """So have the hidden ones together, of everybody and of those who were asked each block."""
+    wave = make_closed_wave(people=people, drawn=drawn, background=())
+    manifest, result = wave.description, break_down(wave)
+    needed = max(manifest.crowd, 10 * count_equations(manifest))
+    assert result.least == needed == 220
+    sizes = count_asked(wave, None)
+    assert [one.n for one in result.groups] == [
+        size if code in groups else None for code, size in enumerate(sizes)
+    ]
+    assert_many_or_nobody(sizes, groups, needed)
+    assert result.crossed == ()
+    for question in manifest.questions[1:]:
+        block = None if drawn is None else manifest.blocks[question.name]
+        shown = {one.group for one in result.estimates if one.question == question.name}
+        assert shown <= groups
+        needed = max(manifest.crowd, 10 * count_equations(manifest, block=block))
+        assert_many_or_nobody(count_asked(wave, block), shown, needed)
+        differing = {one.group for one in result.differences if one.question == question.name}
+        assert differing <= shown
+
+
+def assert_many_or_nobody(sizes: list[int], shown: set[int], needed: int) -> None:
+    hidden = sum(size for group, size in enumerate(sizes) if group not in shown)
+    assert all(sizes[group] >= needed for group in shown)
+    assert not shown or hidden == 0 or hidden >= needed
+
+
+@pytest.mark.django_db
+def test_where_blocks_have_their_own_files_only_their_own_equations_count() -> None:
+    questions = [f"Question {number}?" for number in range(1, 17)]
+    survey = make_survey(questions=questions, drawn=8, display_minimum=20, flips=40)
+    options = ["North", "South", "East"]
+    add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=options)
+    wave = open_survey(survey=survey)
+    # Everybody draws eight questions in a row.
+    drawn = [[(number + start) % 16 < 8 for number in range(16)] for start in range(16)]
+    send_rows(
+        wave,
+        [
+            bytes([*(number % 2 if has else NOT_DRAWN for has in drawn[number % 16]), group])
+            for group, people in enumerate((100, 100, 50))
+            for number in range(people)
+        ],
+    )
+    finish(wave)
+    assert RowsFile.objects.get().has_files_of_blocks
+    assert count_equations(wave.description) == 16
+    result = break_down(wave, "q17")
+    assert result.least == wave.crowd == 30
+    assert [group.n for group in result.groups] == [100, 100, 50]
+    # Of the last group 25 or so were asked each question, and fewer than 30 are hidden together
+    # with the smaller one of the others.
+    for name in (f"q{number}" for number in range(1, 17)):
+        shown = {one.group: one.n for one in result.estimates if one.question == name}
+        assert len(shown) == 1
+        assert min(shown.values()) >= 30
 
 
 @pytest.mark.django_db
@@ -157,12 +225,12 @@ def test_sixty_four_groups_and_as_many_questions_as_there_can_be() -> None:
     add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=options)
     wave = open_survey(survey=survey)
     field_people(wave, people=64 * 90)
-    counts = count_groups(wave, "q100")
     renewed: list[None] = []
     result = compute_breakdown(
         manifest=wave.description,
         question=find_question(wave.description, "q100"),
-        counts=counts,
+        rows_file=RowsFile.objects.get(),
+        counts=count_groups(wave, "q100"),
         fixed_end=False,
         after_each=lambda: renewed.append(None),
     )
