@@ -5,12 +5,12 @@ Its last rows explain the column `reliability` of estimates.csv.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from aggregator.background.levels import Background
-from aggregator.background.rows_files import find_background
+from aggregator.background.levels import read_background
+from aggregator.background.rows_files import find_rows_file
 from aggregator.exports.csv_format import Cell, write_row
 from aggregator.exports.report_codes import (
     ORIGIN_COLUMN,
@@ -32,7 +32,7 @@ from aggregator.results.reliability import (
 )
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest
-from surveys.models import Survey
+from surveys.models import Survey, Wave
 
 ORIGINS: Mapping[Survey.Origin, str] = {
     Survey.Origin.SURVEY: "Neither a rehearsal nor a demo; the same in every row",
@@ -187,7 +187,7 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
         "meaning": ORIGINS[origin],
     }
     yield write_row(first.get(name) for name in CODEBOOK_COLUMNS)
-    for row in list_rows(results.manifest, find_background(results.wave)):
+    for row in list_rows(results.manifest, list_columns_of_rows(results.wave, results.manifest)):
         yield write_row(read(row) for read in CODEBOOK_COLUMNS.values())
     for reliability, meaning in RELIABILITIES.items():
         cells = {
@@ -199,9 +199,18 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
         yield write_row(cells.get(name) for name in CODEBOOK_COLUMNS)
 
 
-def list_rows(manifest: Manifest, background: Background | None = None) -> Iterator[CodebookRow]:
-    """List the codes of the file of rows; before its background is chosen, of every question."""
-    columns = list_columns(manifest, background)
+def list_columns_of_rows(wave: Wave, manifest: Manifest) -> list[ReportColumn]:
+    """List the columns of all files of rows; of every question before there is a choice."""
+    rows_file = find_rows_file(wave)
+    if rows_file is None or rows_file.chosen is None:
+        return list_columns(manifest)
+    if not rows_file.has_files_of_blocks:
+        return list_columns(manifest, read_background(rows_file.chosen))
+    blocks = range(manifest.block_count)
+    return [one for block in blocks for one in list_columns(manifest, (), block=block)]
+
+
+def list_rows(manifest: Manifest, columns: Sequence[ReportColumn]) -> Iterator[CodebookRow]:
     gates = {one.question.name: one.name for one in columns if one.symbol.is_gate}
     for column in columns:
         name = column.question.name

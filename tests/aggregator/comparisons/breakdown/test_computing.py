@@ -14,6 +14,7 @@ from aggregator.background.levels import Background, Levels
 from aggregator.comparisons.breakdown.computing import find_place
 from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.exports.codebook import list_rows
+from aggregator.exports.report_codes import list_columns
 from aggregator.exports.reports import find_rows
 from aggregator.results.display import find_view
 from aggregator.results.estimate import Estimate, QuestionResult
@@ -130,7 +131,11 @@ def test_a_question_of_the_rows_is_broken_down_as_anybody_can_from_the_file(
     wave = field_people(open_survey(survey=survey), people=1200, background=background)
     rows, result = read_file(wave), break_down(wave)
     assert [(group.code, *group.others) for group in result.groups] == list(background[0].levels)
-    linked = [one for one in list_rows(wave.description, background) if one.estimand]
+    linked = [
+        one
+        for one in list_rows(wave.description, list_columns(wave.description, background))
+        if one.estimand
+    ]
     for group in result.groups:
         written = "-97" if group.code == 3 else str(group.code + 1)
         own = [row for row in rows if row["q1"] == written]
