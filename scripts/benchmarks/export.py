@@ -89,13 +89,15 @@ def fill(wave: Wave, *, reports: int) -> None:
 
 
 def measure(wave: Wave) -> dict[str, Any]:
-    from aggregator.exports.reports import stream_reports
+    from aggregator.background.rows_files import accept_proposal, make_rows_file
+    from aggregator.exports.reports import find_rows
     from aggregator.results.display import find_view
 
     results = find_view(wave.survey).results
     assert results is not None
+    accept_proposal(make_rows_file(wave_id=wave.pk))
     start = time.perf_counter()
-    parts = stream_reports(results)
+    parts = find_rows(results).stream()
     next(parts)
     sent = rows = 0
     first = 0.0
@@ -105,7 +107,7 @@ def measure(wave: Wave) -> dict[str, Any]:
         rows += part.count(b"\n")
     seconds = time.perf_counter() - start
     tracemalloc.start()
-    for _ in stream_reports(results):
+    for _ in find_rows(results).stream():
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
