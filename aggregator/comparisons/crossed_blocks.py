@@ -41,7 +41,7 @@ def may_cross(
     `asked` has an axis for each block: whether it was not drawn, or was.
     """
     blocks = {one.symbol.block for one in indicators} - {None}
-    if len(blocks) < 2:
+    if manifest.drawn is None or len(blocks) < 2:
         return True
     needed = max(count_people_needed(manifest, block=block) for block in blocks)
     return not ((asked > 0) & (asked < needed)).any()

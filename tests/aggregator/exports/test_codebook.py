@@ -17,7 +17,8 @@ from aggregator.models import RawReport
 from aggregator.results.reliability import Reliability
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers
-from surveys.authoring.services import close_wave
+from surveys.authoring.services import add_question, close_wave
+from surveys.manifest.manifest import NOT_DRAWN
 from surveys.manifest.serialization import hash_manifest
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, open_survey
@@ -127,6 +128,38 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
     assert rounded.endswith("and otherwise one of the 3 others, each equally likely")
     declined = codebook["q3_rounded_up_randomized", "-97"]["randomization"]
     assert declined.startswith("Randomized in the browser: it sent the true code with probability")
+
+
+def test_the_codebook_of_files_of_blocks_has_no_empty_cells_and_no_background() -> None:
+    survey = make_survey(questions=[f"Question {n}?" for n in range(1, 5)], drawn=1)
+    options = ["North", "South"]
+    add_question(survey=survey, type=Type.DECLARED, text="Where?", options=options)
+    wave = open_survey(survey=survey)
+    # The last question was drawn by few, so no file has it, but its codes mean the same.
+    rows = [
+        bytes([*(number % 2 if one == place else NOT_DRAWN for one in range(4)), number % 2])
+        for place, people in enumerate((40, 40, 40, 10))
+        for number in range(people)
+    ]
+    codebook = read_codebook(send(wave, rows))
+    assert [(row["column"], row["code"]) for row in codebook[1:]] == [
+        (f"q{n}_randomized", code) for n in range(1, 5) for code in ("1", "0")
+    ]
+
+
+def test_the_codebook_names_the_levels_of_the_file() -> None:
+    survey = make_survey(questions=["Ill?"])
+    options = [f"Ward {number}" for number in range(4)]
+    add_question(survey=survey, type=Type.DECLARED, text="Where?", options=options)
+    wave = open_survey(survey=survey)
+    sizes = (3, 50, 40, 60)
+    groups = [bytes([number % 2, group]) for group, n in enumerate(sizes) for number in range(n)]
+    codebook = [row for row in read_codebook(send(wave, groups)) if row["column"] == "q2"]
+    assert [(row["code"], row["kind"]) for row in codebook] == [
+        ("2", "answer"), ("4", "answer"), ("-99", "not_shown"),
+    ]  # fmt: skip
+    assert [row["meaning"] for row in codebook[:2]] == ["Ward 1", "Ward 3"]
+    assert codebook[2]["meaning"].startswith("Groups that no page shows")
 
 
 def test_the_wording_of_authors_is_no_formula() -> None:

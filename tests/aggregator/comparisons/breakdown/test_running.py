@@ -10,12 +10,13 @@ import pytest
 from django.utils import timezone
 
 from aggregator.comparisons import jobs
-from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE, NOT_DECLARED
+from aggregator.comparisons.choice import CHOOSE_FIRST, GROUPS_AFTER_CLOSE, NOT_DECLARED
 from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
 from aggregator.comparisons.standing import find_standing
 from aggregator.models import Comparison, Snapshot
 from aggregator.upkeep.verification.differences import Difference
 from aggregator.upkeep.verification.run import Verification
+from surveys.authoring.services import close_wave
 from surveys.comparing.choice import NotComparable
 from surveys.models import Wave
 from tests.support.breakdowns.waves import break_down, make_closed_wave, make_grouped_survey
@@ -43,6 +44,16 @@ def test_nothing_is_broken_down_while_the_survey_is_open() -> None:
     with pytest.raises(NotComparable) as refused:
         ask(wave, Kind.BREAKDOWN, "q1")
     assert str(refused.value) == GROUPS_AFTER_CLOSE
+
+
+def test_nothing_is_broken_down_before_the_choice_of_the_background() -> None:
+    wave = open_survey(survey=make_grouped_survey())
+    send_people(wave, people=300)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, accepts=False)
+    with pytest.raises(NotComparable) as refused:
+        ask(wave, Kind.BREAKDOWN, "q1")
+    assert str(refused.value) == CHOOSE_FIRST
 
 
 @pytest.mark.parametrize("moment", [0, 1, 3])

@@ -1,0 +1,292 @@
+"""Comparisons across groups show what the file of rows shows; across blocks, no few people."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aggregator.background.levels import Background, find_levels, read_background
+from aggregator.comparisons.analysis import analyse_regression, analyse_table
+from aggregator.comparisons.choice import MERGED, NOT_IN_ROWS, ONE_OF_EACH_BLOCK
+from aggregator.comparisons.crossed_blocks import FEW_ASKED, NOBODY, may_cross
+from aggregator.comparisons.equations import count_equations
+from aggregator.comparisons.result import PairsResult
+from aggregator.comparisons.standing import find_standing
+from aggregator.comparisons.stored import read_result, write_result
+from aggregator.exports.report_codes import list_columns
+from aggregator.exports.reports import find_rows
+from aggregator.models import Comparison, RowsFile
+from aggregator.results.display import find_view
+from surveys.authoring.services import add_question
+from surveys.comparing.choice import NotComparable
+from surveys.comparing.indicators import Indicator, find_indicators, find_plain_indicators
+from surveys.manifest.manifest import NOT_DRAWN
+from surveys.models import Question, Wave
+from tests.support.breakdowns.waves import finish, send_rows
+from tests.support.comparisons import ask, compute
+from tests.support.factories import make_survey, open_survey
+from tests.support.fielding import process
+from tests.support.waves import make_wave as make_plain_wave
+
+pytestmark = pytest.mark.django_db
+Kind = Comparison.Kind
+MINIMUM = 50
+SCALE: Any = {"minimum": 1, "maximum": 5, "low_label": "Never", "high_label": "Always"}
+
+
+def make_wave() -> Wave:
+    """Open a survey with two scrambled questions and two declared ones with three groups each."""
+    survey = make_survey(questions=("Ill?", "Late?"), display_minimum=MINIMUM)
+    for text in ("Where?", "When?"):
+        options = [f"{text} {number}" for number in range(3)]
+        add_question(survey=survey, type=Question.Type.DECLARED, text=text, options=options)
+    return open_survey(survey=survey)
+
+
+def close_with(crossing: Sequence[Sequence[int]], *, background: Background | None = None) -> Wave:
+    """Send so many reports of each group of the first and the second declared question."""
+    wave = make_wave()
+    rows = [
+        bytes([number % 2, number % 3 == 0, first, second])
+        for first, line in enumerate(crossing)
+        for second, people in enumerate(line)
+        for number in range(people)
+    ]
+    send_rows(wave, rows)
+    return finish(wave, background=background)
+
+
+EVEN = [[60, 70, 80], [60, 70, 80], [60, 70, 80]]
+HOLE = [[0, 120, 80], [60, 70, 80], [60, 70, 80]]
+ONE_SMALL = [[60, 70, 80], [60, 70, 80], [60, 70, 3]]
+FEW_IN_FIRST = [[1, 1, 1], [60, 70, 80], [60, 70, 80]]
+
+
+def count_in_file(wave: Wave, indicators: Sequence[Indicator]) -> np.ndarray:
+    """Count the rows of the file by the codes of indicators; a level stands under its first."""
+    results = find_view(wave.survey).results
+    assert results is not None
+    text = b"".join(find_rows(results).stream()).decode()
+    background = read_background(RowsFile.objects.get(wave=wave).chosen or [])
+    columns = {one.symbol.name: one for one in list_columns(wave.description, background)}
+    own = [columns[one.symbol.name] for one in indicators]
+    sent = [{str(code.written): code.sent[0] for code in column.codes} for column in own]
+    counts = np.zeros([one.codes for one in indicators], dtype=np.int64)
+    for row in csv.DictReader(io.StringIO(text, newline="")):
+        counts[tuple(codes[row[one.name]] for codes, one in zip(sent, own, strict=True))] += 1
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("crossing", "names"),
+    [
+        (EVEN, ("q1", "q3.1", "q4.2")),
+        (EVEN, ("q3.0", "q1", "q4.0")),
+        (HOLE, ("q1", "q2", "q3.1")),
+        (ONE_SMALL, ("q1", "q3.0")),
+        (FEW_IN_FIRST, ("q1", "q3.2", "q4.0")),
+    ],
+)
+def test_a_comparison_by_groups_is_what_anybody_computes_from_the_file(
+    crossing: list[list[int]], names: tuple[str, ...]
+) -> None:
+    wave = close_with(crossing)
+    indicators = find_indicators(wave.description, names)
+    counts = count_in_file(wave, indicators)
+    found = compute(ask(wave, Kind.REGRESSION, *names))
+    assert found.result is not None, found.problem
+    expected = write_result(analyse_regression(indicators=indicators, counts=counts))
+    assert found.result == expected
+    table = compute(ask(wave, Kind.TABLE, *names[:2]))
+    indicators = find_indicators(wave.description, names[:2])
+    counts = count_in_file(wave, indicators)
+    expected = write_result(analyse_table(indicators=indicators, counts=counts))
+    assert table.result == expected
+
+
+@pytest.mark.parametrize("crossing", [EVEN, HOLE, ONE_SMALL, FEW_IN_FIRST])
+def test_only_groups_that_the_file_has_by_themselves_are_compared(
+    crossing: list[list[int]],
+) -> None:
+    wave = close_with(crossing)
+    background = read_background(RowsFile.objects.get().chosen or [])
+    for name in (f"{question}.{code}" for question in ("q3", "q4") for code in range(3)):
+        [indicator] = find_indicators(wave.description, [name])
+        levels = find_levels(background, indicator.question.name)
+        for names in (("q1", name), (name, "q1"), ("q1", "q2", name)):
+            if levels is not None and indicator.yes in levels.shown:
+                assert ask(wave, Kind.REGRESSION, *names).state == Comparison.State.WAITING
+                continue
+            problem = (
+                NOT_IN_ROWS.format(number=indicator.number)
+                if levels is None
+                else MERGED.format(label=indicator.label, number=indicator.number)
+            )
+            with pytest.raises(NotComparable) as refused:
+                ask(wave, Kind.REGRESSION, *names)
+            assert str(refused.value) == problem
+
+
+def test_a_group_of_nobody_is_in_the_file_but_not_compared() -> None:
+    wave = close_with([[60, 70, 80], [0, 0, 0], [60, 70, 80]])
+    found = compute(ask(wave, Kind.TABLE, "q1", "q3.1"))
+    label = find_indicators(wave.description, ["q3.1"])[0].label
+    assert (found.result, found.problem) == (None, NOBODY.format(label=label))
+    assert compute(ask(wave, Kind.TABLE, "q1", "q3.0")).result is not None
+
+
+def test_a_comparison_that_an_earlier_version_computed_is_computed_again() -> None:
+    wave = close_with(EVEN)
+    stored = compute(ask(wave, Kind.REGRESSION, "q1", "q3.2", "q4.2"))
+    assert find_standing(stored).result is not None
+    Comparison.objects.filter(pk=stored.pk).update(method_version=6)
+    stored.refresh_from_db()
+    assert find_standing(stored).result is None
+    stored.refresh_from_db()
+    assert stored.state == Comparison.State.WAITING
+    assert find_standing(compute(stored)).result is not None
+
+
+# --- blocks ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_shown"),
+    [
+        ([[0, 0], [0, 30]], True),
+        ([[0, 30], [40, 30]], True),
+        ([[29, 30], [40, 30]], False),  # few were asked neither
+        ([[0, 30], [1, 100]], False),
+        ([[[0, 30], [30, 30]], [[30, 30], [30, 29]]], False),
+        ([[[0, 30], [30, 30]], [[30, 30], [30, 30]]], True),
+    ],
+)
+def test_each_combination_of_blocks_needs_many_people_or_nobody(
+    asked: list[list[int]], is_shown: bool
+) -> None:
+    wave = make_plain_wave(drawn=2)
+    names = ["q1", "q2", "q3"][: np.array(asked).ndim]
+    indicators = find_indicators(wave.description, names)
+    assert may_cross(wave.description, indicators, np.array(asked)) == is_shown
+
+
+def test_a_block_of_many_equations_needs_ten_people_for_each() -> None:
+    survey = make_survey(questions=("Ill?", "Late?"), drawn=1)
+    first = survey.questions.get(position=1)
+    rule = {"name": str(first.pk), "is": [1]}
+    add_question(survey=survey, type=Question.Type.SCALE, text="How?", rule=rule, **SCALE)
+    manifest = open_survey(survey=survey).description
+    across = find_indicators(manifest, ["q1", "q2"])
+    needed = 10 * count_equations(manifest, block=manifest.blocks["q1"])
+    assert needed == 10 * (1 + 5 + 5)
+    for people, is_shown in ((needed - 1, False), (needed, True)):
+        asked = np.array([[0, people], [needed, needed]])
+        assert may_cross(manifest, across, asked) == is_shown
+        # Within a block its own file says it all.
+        assert may_cross(manifest, across[:1], np.array([0, people]))
+
+
+def list_tested(wave: Wave) -> set[tuple[str, str]]:
+    """Test all pairs; return those that have a result."""
+    found = compute(ask(wave, Kind.PAIRS))
+    names = [one.name for one in find_plain_indicators(wave.description)]
+    result = read_result(found.kind, found.result, indicators=names)
+    assert isinstance(result, PairsResult)
+    return {pair.indicators for pair in result.pairs}
+
+
+def test_without_a_random_subset_there_are_no_blocks_to_cross() -> None:
+    survey = make_survey(questions=("Ill?", "Late?"))
+    rule = {"name": str(survey.questions.get(position=1).pk), "is": [1]}
+    add_question(survey=survey, type=Question.Type.SCALE, text="How?", rule=rule, **SCALE)
+    wave = open_survey(survey=survey)
+    send_rows(wave, [bytes([number % 2, number % 3 == 0, 0]) for number in range(60)])
+    process(wave)
+    assert list_tested(wave) == {("q1", "q2")}
+
+
+# So many drew each pair of five blocks. The last one makes small combinations.
+PAIRS = {
+    (0, 1): 40,
+    (0, 2): 50,
+    (1, 2): 60,
+    (0, 3): 35,
+    (1, 3): 45,
+    (2, 3): 36,
+    (0, 4): 31,
+    (3, 4): 3,
+}
+
+
+def close_blocks(people: dict[tuple[int, int], int]) -> Wave:
+    questions = len({one for pair in people for one in pair})
+    wave = make_plain_wave(questions=questions, drawn=2)
+    rows = []
+    for (one, other), count in people.items():
+        for number in range(count):
+            codes = [NOT_DRAWN] * questions
+            codes[one], codes[other] = number % 2, number % 3 == 0
+            rows.append(bytes(codes))
+    send_rows(wave, rows)
+    return finish(wave)
+
+
+def list_crossed(wave: Wave) -> set[tuple[str, str]]:
+    """Compare every two questions; return the pairs that have a result."""
+    found = set()
+    for names in combinations([one.name for one in wave.description.questions], 2):
+        table = compute(ask(wave, Kind.TABLE, *names))
+        assert table.problem in ("", FEW_ASKED) or table.problem.startswith("Only ")
+        if table.result is not None:
+            found.add(names)
+    return found
+
+
+def test_where_blocks_have_files_of_their_own_only_large_crossings_are_compared() -> None:
+    wave = close_blocks(PAIRS)
+    assert RowsFile.objects.get().has_files_of_blocks
+    crowd, everybody, expected = wave.crowd, sum(PAIRS.values()), set()
+    for one, other in combinations(range(5), 2):
+        both = PAIRS.get((one, other), 0)
+        only, rest = (
+            sum(n for pair, n in PAIRS.items() if own in pair) - both for own in (one, other)
+        )
+        neither = everybody - both - only - rest
+        if both >= crowd and all(n == 0 or n >= crowd for n in (only, rest, neither)):
+            expected.add((f"q{one + 1}", f"q{other + 1}"))
+    assert 0 < len(expected) < 7  # two of eight were asked together by few, or left few alone
+    assert list_crossed(wave) == expected
+    assert list_tested(wave) == expected
+
+
+def test_in_one_file_every_pair_of_blocks_that_enough_were_asked_is_compared() -> None:
+    wave = close_blocks({(0, 1): 40, (0, 2): 50, (1, 2): 30})
+    assert not RowsFile.objects.get().has_files_of_blocks
+    assert len(list_crossed(wave)) == 3
+
+
+def test_of_each_block_with_its_own_file_one_question_is_compared_across() -> None:
+    survey = make_survey(questions=("Ill?", "Late?", "Sad?"), drawn=2)
+    first = survey.questions.get(position=1)
+    for text in ("Long?", "Again?"):
+        add_question(survey=survey, text=text, rule={"name": str(first.pk), "is": [1]})
+    wave = open_survey(survey=survey)
+    drawn = [(1, 1, 0), (1, 0, 1), (0, 1, 1)]
+    rows = []
+    for has, people in zip(drawn, (60, 60, 5), strict=True):
+        for number in range(people):
+            codes = [number % 2 if one else NOT_DRAWN for one in has]
+            rows.append(bytes([*codes, *[number % 3 if has[0] else NOT_DRAWN] * 2]))
+    send_rows(wave, rows)
+    finish(wave)
+    assert RowsFile.objects.get().has_files_of_blocks
+    assert ask(wave, Kind.REGRESSION, "q4", "q5").state == Comparison.State.WAITING
+    with pytest.raises(NotComparable) as refused:
+        ask(wave, Kind.REGRESSION, "q2", "q4", "q5")
+    assert str(refused.value) == ONE_OF_EACH_BLOCK
