@@ -74,13 +74,15 @@ class LineColumn:
 
     @classmethod
     def of(cls, cells: Mapping[int, str], *, place: int) -> LineColumn:
-        """Make a column from the cell of every code as sent."""
-        ordered = sorted(cells.items(), key=lambda item: item[1])
+        """Make a column from the cell of every code as sent.
+
+        Codes with the same cell share a rank: otherwise the order of the lines told them apart.
+        """
+        texts = sorted(set(cells.values()))
         ranks = np.full(VALUES_PER_BYTE, VALUES_PER_BYTE - 1, dtype=np.uint8)
-        for rank, (code, _) in enumerate(ordered):
-            ranks[code] = rank
-        texts = tuple(text.encode() for _, text in ordered)
-        return cls(cells=texts, place=place, ranks=ranks)
+        for code, text in cells.items():
+            ranks[code] = texts.index(text)
+        return cls(cells=tuple(text.encode() for text in texts), place=place, ranks=ranks)
 
     @classmethod
     def always(cls, cell: str) -> LineColumn:

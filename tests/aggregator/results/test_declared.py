@@ -241,7 +241,7 @@ def test_hidden_groups_are_not_compared(wave: Wave) -> None:
                     ask(wave, kind, *names)
     assert compute(ask(wave, Kind.TABLE, "q2", "q1.1")).result is not None
     with pytest.raises(NotComparable, match=re.escape(ALL_KNOWN)):
-        ask(wave, Kind.TABLE, "q1.1", "q1.0")
+        ask(wave, Kind.TABLE, "q1.1", "q1.1")
     assert [one.name for one in find_plain_indicators(find_manifest(survey))] == ["q2"]
 
 
