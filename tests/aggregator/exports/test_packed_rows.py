@@ -44,7 +44,13 @@ def write(codes: np.ndarray, columns: Sequence[LineColumn], *, at_once: int = 7)
 
 @pytest.mark.parametrize(
     "written",
-    [["0", "1"], [str(code) for code in range(1, 65)], ["-997", "-5", "5", ""], ["1", "-97", ""]],
+    [
+        ["0", "1"],
+        [str(code) for code in range(1, 65)],
+        ["-997", "-5", "5", ""],
+        ["1", "-97", ""],
+        ["-99", "1", "-99"],  # codes that share a cell
+    ],
 )
 @pytest.mark.parametrize("columns", [1, 3, 9])
 def test_lines_are_written_as_the_csv_module_writes_them_and_sorted(
