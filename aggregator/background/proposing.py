@@ -60,9 +60,32 @@ def propose(manifest: Manifest, found: Combinations) -> Proposal:
     if found.masks.shape[1] and sizes.min() < minimum:
         asked = found.people @ found.masks
         return Proposal(background=(), smallest=int(asked.min()), has_files_of_blocks=True)
+    # Few people who declined one question would leave no room for any other.
+    ways = [_add_questions(manifest, found, cells, joins_declined=joins) for joins in (False, True)]
+    way = max(ways, key=lambda one: one.rank)  # the first of equals
+    return Proposal(background=way.background, smallest=way.smallest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Way:
+    """The questions that entered one after another."""
+
+    background: Background
+    smallest: int
+    planned: int
+    information: float  # of all questions, each by itself, in bits
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        return self.planned, round(self.information, DIGITS)
+
+
+def _add_questions(
+    manifest: Manifest, found: Combinations, cells: _Counts, *, joins_declined: bool
+) -> _Way:
     planned, order = find_planned(manifest), list_declared(manifest)
     left = {question.name: place for place, question in enumerate(order)}
-    background: list[Levels] = []
+    entered: list[_Candidate] = []
     while left:
         candidates = [
             candidate
@@ -71,19 +94,25 @@ def propose(manifest: Manifest, found: Combinations) -> Proposal:
                 order[place],
                 _count(cells, found.declared[:, place], found.people, k=order[place].k),
                 planned=planned.get(name, []),
-                minimum=minimum,
+                minimum=manifest.crowd,
+                joins_declined=joins_declined,
             )
         ]
         if not candidates:
             break
         best = max(candidates, key=lambda candidate: candidate.rank)  # the first of equals
-        background.append(best.levels)
+        entered.append(best)
         place = left.pop(best.levels.question)
         codes = best.levels.number_codes()[found.declared[:, place]]
-        sizes, cells = _number(np.stack([cells, codes], axis=1), found.people)
+        _, cells = _number(np.stack([cells, codes], axis=1), found.people)
     names = [question.name for question in order]
-    background.sort(key=lambda one: names.index(one.question))
-    return Proposal(background=tuple(background), smallest=int(sizes.min()))
+    background = sorted((one.levels for one in entered), key=lambda one: names.index(one.question))
+    return _Way(
+        background=tuple(background),
+        smallest=int(np.bincount(cells, weights=found.people).min()),
+        planned=sum(one.is_planned for one in entered),
+        information=sum(one.information for one in entered),
+    )
 
 
 def list_declared(manifest: Manifest) -> list[ManifestQuestion]:
@@ -125,7 +154,8 @@ class _Candidate:
 
     levels: Levels
     is_planned: bool
-    kept: float  # the share of its own information that its levels keep
+    information: float  # of its levels, in bits
+    kept: float  # the share of its own information that they keep
 
     @property
     def rank(self) -> tuple[bool, float]:
@@ -133,11 +163,17 @@ class _Candidate:
 
 
 def _fit(
-    question: ManifestQuestion, counts: _Counts, *, planned: Sequence[Level], minimum: int
+    question: ManifestQuestion,
+    counts: _Counts,
+    *,
+    planned: Sequence[Level],
+    minimum: int,
+    joins_declined: bool,
 ) -> Iterator[_Candidate]:
     """Yield the question with as many levels as the combinations so far allow, or nothing.
 
-    `counts` has a row for each of these. Levels of planned comparisons stay, if they can.
+    `counts` has a row for each of these. Levels of planned comparisons stay, if they can. Those who
+    declined, and hidden groups, can join the smallest answer from the start.
     """
     people = counts.sum(axis=0)
     hidden = hide_small_groups(people.tolist(), minimum=minimum)
@@ -145,12 +181,30 @@ def _fit(
     full = [*shown, tuple(sorted(hidden))] if hidden else shown
     last = {*hidden, question.refused_code, question.not_asked_code}
     for kept in ([level for level in planned if level in shown], []) if planned else ([],):
-        levels = _merge(full, counts, kept=kept, last=last, minimum=minimum)
-        share = _find_entropy(levels, people) / (_find_entropy(full, people) or 1.0)
+        start = _join_last(full, people, kept=kept, last=last) if joins_declined else full
+        levels = _merge(start, counts, kept=kept, last=last, minimum=minimum)
+        information = _find_entropy(levels, people)
+        share = information / (_find_entropy(full, people) or 1.0)
         if share >= LEAST_KEPT or (kept and share):
             found = Levels(question=question.name, levels=tuple(sorted(levels)), hidden=hidden)
-            yield _Candidate(levels=found, is_planned=bool(kept), kept=share)
+            yield _Candidate(
+                levels=found, is_planned=bool(kept), information=information, kept=share
+            )
             return
+
+
+def _join_last(
+    levels: Sequence[Level], people: _Counts, *, kept: Sequence[Level], last: Set[int | None]
+) -> list[Level]:
+    """Merge the levels of those who declined, or are hidden, with the smallest answer."""
+    free = [one for one in levels if one not in kept and people[list(one)].sum()]
+    answers = [one for one in free if last.isdisjoint(one)]
+    if not answers or len(answers) == len(free):
+        return list(levels)
+    smallest = min(answers, key=lambda one: people[list(one)].sum())
+    joined = [smallest, *(one for one in free if not last.isdisjoint(one))]
+    merged = tuple(sorted(code for one in joined for code in one))
+    return [merged if one == smallest else one for one in levels if one not in joined[1:]]
 
 
 def _merge(
