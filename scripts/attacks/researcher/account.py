@@ -7,18 +7,23 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.test import Client
 
 from accounts.models import User
+from scripts.attacks.researcher.ground import work
 from surveys.models import Wave
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
-OK = 200
+OK, FOUND, NOT_FOUND = 200, 302, 404
+MOST_BLOCKS = 24
+NOT_CHOSEN = b"background-not-chosen"
 YES = "1"
 QUESTION = re.compile(r"q\d")
+SCRAMBLED = "_randomized"
+OFFERED = re.compile(r'type="checkbox" name="(q\d+)"')
 Row = tuple[str, ...]
 
 
@@ -30,7 +35,10 @@ class Sight:
     asked: Mapping[str, int]  # of each question
     yes: Mapping[str, int]  # codes of each question that show Yes
     # The cells of the questions in reports.csv, in the order of the file; empty if there is none.
+    # Where each block has a file of its own, those of all of them.
     rows: Sequence[Row]
+    # What each row shows of its person: the file, the background, and which cells are empty.
+    known: Sequence[tuple[object, ...]] = ()
 
     @property
     def distinct(self) -> Counter[Row]:
@@ -51,7 +59,31 @@ class Account:
         self.client.force_login(self.user, backend=BACKEND)
 
     def look(self, wave: Wave) -> Sight:
+        """Read everything; if the background of the rows waits for a choice, accept all of it."""
+        _, content = self._fetch(f"/api/surveys/{wave.survey.slug}/reports.csv")
+        if NOT_CHOSEN in content:
+            self.choose(wave)
         return read_everything(self._fetch, slug=wave.survey.slug)
+
+    def choose(self, wave: Wave, *, left_out: Collection[str] = ()) -> None:
+        """Choose all that is proposed but what is left out."""
+        path = f"/surveys/{wave.survey.slug}/data/background"
+        _, page = self._fetch(path)
+        chosen = set(OFFERED.findall(page.decode())) - set(left_out)
+        assert self.client.post(path, dict.fromkeys(chosen, "on")).status_code == FOUND
+
+    def break_down(self, wave: Wave, question: str) -> dict[tuple[str, str], tuple[int, int]]:
+        """Map the groups and questions that are shown to their people, and codes that show Yes."""
+        path = f"/surveys/{wave.survey.slug}/breakdown/{question}"
+        self._fetch(path)
+        work()
+        status, content = self._fetch(f"{path}/breakdown.csv")
+        lines = csv.DictReader(io.StringIO(content.decode())) if status == OK else ()
+        return {
+            (line["group"], line["question"]): (int(line["n"]), int(line["count"]))
+            for line in lines
+            if line["section"] == "estimate" and line["estimand"] == YES
+        }
 
     def _fetch(self, path: str) -> tuple[int, bytes]:
         reply = self.client.get(path)
@@ -63,6 +95,7 @@ def read_everything(fetch: Fetch, *, slug: str) -> Sight:
     if status != OK:  # below the display minimum
         return NOTHING
     found = json.loads(content)
+    found_rows = list(_read_rows(fetch, slug=slug))
     return Sight(
         n=found["n"],
         asked={question["name"]: question["n"] for question in found["questions"]},
@@ -72,15 +105,31 @@ def read_everything(fetch: Fetch, *, slug: str) -> Sight:
             for estimate in question["estimates"]
             if estimate["estimand"] == YES
         },
-        rows=_read_rows(fetch, slug=slug),
+        rows=[row for row, _ in found_rows],
+        known=[known for _, known in found_rows],
     )
 
 
-def _read_rows(fetch: Fetch, *, slug: str) -> list[Row]:
-    status, content = fetch(f"/api/surveys/{slug}/reports.csv")
-    if status != OK:
-        return []
+def _read_rows(fetch: Fetch, *, slug: str) -> Iterator[tuple[Row, tuple[object, ...]]]:
+    for number in ("", *map(str, range(1, MOST_BLOCKS + 1))):
+        query = f"?block={number}" if number else ""
+        status, content = fetch(f"/api/surveys/{slug}/reports.csv{query}")
+        if status != OK and number:
+            continue  # too few people were asked this block
+        if status == OK:
+            yield from _read_file(content, number=number)
+        if not number and status != NOT_FOUND:
+            return  # there is one file, or none
+
+
+def _read_file(content: bytes, *, number: str) -> Iterator[tuple[Row, tuple[object, ...]]]:
     lines = csv.reader(io.StringIO(content.decode()))
     header = next(lines)
     questions = [place for place, name in enumerate(header) if QUESTION.match(name)]
-    return [tuple(line[place] for place in questions) for line in lines]
+    for line in lines:
+        row = tuple(line[place] for place in questions)
+        known = (
+            cell if not header[place].endswith(SCRAMBLED) else cell == ""
+            for place, cell in enumerate(line)
+        )
+        yield row, (number, *known)

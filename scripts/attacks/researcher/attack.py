@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from scripts.attacks.researcher.combinations import Fingerprints
     from scripts.attacks.researcher.isolation import Outcome
+    from scripts.attacks.researcher.together import Changes, Cost
 
 PEOPLE = 12
 # Before, by attack and K: fakes for each person, and people of whom a row was found, of twelve.
@@ -53,6 +54,12 @@ ROWS_HEAD = (
     "     what people know about each other                   rows  alone   few"
     " |   rows    alone   few  compared"
 )
+TOGETHER_HEAD = (
+    "  K  attacks together                                  fakes   C - 1    looks  at close"
+)
+MEMBERSHIP_HEAD = (
+    "     who is in a group that the file does not mark     people equations known program squares"
+)
 
 
 def run_isolation(people: int = PEOPLE) -> Iterator[Outcome]:
@@ -85,8 +92,8 @@ def write_outcome(outcome: Outcome) -> str:
     )
 
 
-def _tell_limits(outcome: Outcome) -> str:
-    return f"  acknowledged: {', '.join(outcome.acknowledged)}" if outcome.acknowledged else ""
+def _tell_limits(found: Outcome | Cost) -> str:
+    return f"  acknowledged: {', '.join(found.acknowledged)}" if found.acknowledged else ""
 
 
 def run_small_crowds() -> Iterator[str]:
@@ -110,6 +117,48 @@ def run_small_crowds() -> Iterator[str]:
         yield f"{k:>3}  {'blocks of a random subset at the close':<50}{told:>10}"
 
 
+def run_together(k: int = 10) -> Iterator[str]:
+    """Say what each combination of attacks costs, and by how few people its figures move."""
+    from scripts.attacks.researcher.together import PLANS, find_changes, find_cost
+
+    for plan in PLANS:
+        yield write_cost(find_cost(plan, k=k), find_changes(plan, k=k))
+
+
+def write_cost(cost: Cost, changes: Changes) -> str:
+    fakes = f"> {cost.crowd - 1}" if cost.fakes is None else cost.fakes
+    moved = [
+        "none" if number is None else number for number in (changes.between_looks, changes.at_close)
+    ]
+    return (
+        f"{cost.minimum_batch:>3}  {cost.attack:<50}{fakes:>6}{cost.crowd - 1:>6}"
+        f"{moved[0]:>9}{moved[1]:>10}{_tell_limits(cost)}"
+    )
+
+
+def run_without_fakes() -> Iterator[str]:
+    from scripts.attacks.researcher.partitions import attack_two_conditions, attack_two_lists
+
+    for k in (10, 50):
+        for found in (attack_two_lists(k), attack_two_conditions(k)):
+            seen = "SEEN" if found.isolated else "not seen"
+            yield f"{k:>3}  {found.attack:<50}{seen:>10}{_tell_limits(found)}"
+
+
+def run_membership() -> Iterator[str]:
+    from scripts.attacks.researcher.membership import guess_from_all_pairs, guess_from_pages
+
+    for found in (
+        guess_from_all_pairs(),
+        guess_from_pages(surveys=10),
+        guess_from_pages(surveys=5, smaller=1),
+    ):
+        yield (
+            f"     {found.attack:<50}{found.people:>6}{found.equations:>6}{found.known:>7.3f}"
+            f"{found.by_program:>9.3f}{found.by_squares:>9.3f}"
+        )
+
+
 def write_fingerprints(found: Fingerprints) -> str:
     alone, few = ALONE_BEFORE[found.attack]
     return (
@@ -126,6 +175,14 @@ def main() -> None:
             print(write_outcome(outcome), flush=True)
         for line in run_small_crowds():
             print(line, flush=True)
+        for head, lines in (
+            (TOGETHER_HEAD, run_together()),
+            ("  K  attack without fakes", run_without_fakes()),
+            (MEMBERSHIP_HEAD, run_membership()),
+        ):
+            print(head)
+            for line in lines:
+                print(line, flush=True)
         print(f"{'before':>74} |  now", ROWS_HEAD, sep="\n")
         for found in run_combinations():
             print(write_fingerprints(found), flush=True)

@@ -7,15 +7,17 @@ row agrees with that, the row shows all codes of the colleague.
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 
 from aggregator.comparisons.jobs import request_comparison
 from aggregator.models import Comparison
 from aggregator.results.snapshots import newest_snapshot
-from scripts.attacks.researcher.account import Account, Sight
+from scripts.attacks.researcher.account import Account
 from scripts.attacks.researcher.ground import Design, close, draw_codes, open_survey, send, work
-from scripts.attacks.researcher.isolation import SEED, Outcome
+from scripts.attacks.researcher.isolation import SEED, Outcome, read_codes
+from surveys.comparing.choice import NotComparable
 from surveys.models import Wave
 
 PEOPLE = 320
@@ -48,7 +50,7 @@ def find_fingerprints(name: str, design: Design) -> Fingerprints:
     work()
     close(wave)
     sight = account.look(wave)
-    known = Counter(_read_known(sight, design))
+    known = Counter(sight.known)
     return Fingerprints(
         attack=name,
         people=PEOPLE,
@@ -59,34 +61,25 @@ def find_fingerprints(name: str, design: Design) -> Fingerprints:
     )
 
 
-def _read_known(sight: Sight, design: Design) -> list[tuple[object, ...]]:
-    """Return what a row shows of its person: declared answers, and which cells are empty."""
-    width = len(design.groups)
-    return [(*row[:width], *(cell == "" for cell in row)) for row in sight.rows]
-
-
 def _cross_groups(wave: Wave, people: list[bytes]) -> int:
     """Count regressions that Murmur computes on two declared groups that few people share."""
     cells = Counter(person[:2] for person in people)
     small = [cell for cell in sorted(cells) if cells[cell] < MINIMUM][:CROSSINGS]
     snapshot = newest_snapshot(wave)
     assert snapshot is not None
-    asked = [
-        request_comparison(
-            wave=wave,
-            snapshot=snapshot,
-            kind=Comparison.Kind.REGRESSION,
-            names=[SCRAMBLED, *(f"q{place}.{code}" for place, code in enumerate(cell, 1))],
-        )
-        for cell in small
-    ]
+    asked = []
+    for cell in small:
+        names = [SCRAMBLED, *(f"q{place}.{code}" for place, code in enumerate(cell, 1))]
+        with suppress(NotComparable):
+            kind = Comparison.Kind.REGRESSION
+            asked.append(request_comparison(wave=wave, snapshot=snapshot, kind=kind, names=names))
     work()
     done = Comparison.objects.filter(pk__in=[one.pk for one in asked], state=Comparison.State.DONE)
     return done.count()
 
 
 def attack_small_groups(*, people: int) -> Outcome:
-    """Add fakes to people who are alone in their groups, until their rows leave whole.
+    """Add fakes to people who are alone in their groups: their rows left whole, among fakes.
 
     The attacker knows these people's declared answers.
     """
@@ -99,8 +92,8 @@ def attack_small_groups(*, people: int) -> Outcome:
     width = len(design.groups)
     wave = open_survey(account.user, design)
     crowd = [draw_codes(design, generator=generator) for _ in range(PEOPLE)]
-    cells = Counter(person[:width] for person in crowd)
-    victims = [person for person in crowd if cells[person[:width]] == 1][:people]
+    shared = Counter(person[:width] for person in crowd)
+    victims = [person for person in crowd if shared[person[:width]] == 1][:people]
     send(wave, crowd)
     for victim in victims:
         # Codes that the person did not send, so that the rows differ.
@@ -108,12 +101,14 @@ def attack_small_groups(*, people: int) -> Outcome:
         send(wave, [fake] * (design.crowd - 1))
         outcome.fakes += design.crowd - 1
     close(wave)
-    rows = Counter(row for row in account.look(wave).rows)
+    sight = account.look(wave)
+    cells: dict[object, Counter[bytes]] = defaultdict(Counter)
+    for known, row in zip(sight.known, sight.rows, strict=True):
+        cells[known][read_codes(row[-design.questions :])] += 1
     for victim in victims:
-        declared = tuple(str(code + 1) for code in victim[:width])
-        found = [row for row in rows if row[:width] == declared]
-        codes = tuple(str(code) for code in victim[width:])
-        outcome.rows += rows[declared + codes] == 1 and len(found) == 2
+        codes = victim[width:]
+        alone = {codes: 1, bytes(1 - code for code in codes): design.crowd - 1}
+        outcome.rows += alone in cells.values()
     return outcome
 
 

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounts.models import User
+from aggregator.background.rows_files import make_rows_file
 from aggregator.batches.closing import close_due_waves
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.comparisons.jobs import run_comparison
+from aggregator.comparisons.planned import request_planned
 from aggregator.intake.store import Outcome, record_reports
 from aggregator.intake.wire import Upload
 from aggregator.results.snapshots import update_snapshot
@@ -116,4 +118,8 @@ def _do(item: Due) -> Any:
         return seal_next_batch(wave_id=item.subject)
     if item.kind is WorkKind.ESTIMATE:
         return update_snapshot(wave_id=item.subject)
+    if item.kind is WorkKind.ROWS:
+        return make_rows_file(wave_id=item.subject)
+    if item.kind is WorkKind.PLAN:
+        return request_planned(wave_id=item.subject)
     return run_comparison(comparison_id=item.subject)

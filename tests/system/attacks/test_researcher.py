@@ -7,6 +7,7 @@ person with all their codes. `python -m scripts.attacks.researcher.attack` print
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -20,15 +21,23 @@ from scripts.attacks.researcher.isolation import (
     attack_live,
     attack_one_by_one,
 )
+from scripts.attacks.researcher.membership import (
+    find_bound,
+    guess_from_all_pairs,
+    guess_from_pages,
+)
+from scripts.attacks.researcher.partitions import attack_two_conditions, attack_two_lists
 from scripts.attacks.researcher.small_crowds import (
     attack_by_hand,
     attack_coins,
     find_smallest_move,
 )
 from scripts.attacks.researcher.there import There
+from scripts.attacks.researcher.together import PLANS, Plan, find_changes, find_cost
 from scripts.stack.world import make_world
+from surveys.manifest.manifest import SMALLEST_USUAL_BATCH
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 # So many that chance alone hardly ever lets all of them be named.
 PEOPLE = 24
 FEW = 4
@@ -74,14 +83,60 @@ def test_fakes_still_show_the_codes_of_people_with_whom_nobody_else_answers(k: i
     assert (alone.isolated, alone.fakes) == (FEW, FEW * (3 * k - 1))
 
 
-def test_fakes_still_fill_the_group_of_a_person_whose_declared_answers_are_known() -> None:
-    """As above: their rows then leave whole, among fakes."""
-    outcome = tell(attack_small_groups(people=FEW))
-    assert outcome.rows == FEW
-    assert outcome.fakes == FEW * 29
+def test_fakes_in_the_groups_of_a_person_no_longer_show_their_row() -> None:
+    """Levels of few people merge, so the rows of others are among them."""
+    assert tell(attack_small_groups(people=FEW)).rows == 0
 
 
-@pytest.mark.usefixtures("static_files")
+@at_both_sizes
+@pytest.mark.parametrize("plan", PLANS, ids=attrgetter("name"))
+def test_attacks_put_together_cost_no_fake_less(plan: Plan, k: int) -> None:
+    cost = find_cost(plan, k=k)
+    assert cost.fakes in (None, cost.crowd - 1)
+    assert cost.acknowledged == (["minimum_batch"] if k < SMALLEST_USUAL_BATCH else [])
+
+
+@at_both_sizes
+@pytest.mark.parametrize("plan", PLANS[:5], ids=attrgetter("name"))
+def test_figures_move_by_k_people_between_looks_and_at_the_close(plan: Plan, k: int) -> None:
+    changes = find_changes(plan, k=k)
+    # No block is shown before the close.
+    assert (changes.between_looks is None) == (plan.drawn is not None)
+    assert all(moved >= k for moved in (changes.between_looks, changes.at_close) if moved)
+
+
+@pytest.mark.xfail(strict=True, reason="each group of each list is large enough by itself")
+@at_both_sizes
+def test_no_two_lists_single_out_one_person(k: int) -> None:
+    assert attack_two_lists(k).isolated == 0
+
+
+@pytest.mark.xfail(strict=True, reason="each group of each condition is large enough by itself")
+@at_both_sizes
+def test_no_two_conditions_single_out_one_person(k: int) -> None:
+    assert attack_two_conditions(k).isolated == 0
+
+
+def test_enough_equations_find_every_member_of_a_group() -> None:
+    """The control: the programs can do it."""
+    assert guess_from_all_pairs().by_program > 0.99
+
+
+def test_ten_people_for_each_equation_hide_who_is_in_a_group() -> None:
+    found = guess_from_pages(surveys=10)
+    assert (found.equations, found.known) == (12, 0.5)
+    assert found.by_program < find_bound(found.people)
+    # Not nothing: the best guess is right for 59 people of 100 instead of 50.
+    told = found.equations * 10 / found.people
+    assert find_bound(found.people) < found.by_squares < find_bound(found.people, told=told)
+
+
+def test_nothing_about_a_group_with_fewer_people_for_each_equation_is_shown() -> None:
+    found = guess_from_pages(surveys=3, smaller=1)
+    assert found.equations == 0
+    assert max(found.by_program, found.by_squares) < find_bound(found.people)
+
+
 @at_both_sizes
 def test_a_crowd_of_fewer_than_three_batches_shows_nobody(k: int) -> None:
     """Neither closed by hand nor on paper; with C - 1 fakes, everybody can still be found."""

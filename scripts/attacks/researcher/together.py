@@ -1,0 +1,197 @@
+"""Attacks that put the known ones together: groups, random subsets, coins, copies and accounts.
+
+One person is known to have answered, and all fakes send what is known about this person: the same
+groups, the same block, on paper. Many others answer too, whose groups or block differ. A person is
+found if anything that is shown describes exactly this person and the fakes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from aggregator.upkeep.deleting import delete_survey
+from scripts.attacks.researcher.account import OK, Account, Sight
+from scripts.attacks.researcher.ground import Design, close, draw_codes, open_survey, send, work
+from scripts.attacks.researcher.isolation import SEED
+from surveys.manifest.manifest import NOT_DRAWN
+from surveys.models import Survey, Wave
+
+OTHERS = 4  # times the crowd C
+CHANGES = 40  # times that a few people come
+FLIPS = 30  # few enough that coins stay within the largest ε
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What the attacker puts together; the cheapest way is written down, not the sum of all."""
+
+    name: str
+    groups: Sequence[int] = ()
+    drawn: int | None = None
+    coins: bool = False
+    copies: int = 1
+    accounts: int = 1
+    deletes: bool = False  # each survey, once it was read
+
+
+PLANS = (
+    Plan(name="closed early"),
+    Plan(name="declared group", groups=(4,)),
+    Plan(name="block of a random subset", drawn=1),
+    Plan(name="group × subset", groups=(4,), drawn=1),
+    Plan(name="two groups × subset", groups=(4, 3), drawn=1),
+    Plan(name="coins", coins=True),
+    Plan(name="coins × group × subset", groups=(4,), drawn=1, coins=True),
+    Plan(name="two copies, two accounts", copies=2, accounts=2),
+    Plan(name="group × subset, two copies, deleted", groups=(4,), drawn=1, copies=2, deletes=True),
+    Plan(
+        name="all of these", groups=(4,), drawn=1, coins=True, copies=2, accounts=2, deletes=True
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """The least number of fakes that found the person; None if not even C - 1 did."""
+
+    attack: str
+    minimum_batch: int
+    crowd: int
+    fakes: int | None
+    acknowledged: Sequence[str]
+
+
+def find_cost(plan: Plan, *, k: int) -> Cost:
+    design = Design(
+        minimum_batch=k, display_minimum=k, questions=4, flips=FLIPS,
+        groups=plan.groups, drawn=plan.drawn, coins=plan.coins,
+    )  # fmt: skip
+    crowd, acknowledged = design.crowd, set[str]()
+    for fakes in (k - 1, crowd - 2, crowd - 1):
+        for number in range(plan.accounts):
+            account = Account(f"researcher{number}@example.org")
+            for _ in range(plan.copies):
+                wave = open_survey(account.user, design)
+                acknowledged |= set(wave.description.acknowledged)
+                sizes = list(_attack(account, wave, design, fakes=fakes))
+                if plan.deletes:
+                    delete_survey(survey=Survey.objects.get(pk=wave.survey_id))
+                if fakes + 1 in sizes:
+                    return Cost(
+                        attack=plan.name, minimum_batch=k, crowd=crowd, fakes=fakes,
+                        acknowledged=sorted(acknowledged),
+                    )  # fmt: skip
+    return Cost(
+        attack=plan.name, minimum_batch=k, crowd=crowd, fakes=None,
+        acknowledged=sorted(acknowledged),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """How few people a figure moved by between two looks, and at the close; None if by nobody."""
+
+    between_looks: int | None
+    at_close: int | None
+
+
+def find_changes(plan: Plan, *, k: int) -> Changes:
+    """Let people come a few at a time, and look after each few."""
+    design = Design(
+        minimum_batch=k, display_minimum=k, questions=4, flips=FLIPS,
+        groups=plan.groups, drawn=plan.drawn,
+    )  # fmt: skip
+    account, generator = Account(), random.Random(SEED)
+    wave = open_survey(account.user, design)
+    sights = []
+    for _ in range(CHANGES):
+        few = generator.randrange(1, k)
+        send(wave, [draw_codes(design, generator=generator) for _ in range(few)])
+        work()
+        sights.append(account.look(wave))
+    looks = [_find_change(*pair) for pair in pairwise(sights)]
+    close(wave)
+    return Changes(
+        between_looks=min(filter(None, looks), default=None),
+        at_close=_find_change(sights[-1], account.look(wave)),
+    )
+
+
+def _find_change(before: Sight, after: Sight) -> int | None:
+    """Return the least number of people by which a figure moved that was shown before."""
+    moved = [after.asked[name] - before.asked[name] for name in before.yes]
+    return min(
+        (number for number in (*moved, after.n - before.n) if number and before.n), default=None
+    )
+
+
+def _attack(account: Account, wave: Wave, design: Design, *, fakes: int) -> Iterator[int]:
+    """Yield how many reports each figure or kind of row describes that holds the person."""
+    generator = random.Random(SEED)
+    person = _draw_person(design, generator)
+    around = [person, *[_turn(person, design)] * fakes]
+    can_differ = design.groups or design.drawn
+    others = OTHERS * design.crowd if can_differ else 0
+    send(wave, [_draw_other(design, generator, than=person) for _ in range(others)])
+    if design.coins:
+        # Coins ask everybody all questions that they can, and no groups.
+        send(wave.survey.waves.manual().get(), [_toss(codes, design) for codes in around])
+    else:
+        send(wave, around)
+    close(wave)
+    if design.coins:
+        yield from _read_paper(account, wave)
+    yield from _read_browsers(account, wave, person, design)
+
+
+def _read_browsers(account: Account, wave: Wave, person: bytes, design: Design) -> Iterator[int]:
+    sight = account.look(wave)
+    width = len(design.groups)
+    asked = [f"q{place}" for place, code in enumerate(person, 1) if code != NOT_DRAWN]
+    yield from (sight.asked[name] for name in asked[width:] if name in sight.yes)
+    yield from (sight.known.count(known) for known in set(sight.known))
+    for place in range(width):
+        name, own = f"q{place + 1}", str(person[place] + 1)
+        for (group, _), (people, _) in account.break_down(wave, name).items():
+            if group == own:
+                yield people
+
+
+def _read_paper(account: Account, wave: Wave) -> Iterator[int]:
+    path = f"/surveys/{wave.survey.slug}/results/coins/estimates.csv"
+    reply = account.client.get(path)
+    if reply.status_code == OK:
+        yield from (int(row["n"]) for row in csv.DictReader(io.StringIO(reply.getvalue().decode())))
+
+
+def _draw_person(design: Design, generator: random.Random) -> bytes:
+    """Draw somebody in the first group of each question, who was asked the first blocks."""
+    codes = draw_codes(replace(design, groups=(), drawn=None), generator=generator)
+    drawn = design.drawn or design.questions
+    return bytes(len(design.groups)) + codes[:drawn] + bytes([NOT_DRAWN]) * (len(codes) - drawn)
+
+
+def _turn(person: bytes, design: Design) -> bytes:
+    """Make a fake with the same groups and blocks, and all other codes."""
+    width = len(design.groups)
+    own = (code if code == NOT_DRAWN else 1 - code for code in person[width:])
+    return person[:width] + bytes(own)
+
+
+def _toss(codes: bytes, design: Design) -> bytes:
+    return bytes(int(code == 1) for code in codes[len(design.groups) :])
+
+
+def _draw_other(design: Design, generator: random.Random, *, than: bytes) -> bytes:
+    """Draw somebody who shares some of the person's groups or the block, but not everything."""
+    width = len(design.groups)
+    while True:
+        codes = draw_codes(design, generator=generator)
+        asked = [code == NOT_DRAWN for code in codes[width:]]
+        if codes[:width] != than[:width] or asked != [code == NOT_DRAWN for code in than[width:]]:
+            return codes
