@@ -22,7 +22,7 @@ from surveys.manifest.manifest import NOT_DRAWN
 from surveys.models import Survey, Wave
 
 OTHERS = 4  # times the crowd C
-CHANGES = 40  # times that a few people come
+CHANGES = 25  # times that a few people come
 FLIPS = 30  # few enough that coins stay within the largest ε
 
 
