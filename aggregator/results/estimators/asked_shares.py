@@ -78,7 +78,7 @@ def _state(share: float, *, symbols: tuple[str, ...]) -> Method:
 def _find_by_likelihood(estimand: Estimand, counted: Counted) -> Method | None:
     """Estimate from the several symbols that the rule reads, after a fixed end."""
     found = counted.find_parents(estimand.question)
-    if found is None or not counted.fixed_end or not counted.may_use(found.table):
+    if found is None or not counted.fixed_end or not counted.may_use(found):
         return None
     mechanisms = list_mechanisms(found.table.parents)
     total = count_who_may_be_asked(found)

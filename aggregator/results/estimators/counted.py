@@ -110,7 +110,7 @@ class Counted:
         """Find the joint table that an estimand may be estimated from."""
         for found in self._list_tables(estimand.question):
             if estimand.symbol in (axis.symbol.name for axis in found.table.own):
-                if self.may_use(found.table):
+                if self.may_use(found):
                     return found
                 # An item needs its gate even without the rule.
                 return found.without_parents() if estimand.gate else None
@@ -131,14 +131,25 @@ class Counted:
             symbol=name, codes=tuple(code for code in codes if holds(question.rule, {name: code}))
         )
 
-    def may_use(self, table: JointTable) -> bool:
+    def may_use(self, found: TableCounts) -> bool:
         """Whether a table may be used: while people watch, and in small groups, nothing depends on
-        an answer that is sent as it is.
+        an answer that is sent as it is, nor on two of them that few people gave together.
         """
-        declared = [axis for axis in table.parents if axis.symbol.threshold is None]
-        return not declared or (
+        axes = found.table.axes
+        others = tuple(
+            place for place, axis in enumerate(axes) if axis.symbol.threshold is not None
+        )
+        if len(others) == len(axes):
+            return True
+        together = found.cells.sum(axis=others)
+        return (
             self.fixed_end
-            and all(self._may_tell(axis.symbol.name, axis.classes) for axis in declared)
+            and not ((together > 0) & (together < self.manifest.crowd)).any()
+            and all(
+                self._may_tell(axis.symbol.name, axis.classes)
+                for axis in axes
+                if axis.symbol.threshold is None
+            )
         )
 
     def may_tell(self, event: Event) -> bool:

@@ -111,7 +111,6 @@ def test_no_two_lists_single_out_one_person(k: int) -> None:
     assert attack_two_lists(k).isolated == 0
 
 
-@pytest.mark.xfail(strict=True, reason="each group of each condition is large enough by itself")
 @at_both_sizes
 def test_no_two_conditions_single_out_one_person(k: int) -> None:
     assert attack_two_conditions(k).isolated == 0
