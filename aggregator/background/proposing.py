@@ -6,7 +6,8 @@ does every union of combinations, complements included, and every coarser set qu
 
 Questions enter one after another, those of planned comparisons first. Each time it is the question
 that keeps most of its own information: levels of too few people merge with a neighbour, so that
-ordered answers such as ages stay in order.
+ordered answers such as ages stay in order. A question whose rows, less those for whom a rule holds,
+are few people does not enter.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aggregator.background.conditions import Combinations, leaves_few, list_declared
 from aggregator.background.levels import Background, Level, Levels
 from aggregator.results.small_groups import hide_small_groups
 from surveys.comparing.indicators import find_indicators
@@ -44,19 +46,10 @@ class Proposal:
     has_files_of_blocks: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Combinations:
-    """The combinations of masks and declared codes that occur, a row for each."""
-
-    masks: NDArray[np.uint8]
-    declared: NDArray[np.uint8]
-    people: _Counts  # who have each combination
-
-
 def propose(manifest: Manifest, found: Combinations) -> Proposal:
     """Propose the background of the file of rows."""
     minimum = manifest.crowd
-    sizes, cells = _number(found.masks, found.people)
+    sizes, cells = number_rows(found.masks, found.people)
     if found.masks.shape[1] and sizes.min() < minimum:
         asked = found.people @ found.masks
         return Proposal(background=(), smallest=int(asked.min()), has_files_of_blocks=True)
@@ -101,10 +94,12 @@ def _add_questions(
         if not candidates:
             break
         best = max(candidates, key=lambda candidate: candidate.rank)  # the first of equals
-        entered.append(best)
         place = left.pop(best.levels.question)
         codes = best.levels.number_codes()[found.declared[:, place]]
-        _, cells = _number(np.stack([cells, codes], axis=1), found.people)
+        _, finer = number_rows(np.stack([cells, codes], axis=1), found.people)
+        if not leaves_few(manifest, found, finer):
+            entered.append(best)
+            cells = finer
     names = [question.name for question in order]
     background = sorted((one.levels for one in entered), key=lambda one: names.index(one.question))
     return _Way(
@@ -113,10 +108,6 @@ def _add_questions(
         planned=sum(one.is_planned for one in entered),
         information=sum(one.information for one in entered),
     )
-
-
-def list_declared(manifest: Manifest) -> list[ManifestQuestion]:
-    return [question for question in manifest.questions if question.is_declared]
 
 
 def find_planned(manifest: Manifest) -> dict[str, list[Level]]:
@@ -129,7 +120,7 @@ def find_planned(manifest: Manifest) -> dict[str, list[Level]]:
     return planned
 
 
-def _number(columns: NDArray[Any], people: _Counts) -> tuple[_Counts, _Counts]:
+def number_rows(columns: NDArray[Any], people: _Counts) -> tuple[_Counts, _Counts]:
     """Number the distinct rows; return how many people each has, and the number of each row."""
     if not columns.shape[1]:
         return np.array([people.sum()]), np.zeros(len(columns), dtype=np.int64)

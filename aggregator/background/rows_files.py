@@ -10,13 +10,14 @@ from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Greatest
 from numpy.typing import NDArray
 
+from aggregator.background.conditions import Combinations, list_declared
 from aggregator.background.levels import (
     Background,
     is_within,
     read_background,
     write_background,
 )
-from aggregator.background.proposing import Combinations, Proposal, list_declared, propose
+from aggregator.background.proposing import Proposal, propose
 from aggregator.batches.columns import Columns
 from aggregator.batches.joint_tables import read_columns
 from aggregator.models import Batch, Comparison, RowsFile, Snapshot

@@ -17,12 +17,14 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from aggregator.background.rows_files import find_rows_file
+from aggregator.background.levels import find_levels, read_background
+from aggregator.background.rows_files import count_combinations, find_rows_file
 from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import PairCounter, cross_tabulate
 from aggregator.comparisons.analysis import analyse_pairs, analyse_regression, analyse_table
 from aggregator.comparisons.breakdown.computing import GroupCounter, compute_breakdown
 from aggregator.comparisons.breakdown.result import BreakdownResult
+from aggregator.comparisons.breakdown.together import find_broken_down
 from aggregator.comparisons.choice import (
     GROUPS_AFTER_CLOSE,
     check_choice,
@@ -71,6 +73,10 @@ NOT_SETTLED = "The estimation did not converge. It needs fewer predictors, or mo
 TOO_FEW_TOGETHER = (
     "Only {people:,} people were asked all of these questions, which is too few to show a result. "
     "Choose questions from fewer blocks."
+)
+FEW_TOGETHER = (
+    "Q{number} has no break down. With its groups and those of other questions, somebody could "
+    "work out figures about a few people."
 )
 OLDER_METHOD = (
     "An older version of Murmur computed this comparison. Compare the same questions again to see "
@@ -310,6 +316,8 @@ def _compute(comparison: Comparison) -> StoredResult:
 def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile) -> BreakdownResult:
     question = find_declared(comparison, manifest)
     assert question is not None
+    check_broken_down(comparison.wave, question, rows_file)
+    _renew_lease(comparison)
     counter = GroupCounter(manifest, question)
     _read_batches(comparison, lambda packed, size: counter.add(packed, size=size))
     return compute_breakdown(
@@ -320,6 +328,15 @@ def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile)
         fixed_end=ended_as_frozen(comparison.wave),
         after_each=lambda: _renew_lease(comparison),
     )
+
+
+def check_broken_down(wave: Wave, question: ManifestQuestion, rows_file: RowsFile) -> None:
+    """Raise TooFewToShow if figures about its groups, with all others, say something about few."""
+    manifest = wave.description
+    if find_levels(read_background(rows_file.chosen or []), question.name) is None:
+        found = count_combinations(wave, manifest)
+        if question.name not in find_broken_down(manifest, found, rows_file):
+            raise TooFewToShow(FEW_TOGETHER.format(number=question.number))
 
 
 def find_declared(comparison: Comparison, manifest: Manifest) -> ManifestQuestion | None:

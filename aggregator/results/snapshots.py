@@ -18,7 +18,7 @@ from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
 # Increased whenever the same batches would give different estimates, or a different format.
-METHOD_VERSION = 10
+METHOD_VERSION = 11
 KEPT_PER_WAVE = 200
 _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
 

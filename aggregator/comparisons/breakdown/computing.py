@@ -16,6 +16,7 @@ from aggregator.batches.joint_tables import list_tables
 from aggregator.comparisons.breakdown.hiding import (
     count_people,
     find_hidden,
+    find_hidden_levels,
 )
 from aggregator.comparisons.breakdown.result import (
     BreakdownResult,
@@ -79,10 +80,19 @@ def compute_breakdown(
     """
     background = read_background(rows_file.chosen or [])
     levels = find_levels(background, question.name)
-    hidden = find_hidden(
-        manifest, counts, levels, has_files_of_blocks=rows_file.has_files_of_blocks
-    )
     people = count_people(counts)
+    if levels is None:
+        hidden = find_hidden(
+            manifest,
+            people,
+            [
+                counts.columns[mask][:, 1].tolist()
+                for mask in range(Columns.of(manifest).mask_count)
+            ],
+            has_files_of_blocks=rows_file.has_files_of_blocks,
+        )
+    else:
+        hidden = find_hidden_levels(manifest, levels)
     everyone = frozenset(range(len(people)))
     groups = [
         GroupSize(

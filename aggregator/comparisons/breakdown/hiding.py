@@ -16,13 +16,12 @@ declared question are released only if the file of rows has both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aggregator.background.levels import Levels
-from aggregator.batches.columns import Columns
 from aggregator.batches.group_counts import GroupCounts
-from aggregator.comparisons.equations import count_people_needed
+from aggregator.results.equations import count_people_needed
 from aggregator.results.small_groups import hide_small_groups
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
@@ -38,41 +37,43 @@ class Hidden:
 
     def of(self, manifest: Manifest, question: ManifestQuestion) -> frozenset[int]:
         """Return the codes that are hidden for one scrambled question."""
-        block = manifest.blocks[question.name]
-        return self.by_block.get(block, self.everywhere)
+        return self.of_block(manifest.blocks[question.name])
+
+    def of_block(self, block: int | None) -> frozenset[int]:
+        """Return the codes that are hidden for a block; None stands for all people."""
+        return self.everywhere if block is None else self.by_block.get(block, self.everywhere)
 
 
 def find_hidden(
     manifest: Manifest,
-    counts: GroupCounts,
-    levels: Levels | None,
+    people: Sequence[int],
+    asked: Sequence[Sequence[int]],
     *,
     has_files_of_blocks: bool = False,
 ) -> Hidden:
-    """Find what is hidden; `levels` are those of the file of rows, if it has the question.
+    """Find what is hidden of a question that the file of rows does not have.
 
-    Where each block has a file of its own, equations about one say nothing about another.
+    `people` counts those who gave each answer, and `asked` those of them who were asked each drawn
+    block. Where each block has a file of its own, equations about one say nothing about another.
     """
-    if levels is not None:
-        hidden = frozenset(
-            code for level in levels.levels if levels.is_hidden(level) for code in level
-        )
-        return Hidden(everywhere=hidden, by_block={}, least=manifest.crowd)
-    columns = Columns.of(manifest)
     least = manifest.crowd if has_files_of_blocks else count_people_needed(manifest)
-    everywhere = hide_small_groups(count_people(counts), minimum=least)
+    everywhere = hide_small_groups(people, minimum=least)
     return Hidden(
         everywhere=everywhere,
         by_block={
             block: hide_small_groups(
-                counts.columns[block][:, 1].tolist(),
-                minimum=count_people_needed(manifest, block=block),
-                already=everywhere,
+                own, minimum=count_people_needed(manifest, block=block), already=everywhere
             )
-            for block in range(columns.mask_count)
+            for block, own in enumerate(asked)
         },
         least=least,
     )
+
+
+def find_hidden_levels(manifest: Manifest, levels: Levels) -> Hidden:
+    """Find what is hidden of a question that the file of rows has."""
+    hidden = frozenset(code for level in levels.levels if levels.is_hidden(level) for code in level)
+    return Hidden(everywhere=hidden, by_block={}, least=manifest.crowd)
 
 
 def count_people(counts: GroupCounts) -> list[int]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.joint_tables import JointTable, list_tables
+from aggregator.results.equations import count_people_behind
 from aggregator.results.estimands import Estimand
 from aggregator.results.small_groups import may_tell_classes
 from surveys.manifest.manifest import Manifest
@@ -133,7 +134,8 @@ class Counted:
 
     def may_use(self, found: TableCounts) -> bool:
         """Whether a table may be used: while people watch, and in small groups, nothing depends on
-        an answer that is sent as it is, nor on two of them that few people gave together.
+        an answer that is sent as it is, nor on several that few people gave together. Each
+        combination of these needs ten people for each equation that all tables give about it.
         """
         axes = found.table.axes
         others = tuple(
@@ -142,9 +144,12 @@ class Counted:
         if len(others) == len(axes):
             return True
         together = found.cells.sum(axis=others)
+        needed = count_people_behind(
+            self.manifest, found.table, (other.table for other in self.tables)
+        )
         return (
             self.fixed_end
-            and not ((together > 0) & (together < self.manifest.crowd)).any()
+            and not ((together > 0) & (together < needed)).any()
             and all(
                 self._may_tell(axis.symbol.name, axis.classes)
                 for axis in axes

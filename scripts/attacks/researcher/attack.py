@@ -137,10 +137,11 @@ def write_cost(cost: Cost, changes: Changes) -> str:
 
 
 def run_without_fakes() -> Iterator[str]:
-    from scripts.attacks.researcher.partitions import attack_two_conditions, attack_two_lists
+    from scripts.attacks.researcher.partitions import ATTACKS
 
     for k in (10, 50):
-        for found in (attack_two_lists(k), attack_two_conditions(k)):
+        for attack in ATTACKS:
+            found = attack(k)
             seen = "SEEN" if found.isolated else "not seen"
             yield f"{k:>3}  {found.attack:<50}{seen:>10}{_tell_limits(found)}"
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aggregator.background.conditions import Combinations
 from aggregator.background.levels import Background
-from aggregator.background.proposing import Combinations, Proposal, propose
+from aggregator.background.proposing import Proposal, propose
 from aggregator.results.small_groups import hide_small_groups
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
@@ -22,7 +23,7 @@ SEED = 20261124
 
 def make_manifest(
     sizes: Sequence[int], *, refusal: bool = False, blocks: int = 1, drawn: int | None = None,
-    planned: Sequence[str] = (), display_minimum: int = 10,
+    planned: Sequence[str] = (), display_minimum: int = 10, rule: Any = None,
 ) -> Manifest:  # fmt: skip
     """Declared questions q1, q2, … of these sizes, then a yes/no question for each block."""
     declared = [
@@ -33,7 +34,9 @@ def make_manifest(
         for number, size in enumerate(sizes, 1)
     ]  # fmt: skip
     scrambled = [
-        ManifestQuestion(name=f"s{block}", type=QuestionType.YES_NO, text="?", options=YES_NO)
+        ManifestQuestion(
+            name=f"s{block}", type=QuestionType.YES_NO, text="?", options=YES_NO, rule=rule
+        )
         for block in range(blocks)
     ]
     return Manifest(
@@ -128,6 +131,19 @@ def test_a_question_that_can_keep_nothing_is_not_offered(planned: Sequence[str],
     proposal = propose(make_manifest([2, 2], planned=planned), HALVES)
     assert list_levels(proposal) == {name: ((0,), (1,))}
     assert proposal.smallest == 40
+
+
+@pytest.mark.parametrize(
+    ("rule", "names"),
+    [(None, ["q2"]), ({"name": "q1", "is": [2]}, ["q1"]), ({"name": "q1", "is": [0]}, ["q2"])],
+)
+def test_a_question_whose_rows_and_a_rule_leave_one_person_does_not_enter(
+    rule: Any, names: Sequence[str]
+) -> None:
+    """Figures for the rule are shown before the choice, unless few people satisfy it."""
+    found = count({(0, 1): 1, (1, 0): 300, (2, 1): 300})
+    proposal = propose(make_manifest([3, 2], planned=["q2.1"], rule=rule), found)
+    assert list(list_levels(proposal)) == names
 
 
 def test_three_in_a_hundred_who_decline_everywhere_cost_no_question() -> None:

@@ -15,7 +15,6 @@ from aggregator.background.levels import Background, find_levels, read_backgroun
 from aggregator.comparisons.analysis import analyse_regression, analyse_table
 from aggregator.comparisons.choice import MERGED, NOT_IN_ROWS, ONE_OF_EACH_BLOCK
 from aggregator.comparisons.crossed_blocks import FEW_ASKED, NOBODY, may_cross
-from aggregator.comparisons.equations import count_equations
 from aggregator.comparisons.result import PairsResult
 from aggregator.comparisons.standing import find_standing
 from aggregator.comparisons.stored import read_result, write_result
@@ -23,6 +22,7 @@ from aggregator.exports.report_codes import list_columns
 from aggregator.exports.reports import find_rows
 from aggregator.models import Comparison, RowsFile
 from aggregator.results.display import find_view
+from aggregator.results.equations import count_equations
 from surveys.authoring.services import add_question
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import Indicator, find_indicators, find_plain_indicators

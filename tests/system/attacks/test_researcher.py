@@ -6,6 +6,7 @@ person with all their codes. `python -m scripts.attacks.researcher.attack` print
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -26,7 +27,7 @@ from scripts.attacks.researcher.membership import (
     guess_from_all_pairs,
     guess_from_pages,
 )
-from scripts.attacks.researcher.partitions import attack_two_conditions, attack_two_lists
+from scripts.attacks.researcher.partitions import ATTACKS
 from scripts.attacks.researcher.small_crowds import (
     attack_by_hand,
     attack_coins,
@@ -105,15 +106,12 @@ def test_figures_move_by_k_people_between_looks_and_at_the_close(plan: Plan, k: 
     assert all(moved >= k for moved in (changes.between_looks, changes.at_close) if moved)
 
 
-@pytest.mark.xfail(strict=True, reason="each group of each list is large enough by itself")
 @at_both_sizes
-def test_no_two_lists_single_out_one_person(k: int) -> None:
-    assert attack_two_lists(k).isolated == 0
-
-
-@at_both_sizes
-def test_no_two_conditions_single_out_one_person(k: int) -> None:
-    assert attack_two_conditions(k).isolated == 0
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_sums_of_large_groups_single_out_one_person(
+    attack: Callable[[int], Outcome], k: int
+) -> None:
+    assert attack(k).isolated == 0
 
 
 def test_enough_equations_find_every_member_of_a_group() -> None:

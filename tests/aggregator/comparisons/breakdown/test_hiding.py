@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from aggregator.background.levels import Background
 from aggregator.batches.columns import Columns
 from aggregator.comparisons.breakdown.computing import compute_breakdown, find_place
-from aggregator.comparisons.equations import count_equations
 from aggregator.models import RowsFile
+from aggregator.results.equations import count_equations
 from aggregator.results.small_groups import hide_small_groups
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import NOT_DRAWN

@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 from aggregator.batches.joint_tables import list_tables
-from aggregator.comparisons.equations import count_equations, count_people_needed
+from aggregator.results.equations import (
+    count_equations,
+    count_people_behind,
+    count_people_needed,
+)
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
@@ -120,3 +124,34 @@ def test_equations_may_be_counted_twice_but_are_never_missed(
 ) -> None:
     manifest = make_manifest(*questions)
     assert 1 + count_equations(manifest) == find_rank(manifest) + surplus
+
+
+UNIT = {"name": "q0", "is": [1]}
+BEHIND = [make_question(f"q{number}", Type.YES_NO, UNIT) for number in range(1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("questions", "equations"),
+    [
+        # Yes, no and not asked: two equations about the unit for each question.
+        ([WHERE, *BEHIND[:2]], 2 + 2),
+        ([WHERE, *BEHIND], 2 + 2 + 2),
+        # Both classes of another answer, and each of them with the question.
+        ([WHERE, PLAIN, make_question("q4", Type.YES_NO, {"all": [UNIT, AFTER_YES]})], 1 + 2 + 2),
+        ([WHERE, SCALE, make_question("q2", Type.YES_NO, AFTER_SCALE), *BEHIND[2:]], 2),
+    ],
+)
+def test_rules_that_read_a_declared_question_give_equations_about_its_groups(
+    questions: list[ManifestQuestion], equations: int
+) -> None:
+    manifest = make_manifest(*questions)
+    tables = list_tables(manifest)
+    needed = max(manifest.crowd, 10 * equations)
+    assert count_people_behind(manifest, tables[-1], tables) == needed
+
+
+def test_blocks_of_a_random_subset_give_equations_about_different_people() -> None:
+    manifest = make_manifest(WHERE, *BEHIND, drawn=1)
+    tables = list_tables(manifest)
+    assert [table.block for table in tables] == [0, 1, 2]
+    assert {count_people_behind(manifest, table, tables) for table in tables} == {manifest.crowd}

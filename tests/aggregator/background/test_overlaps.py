@@ -1,0 +1,95 @@
+"""Sums and differences of groups: the one about fewest people is found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from aggregator.background.overlaps import Groups, leave_few
+
+SEED = 20261125
+SURVEYS = 150
+
+
+def find_fewest(groups: Groups, marks: np.ndarray, people: np.ndarray) -> int:
+    """Find the smallest support of a function that the marks alone do not span, trying all.
+
+    Without its people, the groups and marks have a smaller rank, but the marks lose none.
+    """
+    marked = np.eye(marks.max() + 1)[marks]
+    both = np.concatenate([marked, groups], axis=1)
+
+    def find_lost(kept: np.ndarray) -> int:
+        def lose(all_: np.ndarray) -> int:
+            return int(np.linalg.matrix_rank(all_)) - int(np.linalg.matrix_rank(all_[kept]))
+
+        return lose(both) - lose(marked)
+
+    rows, sizes = range(len(people)), []
+    for size in range(1, len(people) + 1):
+        for left in combinations(rows, size):
+            kept = np.array([row for row in rows if row not in left], dtype=int)
+            if find_lost(kept) > 0:
+                sizes.append(int(people[list(left)].sum()))
+    return min(sizes, default=0)
+
+
+def test_the_smallest_support_is_found_as_by_trying_all() -> None:
+    generator = np.random.default_rng(SEED)
+    compared = 0
+    for _ in range(SURVEYS):
+        codes = np.unique(generator.integers(0, 3, size=(7, 3)), axis=0)
+        people = generator.integers(1, 60, size=len(codes))
+        _, marks = np.unique(codes[:, 0] // 2, return_inverse=True)
+        groups = np.concatenate([np.eye(3)[codes[:, place]][:, :2] for place in (1, 2)], axis=1)
+        fewest = find_fewest(groups, marks, people)
+        if not fewest:
+            continue
+        compared += 1
+        for needed, expected in ((fewest, False), (fewest + 1, True)):
+            found = leave_few(groups[:, :0], groups, marks=marks, people=people, needed=needed)
+            assert found == expected
+    assert compared > SURVEYS / 2
+
+
+LISTS = np.array([[0, 0], [0, 1], [1, 0]])  # one person, then two large groups
+
+
+@pytest.mark.parametrize(
+    ("known", "marks", "needed", "few"),
+    [
+        ((), (0, 0, 0), 2, True),  # both groups less everybody: the person
+        ((), (0, 0, 0), 1, False),
+        ((0,), (0, 0, 0), 2, True),  # the first is shown already
+        ((), (0, 0, 1), 2, True),  # the rows mark the first
+        ((0, 1), (0, 0, 0), 2, False),  # what is shown already is not counted again
+    ],
+)
+def test_two_lists_leave_the_person_whom_they_divide_differently(
+    known: Sequence[int], marks: Sequence[int], needed: int, few: bool
+) -> None:
+    groups = LISTS.astype(float)
+    new = groups[:, 1:] if 1 in known else np.delete(groups, list(known), axis=1)
+    found = leave_few(
+        groups[:, list(known)],
+        new,
+        marks=np.array(marks),
+        people=np.array([1, 300, 300]),
+        needed=needed,
+    )
+    assert found == few
+
+
+def test_independent_lists_of_many_questions_leave_nobody() -> None:
+    """Each group by itself is what counts fewest people."""
+    generator = np.random.default_rng(SEED)
+    codes = generator.integers(0, 2, size=(2000, 12))
+    groups = codes.astype(float)
+    least = min(codes.sum(axis=0).min(), (1 - codes).sum(axis=0).min())
+    ones, marks = np.ones(2000, dtype=np.int64), np.zeros(2000, dtype=np.int64)
+    for needed, few in ((least * 3 // 4, False), (least + 1, True)):
+        found = leave_few(groups[:, :0], groups, marks=marks, people=ones, needed=int(needed))
+        assert found == few
