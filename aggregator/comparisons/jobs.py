@@ -107,7 +107,7 @@ def request_comparison(
     )
     if created:
         _drop_old(wave)
-    elif _was_given_up(comparison):
+    elif was_given_up(comparison):
         comparison.state = Comparison.State.WAITING
         comparison.problem, comparison.attempts = "", 0
         comparison.save(update_fields=["state", "problem", "attempts"])
@@ -132,7 +132,7 @@ def is_planned(manifest: Manifest, kind: str, names: Sequence[str]) -> bool:
     return kind == Comparison.Kind.TABLE and tuple(names) in manifest.planned_comparisons
 
 
-def _was_given_up(comparison: Comparison) -> bool:
+def was_given_up(comparison: Comparison) -> bool:
     """Whether the failure was Murmur's; a failure that the data explain is final."""
     return comparison.state == Comparison.State.FAILED and comparison.attempts > MAX_ATTEMPTS
 

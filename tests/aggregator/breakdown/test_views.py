@@ -9,7 +9,7 @@ import pytest
 from aggregator.background.levels import Levels
 from aggregator.background.rows_files import accept_proposal
 from aggregator.breakdown.views import MOST_ROWS_ON_A_PAGE
-from aggregator.comparisons.jobs import GAVE_UP, MAX_ATTEMPTS, run_comparison
+from aggregator.comparisons.jobs import FEW_TOGETHER, GAVE_UP, MAX_ATTEMPTS, run_comparison
 from aggregator.models import Comparison, RowsFile
 from aggregator.results.sentences import MAY_BE_ZERO
 from aggregator.upkeep.deleting import delete_survey
@@ -199,8 +199,17 @@ def test_a_break_down_that_failed_says_so_and_can_be_tried_again() -> None:
     response = client.get(address_of(wave))
     assert GAVE_UP.replace("’", "’") in words_of(response)
     assert "Refresh" not in response
+    assert "Try again" in words_of(response)
     assert client.post(address_of(wave)).status_code == 302
     assert Comparison.objects.get().state == Comparison.State.WAITING
+
+
+def test_what_the_data_forbid_is_not_offered_again() -> None:
+    wave = make_closed_wave()
+    client = sign_in(wave.survey.owner)
+    client.get(address_of(wave))
+    Comparison.objects.update(state=Comparison.State.FAILED, problem=FEW_TOGETHER, attempts=1)
+    assert "Try again" not in words_of(client.get(address_of(wave)))
 
 
 def test_another_declared_question_is_counted_by_groups_if_the_rows_have_both() -> None:
