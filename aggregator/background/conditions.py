@@ -59,7 +59,7 @@ def find_condition_groups(
     tables, needed = list_tables(manifest), 0
     places = {question.name: place for place, question in enumerate(list_declared(manifest))}
     people = np.where(found.find_asked(part), found.people, 0)
-    columns = [np.empty((len(people), 0))]
+    columns = [np.empty((len(people), 0), dtype=np.bool_)]
     for table in tables:
         conditions = [axis for axis in table.parents if axis.symbol.name in list_conditions(table)]
         if table.mask != part or not conditions:
@@ -73,7 +73,7 @@ def find_condition_groups(
         sizes = np.bincount(cells, weights=people, minlength=int(np.prod(shape)))
         least = count_people_behind(manifest, table, tables)
         if not ((sizes > 0) & (sizes < least)).any():
-            columns.append(np.eye(len(sizes))[cells])
+            columns.append(np.eye(len(sizes), dtype=np.bool_)[cells])
             needed = max(needed, least)
     return ConditionGroups(groups=np.concatenate(columns, axis=1), needed=needed)
 

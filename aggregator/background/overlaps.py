@@ -15,18 +15,21 @@ every order; and the larger a support, the more of them miss it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-Groups = NDArray[np.float64]  # a row for each cell of people, a column of 0 and 1 for each group
+Groups = NDArray[np.bool_]  # a row for each cell of people, a column for each group
+Rows = NDArray[np.intp]
+Matrix = NDArray[np.float64]
 ORDERS = 100
 # Large tables of many people take fewer orders: few of so many are early in any of them.
 MOST_STEPS = 5_000_000_000
-FEWEST_ORDERS = 20
+FEWEST_ORDERS = 5
 SEED = 20261125
-ROWS_AT_ONCE = 256
+ROWS_AT_ONCE = 10_000  # so that memory does not grow with the number of people
+ROWS_SEARCHED = 256
 ZERO = 1e-6
 
 
@@ -39,16 +42,33 @@ def leave_few(
     fewer than `needed`. What the known groups and the marks say alone does not count.
     """
     groups = np.concatenate([known, new], axis=1)
+    cells = np.unique(marks, return_inverse=True)[1].reshape(-1)
     for order in _list_orders(people, columns=groups.shape[1]):
-        first = _find_first(marks[order])
-        functions = _span(groups[order] - groups[order][first])
-        few = functions[:, people[order] @ (np.abs(functions) > ZERO) < needed]
-        if few.size and not _is_spanned(few, known[order] - known[order][first]):
+        first = _find_first(cells, order)
+
+        def read(rows: Rows, first: Rows = first) -> Matrix:
+            """Read the groups of rows, less those of the first row with the same mark.
+
+            That row is in the basis, so functions are 0 there, and the marks play no further part.
+            """
+            found: Matrix = groups[rows].astype(float) - groups[first[cells[rows]]]
+            return found
+
+        basis, functions = _span(read, order, columns=groups.shape[1])
+        supports = sum(
+            (
+                people[rows] @ (np.abs(read(rows) @ functions) > ZERO)
+                for rows in _split(order, ROWS_AT_ONCE)
+            ),
+            np.zeros(len(basis)),
+        )
+        few = functions[:, supports < needed]
+        if few.size and not _is_spanned(read(basis) @ few, read(basis)[:, : known.shape[1]]):
             return True
     return False
 
 
-def _list_orders(people: NDArray[np.int64], *, columns: int) -> Iterator[NDArray[np.intp]]:
+def _list_orders(people: NDArray[np.int64], *, columns: int) -> Iterator[Rows]:
     """List random orders of rows: as their first people come if all people are shuffled."""
     generator = np.random.default_rng(SEED)
     steps = max(len(people) * columns**2, 1)
@@ -56,43 +76,51 @@ def _list_orders(people: NDArray[np.int64], *, columns: int) -> Iterator[NDArray
         yield np.argsort(generator.exponential(size=len(people)) / people)
 
 
-def _find_first(marks: NDArray[np.int64]) -> NDArray[np.intp]:
-    """For each row, find the first with the same mark; it is in the basis."""
-    _, first, cells = np.unique(marks, return_index=True, return_inverse=True)
-    found: NDArray[np.intp] = first[cells.reshape(-1)]
-    return found
+def _find_first(cells: Rows, order: Rows) -> Rows:
+    """Find the first row of each cell."""
+    first = np.empty(cells.max(initial=-1) + 1, dtype=np.intp)
+    first[cells[order[::-1]]] = order[::-1]  # the last one that is assigned stays
+    return first
 
 
-def _span(groups: Groups) -> Groups:
-    """Return functions of the same space, each 1 in one row of a basis and 0 in the others."""
-    change, found, row = np.eye(groups.shape[1]), 0, 0
-    while found < len(change):
-        row = _find_independent(groups, change[:, found:], start=row)
-        if row == len(groups):
+def _split(rows: Rows, size: int) -> Iterator[Rows]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def _span(read: Callable[[Rows], Matrix], order: Rows, *, columns: int) -> tuple[Rows, Matrix]:
+    """Return the rows of a basis, and a function for each: 1 in this row, 0 in the others.
+
+    A function has a factor for each group; its values are those that are read times the factors.
+    """
+    factors: Matrix = np.eye(columns)
+    basis: list[np.intp] = []
+    for rows in _split(order, ROWS_SEARCHED):
+        if len(basis) == columns:
             break
-        values = groups[row] @ change
-        pivot = found + int(np.abs(values[found:]).argmax())
-        change[:, [found, pivot]] = change[:, [pivot, found]]
-        values[[found, pivot]] = values[[pivot, found]]
-        change[:, found] /= values[found]
-        values[found] = 0.0
-        change -= np.outer(change[:, found], values)
-        found += 1
-    return groups @ change[:, :found]
+        values = read(rows)
+        while True:
+            left = np.abs(values @ factors[:, len(basis) :]) > ZERO
+            places = np.flatnonzero(left.any(axis=1))
+            if not places.size:
+                break
+            _eliminate(factors, values[places[0]], found=len(basis))
+            basis.append(rows[places[0]])
+    return np.array(basis, dtype=np.intp), factors[:, : len(basis)]
 
 
-def _find_independent(groups: Groups, change: Groups, *, start: int) -> int:
-    """Find the first row for which a column of the product is not 0, or the number of rows."""
-    for place in range(start, len(groups), ROWS_AT_ONCE):
-        values = np.abs(groups[place : place + ROWS_AT_ONCE] @ change)
-        rows = np.flatnonzero((values > ZERO).any(axis=1))
-        if rows.size:
-            return place + int(rows[0])
-    return len(groups)
+def _eliminate(factors: Matrix, row: Matrix, *, found: int) -> None:
+    """Change the factors so that one more function is 1 in this row, and all others are 0."""
+    values = row @ factors
+    pivot = found + int(np.abs(values[found:]).argmax())
+    for one in (factors.T, values):
+        one[[found, pivot]] = one[[pivot, found]]
+    factors[:, found] /= values[found]
+    values[found] = 0.0
+    factors -= np.outer(factors[:, found], values)
 
 
-def _is_spanned(functions: Groups, groups: Groups) -> bool:
-    if not groups.shape[1]:
-        return False
+def _is_spanned(functions: Matrix, groups: Matrix) -> bool:
+    """Whether the known groups span functions, all read in the rows of the basis."""
     found, *_ = np.linalg.lstsq(groups, functions, rcond=None)
     return bool((np.abs(groups @ found - functions) < ZERO).all())

@@ -82,7 +82,9 @@ def _list_parts(manifest: Manifest, found: Combinations, rows_file: RowsFile) ->
                 has_files_of_blocks=rows_file.has_files_of_blocks,
             ).of_block(part)
             shown = [code for code in range(question.k) if code not in hidden]
-            groups[question.name] = np.eye(question.k)[found.declared[asked, place]][:, shown]
+            groups[question.name] = np.eye(question.k, dtype=np.bool_)[
+                found.declared[asked, place]
+            ][:, shown]
         yield _Part(
             marks=marks[asked],
             people=found.people[asked],

@@ -44,7 +44,9 @@ def test_the_smallest_support_is_found_as_by_trying_all() -> None:
         codes = np.unique(generator.integers(0, 3, size=(7, 3)), axis=0)
         people = generator.integers(1, 60, size=len(codes))
         _, marks = np.unique(codes[:, 0] // 2, return_inverse=True)
-        groups = np.concatenate([np.eye(3)[codes[:, place]][:, :2] for place in (1, 2)], axis=1)
+        groups = np.concatenate(
+            [np.eye(3, dtype=bool)[codes[:, place]][:, :2] for place in (1, 2)], axis=1
+        )
         fewest = find_fewest(groups, marks, people)
         if not fewest:
             continue
@@ -71,7 +73,7 @@ LISTS = np.array([[0, 0], [0, 1], [1, 0]])  # one person, then two large groups
 def test_two_lists_leave_the_person_whom_they_divide_differently(
     known: Sequence[int], marks: Sequence[int], needed: int, few: bool
 ) -> None:
-    groups = LISTS.astype(float)
+    groups = LISTS.astype(bool)
     new = groups[:, 1:] if 1 in known else np.delete(groups, list(known), axis=1)
     found = leave_few(
         groups[:, list(known)],
@@ -87,7 +89,7 @@ def test_independent_lists_of_many_questions_leave_nobody() -> None:
     """Each group by itself is what counts fewest people."""
     generator = np.random.default_rng(SEED)
     codes = generator.integers(0, 2, size=(2000, 12))
-    groups = codes.astype(float)
+    groups = codes.astype(bool)
     least = min(codes.sum(axis=0).min(), (1 - codes).sum(axis=0).min())
     ones, marks = np.ones(2000, dtype=np.int64), np.zeros(2000, dtype=np.int64)
     for needed, few in ((least * 3 // 4, False), (least + 1, True)):
