@@ -11,7 +11,7 @@ import pytest
 from aggregator.background.overlaps import Groups, leave_few
 
 SEED = 20261125
-SURVEYS = 150
+SURVEYS = 60
 
 
 def find_fewest(groups: Groups, marks: np.ndarray, people: np.ndarray) -> int:
