@@ -6,22 +6,25 @@ does every union of combinations, complements included, and every coarser set qu
 
 Questions enter one after another, those of planned comparisons first. Each time it is the question
 that keeps most of its own information: levels of too few people merge with a neighbour, so that
-ordered answers such as ages stay in order. A question whose rows, less those for whom a rule holds,
-are few people does not enter.
+ordered answers such as ages stay in order. A question does not enter if its rows, less a group of
+another figure, are few people.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aggregator.background.conditions import Combinations, leaves_few, list_declared
 from aggregator.background.levels import Background, Level, Levels
+from aggregator.batches.combinations import Combinations, list_declared
+from aggregator.results.conditions import find_condition_groups
+from aggregator.results.overlaps import Groups, leave_few
 from aggregator.results.small_groups import hide_small_groups
+from aggregator.results.told import join_groups, list_size_groups
 from surveys.comparing.indicators import find_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
@@ -46,15 +49,18 @@ class Proposal:
     has_files_of_blocks: bool = False
 
 
-def propose(manifest: Manifest, found: Combinations) -> Proposal:
-    """Propose the background of the file of rows."""
+def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -> Proposal:
+    """Propose the background of the file of rows, of questions whose sizes are told."""
     minimum = manifest.crowd
     sizes, cells = number_rows(found.masks, found.people)
     if found.masks.shape[1] and sizes.min() < minimum:
         asked = found.people @ found.masks
         return Proposal(background=(), smallest=int(asked.min()), has_files_of_blocks=True)
     # Few people who declined one question would leave no room for any other.
-    ways = [_add_questions(manifest, found, cells, joins_declined=joins) for joins in (False, True)]
+    ways = [
+        _add_questions(manifest, found, cells, told=told, joins_declined=joins)
+        for joins in (False, True)
+    ]
     way = max(ways, key=lambda one: one.rank)  # the first of equals
     return Proposal(background=way.background, smallest=way.smallest)
 
@@ -74,10 +80,15 @@ class _Way:
 
 
 def _add_questions(
-    manifest: Manifest, found: Combinations, cells: _Counts, *, joins_declined: bool
+    manifest: Manifest,
+    found: Combinations,
+    cells: _Counts,
+    *,
+    told: Collection[str],
+    joins_declined: bool,
 ) -> _Way:
     planned, order = find_planned(manifest), list_declared(manifest)
-    left = {question.name: place for place, question in enumerate(order)}
+    left = {one.name: place for place, one in enumerate(order) if one.name in told}
     entered: list[_Candidate] = []
     while left:
         candidates = [
@@ -97,7 +108,7 @@ def _add_questions(
         place = left.pop(best.levels.question)
         codes = best.levels.number_codes()[found.declared[:, place]]
         _, finer = number_rows(np.stack([cells, codes], axis=1), found.people)
-        if not leaves_few(manifest, found, finer):
+        if not _leave_few(manifest, found, finer, told):
             entered.append(best)
             cells = finer
     names = [question.name for question in order]
@@ -107,6 +118,34 @@ def _add_questions(
         smallest=int(np.bincount(cells, weights=found.people).min()),
         planned=sum(one.is_planned for one in entered),
         information=sum(one.information for one in entered),
+    )
+
+
+def _leave_few(
+    manifest: Manifest, found: Combinations, marks: _Counts, told: Collection[str]
+) -> bool:
+    """Whether rows that are marked like this say something about few people, with other figures:
+    sizes of groups, and estimates about people for whom a rule holds.
+    """
+    sizes = join_groups(list_size_groups(manifest, found), list(told))
+    checked: list[tuple[Groups, int, int, int | None]] = [
+        (sizes, manifest.crowd, manifest.minimum_batch - 1, None)
+    ]
+    for part in found.parts:
+        groups, needed = find_condition_groups(manifest, found, part=part)
+        checked.append((groups, needed, manifest.crowd - 1, part))
+    return any(
+        groups.shape[1]
+        and leave_few(
+            groups[asked][:, :0],
+            groups[asked],
+            marks=marks[asked],
+            people=found.people[asked],
+            needed=needed,
+            sure=sure,
+        )
+        for groups, needed, sure, part in checked
+        for asked in [found.find_asked(part)]
     )
 
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 from django.db import transaction
 from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Greatest
-from numpy.typing import NDArray
 
-from aggregator.background.conditions import Combinations, list_declared
 from aggregator.background.levels import (
     Background,
     is_within,
@@ -18,13 +13,11 @@ from aggregator.background.levels import (
     write_background,
 )
 from aggregator.background.proposing import Proposal, propose
-from aggregator.batches.columns import Columns
-from aggregator.batches.joint_tables import read_columns
-from aggregator.models import Batch, Comparison, RowsFile, Snapshot
-from surveys.manifest.manifest import BATCHES_IN_CROWD, Manifest
+from aggregator.batches.combinations import count_combinations
+from aggregator.models import Comparison, RowsFile, Snapshot
+from aggregator.results.told import find_told
+from surveys.manifest.manifest import BATCHES_IN_CROWD
 from surveys.models import Wave
-
-BATCHES_AT_ONCE = 64
 
 
 class AlreadyChosenError(Exception):
@@ -63,51 +56,8 @@ def make_rows_file(*, wave_id: int) -> RowsFile:
 def compute_proposal(wave: Wave) -> Proposal:
     """Propose a background from a closed wave's batches; verifying calls it too."""
     manifest = wave.description
-    return propose(manifest, count_combinations(wave, manifest))
-
-
-def count_combinations(wave: Wave, manifest: Manifest) -> Combinations:
-    """Count how many people have each combination of drawn blocks and declared answers."""
-    layout = Columns.of(manifest)
-    places = {
-        symbol.name: place for symbol, place in zip(manifest.symbols, layout.places, strict=True)
-    }
-    declared = [places[question.name] for question in list_declared(manifest)]
-    columns = [*range(layout.mask_count), *declared]
-    rows = np.empty((0, len(columns)), dtype=np.uint8)
-    people = np.empty(0, dtype=np.int64)
-    keys = list(wave.batches.values_list("pk", flat=True))
-    for start in range(0, len(keys), BATCHES_AT_ONCE):
-        few = Batch.objects.filter(pk__in=keys[start : start + BATCHES_AT_ONCE])
-        more = [_read_combinations(one, layout.ks, columns) for one in few]
-        rows, people = _add_up(
-            np.concatenate([rows, *more]),
-            np.concatenate([people, *(np.ones(len(one), dtype=np.int64) for one in more)]),
-        )
-    return Combinations(
-        masks=rows[:, : layout.mask_count],
-        declared=rows[:, layout.mask_count :],
-        people=people,
-    )
-
-
-def _read_combinations(
-    batch: Batch, ks: Sequence[int], columns: Sequence[int]
-) -> NDArray[np.uint8]:
-    if not columns:
-        return np.empty((batch.size, 0), dtype=np.uint8)
-    read = read_columns(bytes(batch.packed), size=batch.size, ks=ks)
-    return np.stack([read(column) for column in columns], axis=1)
-
-
-def _add_up(
-    rows: NDArray[np.uint8], people: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    if not rows.shape[1]:
-        return rows[:1], people.sum(keepdims=True)
-    distinct, places = np.unique(rows, axis=0, return_inverse=True)
-    sums = np.bincount(places.reshape(-1), weights=people, minlength=len(distinct))
-    return distinct, sums.astype(np.int64)
+    found = count_combinations(wave, manifest)
+    return propose(manifest, found, told=find_told(manifest, found))
 
 
 def find_rows_file(wave: Wave) -> RowsFile | None:

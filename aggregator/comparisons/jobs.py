@@ -18,8 +18,9 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from aggregator.background.levels import find_levels, read_background
-from aggregator.background.rows_files import count_combinations, find_rows_file
+from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
+from aggregator.batches.combinations import count_combinations
 from aggregator.batches.cross_tabulation import PairCounter, cross_tabulate
 from aggregator.comparisons.analysis import analyse_pairs, analyse_regression, analyse_table
 from aggregator.comparisons.breakdown.computing import GroupCounter, compute_breakdown
@@ -42,7 +43,7 @@ from aggregator.comparisons.result import StoredResult
 from aggregator.comparisons.stored import read_result, write_result
 from aggregator.leases import is_due
 from aggregator.models import Batch, Comparison, RowsFile, Snapshot
-from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen
+from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen, list_told
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import (
@@ -325,6 +326,7 @@ def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile)
         question=question,
         rows_file=rows_file,
         counts=counter.result(),
+        told=list_told(comparison.wave),
         fixed_end=ended_as_frozen(comparison.wave),
         after_each=lambda: _renew_lease(comparison),
     )
@@ -334,8 +336,8 @@ def check_broken_down(wave: Wave, question: ManifestQuestion, rows_file: RowsFil
     """Raise TooFewToShow if figures about its groups, with all others, say something about few."""
     manifest = wave.description
     if find_levels(read_background(rows_file.chosen or []), question.name) is None:
-        found = count_combinations(wave, manifest)
-        if question.name not in find_broken_down(manifest, found, rows_file):
+        found, told = count_combinations(wave, manifest), list_told(wave)
+        if question.name not in find_broken_down(manifest, found, rows_file, told=told):
             raise TooFewToShow(FEW_TOGETHER.format(number=question.number))
 
 

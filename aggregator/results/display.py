@@ -6,6 +6,7 @@ one place and an estimate means the same everywhere.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -241,6 +242,7 @@ def _join_results(*, wave: Wave, snapshot: Snapshot) -> Results:
             snapshot,
             minimum=wave.display_minimum if kept else wave.crowd,
             fixed_end=fixed_end,
+            told={question.name for question in manifest.questions} if kept else snapshot.told,
         )
         if snapshot.final
         else (),
@@ -252,13 +254,22 @@ def _join_results(*, wave: Wave, snapshot: Snapshot) -> Results:
 
 
 def _read_declared(
-    manifest: Manifest, snapshot: Snapshot, *, minimum: int, fixed_end: bool
+    manifest: Manifest,
+    snapshot: Snapshot,
+    *,
+    minimum: int,
+    fixed_end: bool,
+    told: Collection[str],
 ) -> tuple[DeclaredResult, ...]:
     counts = Columns.of(manifest).read_counts(snapshot.counts)
     by_symbol = {symbol.name: cells for symbol, cells in zip(manifest.symbols, counts, strict=True)}
     return tuple(
         _read_groups(
-            question, tuple(by_symbol[question.name]), minimum=minimum, fixed_end=fixed_end
+            question,
+            tuple(by_symbol[question.name]),
+            minimum=minimum,
+            fixed_end=fixed_end,
+            is_told=question.name in told,
         )
         for question in manifest.questions
         if question.is_declared
@@ -266,9 +277,16 @@ def _read_declared(
 
 
 def _read_groups(
-    question: ManifestQuestion, counts: tuple[int, ...], *, minimum: int, fixed_end: bool
+    question: ManifestQuestion,
+    counts: tuple[int, ...],
+    *,
+    minimum: int,
+    fixed_end: bool,
+    is_told: bool,
 ) -> DeclaredResult:
-    hidden = hide_small_groups(counts, minimum=minimum)
+    hidden = (
+        hide_small_groups(counts, minimum=minimum) if is_told else frozenset(range(len(counts)))
+    )
     groups = [(option.code, option.text) for option in question.options]
     if question.refused_code is not None:
         groups.append((question.refused_code, REFUSED_TEXT))

@@ -8,6 +8,7 @@ stands for ten people leave the members hidden; about as many as people would fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain, combinations
 from math import prod
 
@@ -38,21 +39,43 @@ def count_people_needed(manifest: Manifest, *, block: int | None = None) -> int:
     return max(manifest.crowd, PEOPLE_FOR_EQUATION * count_equations(manifest, block=block))
 
 
-def count_people_behind(manifest: Manifest, table: JointTable, tables: Iterable[JointTable]) -> int:
-    """Count the people whom each combination of declared answers needs that a table tells apart.
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """The declared question that all rules of one part of a survey read."""
 
-    Every table that reads one of these declared questions gives equations about the same people.
+    symbol: str
+    classes: tuple[int, ...]  # of its codes: which of them no rule tells apart
+    needed: int  # people in each class
+
+
+def find_condition(
+    manifest: Manifest, tables: Iterable[JointTable], *, mask: int | None
+) -> Condition | None:
+    """Find what the rules of one part read; None without rules, and if figures would say too much.
+
+    Every rule gives equations about the people who satisfy it. So many people are needed for all of
+    them together. Rules that read several declared questions, or different answers for a block,
+    could be crossed: then no figure depends on any of them.
     """
-    conditions = list_conditions(table)
+    reading = [one for one in tables if one.mask == mask and list_conditions(one)]
+    axes = [axis for one in reading for axis in one.axes if axis.symbol.threshold is None]
+    names, kinds = {axis.symbol.name for axis in axes}, {axis.classes for axis in axes}
+    if len(names) != 1 or (mask is not None and len(kinds) > 1):
+        return None
+    told_apart = list(zip(*sorted(kinds), strict=True))
+    numbers = {kind: number for number, kind in enumerate(dict.fromkeys(told_apart))}
     interactions = {
         interaction
-        for other in tables
-        if other.mask == table.mask and not conditions.isdisjoint(list_conditions(other))
+        for one in reading
         for interaction in _list_interactions(
-            [axis for axis in other.axes if axis.symbol.threshold is not None], least=1
+            [axis for axis in one.axes if axis.symbol.threshold is not None], least=1
         )
     }
-    return max(manifest.crowd, PEOPLE_FOR_EQUATION * _count_independent(interactions))
+    return Condition(
+        symbol=names.pop(),
+        classes=tuple(numbers[kind] for kind in told_apart),
+        needed=max(manifest.crowd, PEOPLE_FOR_EQUATION * _count_independent(interactions)),
+    )
 
 
 def list_conditions(table: JointTable) -> frozenset[str]:

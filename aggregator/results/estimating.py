@@ -5,7 +5,7 @@ Which interval is valid depends on how the wave ended, never on what the reports
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from aggregator.results.estimands import Estimand, list_estimands
@@ -35,15 +35,16 @@ def compute_estimates(
     counts: Counts,
     tables: Counts,
     fixed_end: bool,
-    is_final: bool,
+    told: Collection[str],
     broken_down_by: str = "",
 ) -> list[QuestionResult]:
     """Estimate every estimand of every protected question, unclipped, with the allowed interval.
 
-    `broken_down_by` names a declared question if only one of its groups, or only the others, are
-    counted. `counts` holds the counts for the columns of the wave's batches, and `tables` those of
-    `aggregator.batches.joint_tables`. A question that nobody has been asked yet has a total of 0
-    and no estimates.
+    `told` names the declared questions whose sizes are shown (`aggregator.results.told`): none
+    before the close. `broken_down_by` names a declared question if only one of its groups, or only
+    the others, are counted. `counts` holds the counts for the columns of the wave's batches, and
+    `tables` those of `aggregator.batches.joint_tables`. A question that nobody has been asked yet
+    has a total of 0 and no estimates.
     """
     estimands = list_estimands(manifest)
     if not estimands:
@@ -53,7 +54,7 @@ def compute_estimates(
         counts,
         tables,
         fixed_end=fixed_end,
-        is_final=is_final,
+        told=told,
         broken_down_by=broken_down_by,
     )
     sums = list(list_sums(counted))

@@ -9,11 +9,13 @@ from django.db import transaction
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from aggregator.batches.combinations import count_combinations, list_declared
 from aggregator.batches.recounting import recount_tables
 from aggregator.batches.sealing import count_sealed
 from aggregator.models import Batch, RawReport, Snapshot
 from aggregator.results.estimating import compute_estimates
 from aggregator.results.looks import EVERYBODY, Replay, list_least
+from aggregator.results.told import find_told
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
@@ -105,12 +107,13 @@ def _is_outdated(newest: Snapshot, replay: Replay, *, final: bool) -> bool:
 def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) -> Snapshot:
     """Store the state of a replay, unless another worker has stored it as the last one since."""
     same = wave.snapshots.filter(through_batch=replay.through_batch)
+    told = compute_told(wave) if final else ()
     estimates = compute_estimates(
         manifest=wave.description,
         counts=replay.counts,
         tables=replay.tables,
         fixed_end=final and ended_as_frozen(wave),
-        is_final=final,
+        told=told,
     )
     values = {
         "looks": replay.looks,
@@ -120,6 +123,7 @@ def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) 
         "total": replay.total,
         "counts": replay.counts,
         "tables": replay.tables,
+        "told": list(told),
         "estimates": [result.to_json() for result in estimates],
     }
     with transaction.atomic():
@@ -130,6 +134,20 @@ def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) 
             wave=wave, through_batch=replay.through_batch, defaults=values
         )
     return snapshot
+
+
+def compute_told(wave: Wave) -> tuple[str, ...]:
+    """Name the declared questions whose sizes are shown; verifying calls it too."""
+    manifest = wave.description
+    if not list_declared(manifest):
+        return ()
+    return find_told(manifest, count_combinations(wave, manifest))
+
+
+def list_told(wave: Wave) -> list[str]:
+    """List the declared questions whose sizes the last snapshot of a closed wave shows."""
+    last = wave.snapshots.filter(final=True).order_by("-through_batch").first()
+    return last.told if last else []
 
 
 def _drop_old_snapshots(*, wave: Wave) -> None:

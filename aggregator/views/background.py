@@ -9,10 +9,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts import audit
-from aggregator.background.conditions import list_declared
 from aggregator.background.forms import BackgroundForm
 from aggregator.background.levels import find_levels, read_background
 from aggregator.background.rows_files import AlreadyChosenError, choose, find_rows_file
+from aggregator.batches.combinations import list_declared
 from aggregator.models import RowsFile
 from aggregator.problems import SURVEY_NOT_COUNTED
 from aggregator.results.display import Results

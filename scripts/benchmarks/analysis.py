@@ -245,7 +245,7 @@ def measure_estimates() -> float:
                 counts=counts,
                 tables=[],
                 fixed_end=fixed_end,
-                is_final=fixed_end,
+                told=(),
             )
             seconds.append(time.perf_counter() - start)
         medians.append(statistics.median(seconds))

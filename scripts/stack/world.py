@@ -129,10 +129,10 @@ class World:
 
     def final_snapshot(self) -> dict[str, Any]:
         rows = self.query(
-            "SELECT total, counts, tables, estimates, final FROM aggregator_snapshot "
+            "SELECT total, counts, tables, estimates, final, told FROM aggregator_snapshot "
             "ORDER BY through_batch DESC LIMIT 1"
         )
-        total, counts, tables, estimates, final = rows[0]
+        total, counts, tables, estimates, final, told = rows[0]
         parse = json.loads if isinstance(counts, str) else (lambda value: value)
         return {
             "total": total,
@@ -140,6 +140,7 @@ class World:
             "tables": parse(tables),
             "estimates": parse(estimates),
             "final": bool(final),
+            "told": parse(told),
         }
 
     def assert_counted_exactly_once(self) -> None:

@@ -68,7 +68,7 @@ def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch)
             counts=snapshot["counts"],
             tables=snapshot["tables"],
             fixed_end=True,
-            is_final=True,
+            told=snapshot["told"],
         )
         for estimate in result.estimates
     }

@@ -70,6 +70,7 @@ def compute_breakdown(
     question: ManifestQuestion,
     rows_file: RowsFile,
     counts: GroupCounts,
+    told: Collection[str],
     fixed_end: bool,
     after_each: Callable[[], None] = lambda: None,
 ) -> BreakdownResult:
@@ -112,7 +113,7 @@ def compute_breakdown(
             counts=columns,
             tables=tables,
             fixed_end=fixed_end,
-            is_final=True,
+            told=told,
             broken_down_by=question.name,
         )
         return {result.question.name: result for result in found}

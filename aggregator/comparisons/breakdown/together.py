@@ -8,19 +8,21 @@ choice of the background alone, never on who looked at what first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aggregator.background.conditions import Combinations, find_condition_groups, list_declared
 from aggregator.background.levels import Background, find_levels, read_background
-from aggregator.background.overlaps import Groups, leave_few
 from aggregator.background.proposing import number_rows
+from aggregator.batches.combinations import Combinations, list_declared
 from aggregator.comparisons.breakdown.hiding import find_hidden
 from aggregator.models import RowsFile
+from aggregator.results.conditions import find_condition_groups
 from aggregator.results.equations import count_people_needed
+from aggregator.results.overlaps import Groups, leave_few
+from aggregator.results.told import admit, join_groups
 from surveys.manifest.manifest import Manifest
 
 
@@ -36,31 +38,25 @@ class _Part:
 
 
 def find_broken_down(
-    manifest: Manifest, found: Combinations, rows_file: RowsFile
-) -> frozenset[str]:
+    manifest: Manifest, found: Combinations, rows_file: RowsFile, *, told: Collection[str]
+) -> tuple[str, ...]:
     """Name the questions that are broken down, of those that the file of rows does not have."""
     parts = list(_list_parts(manifest, found, rows_file))
-    names = list(parts[0].groups)
-    if _may_add(parts, [], names):
-        return frozenset(names)
-    shown: list[str] = []
-    for name in names:
-        if _may_add(parts, shown, [name]):
-            shown.append(name)
-    return frozenset(shown)
 
-
-def _may_add(parts: list[_Part], shown: list[str], new: list[str]) -> bool:
-    return not any(
-        leave_few(
-            np.concatenate([part.conditions, *(part.groups[name] for name in shown)], axis=1),
-            np.concatenate([part.conditions[:, :0], *(part.groups[name] for name in new)], axis=1),
-            marks=part.marks,
-            people=part.people,
-            needed=part.needed,
+    def may_add(shown: Sequence[str], new: Sequence[str]) -> bool:
+        return not any(
+            leave_few(
+                np.concatenate([part.conditions, join_groups(part.groups, shown)], axis=1),
+                join_groups(part.groups, new),
+                marks=part.marks,
+                people=part.people,
+                needed=part.needed,
+                sure=manifest.crowd - 1,
+            )
+            for part in parts
         )
-        for part in parts
-    )
+
+    return admit([name for name in parts[0].groups if name in told], may_add)
 
 
 def _list_parts(manifest: Manifest, found: Combinations, rows_file: RowsFile) -> Iterator[_Part]:
@@ -72,13 +68,14 @@ def _list_parts(manifest: Manifest, found: Combinations, rows_file: RowsFile) ->
         if find_levels(background, question.name) is None
     ]
     marks = _mark(manifest, found, background, has_files_of_blocks=rows_file.has_files_of_blocks)
+    blocks = [part for part in found.parts if part is not None]
     for part in found.parts:
         asked, groups = found.find_asked(part), {}
         for place, question in outside:
             hidden = find_hidden(
                 manifest,
-                _count(found, place, question.k, None),
-                [_count(found, place, question.k, one) for one in found.parts if one is not None],
+                found.count(place, question.k),
+                [found.count(place, question.k, part=block) for block in blocks],
                 has_files_of_blocks=rows_file.has_files_of_blocks,
             ).of_block(part)
             shown = [code for code in range(question.k) if code not in hidden]
@@ -88,7 +85,7 @@ def _list_parts(manifest: Manifest, found: Combinations, rows_file: RowsFile) ->
         yield _Part(
             marks=marks[asked],
             people=found.people[asked],
-            conditions=find_condition_groups(manifest, found, part=part).groups[asked],
+            conditions=find_condition_groups(manifest, found, part=part)[0][asked],
             groups=groups,
             needed=count_people_needed(manifest, block=part),
         )
@@ -107,10 +104,3 @@ def _mark(
     ]
     _, marks = number_rows(np.column_stack([found.masks, *levels]), found.people)
     return marks
-
-
-def _count(found: Combinations, place: int, k: int, part: int | None) -> list[int]:
-    """Count the people of each answer, of all or of those who were asked a block."""
-    people = np.where(found.find_asked(part), found.people, 0)
-    counts = np.bincount(found.declared[:, place], weights=people, minlength=k)
-    return [int(count) for count in counts]

@@ -46,28 +46,15 @@ def estimate_asked(
 
 
 def _count_groups(estimand: Estimand, counted: Counted) -> Method | None:
-    """Count the people for whom a rule holds, if it reads only answers that are sent as they are.
+    """Count the people for whom a rule holds, if it reads one answer that is sent as it is.
 
-    None before the close, and where a group is too small to be shown.
+    None where its groups are not shown. Several such answers would be crossed.
     """
     event = counted.find_event(estimand.question)
-    if event is not None:
-        counts = counted.symbols[event.symbol]
-        if not counted.may_tell(event):
-            return None
-        return _state(counts.count(event.codes) / counts.total, symbols=(event.symbol,))
-    found = counted.find_parents(estimand.question)
-    if found is None or any(axis.symbol.threshold is not None for axis in found.table.parents):
+    if event is None or not counted.may_tell(event):
         return None
-    cells = describe_asked(found)
-    if not counted.is_final or counted.broken_down_by:
-        return None
-    if cells.counts.min() < counted.manifest.crowd:
-        return None
-    holds = cells.channel @ [cell.numerator for cell in cells.true]
-    return _state(
-        float(cells.counts @ holds) / float(cells.counts.sum()), symbols=found.table.parent_names
-    )
+    counts = counted.symbols[event.symbol]
+    return _state(counts.count(event.codes) / counts.total, symbols=(event.symbol,))
 
 
 def _state(share: float, *, symbols: tuple[str, ...]) -> Method:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.joint_tables import JointTable, list_tables
-from aggregator.results.equations import count_people_behind
+from aggregator.results.equations import Condition, find_condition, list_conditions
 from aggregator.results.estimands import Estimand
 from aggregator.results.small_groups import may_tell_classes
 from surveys.manifest.manifest import Manifest
@@ -62,16 +62,17 @@ class TableCounts:
 class Counted:
     """The counts as of the looks of a wave, and what may be said about them.
 
-    `is_final` says that the wave is closed and everything is counted; `fixed_end`, that it ended as
-    frozen, so that intervals for one look are valid. `broken_down_by` names the declared question
-    if these are the counts of one of its groups, or of all its other groups.
+    `told` names the declared questions whose sizes are shown: none before the close. `fixed_end`
+    says that the wave ended as frozen, so that intervals for one look are valid. `broken_down_by`
+    names the declared question if these are the counts of one of its groups, or of all its other
+    groups.
     """
 
     manifest: Manifest
     symbols: Mapping[str, SymbolCounts]
     tables: Sequence[TableCounts]
     fixed_end: bool
-    is_final: bool
+    told: Collection[str]
     broken_down_by: str = ""
 
     @classmethod
@@ -82,7 +83,7 @@ class Counted:
         tables: Counts,
         *,
         fixed_end: bool,
-        is_final: bool,
+        told: Collection[str],
         broken_down_by: str = "",
     ) -> Counted:
         cells = Columns.of(manifest).read_counts(counts)
@@ -97,7 +98,7 @@ class Counted:
                 for table, own in zip(list_tables(manifest), tables, strict=True)
             ],
             fixed_end=fixed_end,
-            is_final=is_final,
+            told=told,
             broken_down_by=broken_down_by,
         )
 
@@ -134,28 +135,29 @@ class Counted:
 
     def may_use(self, found: TableCounts) -> bool:
         """Whether a table may be used: while people watch, and in small groups, nothing depends on
-        an answer that is sent as it is, nor on several that few people gave together. Each
-        combination of these needs ten people for each equation that all tables give about it.
+        an answer that is sent as it is (`equations.find_condition`).
         """
-        axes = found.table.axes
-        others = tuple(
-            place for place, axis in enumerate(axes) if axis.symbol.threshold is not None
-        )
-        if len(others) == len(axes):
+        if not list_conditions(found.table):
             return True
-        together = found.cells.sum(axis=others)
-        needed = count_people_behind(
-            self.manifest, found.table, (other.table for other in self.tables)
+        condition = find_condition(
+            self.manifest, (other.table for other in self.tables), mask=found.table.mask
         )
-        return (
-            self.fixed_end
-            and not ((together > 0) & (together < needed)).any()
-            and all(
-                self._may_tell(axis.symbol.name, axis.classes)
-                for axis in axes
-                if axis.symbol.threshold is None
-            )
+        if condition is None or not self.fixed_end:
+            return False
+        sizes = self._count_classes(condition, found)
+        return not ((sizes > 0) & (sizes < condition.needed)).any() and self._may_tell(
+            condition.symbol, condition.classes
         )
+
+    def _count_classes(self, condition: Condition, found: TableCounts) -> NDArray[np.int64]:
+        """Count the people of each class, of those who were asked the table's question."""
+        if found.table.mask is None:
+            cells = self.symbols[condition.symbol].cells
+            return np.bincount(condition.classes, weights=cells).astype(np.int64)
+        scrambled = (axis.symbol.threshold is not None for axis in found.table.axes)
+        places = tuple(place for place, own in enumerate(scrambled) if own)
+        counts: NDArray[np.int64] = found.cells.sum(axis=places)
+        return counts
 
     def may_tell(self, event: Event) -> bool:
         """Whether the share of an answer that is sent as it is may be shown."""
@@ -168,8 +170,8 @@ class Counted:
             if symbol != self.broken_down_by:
                 return False  # it would cross two declared questions
             if sum(count > 0 for count in cells) == 1:
-                return self.is_final  # everybody here is known to be in this group
-        return self.is_final and may_tell_classes(cells, classes, minimum=minimum)
+                return symbol in self.told  # everybody here is known to be in this group
+        return symbol in self.told and may_tell_classes(cells, classes, minimum=minimum)
 
     def _list_tables(self, question: ManifestQuestion) -> list[TableCounts]:
         return [found for found in self.tables if found.table.question.name == question.name]

@@ -16,7 +16,7 @@ from aggregator.comparisons.jobs import find_declared
 from aggregator.comparisons.standing import is_of_survey
 from aggregator.comparisons.stored import UnreadableResult, read_result, write_result
 from aggregator.models import Comparison
-from aggregator.results.snapshots import ended_as_frozen
+from aggregator.results.snapshots import ended_as_frozen, list_told
 from aggregator.upkeep.verification.batches import StoredBatch
 from aggregator.upkeep.verification.differences import Difference, agree, name_wave
 from surveys.comparing.indicators import find_indicators, list_indicators
@@ -86,6 +86,7 @@ class OpenComparison:
                 question=self._declared,
                 rows_file=rows_file,
                 counts=self._groups.result(),
+                told=list_told(wave),
                 fixed_end=ended_as_frozen(wave),
             )
             return agree(self._row.result, write_result(broken_down), COMPARISON_TOLERANCE)

@@ -12,7 +12,7 @@ from aggregator.batches.joint_tables import list_tables
 from aggregator.models import Batch, Comparison, Snapshot
 from aggregator.results.estimating import compute_estimates
 from aggregator.results.looks import Replay
-from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen
+from aggregator.results.snapshots import METHOD_VERSION, compute_told, ended_as_frozen
 from aggregator.upkeep.verification.batches import Counts, StoredBatch
 from aggregator.upkeep.verification.comparisons import OpenComparison
 from aggregator.upkeep.verification.differences import RESTORE, Difference, agree, name_wave
@@ -144,12 +144,14 @@ class WaveCheck:
         if snapshot.method_version == METHOD_VERSION:
             if snapshot.tables != replay.tables:
                 yield "its tables do not match the sum of its batches"
+            if snapshot.final and list(compute_told(snapshot.wave)) != snapshot.told:
+                yield "the background questions whose sizes it shows do not follow from its batches"
             estimates = compute_estimates(
                 manifest=self._manifest,
                 counts=replay.counts,
                 tables=replay.tables,
                 fixed_end=snapshot.final and ended_as_frozen(snapshot.wave),
-                is_final=snapshot.final,
+                told=snapshot.told,
             )
             computed = [result.to_json() for result in estimates]
             if not agree(snapshot.estimates, computed, ESTIMATE_TOLERANCE):

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aggregator.background.conditions import Combinations
 from aggregator.background.levels import Background
-from aggregator.background.proposing import Proposal, propose
+from aggregator.background.proposing import Proposal
+from aggregator.background.proposing import propose as propose_among
+from aggregator.batches.combinations import Combinations, list_declared
 from aggregator.results.small_groups import hide_small_groups
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
@@ -19,6 +20,11 @@ from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from tests.support.factories import YES_NO
 
 SEED = 20261124
+
+
+def propose(manifest: Manifest, found: Combinations) -> Proposal:
+    """Propose a background of questions whose sizes are all told."""
+    return propose_among(manifest, found, told=[one.name for one in list_declared(manifest)])
 
 
 def make_manifest(
@@ -49,6 +55,7 @@ def make_manifest(
 
 def count(people: Mapping[tuple[int, ...], int], *, masks: int = 0) -> Combinations:
     """Take how many people have each combination; masks come first."""
+    people = {codes: number for codes, number in people.items() if number}
     rows = np.array(list(people), dtype=np.uint8)
     sizes = np.array(list(people.values()), dtype=np.int64)
     return Combinations(masks=rows[:, :masks], declared=rows[:, masks:], people=sizes)
@@ -134,15 +141,23 @@ def test_a_question_that_can_keep_nothing_is_not_offered(planned: Sequence[str],
 
 
 @pytest.mark.parametrize(
-    ("rule", "names"),
-    [(None, ["q2"]), ({"name": "q1", "is": [2]}, ["q1"]), ({"name": "q1", "is": [0]}, ["q2"])],
+    ("rule", "told", "names"),
+    [
+        (None, ["q2"], ["q2"]),
+        (None, ["q1", "q2"], []),  # sizes of both leave the person, and are never shown together
+        ({"name": "q1", "is": [2]}, ["q2"], []),
+        (
+            {"name": "q1", "is": [0]},
+            ["q2"],
+            ["q2"],
+        ),  # so few people satisfy it that it says nothing
+    ],
 )
-def test_a_question_whose_rows_and_a_rule_leave_one_person_does_not_enter(
-    rule: Any, names: Sequence[str]
+def test_a_question_whose_rows_and_other_figures_leave_one_person_does_not_enter(
+    rule: Any, told: Sequence[str], names: Sequence[str]
 ) -> None:
-    """Figures for the rule are shown before the choice, unless few people satisfy it."""
     found = count({(0, 1): 1, (1, 0): 300, (2, 1): 300})
-    proposal = propose(make_manifest([3, 2], planned=["q2.1"], rule=rule), found)
+    proposal = propose_among(make_manifest([3, 2], rule=rule), found, told=told)
     assert list(list_levels(proposal)) == names
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 from aggregator.batches.joint_tables import list_tables
 from aggregator.results.equations import (
     count_equations,
-    count_people_behind,
     count_people_needed,
+    find_condition,
 )
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
@@ -126,8 +127,10 @@ def test_equations_may_be_counted_twice_but_are_never_missed(
     assert 1 + count_equations(manifest) == find_rank(manifest) + surplus
 
 
-UNIT = {"name": "q0", "is": [1]}
+UNIT, ELSEWHERE = ({"name": "q0", "is": [code]} for code in (1, 0))
 BEHIND = [make_question(f"q{number}", Type.YES_NO, UNIT) for number in range(1, 4)]
+AGE = replace(WHERE, name="q9")
+BEHIND_AGE = make_question("q4", Type.YES_NO, {"name": "q9", "is": [1]})
 
 
 @pytest.mark.parametrize(
@@ -136,22 +139,38 @@ BEHIND = [make_question(f"q{number}", Type.YES_NO, UNIT) for number in range(1, 
         # Yes, no and not asked: two equations about the unit for each question.
         ([WHERE, *BEHIND[:2]], 2 + 2),
         ([WHERE, *BEHIND], 2 + 2 + 2),
+        ([WHERE, BEHIND[0], make_question("q5", Type.YES_NO, ELSEWHERE)], 2 + 2),
         # Both classes of another answer, and each of them with the question.
         ([WHERE, PLAIN, make_question("q4", Type.YES_NO, {"all": [UNIT, AFTER_YES]})], 1 + 2 + 2),
-        ([WHERE, SCALE, make_question("q2", Type.YES_NO, AFTER_SCALE), *BEHIND[2:]], 2),
     ],
 )
 def test_rules_that_read_a_declared_question_give_equations_about_its_groups(
     questions: list[ManifestQuestion], equations: int
 ) -> None:
     manifest = make_manifest(*questions)
-    tables = list_tables(manifest)
-    needed = max(manifest.crowd, 10 * equations)
-    assert count_people_behind(manifest, tables[-1], tables) == needed
+    found = find_condition(manifest, list_tables(manifest), mask=None)
+    assert found is not None
+    assert (found.symbol, found.classes) == ("q0", (0, 1))
+    assert found.needed == max(manifest.crowd, 10 * equations)
+
+
+@pytest.mark.parametrize(
+    "questions",
+    [
+        [WHERE, PLAIN, SCALE, make_question("q2", Type.YES_NO, AFTER_SCALE)],
+        [WHERE, AGE, BEHIND[0], BEHIND_AGE],
+        [WHERE, AGE, make_question("q4", Type.YES_NO, {"all": [UNIT, {"name": "q9", "is": [1]}]})],
+    ],
+)
+def test_no_figure_depends_on_several_declared_questions(
+    questions: list[ManifestQuestion],
+) -> None:
+    manifest = make_manifest(*questions)
+    assert find_condition(manifest, list_tables(manifest), mask=None) is None
 
 
 def test_blocks_of_a_random_subset_give_equations_about_different_people() -> None:
     manifest = make_manifest(WHERE, *BEHIND, drawn=1)
     tables = list_tables(manifest)
-    assert [table.block for table in tables] == [0, 1, 2]
-    assert {count_people_behind(manifest, table, tables) for table in tables} == {manifest.crowd}
+    found = [find_condition(manifest, tables, mask=mask) for mask in range(3)]
+    assert [one.needed for one in found if one] == [manifest.crowd] * 3

@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
+from aggregator.batches.combinations import list_declared
 from aggregator.batches.joint_tables import list_tables
 from aggregator.results.estimands import Among, Estimand, EstimandKind, estimands_of, list_estimands
 from aggregator.results.estimate import Estimate, Intervals, QuestionResult
@@ -233,7 +234,7 @@ def estimate_people(
         counts=expected_counts(manifest, people, reports=reports),
         tables=expected_tables(manifest, people, reports=reports),
         fixed_end=fixed_end,
-        is_final=fixed_end,
+        told=[one.name for one in list_declared(manifest)] if fixed_end else (),
     )
 
 
@@ -250,7 +251,7 @@ def estimate_codes(
             cells = np.kron(cells, np.bincount(axis.classes, weights=codes / codes.sum()))
         tables.append([round(cell) for cell in cells * sum(counts[0])])
     return compute_estimates(
-        manifest=manifest, counts=counts, tables=tables, fixed_end=fixed_end, is_final=fixed_end
+        manifest=manifest, counts=counts, tables=tables, fixed_end=fixed_end, told=()
     )
 
 

@@ -51,7 +51,7 @@ def estimate(
     manifest: Manifest, counts: list[list[int]], *, fixed_end: bool
 ) -> list[QuestionResult]:
     return compute_estimates(
-        manifest=manifest, counts=counts, tables=[], fixed_end=fixed_end, is_final=fixed_end
+        manifest=manifest, counts=counts, tables=[], fixed_end=fixed_end, told=()
     )
 
 

@@ -74,7 +74,7 @@ def estimate(manifest: Manifest, *, fixed_end: bool) -> Estimate:
         counts=[counts.sum(axis=tuple(set(axes) - {axis})).tolist() for axis in axes],
         tables=[counts.ravel().tolist()],
         fixed_end=fixed_end,
-        is_final=fixed_end,
+        told=(),
     )
     [one] = [each for each in found.estimates if each.estimand.name == "1"]
     return one

@@ -32,7 +32,7 @@ WITH_REFUSALS = [*(share * (1 - REFUSING) for share in OPTIONS), REFUSING]
 
 
 def estimate_reports(
-    manifest: Manifest, reports: Sequence[bytes], *, fixed_end: bool, is_final: bool | None = None
+    manifest: Manifest, reports: Sequence[bytes], *, fixed_end: bool, told: Sequence[str] = ()
 ) -> dict[str, QuestionResult]:
     columns = Columns.of(manifest)
     packed, size = pack_reports(columns.write_columns(reports), ks=columns.ks), len(reports)
@@ -41,7 +41,7 @@ def estimate_reports(
         counts=count_codes(packed, size=size, ks=columns.ks),
         tables=count_tables(packed, size=size, ks=columns.ks, tables=list_tables(manifest)),
         fixed_end=fixed_end,
-        is_final=fixed_end if is_final is None else is_final,
+        told=told,
     )
     return {result.question.name: result for result in found}
 
@@ -136,7 +136,7 @@ def test_intervals_are_no_wider_than_from_the_questions_own_code(asked: float, t
             counts=[of_parent, of_child],
             tables=[table],
             fixed_end=fixed_end,
-            is_final=fixed_end,
+            told=(),
         )
         for code, one in enumerate(found.estimates[:4]):
             if fixed_end:
@@ -291,15 +291,16 @@ DECLARED = survey(
 
 
 def estimate_sites(
-    sites: Sequence[int], *, fixed_end: bool, is_final: bool
+    sites: Sequence[int], *, fixed_end: bool, is_final: bool, manifest: Manifest = DECLARED
 ) -> dict[str, QuestionResult]:
     people: list[Answers] = [
         {"q1": site, "q2": i % 2, "q3": [1], "q4": int(i % 3 > 0), "q5": 1}
         for site, many in enumerate(sites)
         for i in range(many)
     ]
-    reports = send(DECLARED, people, seed=9)
-    return estimate_reports(DECLARED, reports, fixed_end=fixed_end, is_final=is_final)
+    reports = send(manifest, people, seed=9)
+    told = ("q1",) if is_final else ()
+    return estimate_reports(manifest, reports, fixed_end=fixed_end, told=told)
 
 
 def test_a_group_that_is_shown_says_exactly_how_many_were_asked_after_the_close() -> None:

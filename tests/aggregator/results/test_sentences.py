@@ -77,7 +77,7 @@ def estimate(question: ManifestQuestion, shares: list[float]) -> QuestionResult:
         counts=[np.rint(table.sum(axis=axis)).astype(int).tolist() for axis in (1, 0)],
         tables=[np.rint(table).astype(int).ravel().tolist()] if question.rule else [],
         fixed_end=True,
-        is_final=True,
+        told=(),
     )
     return found
 

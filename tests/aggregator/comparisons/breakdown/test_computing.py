@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from aggregator.background.levels import Background, Levels
+from aggregator.batches.combinations import list_declared
 from aggregator.comparisons.breakdown.computing import find_place
 from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.exports.codebook import list_rows
@@ -58,8 +59,9 @@ def estimate_alone(wave: Wave, rows: np.ndarray, *, fixed_end: bool) -> list[Que
     """Estimate a survey of only these reports."""
     manifest = wave.description
     counts, tables = count_rows(manifest, rows)
+    told = [one.name for one in list_declared(manifest)]
     return compute_estimates(
-        manifest=manifest, counts=counts, tables=tables, fixed_end=fixed_end, is_final=True
+        manifest=manifest, counts=counts, tables=tables, fixed_end=fixed_end, told=told
     )
 
 
@@ -170,7 +172,7 @@ def test_one_group_with_everybody_has_exactly_the_results_of_all() -> None:
             counts=again.snapshots.get().counts,
             tables=again.snapshots.get().tables or [],
             fixed_end=False,
-            is_final=True,
+            told=again.snapshots.get().told,
         )
     )
     assert len(everybody) == len(result.estimates)

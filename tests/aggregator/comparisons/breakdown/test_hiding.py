@@ -231,6 +231,7 @@ def test_sixty_four_groups_and_as_many_questions_as_there_can_be() -> None:
         question=find_question(wave.description, "q100"),
         rows_file=RowsFile.objects.get(),
         counts=count_groups(wave, "q100"),
+        told=["q100"],
         fixed_end=False,
         after_each=lambda: renewed.append(None),
     )

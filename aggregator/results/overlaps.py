@@ -8,9 +8,12 @@ Groups, and marks that divide people into cells, span a space of functions on pe
 support are the people for whom it is not 0. Which function has the smallest support is as hard to
 find as the lightest word of a code, so it is searched for as there (information-set decoding): in
 a random order, people enter a basis as long as they are independent, and for each of these there is
-one function that is 1 for this person and 0 for all others of the basis. A small support is found
-if only one of its people enters. One person, or people whom all groups treat alike, are found in
-every order; and the larger a support, the more of them miss it.
+one function that is 1 for this person and 0 for all others of the basis. A support is found if at
+most one of its people comes before the basis is complete. One person is found in every order.
+
+The fewer groups and the more people, the earlier a basis is complete. Orders are drawn until a
+support of a given size would have been found but for about one in a million searches. Where that
+would take too many orders, there are too many groups for so few people, and the answer is yes.
 """
 
 from __future__ import annotations
@@ -23,10 +26,10 @@ from numpy.typing import NDArray
 Groups = NDArray[np.bool_]  # a row for each cell of people, a column for each group
 Rows = NDArray[np.intp]
 Matrix = NDArray[np.float64]
-ORDERS = 100
-# Large tables of many people take fewer orders: few of so many are early in any of them.
-MOST_STEPS = 5_000_000_000
-FEWEST_ORDERS = 5
+MOST_ORDERS = 1000
+FEW_ORDERS = 10
+MOST_STEPS = 200_000_000_000
+ENOUGH = 14  # times that a support is found on average; exp(-14) of searches miss it
 SEED = 20261125
 ROWS_AT_ONCE = 10_000  # so that memory does not grow with the number of people
 ROWS_SEARCHED = 256
@@ -34,16 +37,27 @@ ZERO = 1e-6
 
 
 def leave_few(
-    known: Groups, new: Groups, *, marks: NDArray[np.int64], people: NDArray[np.int64], needed: int
+    known: Groups,
+    new: Groups,
+    *,
+    marks: NDArray[np.int64],
+    people: NDArray[np.int64],
+    needed: int,
+    sure: int,
 ) -> bool:
     """Whether figures about the new groups, with all others, say something about few people.
 
     Everybody in a row has the same mark and is in the same groups; `people` counts them. Few are
-    fewer than `needed`. What the known groups and the marks say alone does not count.
+    fewer than `needed`. What the known groups and the marks say alone does not count. A support of
+    `sure` people is found but for about one in a million searches.
     """
     groups = np.concatenate([known, new], axis=1)
     cells = np.unique(marks, return_inverse=True)[1].reshape(-1)
-    for order in _list_orders(people, columns=groups.shape[1]):
+    generator, found = np.random.default_rng(SEED), 0.0
+    orders = _count_orders(groups)
+    for drawn in range(1, orders + 1):
+        times = generator.exponential(size=len(people)) / people  # when the first person comes
+        order = np.argsort(times)
         first = _find_first(cells, order)
 
         def read(rows: Rows, first: Rows = first) -> Matrix:
@@ -51,8 +65,8 @@ def leave_few(
 
             That row is in the basis, so functions are 0 there, and the marks play no further part.
             """
-            found: Matrix = groups[rows].astype(float) - groups[first[cells[rows]]]
-            return found
+            less: Matrix = groups[rows].astype(float) - groups[first[cells[rows]]]
+            return less
 
         basis, functions = _span(read, order, columns=groups.shape[1])
         supports = sum(
@@ -65,15 +79,26 @@ def leave_few(
         few = functions[:, supports < needed]
         if few.size and not _is_spanned(read(basis) @ few, read(basis)[:, : known.shape[1]]):
             return True
-    return False
+        complete = max(times[basis].max(initial=0.0), times[first].max(initial=0.0))
+        found += _find_chance(complete, support=sure)
+        if found >= ENOUGH:
+            return False
+        if drawn >= FEW_ORDERS and found * orders < ENOUGH / 2 * drawn:
+            return True  # all orders together will not be enough
+    return True
 
 
-def _list_orders(people: NDArray[np.int64], *, columns: int) -> Iterator[Rows]:
-    """List random orders of rows: as their first people come if all people are shuffled."""
-    generator = np.random.default_rng(SEED)
-    steps = max(len(people) * columns**2, 1)
-    for _ in range(min(max(MOST_STEPS // steps, FEWEST_ORDERS), ORDERS)):
-        yield np.argsort(generator.exponential(size=len(people)) / people)
+def _count_orders(groups: Groups) -> int:
+    rows, columns = groups.shape
+    return int(min(max(MOST_STEPS // max(rows * columns**2, 1), 1), MOST_ORDERS))
+
+
+def _find_chance(time: float, *, support: int) -> float:
+    """Return how likely it is that at most one of these people comes before a time.
+
+    Each comes after an exponentially distributed time with a mean of 1.
+    """
+    return float(np.exp(-time * support) * (1 + support * np.expm1(time)))
 
 
 def _find_first(cells: Rows, order: Rows) -> Rows:
@@ -98,26 +123,26 @@ def _span(read: Callable[[Rows], Matrix], order: Rows, *, columns: int) -> tuple
     for rows in _split(order, ROWS_SEARCHED):
         if len(basis) == columns:
             break
-        values = read(rows)
+        both = np.concatenate([factors, read(rows) @ factors])
         while True:
-            left = np.abs(values @ factors[:, len(basis) :]) > ZERO
+            left = np.abs(both[columns:, len(basis) :]) > ZERO
             places = np.flatnonzero(left.any(axis=1))
             if not places.size:
                 break
-            _eliminate(factors, values[places[0]], found=len(basis))
+            _eliminate(both, row=columns + int(places[0]), found=len(basis))
             basis.append(rows[places[0]])
+        factors = both[:columns]
     return np.array(basis, dtype=np.intp), factors[:, : len(basis)]
 
 
-def _eliminate(factors: Matrix, row: Matrix, *, found: int) -> None:
-    """Change the factors so that one more function is 1 in this row, and all others are 0."""
-    values = row @ factors
-    pivot = found + int(np.abs(values[found:]).argmax())
-    for one in (factors.T, values):
-        one[[found, pivot]] = one[[pivot, found]]
-    factors[:, found] /= values[found]
+def _eliminate(matrix: Matrix, *, row: int, found: int) -> None:
+    """Combine columns so that one more is 1 in this row, and all others are 0 there."""
+    pivot = found + int(np.abs(matrix[row, found:]).argmax())
+    matrix[:, [found, pivot]] = matrix[:, [pivot, found]]
+    matrix[:, found] /= matrix[row, found]
+    values = matrix[row].copy()
     values[found] = 0.0
-    factors -= np.outer(factors[:, found], values)
+    matrix -= np.outer(matrix[:, found], values)
 
 
 def _is_spanned(functions: Matrix, groups: Matrix) -> bool:

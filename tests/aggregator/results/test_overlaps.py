@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from aggregator.background.overlaps import Groups, leave_few
+from aggregator.results.overlaps import Groups, leave_few
 
 SEED = 20261125
 SURVEYS = 60
@@ -52,7 +52,9 @@ def test_the_smallest_support_is_found_as_by_trying_all() -> None:
             continue
         compared += 1
         for needed, expected in ((fewest, False), (fewest + 1, True)):
-            found = leave_few(groups[:, :0], groups, marks=marks, people=people, needed=needed)
+            found = leave_few(
+                groups[:, :0], groups, marks=marks, people=people, needed=needed, sure=1
+            )
             assert found == expected
     assert compared > SURVEYS / 2
 
@@ -81,17 +83,38 @@ def test_two_lists_leave_the_person_whom_they_divide_differently(
         marks=np.array(marks),
         people=np.array([1, 300, 300]),
         needed=needed,
+        sure=1,
     )
     assert found == few
 
 
-def test_independent_lists_of_many_questions_leave_nobody() -> None:
-    """Each group by itself is what counts fewest people."""
+@pytest.mark.parametrize(
+    ("questions", "needed", "few"),
+    [
+        (12, 300, False),
+        (60, 300, True),  # too many groups for a search to be sure
+        (60, 30, False),
+    ],
+)
+def test_lists_that_have_nothing_to_do_with_each_other(
+    questions: int, needed: int, few: bool
+) -> None:
+    """Everybody is in about half of the groups, so no sum of them is about few people."""
     generator = np.random.default_rng(SEED)
-    codes = generator.integers(0, 2, size=(2000, 12))
-    groups = codes.astype(bool)
-    least = min(codes.sum(axis=0).min(), (1 - codes).sum(axis=0).min())
+    groups = generator.integers(0, 2, size=(2000, questions)).astype(bool)
     ones, marks = np.ones(2000, dtype=np.int64), np.zeros(2000, dtype=np.int64)
-    for needed, few in ((least * 3 // 4, False), (least + 1, True)):
-        found = leave_few(groups[:, :0], groups, marks=marks, people=ones, needed=int(needed))
-        assert found == few
+    found = leave_few(
+        groups[:, :0], groups, marks=marks, people=ones, needed=needed, sure=needed - 1
+    )
+    assert found == few
+
+
+def test_somebody_among_made_up_reports_with_a_cell_each_is_not_missed() -> None:
+    """Many lists are answered at random, so that most people enter the basis before the end."""
+    generator = np.random.default_rng(SEED)
+    codes = generator.integers(0, 15, size=(600, 22))
+    groups = np.concatenate([np.eye(15, dtype=bool)[one] for one in codes.T], axis=1)
+    # Only in one more list do the first 19 people differ from the first group.
+    other = groups[:, :1] ^ (np.arange(600) < 19)[:, np.newaxis]
+    ones, marks = np.ones(600, dtype=np.int64), np.zeros(600, dtype=np.int64)
+    assert leave_few(groups, other, marks=marks, people=ones, needed=30, sure=29)
