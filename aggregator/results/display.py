@@ -104,6 +104,16 @@ class Results:
         )
 
     @property
+    def nobody(self) -> frozenset[tuple[str, int]]:
+        """The declared questions and codes of groups without people, once they are counted."""
+        return frozenset(
+            (one.question.name, group.code)
+            for one in self.declared
+            for group in one.groups
+            if group.count == 0
+        )
+
+    @property
     def alarms(self) -> tuple[QuestionResult, ...]:
         """Questions whose codes the design could not plausibly have produced."""
         return tuple(question for question in self.questions if question.alarm)

@@ -69,7 +69,7 @@ class Account:
         """Choose all that is proposed but what is left out."""
         path = f"/surveys/{wave.survey.slug}/data/background"
         _, page = self._fetch(path)
-        chosen = set(OFFERED.findall(page.decode())) - set(left_out)
+        chosen = {"is_sent", *OFFERED.findall(page.decode())} - set(left_out)
         assert self.client.post(path, dict.fromkeys(chosen, "on")).status_code == FOUND
 
     def break_down(self, wave: Wave, question: str) -> dict[tuple[str, str], tuple[int, int]]:

@@ -6,9 +6,12 @@ import csv
 import io
 import random
 from collections import Counter
+from urllib.parse import urlencode
 
 import pytest
+from django.http import QueryDict
 
+from aggregator.background.forms import NOT_SENT, BackgroundForm
 from aggregator.background.levels import Levels, read_background, write_background
 from aggregator.background.rows_files import (
     AlreadyChosenError,
@@ -21,13 +24,14 @@ from aggregator.exports.report_codes import list_columns
 from aggregator.exports.reports import find_rows, list_blocks_with_rows
 from aggregator.models import RowsFile
 from aggregator.results.display import Results, find_view
+from aggregator.views.background import REFUSED
 from surveys.authoring.services import add_question, close_wave
 from surveys.models import Question, Wave
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, send_people, sign_in
 from tests.support.waves import send_many
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 FEW, MANY = 12, 200
 FOUND = 302
 Row = dict[str, str]
@@ -120,7 +124,8 @@ def results() -> Results:
 
 def choose_on_page(results: Results, **fields: str) -> None:
     client = sign_in(results.wave.survey.owner)
-    reply = client.post(f"/surveys/{results.wave.survey.slug}/data/background", fields)
+    sent = {"is_sent": "True", **fields}
+    reply = client.post(f"/surveys/{results.wave.survey.slug}/data/background", sent)
     assert reply.status_code == FOUND
 
 
@@ -156,6 +161,36 @@ def test_the_page_stores_a_coarser_choice_once(results: Results) -> None:
     assert Counter(row["q2"] for row in read_rows(results)) == {"1": 160, "3": 60}
     choose_on_page(results, q2="on")
     assert find_background(results.wave) == merged
+
+
+def test_an_empty_request_chooses_nothing(results: Results) -> None:
+    client = sign_in(results.wave.survey.owner)
+    page = f"/surveys/{results.wave.survey.slug}/data/background"
+    refused = client.post(page)
+    assert (refused.status_code, NOT_SENT in refused.content.decode()) == (REFUSED, True)
+    assert find_background(results.wave) is None
+    assert '<input type="hidden" name="is_sent" value="True"' in client.get(page).content.decode()
+
+
+@pytest.mark.parametrize("merged", [{}, {"q2-0": "1"}])
+def test_a_group_of_nobody_is_neither_offered_nor_a_group(merged: dict[str, str]) -> None:
+    survey = make_survey(questions=["Do you work?"])
+    options = ["North", "East", "South", "West"]
+    add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=options)
+    wave = open_survey(survey=survey)
+    send_many(wave, [bytes([0, code]) for code in (0, 1, 3) for _ in range(50)])
+    results = close(wave, accepts=False)
+    [one] = read_background(RowsFile.objects.get().proposed)
+    form = BackgroundForm(
+        QueryDict(urlencode({"is_sent": "True", "q2": "on", **merged, "q2-3": "0"})),
+        proposed=(one,),
+        questions={"q2": results.manifest.questions[1]},
+        nobody=results.nobody,
+    )
+    [offered] = form.offered
+    assert [name for name, _ in offered.groups] == ["North", "East", "West"]
+    assert form.is_valid()
+    assert [bool(levels.shown) for levels in form.background] == ([] if merged else [True])
 
 
 def test_a_choice_that_merges_everything_has_no_background(results: Results) -> None:
