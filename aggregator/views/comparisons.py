@@ -141,7 +141,7 @@ def _describe_forms(
         "plain_indicators": len(find_plain_indicators(manifest)),
         "drawn_note": _describe_drawn(results),
         "pairs_wait": manifest.drawn is not None and not results.snapshot.final,
-        "groups_come_later": not results.is_final
+        "groups_come_later": not results.is_settled
         and any(question.is_declared for question in manifest.questions),
         "standing": describe_all(results),
         "planned": planned,
