@@ -117,7 +117,7 @@ def test_figures_kept_from_an_earlier_version_never_promise_a_comparison() -> No
     assert results_of(wave).snapshot.total == 90
     assert describe_intervals(results_of(wave)) == KEPT
     assert [one.problem for one in list_planned(results_of(wave))] == [problem, problem]
-    assert not find_waves_to_compare().exists()
+    assert not list(find_due_work())
     client, slug = sign_in(wave.survey.owner), wave.survey.slug
     for page in ("compare", "data", "breakdown", "report"):
         shown = text_of(client.get(f"/surveys/{slug}/{page}"))
