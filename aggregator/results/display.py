@@ -64,6 +64,7 @@ class DeclaredResult:
     total: int
     groups: tuple[GroupResult, ...]
     hidden: frozenset[int] = frozenset()  # codes that no file or page may show
+    nobody: frozenset[int] = frozenset()  # other codes that nobody sent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,12 +110,7 @@ class Results:
     @property
     def nobody(self) -> frozenset[tuple[str, int]]:
         """The declared questions and codes of groups without people, once they are counted."""
-        return frozenset(
-            (one.question.name, group.code)
-            for one in self.declared
-            for group in one.groups
-            if group.count == 0
-        )
+        return frozenset((one.question.name, code) for one in self.declared for code in one.nobody)
 
     @property
     def alarms(self) -> tuple[QuestionResult, ...]:
@@ -309,6 +305,7 @@ def _read_groups(
             for code, text in groups
         ),
         hidden=hidden,
+        nobody=frozenset(code for code, count in enumerate(counts) if not count) - hidden,
     )
 
 
