@@ -12,7 +12,7 @@ from aggregator.background.levels import Background, Level, Levels
 from surveys.manifest.questions import ManifestQuestion
 
 BY_ITSELF = "by itself"
-NOT_SENT = "The page was not sent whole, so nothing was chosen. Choose once more."
+NOT_SENT = "The form did not arrive whole, so nothing was chosen. Send it again."
 
 
 @dataclass(frozen=True, kw_only=True)
