@@ -52,6 +52,20 @@ def test_one_report_fewer_shows_nothing_however_the_survey_ended(
     assert (view.results is not None) == (standing is Standing.SHOWN)
 
 
+@pytest.mark.usefixtures("static_files")
+def test_pages_say_too_few_only_once_all_reports_are_counted() -> None:
+    wave = make_launched_survey(minimum_batch=10, display_minimum=10)
+    arrive(wave, 22)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    client, root = sign_in(wave.survey.owner), f"/surveys/{wave.survey.slug}"
+    for says, other in (("being counted", "closed with fewer"), ("closed with fewer", "counted")):
+        for page in ("/results", "/data", "/compare"):
+            shown = text_of(client.get(f"{root}{page}"))
+            assert says in shown, page
+            assert other not in shown, page
+        process(wave)
+
+
 def test_a_random_subset_shows_its_total_only_until_the_close() -> None:
     wave = make_launched_survey(questions=tuple("abcd"), drawn=2)
     arrive(wave, 300)
