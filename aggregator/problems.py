@@ -136,7 +136,7 @@ TOO_FEW_RESPONSES = Problem(
     "too-few-responses",
     409,
     "Too few responses to show",
-    "Results and exports need 3 × K reports, or the display minimum if that is more. A survey that "
+    "Results and exports need 3 × K reports, or more if the author chose so. A survey that "
     "asks each person only some of its questions shows them once it has closed.",
 )
 SURVEY_NOT_COUNTED = Problem(

@@ -132,7 +132,10 @@ class QuestionSerializer(serializers.Serializer[QuestionResult]):
     statement_epsilon = serializers.SerializerMethodField(
         help_text="ε with all questions that depend on its answer"
     )
-    n = serializers.IntegerField(source="total", help_text="reports in which it was asked")
+    n = serializers.IntegerField(
+        allow_null=True,
+        help_text="reports in which it was asked; null while these are fewer than results need",
+    )
     level = serializers.FloatField(help_text="confidence level of each interval")
     simultaneous_level = serializers.FloatField(
         help_text="level of each simultaneous interval, so that all hold at once"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from django import forms
@@ -12,6 +12,7 @@ from aggregator.background.levels import Background, Level, Levels
 from surveys.manifest.questions import ManifestQuestion
 
 BY_ITSELF = "by itself"
+NOT_SENT = "The form did not arrive whole, so nothing was chosen. Send it again."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +25,14 @@ class OfferedQuestion:
 
 
 class BackgroundForm(forms.Form):
-    """A choice within the proposal; `background` holds it once the form is valid."""
+    """A choice within the proposal; `background` holds it once the form is valid.
+
+    A check box that is not sent means "leave it out", so an empty request would choose nothing, for
+    ever. The hidden field tells it from what the page sends. `nobody` has the questions and codes
+    of groups without people, which are neither offered nor counted.
+    """
+
+    is_sent = forms.BooleanField(required=False, initial=True, widget=forms.HiddenInput)
 
     def __init__(
         self,
@@ -32,22 +40,28 @@ class BackgroundForm(forms.Form):
         *,
         proposed: Background,
         questions: Mapping[str, ManifestQuestion],
+        nobody: Set[tuple[str, int]],
     ) -> None:
         super().__init__(data)
-        self._proposed, self._questions = proposed, questions
+        self._proposed, self._questions, self._nobody = proposed, questions, nobody
         for one in proposed:
             question = questions[one.question]
             self.fields[one.question] = forms.BooleanField(
                 required=False, initial=True, label=f"Q{question.number} in the file"
             )
-            for level in one.shown:
-                others = [other for other in one.shown if other != level]
+            offered = self._list_offered(one)
+            for level in offered:
+                others = [other for other in offered if other != level]
                 self.fields[_name_field(one, level)] = forms.ChoiceField(
                     required=False,
                     label=one.name(level, question),
                     choices=[("", BY_ITSELF)]
                     + [(str(other[0]), f"with {one.name(other, question)}") for other in others],
                 )
+
+    def clean(self) -> None:
+        if not self.cleaned_data["is_sent"]:
+            raise forms.ValidationError(NOT_SENT)
 
     @property
     def offered(self) -> list[OfferedQuestion]:
@@ -57,9 +71,9 @@ class BackgroundForm(forms.Form):
                 included=self[one.question],
                 groups=tuple(
                     (one.name(level, self._questions[one.question]), self[_name_field(one, level)])
-                    for level in one.shown
+                    for level in self._list_offered(one)
                 )
-                if len(one.shown) > 2
+                if len(self._list_offered(one)) > 2
                 else (),
             )
             for one in self._proposed
@@ -72,13 +86,19 @@ class BackgroundForm(forms.Form):
             for one in self._proposed
             if self.cleaned_data[one.question]
             for merged in [one.merge(self._number_levels(one))]
-            if len(merged.levels) > 1
+            if sum(self._has_people(merged, level) for level in merged.levels) > 1
         )
+
+    def _list_offered(self, one: Levels) -> list[Level]:
+        return [level for level in one.shown if self._has_people(one, level)]
+
+    def _has_people(self, one: Levels, level: Level) -> bool:
+        return any((one.question, code) not in self._nobody for code in level)
 
     def _number_levels(self, one: Levels) -> list[int]:
         """Number the levels so that merged ones share a number: the smallest code among them."""
         numbers = {level[0]: level[0] for level in one.levels}
-        for level in one.shown:
+        for level in self._list_offered(one):
             chosen = self.cleaned_data[_name_field(one, level)]
             if chosen:
                 first, second = numbers[level[0]], numbers[int(chosen)]

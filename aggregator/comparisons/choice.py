@@ -38,6 +38,10 @@ GROUPS_AFTER_CLOSE = (
     "Background groups are compared only once the survey has closed and all its reports are "
     "counted. Until then, choose scrambled questions."
 )
+FEWER_PEOPLE = (
+    "Comparisons need {crowd:,} people. An earlier version of Murmur showed results with "
+    "fewer. They stay, but nothing more is computed from them."
+)
 NOT_DECLARED = "Choose a declared question of this survey."
 CHOOSE_FIRST = (
     "Background questions wait until you have chosen which of them the file of rows has. Choose "
@@ -79,6 +83,16 @@ ALL_BLOCKS_MOVE_APART = (
 )
 
 
+class NotPrepared(NotComparable):
+    """Try again: a worker has not proposed the file of rows yet."""
+
+
+def check_people(manifest: Manifest, snapshot: Snapshot) -> None:
+    """Raise NotComparable if only an earlier version showed these figures, with fewer people."""
+    if snapshot.total < manifest.crowd:
+        raise NotComparable(FEWER_PEOPLE.format(crowd=manifest.crowd))
+
+
 def check_choice(
     *,
     manifest: Manifest,
@@ -100,6 +114,8 @@ def check_choice(
     chosen = find_chosen(manifest, names)
     if kind == Comparison.Kind.PAIRS:
         _check_pairs(manifest)
+        if is_final:
+            _check_prepared(manifest, find_plain_indicators(manifest), rows_file)
         return
     _check_groups(chosen, kind, is_final=is_final, rows_file=rows_file)
     if is_final:
@@ -179,13 +195,21 @@ def _check_blocks(
 
     These would tell too much about which rows belong to people who were asked both blocks.
     """
+    _check_prepared(manifest, chosen, rows_file)
     blocks = [one.symbol.block for one in chosen if one.symbol.block is not None]
-    if manifest.drawn is None or len(set(blocks)) < 2:
-        return
-    if rows_file is None:
-        raise NotComparable(PREPARING)
-    if rows_file.has_files_of_blocks and len(blocks) > len(set(blocks)):
+    is_across = manifest.drawn is not None and len(set(blocks)) > 1
+    has_files_of_blocks = rows_file is not None and rows_file.has_files_of_blocks
+    if is_across and has_files_of_blocks and len(blocks) > len(set(blocks)):
         raise NotComparable(ONE_OF_EACH_BLOCK)
+
+
+def _check_prepared(
+    manifest: Manifest, chosen: Sequence[Indicator], rows_file: RowsFile | None
+) -> None:
+    """Raise NotPrepared if the file of rows must decide about a crossing, and is not there yet."""
+    blocks = {one.symbol.block for one in chosen} - {None}
+    if manifest.drawn is not None and len(blocks) > 1 and rows_file is None:
+        raise NotPrepared(PREPARING)
 
 
 def _check_breakdown(manifest: Manifest, names: Sequence[str], *, is_final: bool) -> None:

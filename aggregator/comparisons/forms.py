@@ -9,7 +9,12 @@ from django import forms
 from django.http import QueryDict
 
 from aggregator.comparisons.analysis import MAX_PREDICTORS
-from aggregator.comparisons.choice import PREDICTORS, check_choice, find_through_batch
+from aggregator.comparisons.choice import (
+    PREDICTORS,
+    check_choice,
+    check_people,
+    find_through_batch,
+)
 from aggregator.models import Comparison, RowsFile, Snapshot
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
 from surveys.comparing.indicators import Indicator, list_indicators
@@ -51,6 +56,7 @@ class ComparisonForm(forms.Form):
             return
         names = self.read_names()
         try:
+            check_people(self.manifest, self.snapshot)
             check_choice(
                 manifest=self.manifest,
                 kind=self.kind,

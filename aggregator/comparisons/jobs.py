@@ -27,8 +27,9 @@ from aggregator.comparisons.breakdown.computing import GroupCounter, compute_bre
 from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.comparisons.breakdown.together import find_broken_down
 from aggregator.comparisons.choice import (
-    GROUPS_AFTER_CLOSE,
+    NotPrepared,
     check_choice,
+    check_people,
     find_looks,
     find_through_batch,
 )
@@ -64,7 +65,7 @@ MAX_ATTEMPTS = 3
 KEPT_PER_WAVE = 100
 # Batches read together: 64 full ones of a hundred yes/no questions take 52 MB.
 BATCHES_AT_ONCE = 64
-# After a failure that may be temporary, such as a locked database.
+# After what may be temporary, such as a locked database.
 PAUSE = timedelta(seconds=30)
 GAVE_UP = (
     "This comparison could not be computed. The results of the survey are complete and nothing is "
@@ -72,8 +73,8 @@ GAVE_UP = (
 )
 NOT_SETTLED = "The estimation did not converge. It needs fewer predictors, or more reports."
 TOO_FEW_TOGETHER = (
-    "Only {people:,} people were asked all of these questions, which is too few to show a result. "
-    "Choose questions from fewer blocks."
+    "Fewer than {minimum:,} people were asked all of these questions, which is too few to show a "
+    "result. Choose questions from fewer blocks."
 )
 FEW_TOGETHER = (
     "Q{number} has no break down. With its groups and those of other questions, somebody could "
@@ -90,6 +91,7 @@ def request_comparison(
 ) -> Comparison:
     """Return the comparison for this snapshot, computed or waiting; may raise NotComparable."""
     manifest = wave.description
+    check_people(manifest, snapshot)
     check_choice(
         manifest=manifest,
         kind=kind,
@@ -174,10 +176,10 @@ def is_of_final_snapshot(comparison: Comparison) -> bool:
     ).exists()
 
 
-def withdraw_open_groups(comparison: Comparison) -> None:
-    """Drop a result that an earlier version computed by declared groups while the wave was open."""
+def withdraw(comparison: Comparison, *, problem: str) -> None:
+    """Drop a result that an earlier version computed by declared groups; keep why."""
     Comparison.objects.filter(pk=comparison.pk).update(
-        state=Comparison.State.FAILED, result=None, problem=GROUPS_AFTER_CLOSE
+        state=Comparison.State.FAILED, result=None, problem=problem
     )
     comparison.refresh_from_db()
 
@@ -245,15 +247,19 @@ def _attempt(comparison: Comparison) -> None:
         _settle(comparison, problem=describe_divergence(error.names, comparison.wave.description))
     except NotSettledError:
         _settle(comparison, problem=NOT_SETTLED)
+    except NotPrepared:
+        _wait(comparison)
     except (NotComparable, TooFewToShow) as error:
         _settle(comparison, problem=str(error))
     except Exception:
         logger.exception("comparison %s failed", comparison.pk)
-        _mine(comparison).update(
-            state=Comparison.State.WAITING, leased_until=timezone.now() + PAUSE
-        )
+        _wait(comparison)
     else:
         _settle(comparison, result=stored)
+
+
+def _wait(comparison: Comparison) -> None:
+    _mine(comparison).update(state=Comparison.State.WAITING, leased_until=timezone.now() + PAUSE)
 
 
 def _check_readable(comparison: Comparison, stored: dict[str, Any]) -> None:
@@ -305,7 +311,7 @@ def _compute(comparison: Comparison) -> StoredResult:
     indicators = find_indicators(manifest, comparison.names)
     counts, asked = _count_jointly(comparison, columns, indicators)
     if counts.sum() < minimum:
-        raise TooFewToShow(TOO_FEW_TOGETHER.format(people=int(counts.sum())))
+        raise TooFewToShow(TOO_FEW_TOGETHER.format(minimum=minimum))
     check_not_empty(counts, indicators)
     if not has_one_file and not may_cross(manifest, indicators, asked):
         raise TooFewToShow(FEW_ASKED)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Greatest
 
+from aggregator.comparisons.choice import check_people
 from aggregator.comparisons.jobs import compute_again, request_comparison
 from aggregator.comparisons.result import TwoQuestionsResult
 from aggregator.comparisons.sentences import IMPOSSIBLE, describe_pair, write_p, write_p_value
@@ -175,6 +176,15 @@ def describe_adjusted(adjusted: float | None, *, planned: int) -> str:
     return f"Adjusted for the {planned} planned comparisons (Holm): {write_p(adjusted)}."
 
 
+def _explain_missing(results: Results) -> str:
+    """Say why a planned comparison of a closed wave was not requested; empty if it will be."""
+    try:
+        check_people(results.manifest, results.snapshot)
+    except NotComparable as error:
+        return str(error)
+    return ""
+
+
 def _describe(results: Results, names: tuple[str, str], row: Comparison | None) -> PlannedResult:
     manifest = results.manifest
     outcome, group = find_indicators(manifest, names)
@@ -184,8 +194,10 @@ def _describe(results: Results, names: tuple[str, str], row: Comparison | None) 
         group=group,
         comparison=row if results.is_final else None,
     )
-    if row is None or not results.is_final:
+    if not results.is_settled:
         return described
+    if row is None or not results.is_final:
+        return replace(described, problem=_explain_missing(results))
     if row.state != Comparison.State.DONE:
         return replace(described, problem=row.problem)
     try:

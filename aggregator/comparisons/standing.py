@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aggregator.comparisons.breakdown.result import BreakdownResult
-from aggregator.comparisons.choice import find_looks
+from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE, find_looks
 from aggregator.comparisons.jobs import (
+    OLDER_METHOD,
     compute_again,
     divides_by_groups,
     is_of_final_snapshot,
-    withdraw_open_groups,
+    withdraw,
 )
 from aggregator.comparisons.result import ComparisonResult, StoredResult
 from aggregator.comparisons.stored import (
@@ -20,17 +21,18 @@ from aggregator.comparisons.stored import (
     read_result,
 )
 from aggregator.models import Comparison, Snapshot
+from aggregator.results.display import read_results
 from aggregator.results.snapshots import (
     METHOD_VERSION,
+    UnreadableSnapshotError,
     ended_as_frozen,
     newest_snapshot,
-    recompute_later,
 )
 from surveys.comparing.indicators import list_indicators
 from surveys.manifest.manifest import Manifest
 
-# The first method that refuses crossed groups of few people.
-FIRST_WITH_CROWDS = 7
+# The first method whose groups are those of the file of rows.
+FIRST_WITH_ROWS_FILE = 11
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,11 +97,11 @@ def find_standing(comparison: Comparison) -> ComparisonStanding:
 
 def _find_result(comparison: Comparison, manifest: Manifest) -> StoredResult | None:
     if comparison.is_settled and divides_by_groups(comparison, manifest):
-        # Earlier versions compared groups of open waves, and crossed groups of few people.
+        # Earlier versions compared groups of open waves, and groups that no file of rows has.
         if not is_of_final_snapshot(comparison):
-            withdraw_open_groups(comparison)
-        elif comparison.method_version < FIRST_WITH_CROWDS:
-            compute_again(comparison)
+            withdraw(comparison, problem=GROUPS_AFTER_CLOSE)
+        elif comparison.method_version < FIRST_WITH_ROWS_FILE:
+            withdraw(comparison, problem=OLDER_METHOD)
     if comparison.state != Comparison.State.DONE:
         return None
     names = [indicator.name for indicator in list_indicators(manifest)]
@@ -137,10 +139,10 @@ def _find_alarms(comparison: Comparison) -> tuple[str, ...]:
     if same is None or not _counts_the_same(comparison, same):
         return ()
     try:
-        alarms = {row["name"] for row in same.estimates if row["alarm"]}
-    except (KeyError, TypeError):
-        recompute_later(same)
+        results = read_results(wave=comparison.wave, snapshot=same)
+    except UnreadableSnapshotError:
         return ()
+    alarms = {question.question.name for question in results.alarms}
     if comparison.kind in (Comparison.Kind.PAIRS, Comparison.Kind.BREAKDOWN):
         return tuple(sorted(alarms))  # these involve all questions
     involved = {name.partition(".")[0] for name in comparison.names}

@@ -29,7 +29,7 @@ from aggregator.publishing.public_releases import (
     write_csv,
 )
 from aggregator.releases.sentences import describe_exact_readers, promise_together
-from aggregator.results.display import Results, Standing, View, find_view
+from aggregator.results.display import Results, View, find_view
 from aggregator.results.rendered_blocks import list_epsilons, render_blocks, render_once
 from aggregator.results.sentences import (
     describe_alarm,
@@ -46,8 +46,6 @@ from surveys.models import Survey, Wave
 from surveys.respondent.label.label import describe_protection
 from surveys.respondent.views.compressed import HTML, answer
 from surveys.respondent.views.deleted import GONE, unless_deleted
-
-_NOTHING_EVER = (Standing.EMPTY, Standing.DISCARDED, Standing.TOO_FEW)
 
 
 @require_safe
@@ -152,8 +150,7 @@ def _explain(view: View) -> str:
     assert view.wave is not None
     if view.wave.is_open:
         return "open"
-    is_final = view.snapshot is None or view.snapshot.final
-    return "too-few" if view.standing in _NOTHING_EVER and is_final else "counting"
+    return "too-few" if view.is_settled else "counting"
 
 
 def _describe(survey: Survey, results: Results) -> dict[str, Any]:

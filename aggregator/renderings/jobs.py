@@ -124,7 +124,7 @@ def _read_newest(wave: Wave) -> Results | None:
     if snapshot is None:
         return None
     try:
-        return read_results(wave=wave, snapshot=snapshot)
+        return read_results(wave=wave, snapshot=snapshot, newest=newest)
     except UnreadableSnapshotError:
         return None
 

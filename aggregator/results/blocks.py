@@ -46,6 +46,8 @@ SEVERAL = "more than one answer possible"
 CONTRADICTING = (
     "The reports contradict the design of this question. Treat its figures as a warning."
 )
+TOO_FEW_ASKED = "Too few people were asked this to show anything: results need {crowd}."
+NEVER_COUNTED = "Sent unscrambled. Not shown, because too few people took part."
 COUNTED_LATER = "Sent unscrambled. Counted after the survey has closed."
 COUNTED_NOW = (
     "Sent unscrambled, so exact for those who took part. The intervals assume a random sample."
@@ -198,7 +200,7 @@ def list_blocks(
 
     def build(question: ManifestQuestion) -> Block:
         if question.is_declared:
-            block = _build_declared(question, declared.get(question.name))
+            block = _build_declared(question, declared.get(question.name), results)
             return replace(block, details=_count_groups(block)) if with_details else block
         result = protected[question.name]
         block = _build_block(result, results=results, truth=truth)
@@ -273,7 +275,7 @@ def _build_block(result: QuestionResult, *, results: Results, truth: Mapping[str
         among=describe_group(shown[0].estimand) if shown else "",
         asked=None if asked is None else row_of_estimate(asked, usual=among, truth=truth),
         asked_text=_write_asked(asked) if asked and shown else "",
-        note="" if shown else _explain_nothing(result, results),
+        note="" if shown else TOO_FEW_ASKED.format(crowd=whole(results.wave.crowd)),
         warning=CONTRADICTING if result.contradiction else "",
         contradiction=result.contradiction,
         alarm=result.alarm,
@@ -338,19 +340,15 @@ def _write_asked(asked: Estimate) -> str:
     return f"asked {value}" if asked.method == EXACT else f"asked ≈ {value} ({low}–{high})"
 
 
-def _explain_nothing(result: QuestionResult, results: Results) -> str:
-    return (
-        f"Too few answers to show: {whole(result.total)} people were asked, and results need "
-        f"{whole(results.wave.crowd)}."
-    )
-
-
 # --- groups that are sent as they are -------------------------------------------------------------
 
 
-def _build_declared(question: ManifestQuestion, found: DeclaredResult | None) -> Block:
+def _build_declared(
+    question: ManifestQuestion, found: DeclaredResult | None, results: Results
+) -> Block:
     if found is None:
-        return Block(question=question, total=0, is_declared=True, rows=(), note=COUNTED_LATER)
+        note = NEVER_COUNTED if results.is_settled else COUNTED_LATER
+        return Block(question=question, total=0, is_declared=True, rows=(), note=note)
     return Block(
         question=question,
         total=found.total,

@@ -65,6 +65,7 @@ class DeclaredResult:
     total: int
     groups: tuple[GroupResult, ...]
     hidden: frozenset[int] = frozenset()  # codes that no file or page may show
+    nobody: frozenset[int] = frozenset()  # other codes that nobody sent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +78,9 @@ class Results:
     questions: tuple[QuestionResult, ...]
     declared: tuple[DeclaredResult, ...]  # empty until the results are final
     fixed_end: bool  # the wave ended as fixed in advance, so intervals for one look are valid
+    # Whether no other snapshot will be shown: the wave is closed and counted. The snapshot need not
+    # be final: one that an earlier version showed stays where the final one has fewer than C.
+    is_settled: bool
 
     def find_look(self, question: ManifestQuestion) -> int:
         """Return the batch of the last look at a question."""
@@ -103,6 +107,11 @@ class Results:
             and self.wave.mode == Mode.ELECTRONIC
             and self.snapshot.total >= self.wave.crowd
         )
+
+    @property
+    def nobody(self) -> frozenset[tuple[str, int]]:
+        """The declared questions and codes of groups without people, once they are counted."""
+        return frozenset((one.question.name, code) for one in self.declared for code in one.nobody)
 
     @property
     def alarms(self) -> tuple[QuestionResult, ...]:
@@ -164,6 +173,8 @@ class View:
         """Whether nothing will ever change here again."""
         if self.standing in (Standing.EMPTY, Standing.DISCARDED):
             return True
+        if self.results is not None:
+            return self.results.is_settled
         return self.snapshot is not None and self.snapshot.final
 
 
@@ -190,9 +201,8 @@ def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
             manifest=manifest,
             snapshot=snapshot,
         )
-    snapshot = shown
     try:
-        results = read_results(wave=wave, snapshot=snapshot)
+        results = read_results(wave=wave, snapshot=shown, newest=snapshot)
     except UnreadableSnapshotError:
         return View(survey=survey, wave=wave, standing=Standing.RECOMPUTING, manifest=manifest)
     return View(
@@ -200,7 +210,7 @@ def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
         wave=wave,
         standing=Standing.SHOWN,
         manifest=manifest,
-        snapshot=snapshot,
+        snapshot=shown,
         results=results,
     )
 
@@ -213,16 +223,19 @@ def _standing_without_batches(wave: Wave) -> Standing:
     return Standing.EMPTY
 
 
-def read_results(*, wave: Wave, snapshot: Snapshot) -> Results:
-    """Join a snapshot's estimates with the texts and mechanisms of the manifest."""
+def read_results(*, wave: Wave, snapshot: Snapshot, newest: Snapshot | None = None) -> Results:
+    """Join a snapshot's estimates with the texts and mechanisms of the manifest.
+
+    `newest` is the newest snapshot of the wave, if another one is shown.
+    """
     try:
-        return _join_results(wave=wave, snapshot=snapshot)
+        return _join_results(wave=wave, snapshot=snapshot, is_settled=(newest or snapshot).final)
     except (KeyError, TypeError, ValueError) as error:
         recompute_later(snapshot)
         raise UnreadableSnapshotError from error
 
 
-def _join_results(*, wave: Wave, snapshot: Snapshot) -> Results:
+def _join_results(*, wave: Wave, snapshot: Snapshot, is_settled: bool) -> Results:
     manifest = wave.description
     fixed_end = snapshot.final and ended_as_frozen(wave)
     kept = snapshot.earlier_final
@@ -247,6 +260,7 @@ def _join_results(*, wave: Wave, snapshot: Snapshot) -> Results:
         if snapshot.final
         else (),
         fixed_end=fixed_end,
+        is_settled=is_settled,
     )
 
 
@@ -309,6 +323,7 @@ def _read_groups(
             for code, text in groups
         ),
         hidden=hidden,
+        nobody=frozenset(code for code, count in enumerate(counts) if not count) - hidden,
     )
 
 

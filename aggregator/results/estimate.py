@@ -224,7 +224,11 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionResult:
-    """All estimates of one question; none if fewer people than the crowd were asked."""
+    """All estimates of one question.
+
+    If fewer people than the crowd were asked it, nothing about their reports is shown: there are no
+    estimates, no alarm, and the total is 0.
+    """
 
     question: ManifestQuestion
     total: int  # reports in which the question was asked
@@ -236,6 +240,11 @@ class QuestionResult:
     @property
     def number(self) -> int:
         return self.question.number
+
+    @property
+    def n(self) -> int | None:
+        """The total in files: None where it is not shown."""
+        return self.total or None
 
     @property
     def shown(self) -> tuple[Estimate, ...]:
@@ -267,15 +276,16 @@ class QuestionResult:
     ) -> QuestionResult:
         """Read the part of a snapshot about one question, for a smallest crowd."""
         rows = {row["estimand"]: row for row in stored["estimates"]}
+        is_enough = stored["total"] >= minimum
         return cls(
             question=question,
-            total=stored["total"],
+            total=stored["total"] if is_enough else 0,
             level=stored["level"],
             simultaneous_level=stored["simultaneous_level"],
-            alarm=stored["alarm"],
+            alarm=stored["alarm"] and is_enough,
             estimates=tuple(
                 Estimate.from_json(rows[estimand.name], estimand)
                 for estimand in estimands_of(question)
-                if stored["total"] >= minimum
+                if is_enough
             ),
         )

@@ -82,6 +82,7 @@ AT_CAP = (
 _WIDE = "These are the wider intervals, which hold at every look"
 CLOSED_EARLY = f"{_WIDE}, because the survey was closed before its fixed end"
 CLOSED_WITHOUT_END = f"{_WIDE}, because no end was fixed before the survey opened."
+KEPT = f"{_WIDE}. They are those of an earlier look, because too few reports had come by the close."
 STILL_COUNTING = f"{_WIDE}, until the last reports are counted."
 SMALLEST_SAMPLE_SHOWN = 10
 EMPTY: Mapping[str, float] = MappingProxyType({})
@@ -93,6 +94,8 @@ def describe_intervals(results: Results) -> str:
         return AT_CAP if ended_at_cap(results.wave) else FIXED_END
     if results.wave.is_open:
         return WATCHED
+    if results.is_settled and not results.is_final:
+        return KEPT
     if ended_as_frozen(results.wave):
         return STILL_COUNTING
     if not results.manifest.has_fixed_end:

@@ -44,6 +44,7 @@ def background(request: HttpRequest, survey: Survey) -> HttpResponseBase:
         request.POST if request.method == "POST" else None,
         proposed=read_background(rows_file.proposed),
         questions={one.name: one for one in list_declared(results.manifest)},
+        nobody=results.nobody,
     )
     if not (form.is_bound and form.is_valid()):
         return _show(request, results, rows_file, form)

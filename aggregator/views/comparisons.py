@@ -141,7 +141,7 @@ def _describe_forms(
         "plain_indicators": len(find_plain_indicators(manifest)),
         "drawn_note": _describe_drawn(results),
         "pairs_wait": manifest.drawn is not None and not results.snapshot.final,
-        "groups_come_later": not results.is_final
+        "groups_come_later": not results.is_settled
         and any(question.is_declared for question in manifest.questions),
         "standing": describe_all(results),
         "planned": planned,
@@ -156,17 +156,12 @@ def _list_shown(results: Results, rows_file: RowsFile | None) -> list[Indicator]
 
     There are no groups before they are counted.
     """
-    empty = {
-        (one.question.name, group.code)
-        for one in results.declared
-        for group in one.groups
-        if not group.count
-    }
+    nobody = results.nobody
     return [
         indicator
         for indicator in list_indicators(results.manifest)
         if not find_problem(indicator, is_final=results.is_final, rows_file=rows_file)
-        and not (indicator.is_known and (indicator.question.name, *indicator.yes) in empty)
+        and not (indicator.is_known and (indicator.question.name, *indicator.yes) in nobody)
     ]
 
 

@@ -64,7 +64,7 @@ def write_comparisons(results: Results) -> Iterator[Section]:
 
 
 def _write_planned(results: Results, planned: tuple[PlannedResult, ...]) -> Iterator[Part]:
-    if not results.is_final:
+    if not results.is_settled:
         yield Paragraph(text=LATER)
         yield Listing(items=tuple(one.title for one in planned))
         return

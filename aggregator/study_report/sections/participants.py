@@ -14,7 +14,6 @@ NONE_ASKED = (
     "The survey asked for no groups that are sent as they are, so nothing is known about those who "
     "took part beyond the results below."
 )
-NOT_YET = "Groups are counted once the survey has closed and all its reports are counted."
 NOT_SHOWN = "not shown"
 COUNTED = (
     "Respondents sent these answers as they are, so the numbers are exact for those who took part. "
@@ -35,7 +34,7 @@ def write_participants(blocks: Iterable[Block]) -> Section:
 def _write_groups(declared: list[Block]) -> Part:
     counted = [block for block in declared if block.rows]
     if not counted:
-        return Paragraph(text=NOT_YET)
+        return Paragraph(text=declared[0].note)
     return Table(
         caption="Table 1. Groups of those who took part",
         header=("Group", "Reports", "Share", "95 % interval"),

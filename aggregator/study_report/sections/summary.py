@@ -31,7 +31,7 @@ def list_marks(view: View) -> tuple[str, ...]:
     survey, wave = view.survey, view.wave
     marks = [(survey.rehearsal, REHEARSAL), (survey.demo, DEMO)]
     if wave is not None:
-        is_counting = view.snapshot is not None and not view.snapshot.final
+        is_counting = view.snapshot is not None and not view.is_settled
         is_waiting = view.standing in (Standing.WAITING, Standing.RECOMPUTING)
         marks += [
             (wave.description.publishes_releases, NOT_FOR_PUBLICATION),

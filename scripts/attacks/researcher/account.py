@@ -32,7 +32,7 @@ class Sight:
     """All figures of a survey at one moment."""
 
     n: int  # reports in the newest results
-    asked: Mapping[str, int]  # of each question
+    asked: Mapping[str, int]  # of each question; 0 where that is not shown
     yes: Mapping[str, int]  # codes of each question that show Yes
     # The cells of the questions in reports.csv, in the order of the file; empty if there is none.
     # Where each block has a file of its own, those of all of them.
@@ -69,8 +69,13 @@ class Account:
         """Choose all that is proposed but what is left out."""
         path = f"/surveys/{wave.survey.slug}/data/background"
         _, page = self._fetch(path)
-        chosen = set(OFFERED.findall(page.decode())) - set(left_out)
+        chosen = {"is_sent", *OFFERED.findall(page.decode())} - set(left_out)
         assert self.client.post(path, dict.fromkeys(chosen, "on")).status_code == FOUND
+
+    def count_sealed(self, wave: Wave) -> int:
+        """Return the number of reports that is shown while there are no results, too."""
+        _, content = self._fetch(f"/api/surveys/{wave.survey.slug}")
+        return int(json.loads(content)["sealed"])
 
     def break_down(self, wave: Wave, question: str) -> dict[tuple[str, str], tuple[int, int]]:
         """Map the groups and questions that are shown to their people, and codes that show Yes."""
@@ -98,7 +103,7 @@ def read_everything(fetch: Fetch, *, slug: str) -> Sight:
     found_rows = list(_read_rows(fetch, slug=slug))
     return Sight(
         n=found["n"],
-        asked={question["name"]: question["n"] for question in found["questions"]},
+        asked={question["name"]: question["n"] or 0 for question in found["questions"]},
         yes={
             question["name"]: estimate["count"]
             for question in found["questions"]

@@ -10,12 +10,12 @@ from __future__ import annotations
 import csv
 import io
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from aggregator.upkeep.deleting import delete_survey
-from scripts.attacks.researcher.account import OK, Account, Sight
+from scripts.attacks.researcher.account import OK, Account
 from scripts.attacks.researcher.ground import Design, close, draw_codes, open_survey, send, work
 from scripts.attacks.researcher.isolation import SEED
 from surveys.manifest.manifest import NOT_DRAWN
@@ -104,30 +104,37 @@ def find_changes(plan: Plan, *, k: int) -> Changes:
     """Let people come a few at a time, and look after each few."""
     design = Design(
         minimum_batch=k, display_minimum=k, questions=4, flips=FLIPS,
-        groups=plan.groups, drawn=plan.drawn,
+        groups=plan.groups, drawn=plan.drawn, coins=plan.coins,
     )  # fmt: skip
     account, generator = Account(), random.Random(SEED)
     wave = open_survey(account.user, design)
-    sights = []
+    shown = []
     for _ in range(CHANGES):
-        few = generator.randrange(1, k)
-        send(wave, [draw_codes(design, generator=generator) for _ in range(few)])
+        few = [draw_codes(design, generator=generator) for _ in range(generator.randrange(1, k))]
+        _send(wave, few, design)
         work()
-        sights.append(account.look(wave))
-    looks = [_find_change(*pair) for pair in pairwise(sights)]
+        shown.append(_count_people(account, wave, design))
+    looks = [_find_change(*pair) for pair in pairwise(shown)]
     close(wave)
     return Changes(
         between_looks=min(filter(None, looks), default=None),
-        at_close=_find_change(sights[-1], account.look(wave)),
+        at_close=_find_change(shown[-1], _count_people(account, wave, design)),
     )
 
 
-def _find_change(before: Sight, after: Sight) -> int | None:
+def _count_people(account: Account, wave: Wave, design: Design) -> dict[str, int]:
+    """Map all figures that are shown to the number of people whom they describe."""
+    if design.coins:
+        return _read_paper(account, wave)
+    sight = account.look(wave)
+    shown = {name: sight.asked[name] for name in sight.yes}
+    return shown | {"everybody": account.count_sealed(wave)}
+
+
+def _find_change(before: Mapping[str, int], after: Mapping[str, int]) -> int | None:
     """Return the least number of people by which a figure moved that was shown before."""
-    moved = [after.asked[name] - before.asked[name] for name in before.yes]
-    return min(
-        (number for number in (*moved, after.n - before.n) if number and before.n), default=None
-    )
+    moved = (after[name] - people for name, people in before.items() if people)
+    return min(filter(None, moved), default=None)
 
 
 def _attack(account: Account, wave: Wave, design: Design, *, fakes: int) -> Iterator[int]:
@@ -138,15 +145,19 @@ def _attack(account: Account, wave: Wave, design: Design, *, fakes: int) -> Iter
     can_differ = design.groups or design.drawn
     others = OTHERS * design.crowd if can_differ else 0
     send(wave, [_draw_other(design, generator, than=person) for _ in range(others)])
-    if design.coins:
-        # Coins ask everybody all questions that they can, and no groups.
-        send(wave.survey.waves.manual().get(), [_toss(codes, design) for codes in around])
-    else:
-        send(wave, around)
+    _send(wave, around, design)
     close(wave)
     if design.coins:
-        yield from _read_paper(account, wave)
+        yield from _read_paper(account, wave).values()
     yield from _read_browsers(account, wave, person, design)
+
+
+def _send(wave: Wave, rows: Sequence[bytes], design: Design) -> None:
+    """Send rows from browsers, or on paper. Coins ask everybody all questions, and no groups."""
+    if design.coins:
+        send(wave.survey.waves.manual().get(), [_toss(codes, design) for codes in rows])
+    else:
+        send(wave, rows)
 
 
 def _read_browsers(account: Account, wave: Wave, person: bytes, design: Design) -> Iterator[int]:
@@ -162,11 +173,14 @@ def _read_browsers(account: Account, wave: Wave, person: bytes, design: Design) 
                 yield people
 
 
-def _read_paper(account: Account, wave: Wave) -> Iterator[int]:
+def _read_paper(account: Account, wave: Wave) -> dict[str, int]:
+    """Map the questions that coins answer to the number of people; empty if nothing is shown."""
     path = f"/surveys/{wave.survey.slug}/results/coins/estimates.csv"
     reply = account.client.get(path)
-    if reply.status_code == OK:
-        yield from (int(row["n"]) for row in csv.DictReader(io.StringIO(reply.getvalue().decode())))
+    if reply.status_code != OK:
+        return {}
+    rows = csv.DictReader(io.StringIO(reply.getvalue().decode()))
+    return {row["question"]: int(row["n"]) for row in rows}
 
 
 def _draw_person(design: Design, generator: random.Random) -> bytes:

@@ -96,12 +96,11 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
         "risk when you open the survey.",
     )
     display_minimum = forms.IntegerField(
-        label="Display minimum",
+        label="Fewest reports for results",
         min_value=MIN_BATCH_FLOOR,
         max_value=MAX_PEOPLE,
         error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE),
-        help_text=f"Results need {BATCHES_IN_CROWD} × K reports, or this number if it is larger. "
-        "It cannot be below K.",
+        help_text=f"Results need this many reports, and at least {BATCHES_IN_CROWD} × K.",
     )
     opens_at = BrowserMoment(
         label="Opening date, in UTC (optional)",
@@ -113,8 +112,8 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
         required=False,
         max_value=MAX_PEOPLE,
         error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE, " Or leave it empty."),
-        help_text=f"Results need {BATCHES_IN_CROWD} × K people, or the display minimum if that is "
-        "more. With a smaller number, the survey has no exact results.",
+        help_text="With fewer people than results need (see “Crowd” below), the survey has no "
+        "exact results.",
     )
     people_expected = forms.IntegerField(
         label="How many people do you expect to answer? (optional)",
@@ -192,22 +191,22 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
             "minimum_batch",
             "display_minimum",
             lambda batch, display: display >= batch,
-            "The display minimum cannot be below K ({first:,}): "
-            "results exist only for whole batches.",
+            "Results cannot need fewer reports than K ({first:,}): they exist only for whole "
+            "batches.",
         )
         self._compare(
             "display_minimum",
             "cap",
             lambda display, cap: cap >= display,
             "A survey that closes after {second:,} people would never show a result, because "
-            "results need at least {first:,}. Raise this number or lower the display minimum.",
+            "results need at least {first:,}. Raise this number or lower “Fewest reports”.",
         )
         self._compare(
             "display_minimum",
             "people_expected",
             lambda display, people: people >= display,
             "If {second:,} people answer, no result is ever shown, because results need at least "
-            "{first:,}. Raise this number or lower the display minimum.",
+            "{first:,}. Raise this number or lower “Fewest reports”.",
         )
         self._compare(
             "cap",

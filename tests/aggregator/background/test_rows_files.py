@@ -6,9 +6,13 @@ import csv
 import io
 import random
 from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from urllib.parse import urlencode
 
 import pytest
+from django.http import QueryDict
 
+from aggregator.background.forms import NOT_SENT, BackgroundForm
 from aggregator.background.levels import Levels, read_background, write_background
 from aggregator.background.rows_files import (
     AlreadyChosenError,
@@ -17,17 +21,23 @@ from aggregator.background.rows_files import (
     find_background,
 )
 from aggregator.batches.columns import Columns
+from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.exports.report_codes import list_columns
 from aggregator.exports.reports import find_rows, list_blocks_with_rows
 from aggregator.models import RowsFile
+from aggregator.results.blocks import list_blocks
 from aggregator.results.display import Results, find_view
+from aggregator.study_report.content import Table
+from aggregator.study_report.sections.participants import NOT_SHOWN, write_participants
+from aggregator.views.background import REFUSED
 from surveys.authoring.services import add_question, close_wave
 from surveys.models import Question, Wave
+from tests.support.breakdowns.waves import break_down
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, send_people, sign_in
 from tests.support.waves import send_many
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 FEW, MANY = 12, 200
 FOUND = 302
 Row = dict[str, str]
@@ -65,26 +75,53 @@ def read_rows(results: Results, number: str = "") -> list[Row]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-@pytest.mark.parametrize(
+def close_random_wave(seed: int) -> Results:
+    wave = make_random_wave(seed)
+    send_people(wave, people=random.Random(seed).randint(60, 320), seed=seed)
+    return close(wave)
+
+
+def read_table_1(results: Results) -> dict[str, dict[str, int]]:
+    """Map questions and groups to the numbers in Table 1 of the report; hidden ones are missing."""
+    [table] = write_participants(list_blocks(results)).parts
+    found: dict[str, dict[str, int]] = {}
+    for row in table.rows if isinstance(table, Table) else ():
+        label, *figures = (cell.text for cell in row.cells)
+        if row.is_heading:
+            groups = found.setdefault(f"q{label[1 : label.index(' ')]}", {})
+        elif figures[0] != NOT_SHOWN:
+            groups[label] = int(figures[0])
+    return found
+
+
+def count_alike(rows: Sequence[Row], known: Collection[str]) -> Counter[tuple[object, ...]]:
+    """Count rows by what somebody may know: the background, and which questions were asked."""
+    return Counter(
+        (*(row[name] for name in known), *(cell == "" for cell in row.values())) for row in rows
+    )
+
+
+of_random_surveys = pytest.mark.parametrize(
     "seed",
     [*range(FEW), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(FEW, MANY))],
 )
+
+
+@of_random_surveys
 def test_a_file_has_a_row_for_each_person_and_the_groups_of_table_1(seed: int) -> None:
-    wave, people = make_random_wave(seed), random.Random(seed).randint(60, 320)
-    send_people(wave, people=people, seed=seed)
-    results = close(wave)
-    rows_file = RowsFile.objects.get(wave=wave)
+    results = close_random_wave(seed)
+    rows_file = RowsFile.objects.get()
     if rows_file.has_files_of_blocks:
         blocks = list_blocks_with_rows(results)
         asked = [results.snapshot.counts[block][1] for block in blocks]
         assert [len(read_rows(results, str(block + 1))) for block in blocks] == asked
         return
     rows = read_rows(results)
-    assert len(rows) == people
+    assert len(rows) == random.Random(seed).randint(60, 320)
     background = read_background(rows_file.chosen or [])
     counts = Columns.of(results.manifest).read_counts(results.snapshot.counts)
     names = [symbol.name for symbol in results.manifest.symbols]
-    table_1 = {one.question.name: one for one in results.declared}
+    table_1 = read_table_1(results)
     known = []
     for column in list_columns(results.manifest, background):
         cells = Counter(row[column.name] for row in rows)
@@ -92,16 +129,61 @@ def test_a_file_has_a_row_for_each_person_and_the_groups_of_table_1(seed: int) -
             own = counts[names.index(column.name)]
             sums = {str(one.written): sum(own[sent] for sent in one.sent) for one in column.codes}
             assert cells == +Counter(sums)
-            for group in table_1[column.name].groups:
-                [level] = [one for one in column.codes if group.code in one.sent]
-                if len(level.sent) == 1:
-                    assert (group.count or 0) == cells[str(level.written)]
+            for level in column.codes:
+                groups = [column.question.name_code(code) for code in level.sent]
+                if table_1[column.name].keys() >= set(groups):
+                    shown = sum(table_1[column.name][group] for group in groups)
+                    assert cells[str(level.written)] == shown
             known.append(column.name)
-    # What somebody may know about a person: the background, and which questions they were asked.
-    seen = Counter(
-        (*(row[name] for name in known), *(cell == "" for cell in row.values())) for row in rows
-    )
-    assert min(seen.values()) >= max(wave.crowd, rows_file.smallest)
+    assert min(count_alike(rows, known).values()) >= max(results.wave.crowd, rows_file.smallest)
+
+
+@of_random_surveys
+def test_joined_with_all_other_files_and_pages_it_tells_of_no_few_people(seed: int) -> None:
+    """Everything that is shown, and what is left of each total, describes C people or nobody."""
+    results = close_random_wave(seed)
+    crowd = results.wave.crowd
+    background = [one.question for one in read_background(RowsFile.objects.get().chosen or [])]
+    if RowsFile.objects.get().has_files_of_blocks:
+        numbers = [str(block + 1) for block in list_blocks_with_rows(results)]
+    else:
+        numbers = [""]
+    sizes = [
+        size
+        for number in numbers
+        for size in count_alike(read_rows(results, number), background).values()
+    ]
+    sizes += [question.total for question in results.questions]
+    for one in results.declared:
+        name, found = one.question.name, break_down(results.wave, one.question.name)
+        table_1 = read_table_1(results)[name]
+        shown = {group.code: group.n or 0 for group in found.groups}
+        for total, parts in (
+            (found.n, list(table_1.values())),
+            (found.n, list(shown.values())),
+            *count_in_questions(found, results),
+            *count_crossed(found, shown),
+        ):
+            sizes += [*parts, total - sum(parts)]
+    assert [size for size in sizes if 0 < size < crowd] == []
+
+
+def count_in_questions(found: BreakdownResult, results: Results) -> Iterator[tuple[int, list[int]]]:
+    """Yield, for each scrambled question, who was asked it and those of them in shown groups."""
+    for question in results.questions:
+        name = question.question.name
+        people = {one.group: one.n for one in found.estimates if one.question == name}
+        yield question.total, list(people.values())
+
+
+def count_crossed(
+    found: BreakdownResult, shown: Mapping[int, int]
+) -> Iterator[tuple[int, list[int]]]:
+    """Yield, for each shown group, its people and those who gave each answer to another one."""
+    for group, people in shown.items():
+        for name in {one.question for one in found.crossed if one.group == group}:
+            own = [one for one in found.crossed if (one.group, one.question) == (group, name)]
+            yield people, [one.count for one in own]
 
 
 # --- chosen once ----------------------------------------------------------------------------------
@@ -120,7 +202,8 @@ def results() -> Results:
 
 def choose_on_page(results: Results, **fields: str) -> None:
     client = sign_in(results.wave.survey.owner)
-    reply = client.post(f"/surveys/{results.wave.survey.slug}/data/background", fields)
+    sent = {"is_sent": "True", **fields}
+    reply = client.post(f"/surveys/{results.wave.survey.slug}/data/background", sent)
     assert reply.status_code == FOUND
 
 
@@ -156,6 +239,36 @@ def test_the_page_stores_a_coarser_choice_once(results: Results) -> None:
     assert Counter(row["q2"] for row in read_rows(results)) == {"1": 160, "3": 60}
     choose_on_page(results, q2="on")
     assert find_background(results.wave) == merged
+
+
+def test_an_empty_request_chooses_nothing(results: Results) -> None:
+    client = sign_in(results.wave.survey.owner)
+    page = f"/surveys/{results.wave.survey.slug}/data/background"
+    refused = client.post(page)
+    assert (refused.status_code, NOT_SENT in refused.content.decode()) == (REFUSED, True)
+    assert find_background(results.wave) is None
+    assert '<input type="hidden" name="is_sent" value="True"' in client.get(page).content.decode()
+
+
+@pytest.mark.parametrize("merged", [{}, {"q2-0": "1"}])
+def test_a_group_of_nobody_is_neither_offered_nor_a_group(merged: dict[str, str]) -> None:
+    survey = make_survey(questions=["Do you work?"])
+    options = ["North", "East", "South", "West"]
+    add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=options)
+    wave = open_survey(survey=survey)
+    send_many(wave, [bytes([0, code]) for code in (0, 1, 3) for _ in range(50)])
+    results = close(wave, accepts=False)
+    [one] = read_background(RowsFile.objects.get().proposed)
+    form = BackgroundForm(
+        QueryDict(urlencode({"is_sent": "True", "q2": "on", **merged, "q2-3": "0"})),
+        proposed=(one,),
+        questions={"q2": results.manifest.questions[1]},
+        nobody=results.nobody,
+    )
+    [offered] = form.offered
+    assert [name for name, _ in offered.groups] == ["North", "East", "West"]
+    assert form.is_valid()
+    assert [bool(levels.shown) for levels in form.background] == ([] if merged else [True])
 
 
 def test_a_choice_that_merges_everything_has_no_background(results: Results) -> None:

@@ -13,8 +13,9 @@ import pytest
 
 from aggregator.background.levels import Background, find_levels, read_background
 from aggregator.comparisons.analysis import analyse_regression, analyse_table
-from aggregator.comparisons.choice import MERGED, NOT_IN_ROWS, ONE_OF_EACH_BLOCK
+from aggregator.comparisons.choice import MERGED, NOT_IN_ROWS, ONE_OF_EACH_BLOCK, PREPARING
 from aggregator.comparisons.crossed_blocks import FEW_ASKED, NOBODY, may_cross
+from aggregator.comparisons.jobs import OLDER_METHOD
 from aggregator.comparisons.result import PairsResult
 from aggregator.comparisons.standing import find_standing
 from aggregator.comparisons.stored import read_result, write_result
@@ -31,7 +32,7 @@ from surveys.models import Question, Wave
 from tests.support.breakdowns.waves import finish, send_rows
 from tests.support.comparisons import ask, compute
 from tests.support.factories import make_survey, open_survey
-from tests.support.fielding import process
+from tests.support.fielding import prepare_rows, process
 from tests.support.waves import make_wave as make_plain_wave
 
 pytestmark = pytest.mark.django_db
@@ -141,16 +142,31 @@ def test_a_group_of_nobody_is_in_the_file_but_not_compared() -> None:
     assert compute(ask(wave, Kind.TABLE, "q1", "q3.0")).result is not None
 
 
-def test_a_comparison_that_an_earlier_version_computed_is_computed_again() -> None:
+@pytest.mark.parametrize("method", [6, 7, 9])
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [(Kind.REGRESSION, ("q1", "q3.2", "q4.2")), (Kind.TABLE, ("q1", "q3.2"))],
+)
+def test_a_comparison_by_groups_that_an_earlier_version_computed_is_withdrawn(
+    method: int, kind: Comparison.Kind, names: tuple[str, ...]
+) -> None:
     wave = close_with(EVEN)
-    stored = compute(ask(wave, Kind.REGRESSION, "q1", "q3.2", "q4.2"))
+    stored = compute(ask(wave, kind, *names))
     assert find_standing(stored).result is not None
-    Comparison.objects.filter(pk=stored.pk).update(method_version=6)
+    Comparison.objects.filter(pk=stored.pk).update(method_version=method)
     stored.refresh_from_db()
     assert find_standing(stored).result is None
+    assert (stored.state, stored.result, stored.problem) == ("failed", None, OLDER_METHOD)
+    again = ask(wave, kind, *names)
+    assert again != stored
+    assert find_standing(compute(again)).result is not None
+
+
+def test_a_comparison_of_scrambled_answers_by_an_older_method_stays() -> None:
+    stored = compute(ask(close_with(EVEN), Kind.TABLE, "q1", "q2"))
+    Comparison.objects.filter(pk=stored.pk).update(method_version=9)
     stored.refresh_from_db()
-    assert stored.state == Comparison.State.WAITING
-    assert find_standing(compute(stored)).result is not None
+    assert find_standing(stored).result is not None
 
 
 # --- blocks ---------------------------------------------------------------------------------------
@@ -225,6 +241,10 @@ PAIRS = {
 
 
 def close_blocks(people: dict[tuple[int, int], int]) -> Wave:
+    return finish(send_blocks(people))
+
+
+def send_blocks(people: dict[tuple[int, int], int]) -> Wave:
     questions = len({one for pair in people for one in pair})
     wave = make_plain_wave(questions=questions, drawn=2)
     rows = []
@@ -234,7 +254,7 @@ def close_blocks(people: dict[tuple[int, int], int]) -> Wave:
             codes[one], codes[other] = number % 2, number % 3 == 0
             rows.append(bytes(codes))
     send_rows(wave, rows)
-    return finish(wave)
+    return wave
 
 
 def list_crossed(wave: Wave) -> set[tuple[str, str]]:
@@ -242,7 +262,7 @@ def list_crossed(wave: Wave) -> set[tuple[str, str]]:
     found = set()
     for names in combinations([one.name for one in wave.description.questions], 2):
         table = compute(ask(wave, Kind.TABLE, *names))
-        assert table.problem in ("", FEW_ASKED) or table.problem.startswith("Only ")
+        assert table.problem in ("", FEW_ASKED) or table.problem.startswith("Fewer than 30 ")
         if table.result is not None:
             found.add(names)
     return found
@@ -266,9 +286,29 @@ def test_where_blocks_have_files_of_their_own_only_large_crossings_are_compared(
 
 
 def test_in_one_file_every_pair_of_blocks_that_enough_were_asked_is_compared() -> None:
-    wave = close_blocks({(0, 1): 40, (0, 2): 50, (1, 2): 30})
+    wave = close_blocks(ONE_FILE)
     assert not RowsFile.objects.get().has_files_of_blocks
     assert len(list_crossed(wave)) == 3
+
+
+ONE_FILE = {(0, 1): 40, (0, 2): 50, (1, 2): 30}
+
+
+@pytest.mark.parametrize(("kind", "names"), [(Kind.PAIRS, ()), (Kind.TABLE, ("q1", "q2"))])
+def test_nothing_across_blocks_is_compared_before_the_file_of_rows_is_prepared(
+    kind: Comparison.Kind, names: tuple[str, ...]
+) -> None:
+    wave = finish(send_blocks(ONE_FILE))
+    asked = ask(wave, kind, *names)
+    RowsFile.objects.all().delete()  # as in the seconds before the worker
+    with pytest.raises(NotComparable) as refused:
+        ask(wave, kind, *names)
+    assert str(refused.value) == PREPARING
+    asked = compute(asked)  # requested by an earlier version
+    assert (asked.state, asked.result) == (Comparison.State.WAITING, None)
+    prepare_rows(wave)
+    Comparison.objects.update(leased_until=None)
+    assert find_standing(compute(asked)).result is not None
 
 
 def test_of_each_block_with_its_own_file_one_question_is_compared_across() -> None:

@@ -181,8 +181,12 @@ def test_pairs_that_too_few_people_were_asked_are_named(plain: Manifest) -> None
 def test_pairs_are_refused_if_nobody_is_asked_two_questions(plain: Manifest) -> None:
     alone = replace(plain, drawn=1)
     with pytest.raises(NotComparable, match=re.escape(NO_PAIR_ASKED)):
-        check_choice(manifest=alone, kind=Kind.PAIRS, names=[], is_final=True, rows_file=None)
-    check_choice(manifest=plain, kind=Kind.PAIRS, names=[], is_final=True, rows_file=None)
+        check_choice(
+            manifest=alone, kind=Kind.PAIRS, names=[], is_final=True, rows_file=make_rows_file()
+        )
+    check_choice(
+        manifest=plain, kind=Kind.PAIRS, names=[], is_final=True, rows_file=make_rows_file()
+    )
 
 
 def test_pairs_across_blocks_are_tested_as_allowed_by_who_was_asked_them(plain: Manifest) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import random
+import re
 from typing import Any
 
 import pytest
 from django.urls import reverse
 
 from aggregator.comparisons import jobs, sentences
+from aggregator.comparisons.choice import FEWER_PEOPLE
 from aggregator.comparisons.planned import (
     find_waves_to_compare,
     list_planned,
@@ -25,6 +27,7 @@ from aggregator.comparisons.sentences import (
 )
 from aggregator.models import Comparison, Snapshot
 from aggregator.results.display import Results, find_view
+from aggregator.results.sentences import KEPT, describe_intervals
 from aggregator.tasks import request_planned_comparisons
 from aggregator.upkeep.due import WorkKind, find_due_work
 from privacy.associations.significance import adjust_for_multiplicity
@@ -98,6 +101,30 @@ def test_a_wave_without_plans_is_never_due() -> None:
 def test_below_the_display_minimum_nothing_is_requested() -> None:
     end(make_planned_wave(people=60, display_minimum=100))
     assert not find_waves_to_compare().exists()
+
+
+@pytest.mark.usefixtures("static_files")
+def test_figures_kept_from_an_earlier_version_never_promise_a_comparison() -> None:
+    """The version showed 90 reports, and the survey closes with fewer than three batches."""
+    wave = make_planned_wave(people=140, minimum_batch=50, display_minimum=50)
+    wave.snapshots.update(earlier_final=False)
+    send_many(wave, [bytes([0, 1, 0])] * 5)
+    assert find_view(wave.survey).is_settled is False
+    assert {one.state for one in list_planned(results_of(wave))} == {"later"}
+    end(wave)
+    view, problem = find_view(wave.survey), FEWER_PEOPLE.format(crowd=150)
+    assert view.is_settled
+    assert results_of(wave).snapshot.total == 90
+    assert describe_intervals(results_of(wave)) == KEPT
+    assert [one.problem for one in list_planned(results_of(wave))] == [problem, problem]
+    assert not list(find_due_work())
+    client, slug = sign_in(wave.survey.owner), wave.survey.slug
+    for page in ("compare", "data", "breakdown", "report"):
+        shown = text_of(client.get(f"/surveys/{slug}/{page}"))
+        assert not re.search("being co[um]|in a minute|Computed when|once the survey", shown), page
+    sent = {"kind": "table", "outcome": "q1", "group": "q2"}
+    assert problem in text_of(client.post(f"/surveys/{slug}/compare", sent))
+    assert not Comparison.objects.exists()
 
 
 def test_a_new_method_computes_them_again() -> None:

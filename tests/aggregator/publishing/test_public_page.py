@@ -98,6 +98,18 @@ def test_nothing_is_shown_before_the_close_whatever_has_come() -> None:
     assert visit(wave.survey) == empty
 
 
+def test_figures_kept_from_an_earlier_version_are_not_counted_for_ever() -> None:
+    wave = publish(minimum_batch=50, display_minimum=50)
+    send_codes(wave, yes=[60, 30], total=140)
+    process(wave)
+    wave.snapshots.update(earlier_final=False)
+    send_codes(wave, yes=[3, 3], total=5)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    assert "being counted" in visit(wave.survey)
+    process(wave)
+    assert "being counted" not in visit(wave.survey)
+
+
 def test_a_fixed_closing_date_is_named() -> None:
     wave = publish(closes_at=timezone.now() + timedelta(days=3))
     assert f"{wave.closes_at:%Y}" in visit(wave.survey)

@@ -13,14 +13,14 @@ from django.conf import settings
 from aggregator.comparisons.planned import list_planned, request_planned
 from aggregator.comparisons.sentences import PLANNED_STILL_OPEN, PLANNED_WITHOUT_END
 from aggregator.models import Comparison
-from aggregator.results.blocks import list_blocks
+from aggregator.results.blocks import COUNTED_LATER, list_blocks
 from aggregator.results.display import Results, find_view
 from aggregator.study_report.content import Heading, StudyReport, Table, list_texts
 from aggregator.study_report.sections.comparisons import EXPLORATORY, LATER, PLANNED, TRIED
 from aggregator.study_report.sections.findings import RESULTS
 from aggregator.study_report.sections.limits import HONESTY, LIMITS, ONE_REPORT, SELF_SELECTION
 from aggregator.study_report.sections.methods import METHODS, VERSION
-from aggregator.study_report.sections.participants import NOT_SHOWN, NOT_YET, PARTICIPANTS
+from aggregator.study_report.sections.participants import NOT_SHOWN, PARTICIPANTS
 from aggregator.study_report.sections.protection import PROTECTION, name_questions
 from aggregator.study_report.sections.references import REFERENCES, SOURCES
 from aggregator.study_report.writing import write_report
@@ -91,7 +91,7 @@ def test_small_groups_are_not_shown_and_no_group_is_before_the_end() -> None:
     wave = open_survey(survey=survey)
     send_many(wave, [bytes((0, 0, place)) for place in (0,) * 200 + (1,) * 60 + (2,) * 5])
     process(wave)
-    assert NOT_YET in section(write_report(find_view(survey)), PARTICIPANTS)
+    assert COUNTED_LATER in section(write_report(find_view(survey)), PARTICIPANTS)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
     (table,) = tables(write_report(find_view(survey)), PARTICIPANTS)

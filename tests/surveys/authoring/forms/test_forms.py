@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from surveys.authoring.forms import CreateForm, SettingsForm, YesNoForm
+from surveys.manifest.manifest import BATCHES_IN_CROWD
 
 CAP = "Enter the cap as a number from 0.10 to 3.00."
 DELTA = "Enter a whole number from 0 to 1,000."
@@ -152,15 +153,23 @@ def test_k_must_be_a_number_of_at_least_ten(value: str) -> None:
 
 def test_the_display_minimum_cannot_be_below_k() -> None:
     message = only_error(settings_form(minimum_batch="120"), "display_minimum")
-    assert "cannot be below K (120)" in message
+    assert "fewer reports than K (120)" in message
     assert settings_form(minimum_batch="100").is_valid()
+
+
+def test_the_form_says_how_many_reports_results_need() -> None:
+    field = settings_form().fields["display_minimum"]
+    assert (field.label, field.help_text) == (
+        "Fewest reports for results",
+        f"Results need this many reports, and at least {BATCHES_IN_CROWD} × K.",
+    )
 
 
 def test_a_cap_below_the_display_minimum_is_refused_with_the_reason() -> None:
     message = only_error(settings_form(cap="99"), "cap")
     assert message == (
         "A survey that closes after 99 people would never show a result, because results need at "
-        "least 100. Raise this number or lower the display minimum."
+        "least 100. Raise this number or lower “Fewest reports”."
     )
     assert settings_form(cap="100").is_valid()
 
@@ -174,7 +183,7 @@ def test_fewer_people_than_the_display_minimum_cannot_be_expected() -> None:
     message = only_error(settings_form(people_expected="99"), "people_expected")
     assert message == (
         "If 99 people answer, no result is ever shown, because results need at least 100. "
-        "Raise this number or lower the display minimum."
+        "Raise this number or lower “Fewest reports”."
     )
     assert settings_form(people_expected="100").is_valid()
 
