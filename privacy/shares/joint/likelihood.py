@@ -196,6 +196,8 @@ class _Likelihood:
         allowed = self._allowed(fraction)
         shares = np.where(allowed, 1.0, 0.0) if start is None else start + _HARDLY * allowed
         shares = self._meet(shares * allowed, fraction)
+        if not self._channel[:, allowed].any(axis=1).all():
+            return shares, float("inf")  # some report is impossible with this fraction
         equations = self._equations(fraction)[:, allowed]
         drop = self._drop(shares)
         settled = max(_SETTLED, _ROUNDING * self._total)

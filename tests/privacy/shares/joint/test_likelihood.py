@@ -240,3 +240,21 @@ def test_cells_that_do_not_fit_are_refused(where: dict[str, object], message: st
     }
     with pytest.raises(ValueError, match=message):
         JointCells(**(usual | where))  # type: ignore[arg-type]
+
+
+def test_a_report_that_only_others_can_send_rules_out_that_everybody_is_in_the_event() -> None:
+    """Some are known to be outside of the event; the rest of the table is scrambled."""
+    channel = np.array([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0], [0.0, 0.0, 1.0]])
+    event, counted = np.array([True, False, False]), np.array([True, True, True])
+    counts = np.array([150, 80, 10])
+    found = joint_share(
+        cells=JointCells(counts=counts, channel=channel, event=event, counted=counted), level=0.95
+    )
+    shares = np.array(
+        [[one, (1 - one) * (1 - known), (1 - one) * known]
+         for one in np.linspace(0, 1, 401)[:-1] for known in np.linspace(0.001, 0.999, 999)]
+    )  # fmt: skip
+    rises = counts @ np.log(channel @ shares.T)
+    kept = shares[2 * (rises.max() - rises) <= LIMIT][:, 0]
+    assert (found.low, found.high) == pytest.approx((kept.min(), kept.max()), abs=0.004)
+    assert found.high < 1
