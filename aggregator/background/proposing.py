@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from aggregator.background.levels import Background, Level, Levels
 from aggregator.batches.combinations import Combinations, list_declared
-from aggregator.results.conditions import find_condition_groups
-from aggregator.results.overlaps import Groups, leave_few
-from aggregator.results.small_groups import hide_small_groups
-from aggregator.results.told import join_groups, list_size_groups
+from aggregator.results.groups.conditions import find_condition_groups
+from aggregator.results.groups.overlaps import Groups, leave_few
+from aggregator.results.groups.small_groups import hide_small_groups
+from aggregator.results.groups.told import join_groups, list_size_groups
 from surveys.comparing.indicators import find_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion

@@ -15,7 +15,7 @@ from aggregator.background.levels import (
 from aggregator.background.proposing import Proposal, propose
 from aggregator.batches.combinations import count_combinations
 from aggregator.models import Comparison, RowsFile, Snapshot
-from aggregator.results.told import find_told
+from aggregator.results.groups.told import find_told
 from surveys.manifest.manifest import BATCHES_IN_CROWD
 from surveys.models import Wave
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from aggregator.results.equations import count_people_needed
+from aggregator.results.groups.equations import count_people_needed
 from surveys.comparing.indicators import Indicator
 from surveys.manifest.manifest import Manifest
 

@@ -15,8 +15,8 @@ from aggregator.batches.bursts import count_burst_reports
 from aggregator.batches.columns import Columns
 from aggregator.models import RawReport, Snapshot
 from aggregator.results.estimate import QuestionResult
+from aggregator.results.groups.small_groups import hide_small_groups
 from aggregator.results.looks import EVERYBODY, find_part, list_least, reports_needed
-from aggregator.results.small_groups import hide_small_groups
 from aggregator.results.snapshots import (
     UnreadableSnapshotError,
     ended_as_frozen,

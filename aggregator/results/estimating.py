@@ -40,7 +40,7 @@ def compute_estimates(
 ) -> list[QuestionResult]:
     """Estimate every estimand of every protected question, unclipped, with the allowed interval.
 
-    `told` names the declared questions whose sizes are shown (`aggregator.results.told`): none
+    `told` names the declared questions whose sizes are shown (`results.groups.told`): none
     before the close. `broken_down_by` names a declared question if only one of its groups, or only
     the others, are counted. `counts` holds the counts for the columns of the wave's batches, and
     `tables` those of `aggregator.batches.joint_tables`. A question that nobody has been asked yet

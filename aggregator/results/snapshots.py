@@ -14,8 +14,8 @@ from aggregator.batches.recounting import recount_tables
 from aggregator.batches.sealing import count_sealed
 from aggregator.models import Batch, RawReport, Snapshot
 from aggregator.results.estimating import compute_estimates
+from aggregator.results.groups.told import find_told
 from aggregator.results.looks import EVERYBODY, Replay, list_least
-from aggregator.results.told import find_told
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 from aggregator.background.levels import Levels
 from aggregator.batches.group_counts import GroupCounts
-from aggregator.results.equations import count_people_needed
-from aggregator.results.small_groups import hide_small_groups
+from aggregator.results.groups.equations import count_people_needed
+from aggregator.results.groups.small_groups import hide_small_groups
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 

@@ -19,10 +19,10 @@ from aggregator.background.proposing import number_rows
 from aggregator.batches.combinations import Combinations, list_declared
 from aggregator.comparisons.breakdown.hiding import find_hidden
 from aggregator.models import RowsFile
-from aggregator.results.conditions import find_condition_groups
-from aggregator.results.equations import count_people_needed
-from aggregator.results.overlaps import Groups, leave_few
-from aggregator.results.told import admit, join_groups
+from aggregator.results.groups.conditions import find_condition_groups
+from aggregator.results.groups.equations import count_people_needed
+from aggregator.results.groups.overlaps import Groups, leave_few
+from aggregator.results.groups.told import admit, join_groups
 from surveys.manifest.manifest import Manifest
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.joint_tables import JointTable, list_tables
-from aggregator.results.equations import Condition, find_condition, list_conditions
 from aggregator.results.estimands import Estimand
-from aggregator.results.small_groups import may_tell_classes
+from aggregator.results.groups.equations import Condition, find_condition, list_conditions
+from aggregator.results.groups.small_groups import may_tell_classes
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion, Symbol
 from surveys.manifest.rules import holds, leaves

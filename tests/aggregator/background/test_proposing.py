@@ -13,7 +13,7 @@ from aggregator.background.levels import Background
 from aggregator.background.proposing import Proposal
 from aggregator.background.proposing import propose as propose_among
 from aggregator.batches.combinations import Combinations, list_declared
-from aggregator.results.small_groups import hide_small_groups
+from aggregator.results.groups.small_groups import hide_small_groups
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength

@@ -23,7 +23,7 @@ from aggregator.exports.report_codes import list_columns
 from aggregator.exports.reports import find_rows
 from aggregator.models import Comparison, RowsFile
 from aggregator.results.display import find_view
-from aggregator.results.equations import count_equations
+from aggregator.results.groups.equations import count_equations
 from surveys.authoring.services import add_question
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import Indicator, find_indicators, find_plain_indicators

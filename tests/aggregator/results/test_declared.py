@@ -17,7 +17,7 @@ from aggregator.comparisons.choice import MERGED
 from aggregator.exports.reports import find_rows
 from aggregator.models import Comparison, RawReport
 from aggregator.results.display import find_view
-from aggregator.results.small_groups import hide_small_groups
+from aggregator.results.groups.small_groups import hide_small_groups
 from privacy.associations.known_groups import compare_groups
 from surveys.authoring.services import (
     add_question,

@@ -13,8 +13,8 @@ from aggregator.background.levels import Background
 from aggregator.batches.columns import Columns
 from aggregator.comparisons.breakdown.computing import compute_breakdown, find_place
 from aggregator.models import RowsFile
-from aggregator.results.equations import count_equations
-from aggregator.results.small_groups import hide_small_groups
+from aggregator.results.groups.equations import count_equations
+from aggregator.results.groups.small_groups import hide_small_groups
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import NOT_DRAWN
 from surveys.models import Question, Wave

@@ -6,8 +6,8 @@ import numpy as np
 
 from aggregator.batches.combinations import Combinations, list_declared
 from aggregator.batches.joint_tables import list_tables
-from aggregator.results.equations import find_condition
-from aggregator.results.overlaps import Groups
+from aggregator.results.groups.equations import find_condition
+from aggregator.results.groups.overlaps import Groups
 from surveys.manifest.manifest import Manifest
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from aggregator.batches.combinations import Combinations, list_declared
-from aggregator.results.overlaps import Groups, leave_few
-from aggregator.results.small_groups import hide_small_groups
+from aggregator.results.groups.overlaps import Groups, leave_few
+from aggregator.results.groups.small_groups import hide_small_groups
 from surveys.manifest.manifest import Manifest
 
 

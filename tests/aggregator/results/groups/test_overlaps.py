@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from aggregator.results.overlaps import Groups, leave_few
+from aggregator.results.groups.overlaps import Groups, leave_few
 
 SEED = 20261125
 SURVEYS = 60

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aggregator.batches.joint_tables import list_tables
-from aggregator.results.equations import (
+from aggregator.results.groups.equations import (
     count_equations,
     count_people_needed,
     find_condition,
