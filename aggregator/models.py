@@ -105,7 +105,7 @@ class Snapshot(models.Model):
     # None in snapshots from before there were tables.
     tables: models.JSONField[list[list[int]] | None] = models.JSONField(null=True)
     estimates: models.JSONField[list[dict[str, Any]]] = models.JSONField()
-    # The declared questions whose sizes are shown (aggregator.results.groups.told), after the close.
+    # The declared questions whose sizes are shown (results.groups.told), after the close.
     told: models.JSONField[list[str]] = models.JSONField(default=list)
     # A day, never a time: it must not be possible to date a batch to the minute.
     day = models.DateField(default=today)

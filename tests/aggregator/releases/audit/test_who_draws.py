@@ -12,6 +12,7 @@ from scripts.stack.stack import ROOT
 PRODUCT = ("config", "privacy", "accounts", "surveys", "aggregator")
 # What may use a generator of numpy, or Python's: nothing that is published depends on it.
 GENERATORS = {
+    "aggregator/results/groups/overlaps.py": "orders of a search, from a fixed seed",
     "aggregator/simulation/attacks.py": "attackers on invented people",
     "aggregator/simulation/demo.py": "invented respondents",
     "aggregator/simulation/demo_surveys.py": "invented respondents",
