@@ -1,8 +1,8 @@
 """How many people must hide behind figures about a group whose rows are not marked.
 
-The file of rows has everybody's codes. Whoever adds exact counts of a group that the file does not
-mark gets linear equations about the unknown membership of its rows. So few equations that each
-stands for ten people leave the members hidden; about as many as people would find them all.
+The file of rows has everybody's codes. Exact counts of a group that the file does not mark are
+linear equations about which rows belong to it. If each equation stands for ten people, the members
+stay hidden; about as many equations as people would find them all.
 """
 
 from __future__ import annotations
