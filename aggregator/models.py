@@ -197,6 +197,9 @@ class RowsFile(models.Model):
     has_files_of_blocks = models.BooleanField()
     # None until the owner has chosen; empty for no background question. It never changes again.
     chosen: models.JSONField[list[dict[str, Any]] | None] = models.JSONField(null=True)
+    # The other questions that are broken down (aggregator.comparisons.breakdown.together); None
+    # until the first break down after the choice.
+    broken_down: models.JSONField[list[str] | None] = models.JSONField(null=True)
 
     class Meta:
         db_table = "aggregator_rows_file"

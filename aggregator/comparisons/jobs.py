@@ -340,11 +340,20 @@ def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile)
 
 def check_broken_down(wave: Wave, question: ManifestQuestion, rows_file: RowsFile) -> None:
     """Raise TooFewToShow if figures about its groups, with all others, say something about few."""
+    if find_levels(read_background(rows_file.chosen or []), question.name) is not None:
+        return
+    if rows_file.broken_down is None:
+        rows_file.broken_down = compute_broken_down(wave, rows_file)
+        rows_file.save(update_fields=["broken_down"])
+    if question.name not in rows_file.broken_down:
+        raise TooFewToShow(FEW_TOGETHER.format(number=question.number))
+
+
+def compute_broken_down(wave: Wave, rows_file: RowsFile) -> list[str]:
+    """Compute which questions outside of the rows are broken down; verifying calls it too."""
     manifest = wave.description
-    if find_levels(read_background(rows_file.chosen or []), question.name) is None:
-        found, told = count_combinations(wave, manifest), list_told(wave)
-        if question.name not in find_broken_down(manifest, found, rows_file, told=told):
-            raise TooFewToShow(FEW_TOGETHER.format(number=question.number))
+    found, told = count_combinations(wave, manifest), list_told(wave)
+    return list(find_broken_down(manifest, found, rows_file, told=told))
 
 
 def find_declared(comparison: Comparison, manifest: Manifest) -> ManifestQuestion | None:

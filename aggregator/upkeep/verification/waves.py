@@ -10,6 +10,7 @@ from django.db import connection
 from aggregator.background.levels import is_within, read_background, write_background
 from aggregator.background.rows_files import compute_proposal, find_rows_file
 from aggregator.batches.sealing import read_ledger
+from aggregator.comparisons.jobs import compute_broken_down
 from aggregator.upkeep.verification.differences import RESTORE, Difference, name_wave
 from surveys.manifest.languages import NAMES, hash_words
 from surveys.manifest.manifest import Manifest
@@ -94,6 +95,8 @@ def check_rows_file(wave: Wave) -> Iterator[Difference]:
         finding = "the proposal for the file of rows does not match the batches"
     elif not is_within(read_background(stored.chosen or []), proposal.background):
         finding = "the file of rows tells more people apart than was proposed"
+    elif stored.broken_down is not None and stored.broken_down != compute_broken_down(wave, stored):
+        finding = "the questions that are broken down do not follow from the batches"
     if finding:
         yield Difference(
             kind="rows",

@@ -12,6 +12,7 @@ from aggregator.batches.combinations import Combinations
 from aggregator.comparisons.breakdown.together import find_broken_down
 from aggregator.comparisons.jobs import FEW_TOGETHER
 from aggregator.models import Comparison, RowsFile
+from aggregator.upkeep.verification.waves import check_rows_file
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Manifest
 from surveys.models import Question
@@ -106,3 +107,8 @@ def test_the_owner_reads_why_there_is_no_break_down() -> None:
     assert found.state == Comparison.State.FAILED
     assert found.problem == FEW_TOGETHER.format(number=3)
     assert compute(ask(wave, Comparison.Kind.BREAKDOWN, "q2")).state == Comparison.State.DONE
+    # It is decided once, for all break downs, and verified.
+    assert RowsFile.objects.get().broken_down == ["q2"]
+    assert list(check_rows_file(wave)) == []
+    RowsFile.objects.update(broken_down=["q2", "q3"])
+    assert [one.kind for one in check_rows_file(wave)] == ["rows"]
