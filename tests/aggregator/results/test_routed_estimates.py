@@ -333,3 +333,19 @@ def test_otherwise_nothing_depends_on_an_answer_that_is_sent_as_it_is(
     assert find(results, "q3", "1").symbols == ("q3_gate", "q3_1")
     assert find(results, "q5", "asked").symbols == ("q5",)
     assert not any("q1" in one.symbols for result in results.values() for one in result.estimates)
+
+
+def test_a_group_and_a_question_that_hardly_says_anything_still_have_an_estimate() -> None:
+    """At most the group was asked; that all were is impossible, which once raised an error."""
+    rule: Rule = {"all": [yes("q1", 0), yes("q2")]}
+    light = [ask("q2", KIND.YES_NO), ask("q3", KIND.YES_NO, rule=rule)]
+    manifest = survey(ask("q1", KIND.DECLARED, 2), *(with_strength(q, flips=45) for q in light))
+    for seed in range(10):
+        coins = random.Random(seed)
+        people: list[Answers] = [
+            {"q1": i % 2, "q2": coins.randrange(2), "q3": coins.randrange(2)} for i in range(240)
+        ]
+        results = estimate_reports(manifest, send(manifest, people, seed=seed), fixed_end=True)
+        asked = find(results, "q3", "asked")
+        assert asked.symbols == ("q1", "q2")
+        assert 0 <= asked.low <= asked.high < 1, seed
