@@ -4,8 +4,6 @@ The keys are made of the frozen manifests. Those of deleted surveys cannot be ma
 counts stay, but match only what reduces to the same text as before.
 """
 
-from itertools import groupby
-
 from django.apps.registry import Apps
 from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
@@ -16,18 +14,13 @@ from surveys.manifest.serialization import parse_manifest
 
 def key_again(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     AskedQuestion = apps.get_model("surveys", "AskedQuestion")
+    waves = apps.get_model("surveys", "Wave").objects.filter(mode="electronic")
     # Only surveys that have rows: one that ended before any report has none.
-    counted = AskedQuestion.objects.values("survey")
-    waves = (
-        apps.get_model("surveys", "Wave")
-        .objects.filter(survey__in=counted, mode="electronic")
-        .order_by("survey")
-        .values_list("survey", "survey__owner", "manifest")
-    )
-    for survey, group in groupby(waves.iterator(), key=lambda wave: wave[0]):
+    for survey in list(AskedQuestion.objects.values_list("survey", flat=True).distinct()):
+        described = waves.filter(survey=survey).values_list("survey__owner", "manifest")
         keys = {
             list_keys(asked, owner=owner)[0]
-            for _, owner, content in group
+            for owner, content in described
             for asked in list_all(parse_manifest(bytes(content)))
         }
         AskedQuestion.objects.filter(survey=survey).delete()
