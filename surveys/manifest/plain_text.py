@@ -7,57 +7,35 @@ import unicodedata
 from collections import Counter
 from functools import lru_cache
 
-# Letters of other scripts that look like a Latin one: the most common of Unicode's confusables
-# (UTS 39). Case is folded first, so Cyrillic and Greek capitals are not listed.
-_SMALL = str.maketrans(
-    {
-        lookalike: letter
-        for letter, lookalikes in {
-            "a": "аαɑ",
-            "b": "вβ",
-            "c": "сϲ",
-            "d": "ԁ",
-            "e": "еεє",
-            "g": "ɡ",
-            "h": "нһ",
-            "i": "іιıї",
-            "j": "јȷϳ",
-            "k": "кκ",
-            "l": "ӏ",
-            "m": "м",
-            "n": "η",
-            "o": "оο",
-            "p": "рρ",
-            "q": "ԛ",
-            "r": "г",
-            "s": "ѕ",
-            "t": "тτ",
-            "u": "υ",
-            "v": "ѵν",
-            "w": "ԝω",
-            "x": "хχ",
-            "y": "уγү",
-        }.items()
-        for lookalike in lookalikes
-    }
+from confusable_homoglyphs.confusables import confusables_data
+
+# Unicode's Default_Ignorable_Code_Point: they show nothing.
+_IGNORABLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-# Greek capitals that look like a Latin letter; the small form may look like another one. They are
-# replaced only in texts that are mostly Latin, so that case makes no difference in Greek ones.
-_CAPITALS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX")
-_SHOWN_NOWHERE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe00-\ufe0f\uffa0]")
+_BRAILLE_BLANK = "\u2800"
+# Letters by category only: apostrophes and accents that stand alone, and the Arabic line that
+# makes words longer.
+_HARDLY_LETTERS = re.compile("[\u02b0-\u02ff\u0640\ua788-\ua78c]")
+# Points above and below letters in Hebrew, Arabic and Syriac, by their canonical class. In these
+# scripts they are optional; other scripts' marks are letters.
+_POINTS = range(10, 37)
+_OF_KANA = 8  # the class of marks that make another syllable
+# Letters with a stroke or a hook are not decomposed by Unicode.
+_LATIN_NAME = re.compile(
+    "LATIN (?:SMALL |CAPITAL )?LETTER (?:SMALL CAPITAL |SCRIPT |DOTLESS )?([A-Z])(?: WITH .+)?"
+)
+# Small letters that look like a Latin one and are not, or otherwise, among Unicode's confusables.
+_ALSO = dict(zip("βεєкκмωχ", "beekkmwx", strict=True))
+# A text with fewer Latin letters is of another script, where capitals look like another Latin
+# letter than small ones, as in Greek: case is folded before letters are compared.
+_LATIN_ENOUGH = 1 / 5
+# Capital I is a small l, and case makes no difference.
+_ALIKE = str.maketrans("i10", "llo")
+_INSIDE_A_WORD = re.compile(r"(?<=[^\W\d_])[^\w\s](?=[^\W\d_])")
 _ENCLOSED = re.compile("[\u2460-\u2473\u24b6-\u24ea\u2776-\u2793]|\\d[\ufe0f]?\u20e3")
-# A number in front of a text: "1.", "2)", "(3)", "4 –", "b)", "iv.", "Q5", "Question 6:". What may
-# belong to the text stays, as in "2 children?", "1.5 litres?", "5 – 10 glasses?" and "U.S.".
-_QUESTION = "question|frage|pregunta|pergunta|domanda|вопрос|السؤال|سؤال|问题|問題|q|no|nr|n"
-_NUMBER = re.compile(
-    rf"""\W* (?:
-      (?:(?:{_QUESTION})\W{{0,2}})? \d+(?:\.\d+)*[a-z]?
-        (?:\ ?[)\]:、](?!\d) | \.(?![\d]) | \ ?[-–—|]\ (?!\d))
-    | (?:question|frage|pregunta|pergunta|domanda|q)\ ?\d+[a-z]?(?=\ )
-    | (?:[^\W\d_]|[ivx]{{2,5}}) (?:\ ?[)\]:](?!\d) | \.(?=\ ) | \ ?[-–—|]\ (?!\d))
-    )\W*""".translate(_SMALL),
-    re.VERBOSE,
-)
 # Similar texts have one difference for so many letters; short ones have one as well.
 _LETTERS_PER_DIFFERENCE = 12
 _MOST_DIFFERENCES = 5
@@ -65,31 +43,68 @@ _MOST_DIFFERENCES = 5
 
 def fold(text: str) -> str:
     """Reduce a text so that two texts that look the same to people become equal."""
-    shown = (c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c)[0] != "C")
+    text = _IGNORABLE.sub("", unicodedata.normalize("NFKC", text)).replace(_BRAILLE_BLANK, " ")
+    shown = (c for c in text if unicodedata.category(c)[0] != "C")
     return " ".join("".join(shown).split()).casefold()
 
 
 def find_skeleton(text: str) -> str:
-    """Reduce a question to its letters, digits and symbols, without spaces and punctuation.
+    """Reduce a question to its letters and digits, and to signs that compare or price a number.
 
-    Case makes no difference, nor do letters of other scripts that look like Latin ones, nor a
-    number in front.
+    Case makes no difference, nor do accents, letters that look alike, or a number in front.
     """
     return "".join(_split_words(text)) or fold(text)
 
 
 @lru_cache(maxsize=4096)
 def _split_words(text: str) -> tuple[str, ...]:
-    text = _ENCLOSED.sub(_unpack, text)
-    text = _SHOWN_NOWHERE.sub("", unicodedata.normalize("NFKC", text))
-    names = [unicodedata.name(c, "").split(" ")[0] for c in text if c.isalpha()]
-    if 2 * names.count("LATIN") > len(names):
-        text = text.translate(_CAPITALS)
-    kinds = {"Z": " ", "C": ""}
-    parts = (" " if c.isspace() else kinds.get(unicodedata.category(c)[0], c) for c in text)
-    shown = " ".join("".join(parts).casefold().translate(_SMALL).split())
-    parts = (" " if unicodedata.category(c)[0] == "P" else c for c in _drop_number(shown))
-    return tuple("".join(parts).split())
+    shown = _drop_number(_replace_lookalikes(_ENCLOSED.sub(_unpack, text)))
+    alike = _keep_meaning(shown).translate(_ALIKE).replace("rn", "m").replace("vv", "w")
+    return tuple(alike.split())
+
+
+def _replace_lookalikes(text: str) -> str:
+    """Fold case, and write each letter as the plain Latin one that it looks like."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    shown = _HARDLY_LETTERS.sub("", _IGNORABLE.sub("", decomposed)).replace(_BRAILLE_BLANK, " ")
+    kept = (" " if c.isspace() else c for c in shown if not _is_optional(c))
+    text = unicodedata.normalize("NFC", "".join(kept))
+    letters = [c for c in text if c.isalpha()]
+    latin = sum(unicodedata.name(c, "").startswith("LATIN") for c in letters)
+    if latin < _LATIN_ENOUGH * len(letters):
+        text = text.casefold()
+    text = _INSIDE_A_WORD.sub(lambda found: _look(found[0]), text)
+    for _ in range(2):  # what case hides
+        text = "".join(_look(c) if c.isalnum() else c for c in text).casefold()
+    return " ".join(text.split())
+
+
+def _is_optional(c: str) -> bool:
+    if c.isspace():
+        return False
+    kind, by_class = unicodedata.category(c), unicodedata.combining(c)
+    is_accent = unicodedata.name(c, "").startswith("COMBINING ") and by_class != _OF_KANA
+    return kind[0] == "C" or (kind[0] == "M" and (is_accent or by_class in _POINTS))
+
+
+@lru_cache(maxsize=4096)
+def _look(c: str) -> str:
+    """The plain letters or digits that people read, by Unicode's confusables and its names."""
+    if c.isdecimal():
+        return str(unicodedata.decimal(c))
+    if c.isascii() and c.isalnum():
+        return c
+    confusables = [c, *(one["c"] for one in confusables_data.get(c, ()))]
+    seen = (plain for one in confusables if (plain := _find_plain(one)))
+    return _ALSO.get(c) or next(seen, c)
+
+
+def _find_plain(text: str) -> str:
+    bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not _is_optional(c))
+    if bare.isascii() and bare.isalnum():
+        return bare.lower()
+    found = _LATIN_NAME.fullmatch(unicodedata.name(bare, "")) if len(bare) == 1 else None
+    return found[1].lower() if found else ""
 
 
 def _unpack(found: re.Match[str]) -> str:
@@ -97,6 +112,43 @@ def _unpack(found: re.Match[str]) -> str:
     sign = found[0][0]
     number = unicodedata.numeric(sign, None)
     return f"({unicodedata.normalize('NFKC', sign) if number is None else int(number)}) "
+
+
+def _keep_meaning(text: str) -> str:
+    """Drop what is no letter, digit or sign beside a number that compares it or is its currency."""
+
+    def means(place: int, c: str) -> bool:
+        kind = unicodedata.category(c)
+        around = text[:place].rstrip()[-1:], text[place + 1 :].lstrip()[:1]
+        is_sign = (c in "<>≤≥" or kind == "Sc") and any(one.isdigit() for one in around)
+        return kind[0] in "LMN" or is_sign
+
+    return "".join(c if means(place, c) else " " for place, c in enumerate(text))
+
+
+# A number in front of a text: "1.", "2)", "(3)", "4 –", "b)", "iv.", "A1.", "#1", "Q5", "Item 6:",
+# "1 of 10:". What may belong to the text stays, as in "2 children?", "1.5 litres?", "B12?",
+# "5 – 10 glasses?" and "U.S.".
+_QUESTION, _OF = (
+    "|".join(map(_replace_lookalikes, words.split()))
+    for words in (
+        """question frage pregunta pergunta domanda вопрос السؤال سؤال 第 问题 問題 q qu item ítem
+        aussage statement пункт البند number nummer número numéro no nr num n""",
+        "of von de di sur из من /",
+    )
+)
+_END = r"(?: \ ?[)\]}:、_] | \ ?\.(?!\.) | > | \ ?[-–—|/→•·*~=,;]\ ) (?!\d)"
+_NUMBER = re.compile(
+    rf"""[\W_]* (?:
+      (?:(?:{_QUESTION})\W{{0,2}} | [a-z]{{1,2}})?
+        [lo]*\d[\dlo]*(?:[.-]\d+)*(?:[a-z]|st|nd|rd|th|[题題问問])?
+        (?:\W{{0,2}}(?:{_OF})\W{{0,2}}\d+)? [*_°]* {_END}
+    | (?:question|frage|pregunta|pergunta|domanda|item|q)\ ?\d+[a-z]?(?=\ )
+    | \#\ ?\d+(?=\ ) | \d+/\d{{2,}}(?=\ )(?!\ (?:{_OF})\b)
+    | (?:[^\W\d_]|[ivxlo]{{2,5}}) (?:\ ?[)\]}}:](?!\d) | \.(?=\ ) | \ ?[-–—|]\ (?!\d))
+    )[\W_]*""",
+    re.VERBOSE,
+)
 
 
 def _drop_number(text: str) -> str:

@@ -244,3 +244,18 @@ def test_the_migration_fills_in_launched_surveys_and_no_rehearsals(owner: User) 
         record(apps, None)
         assert set(AskedQuestion.objects.values_list("survey", "key")) == before
     assert open_survey(survey=make_survey(owner=owner)).survey.asked_elsewhere == 2
+
+
+def test_the_keys_of_surveys_launched_before_are_made_again_of_their_manifests(owner: User) -> None:
+    waves = [make_launched_survey(owner=owner, coins=True) for _ in range(3)]
+    end(waves[1], reports=0)  # it no longer counts
+    delete_survey(survey=end(waves[2]))
+    expected = set(AskedQuestion.objects.values_list("survey", "key"))
+    deleted = list(AskedBefore.objects.values_list("key", "surveys"))
+    AskedQuestion.objects.filter(survey=waves[0].survey).delete()
+    AskedQuestion.objects.create(survey=waves[0].survey, key=bytes(32))  # as before
+    migration = importlib.import_module("surveys.migrations.0019_lookalike_letters")
+    for _ in range(2):  # twice does no harm
+        migration.key_again(apps, None)
+        assert set(AskedQuestion.objects.values_list("survey", "key")) == expected
+    assert list(AskedBefore.objects.values_list("key", "surveys")) == deleted

@@ -7,7 +7,7 @@ cannot occur. Using this makes a share among those asked more precise.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,12 +192,15 @@ class _Likelihood:
         return float(lost - gained)
 
     def maximize(self, fraction: float | None, start: Floats | None = None) -> tuple[Floats, float]:
-        """The most likely true shares, and how far they are below what the reports show exactly."""
+        """The most likely true shares, and how far they are below what the reports show exactly.
+
+        The distance is infinite where the fraction makes something impossible that was reported.
+        """
         allowed = self._allowed(fraction)
         shares = np.where(allowed, 1.0, 0.0) if start is None else start + _HARDLY * allowed
         shares = self._meet(shares * allowed, fraction)
         if not self._channel[:, allowed].any(axis=1).all():
-            return shares, float("inf")  # some report is impossible with this fraction
+            return shares, inf
         equations = self._equations(fraction)[:, allowed]
         drop = self._drop(shares)
         settled = max(_SETTLED, _ROUNDING * self._total)
@@ -252,5 +255,5 @@ class _Likelihood:
         """How far the log-likelihood is below that of the reported shares themselves."""
         change = (self._channel @ shares - self._observed) / self._observed
         if (change <= -1).any():
-            return float("inf")
+            return inf
         return -float(xlog1py(self._counts, change).sum())

@@ -91,6 +91,43 @@ def test_the_ends_are_where_the_best_likelihood_has_fallen_enough(seed: int) -> 
         assert best(float(share)) <= best(found.share) + 1e-6
 
 
+@pytest.mark.parametrize(
+    ("level", "errors", "seed"),
+    [(0.99, 0.45, 4), (0.99, 0.45, 19), (0.99, 0.48, 0), (0.999, 0.45, 2), (0.95, 0.25, 0)],
+)
+def test_an_end_that_a_known_group_makes_impossible_is_never_reached(
+    level: float, errors: float, seed: int
+) -> None:
+    """The event is one of two declared groups with yes: at 1 the other could not have reported."""
+    generator = np.random.default_rng(seed)
+    said_yes = generator.random(240) < 0.5
+    codes = said_yes ^ (generator.random(240) < errors)
+    counts = np.bincount(np.arange(240) % 2 * 2 + codes, minlength=4)
+    keep = np.array([[1 - errors, errors], [errors, 1 - errors]])
+    event = np.array([False, True, False, False])
+    found = joint_share(
+        cells=JointCells(
+            counts=counts, channel=np.kron(np.eye(2), keep), event=event, counted=np.ones(4, bool)
+        ),
+        level=level,
+    )
+    # By definition: the likelihood on a fine grid of the share of the group, for each fraction.
+    group = np.linspace(0, 1, 20_003)[1:-1]
+
+    def best(share: float) -> float:
+        yes = np.minimum(share / group, 1)
+        code = errors + (1 - 2 * errors) * yes
+        pairs = counts[0] * np.log(1 - code) + counts[1] * np.log(code)
+        groups = counts[:2].sum() * np.log(group) + counts[2:].sum() * np.log(1 - group)
+        return float((pairs + groups)[group >= share].max())
+
+    shares = np.linspace(0, 0.999, 1000)
+    heights = np.array([best(share) for share in shares])
+    inside = shares[2 * (heights.max() - heights) <= chi2.ppf(level, 1)]
+    assert found.high < 1
+    assert (found.low, found.high) == pytest.approx((inside[0], inside[-1]), abs=1.5e-3)
+
+
 def test_routing_makes_a_follow_up_more_precise() -> None:
     # 2,000 people, 30 in 100 asked, each question at ln 3: .070 becomes .0585.
     cells = expect(follow_up(), [0.7, 0.24, 0.06], 2000)
@@ -240,21 +277,3 @@ def test_cells_that_do_not_fit_are_refused(where: dict[str, object], message: st
     }
     with pytest.raises(ValueError, match=message):
         JointCells(**(usual | where))  # type: ignore[arg-type]
-
-
-def test_a_report_that_only_others_can_send_rules_out_that_everybody_is_in_the_event() -> None:
-    """Some are known to be outside of the event; the rest of the table is scrambled."""
-    channel = np.array([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0], [0.0, 0.0, 1.0]])
-    event, counted = np.array([True, False, False]), np.array([True, True, True])
-    counts = np.array([150, 80, 10])
-    found = joint_share(
-        cells=JointCells(counts=counts, channel=channel, event=event, counted=counted), level=0.95
-    )
-    shares = np.array(
-        [[one, (1 - one) * (1 - known), (1 - one) * known]
-         for one in np.linspace(0, 1, 401)[:-1] for known in np.linspace(0.001, 0.999, 999)]
-    )  # fmt: skip
-    rises = counts @ np.log(channel @ shares.T)
-    kept = shares[2 * (rises.max() - rises) <= LIMIT][:, 0]
-    assert (found.low, found.high) == pytest.approx((kept.min(), kept.max()), abs=0.004)
-    assert found.high < 1
