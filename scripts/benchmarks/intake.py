@@ -257,7 +257,3 @@ def print_load(what: str, tally: Mapping[str, Any]) -> None:
     rest += f"; {tally['errors']} ERRORS" if tally["errors"] else ""
     rest += f"; {tally['late']} sent late" if tally["late"] else ""
     print(f"  {what:<62}{tally['per_s']:>8,.0f}/s  {times} ms{rest}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -12,9 +12,7 @@ import hashlib
 import json
 import os
 import secrets
-import signal
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -104,7 +102,6 @@ def main() -> None:
     quick = parser.parse_args().quick
     scale, rounds = (10, 1) if quick else (1, 2)
     generator = np.random.default_rng(23)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves no processes behind
     with running_bench() as bench:
         bench.open_waves(WAVES * (4 * rounds + 2))  # including warm-ups, for two kinds of batches
         bench.stack.start("beat")
@@ -284,7 +281,3 @@ def print_table(what: str, speeds: dict[int, float]) -> None:
     for number, speed in speeds.items():
         name = f"{number} worker{'s' if number > 1 else ''}"
         print(f"  {name:<58}{speed:>14,.0f}{speed / speeds[1]:>8.2f}")
-
-
-if __name__ == "__main__":
-    main()
