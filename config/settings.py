@@ -186,6 +186,9 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
+# From when on `/readyz` calls work late; never less than a minute (aggregator/upkeep/status.py).
+LATE_SECONDS = env.float("MURMUR_LATE_SECONDS", default=120.0)
+
 # Where workers count which releases they drew. It must outlive the database: after a restore, it
 # keeps anything from being drawn twice. Empty leaves releases to the workers of another machine.
 # There is no default for a database that machines can share: with two folders, all that a survey
