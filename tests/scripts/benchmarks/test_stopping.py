@@ -42,7 +42,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 def test_a_stopped_benchmark_leaves_no_process(number: signal.Signals, tmp_path: Path) -> None:
     mark = f"MURMUR_TEST={tmp_path}"
     environment = {**os.environ, "MURMUR_TEST": str(tmp_path), "TMPDIR": str(tmp_path)}
-    command = [sys.executable, "-m", "scripts.benchmarks", "page"]
+    command = [sys.executable, "-m", "scripts.stack.stoppable", "scripts.benchmarks.page"]
     benchmark = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
     wait_until(lambda: any("uvicorn" in process for process in list_processes(mark)))
     benchmark.send_signal(number)

@@ -1,4 +1,7 @@
-"""Runs one benchmark for `scripts/bench`, and stops all that it started when it is stopped."""
+"""Runs the `main` of a module, and stops all that it started when it is stopped itself.
+
+`scripts/bench` runs benchmarks this way: python -m scripts.stack.stoppable scripts.benchmarks.page
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from types import FrameType
 
 
 def main() -> int:
-    name = sys.argv.pop(1)
+    module = sys.argv.pop(1)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
-    return import_module(f"scripts.benchmarks.{name}").main() or 0
+    return import_module(module).main() or 0
 
 
 def _stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
