@@ -67,11 +67,11 @@ class Bench:
             time.sleep(0.02)
 
     @contextmanager
-    def workers(self, number: int) -> Iterator[None]:
-        """Run this many workers, idle and ready."""
+    def workers(self, kind: str, number: int) -> Iterator[None]:
+        """Run this many workers or leisure workers, idle and ready."""
         from config.celery import app
 
-        names = ["worker", "worker-2"][:number]
+        names = [kind, f"{kind}-2"][:number]
         for name in names:
             self.stack.start(name)
         try:
@@ -107,6 +107,7 @@ def main() -> None:
         bench.stack.start("beat")
         sealing = measure(
             bench,
+            "worker",
             rounds=rounds,
             warm_up=lambda: seal_once(bench, generator, reports=4 * MINIMUM),
             once=lambda: seal_once(bench, generator, reports=250_000 // scale),
@@ -115,6 +116,7 @@ def main() -> None:
         waves = store_batches(bench, generator, reports=12_500_000 // scale)
         pairs = measure(
             bench,
+            "leisure",
             rounds=rounds,
             warm_up=lambda: count_pairs_once(bench, waves=few),
             once=lambda: count_pairs_once(bench, waves=waves),
@@ -165,6 +167,7 @@ def running_bench() -> Iterator[Bench]:
 
 def measure(
     bench: Bench,
+    kind: str,
     *,
     rounds: int,
     warm_up: Callable[[], object],
@@ -177,7 +180,7 @@ def measure(
     speeds: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(rounds):
         for number in speeds:
-            with bench.workers(number):
+            with bench.workers(kind, number):
                 warm_up()
                 bench.wait_until(bench.is_idle)
                 reports, seconds = once()
