@@ -70,7 +70,7 @@ def send_due_work() -> None:
     if purge_is_due():
         messages.append((purge, SOON, []))
     if is_reset_mail_due():
-        messages.append((send_reset_mail, LATER, []))
+        messages.append((send_reset_mail, SOON, []))
     groups: defaultdict[tuple[str, int], list[tuple[Any, list[int]]]] = defaultdict(list)
     for task, priority, arguments in messages:
         groups[find_queue(task.name), priority].append((task, arguments))
